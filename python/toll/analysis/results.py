@@ -1,0 +1,181 @@
+"""What a run says, computed once: the only thing that reports read.
+
+`toll report RUN --format json` prints exactly this (schemas/report.schema.json is generated from it).
+Fields may be added; none may be renamed or removed within one `schema`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA = "toll-report/1"
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Estimate(Model):
+    """A number with its interval at the run's level; low and high are None where too few launches."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Memory(Model):
+    """The counting pass, per unit of work (`per`), and the highest resident set of any launch."""
+
+    calls: float | None = None
+    bytes: float | None = None
+    heap_peak_bytes: int | None = None  # of one iteration, by the counting pass
+    peak_bytes: int | None = None  # resident set, whole process
+    reason: str = ""  # why calls and bytes are missing
+
+
+class Row(Model):
+    """One case. Where `status` is not "ok", every number is None and `reason` says why."""
+
+    contender: str
+    environment: str
+    parameters: dict[str, int | str]
+    language: str
+    library: str
+    library_version: str
+    footing: dict[str, Any]  # declared, overlaid by what the launches observed
+    status: str
+    reason: str
+    value: float | None = None  # median over launches, in `unit` per `per`
+    low: float | None = None
+    high: float | None = None
+    unit: str
+    per: str
+    ratio: float | None = None  # to the fastest row of the workload, paired by round
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+    fastest: bool = False
+    tie_groups: list[str] = Field(default_factory=list)  # rows sharing a letter could not be told apart
+    cpu_time: float | None = None  # all threads, same unit and per as value
+    voluntary_switches: float | None = None  # per unit of work
+    involuntary_switches: float | None = None
+    faults: float | None = None
+    memory: Memory = Field(default_factory=Memory)
+    counters: dict[str, Any] = Field(default_factory=dict)
+    cold: float | None = None  # first batch of a launch, same unit
+    launches: int = 0
+    failed_launches: int = 0
+    spread: float | None = None  # standard deviation of the log of launch values (robust)
+    launch_values: list[float] = Field(default_factory=list)  # raw replicates, for dot charts
+
+
+class Cdf(Model):
+    """A distribution function thinned for drawing; value[i] is exceeded by 1 - p[i] of the samples."""
+
+    value: list[float]
+    p: list[float]
+
+
+class Latency(Model):
+    """The distribution of operations timed one by one; intervals by cluster bootstrap over launches."""
+
+    contender: str
+    environment: str
+    parameters: dict[str, int | str]
+    unit: str
+    count: int
+    launches: int
+    p50: float
+    p50_low: float | None = None
+    p50_high: float | None = None
+    p90: float
+    p90_low: float | None = None
+    p90_high: float | None = None
+    p99: float
+    p99_low: float | None = None
+    p99_high: float | None = None
+    p999: float
+    p999_low: float | None = None
+    p999_high: float | None = None
+    max: float
+    cdf: Cdf
+
+
+class PublishedValue(Model):
+    """What the literature reported, beside the row that answers it today (contender may be absent)."""
+
+    contender: str
+    label: str
+    low: float
+    high: float
+    unit: str
+    per: str
+    machine: str
+    year: int
+    source: str
+    note: str = ""
+    today: Estimate | None = None  # in `unit`, of the row on this machine
+
+
+class WorkloadResult(Model):
+    workload: str
+    question: str
+    kind: str
+    unit: str
+    per: str
+    rows: list[Row]  # ok rows by value, then the others by status and name
+    latencies: list[Latency] = Field(default_factory=list)
+    published: list[PublishedValue] = Field(default_factory=list)
+
+
+class Floor(Model):
+    """The smallest difference that this machine, during this run, could resolve."""
+
+    ratio: float | None  # 1.012: differences under 1.2 % were out of reach
+    launches: int
+    drift: float | None = None  # canary's slowest over fastest tenth of the run
+    canary_ns: list[float] = Field(default_factory=list)  # in order of time
+    canary_at_s: list[float] = Field(default_factory=list)  # seconds since the run's start
+    reason: str = ""
+
+
+class Problem(Model):
+    """One thing that was skipped or failed, and what to do about it."""
+
+    workload: str
+    contender: str
+    environment: str
+    parameters: dict[str, int | str]
+    status: str
+    reason: str
+
+
+class RunInfo(Model):
+    name: str
+    uuid: str
+    toll_version: str
+    command_line: str
+    profile: str
+    level: float
+    precision: float
+    seed: int
+    started_utc: str
+    finished_utc: str | None
+    stopped_by: str | None
+    seconds: float | None  # wall time of the run so far
+    seconds_in_programs: float | None
+    launches: int
+
+
+class Results(Model):
+    schema_: str = Field(default=SCHEMA, alias="schema")
+    run: RunInfo
+    machine: dict[str, Any]
+    conditions: dict[str, Any]
+    floor: Floor
+    workloads: list[WorkloadResult]
+    problems: list[Problem] = Field(default_factory=list)
+    warnings: list[str] = Field(default_factory=list)  # sentences about the machine or the run
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)

@@ -1,0 +1,190 @@
+"""The vocabulary that every stage shares (docs/glossary.md defines each word once).
+
+Plain frozen records without behaviour that touches files, processes or clocks. A stage hands
+these to the next one; nothing here imports another part of toll.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+ParameterValue = int | str
+Parameters = Mapping[str, ParameterValue]
+
+
+class Kind(StrEnum):
+    """How a workload's operations are timed."""
+
+    BATCH = "batch"  # a timed group of iterations
+    SAMPLES = "samples"  # operations timed one by one
+
+
+class Status(StrEnum):
+    """What became of a case or a launch; everything but OK carries a reason."""
+
+    OK = "ok"
+    PLANNED = "planned"  # not measured yet (an interrupted run)
+    SKIPPED = "skipped"  # cannot run here: a library, toolchain or permission is missing
+    BUILD_FAILED = "build_failed"
+    FAILED = "failed"  # crashed, printed garbage, died half-way, flooded its output
+    WRONG_ANSWER = "wrong_answer"
+    TIMED_OUT = "timed_out"
+    OUT_OF_MEMORY = "out_of_memory"
+    UNSUPPORTED = "unsupported"  # the program says that it cannot do this, with a sentence
+
+
+class Purpose(StrEnum):
+    """Why a launch was made."""
+
+    PILOT = "pilot"  # finds how many iterations fill a batch; never part of a result
+    MEASURE = "measure"
+    ALLOCATIONS = "allocations"  # the untimed counting pass
+    CANARY = "canary"  # the machine's own pulse between launches
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One input of a workload. `default` may be "cpus": the usable CPUs of this machine."""
+
+    name: str
+    default: ParameterValue
+    unit: str
+    meaning: str
+    values: tuple[ParameterValue, ...] = ()  # further values worth asking for
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One value that the literature reported (published.toml)."""
+
+    contender: str  # a contender of this workload, or "" where there is none
+    label: str  # as the source writes it
+    low: float
+    high: float  # == low for a single value
+    unit: str
+    per: str
+    machine: str
+    year: int
+    source: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """One answer to a workload, as suite.toml declares it."""
+
+    workload: str
+    name: str
+    language: str  # "C++", "Go", ...
+    library: str  # as a reader calls it: "std", "Boost.Fiber", "oneTBB"
+    source: Path  # absolute
+    needs: tuple[str, ...] = ()  # names in cmake/contenders, e.g. ("boost_fiber",)
+    parameters: Parameters = field(default_factory=dict)  # overrides of the workload's defaults
+    footing: Mapping[str, str | int] = field(default_factory=dict)  # declared; observed is per launch
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One question with fixed inputs, a unit, parameters and a reference answer."""
+
+    name: str  # "tasks/skynet"
+    question: str
+    kind: Kind
+    unit: str  # of the value: "ns"
+    per: str  # "task", "wake-up"
+    answer: str  # arithmetic over the parameters: one iteration's answer, e.g. "tasks*(tasks-1)/2"
+    directory: Path
+    parameters: tuple[Parameter, ...]
+    contenders: tuple[Contender, ...]
+    published: tuple[Published, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Where programs are built and run."""
+
+    name: str  # "host"
+    compiler: str = ""
+    compiler_version: str = ""
+    standard_library: str = ""
+    flags: str = ""
+    allocator: str = "glibc malloc"
+    preload: tuple[str, ...] = ()
+
+
+HOST = Environment("host")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """workload x contender x environment x parameters: what is measured."""
+
+    workload: str
+    contender: str
+    environment: str
+    parameters: Parameters
+    kind: Kind
+    unit: str
+    per: str
+    language: str
+    library: str
+    answer: int  # the reference answer of one iteration, modulo 2**64
+    footing: Mapping[str, str | int] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Stable identity, also across runs."""
+        return "|".join((self.workload, self.contender, self.environment, canonical(self.parameters)))
+
+
+def canonical(parameters: Parameters) -> str:
+    """Parameters as one JSON text with sorted keys: equal parameters, equal text."""
+    return json.dumps(dict(parameters), sort_keys=True, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """An executable that offers a contender in one environment; `command` runs it."""
+
+    workload: str
+    contender: str
+    environment: str
+    command: tuple[str, ...]  # () where it could not be built
+    status: Status = Status.OK
+    reason: str = ""  # what happened and the command that mends it
+    library_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One timed group of iterations, as a program reported it (docs/protocol.md)."""
+
+    iterations: int
+    units: int  # what `per` counts: tasks, increments, ...
+    wall_ns: float
+    cpu_ns: float  # all threads
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+    peak_bytes: int
+    checksum: int
+    warmup: bool = False
+    counters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Allocations:
+    """What one iteration's counting pass saw; totals over `iterations`."""
+
+    iterations: int
+    units: int
+    calls: int
+    bytes: int
+    peak_bytes: int
