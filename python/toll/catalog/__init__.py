@@ -1,0 +1,1 @@
+"""What can be measured here: suites, machine, libraries, packages."""

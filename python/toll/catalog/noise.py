@@ -1,0 +1,195 @@
+"""What makes a machine noisy: for each condition, what it does to a measurement and what helps.
+
+A rule sees the dictionary of `machine.conditions()` and either stays silent or says one `Finding`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+Conditions = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One source of noise: the condition, its value, what follows from it, and what to do."""
+
+    name: str
+    value: str
+    consequence: str
+    remedy: str
+
+    def as_dict(self) -> dict[str, str]:
+        return asdict(self)
+
+
+Rule = Callable[[Conditions], Finding | None]
+
+
+def findings(conditions: Conditions) -> list[Finding]:
+    """What these conditions do to a measurement, the worst kinds first; empty on a quiet machine."""
+    return [finding for rule in RULES if (finding := rule(conditions)) is not None]
+
+
+def _quota(c: Conditions) -> Finding | None:
+    quota = c.get("cpu_quota")
+    if quota is None or quota >= len(c.get("usable_cpus", ())):
+        return None
+    return Finding(
+        "CPU quota", f"{quota:g} CPUs",
+        "the kernel stops all threads for the rest of each period once the quota is spent, so multi-threaded "
+        "contenders show pauses of up to 100 ms",
+        "raise or lift the limit of the container (docker run --cpus=...)",
+    )  # fmt: skip
+
+
+def _load(c: Conditions) -> Finding | None:
+    load, cpus = c.get("load_1min"), c.get("cpus") or 1
+    if load is None or load < 0.25 * cpus:
+        return None
+    return Finding(
+        "load", f"{load:.2f} on {cpus} CPUs",
+        "other processes compete for the CPUs: more switches, longer tails, wider intervals",
+        "stop what is running and wait a minute; `top` shows who it is",
+    )  # fmt: skip
+
+
+def _pressure(c: Conditions) -> Finding | None:
+    pressure = c.get("pressure_cpu_avg10")
+    if pressure is None or pressure < 0.05:
+        return None
+    return Finding(
+        "CPU pressure", f"{pressure:.0%} of the last 10 s",
+        "runnable threads waited for a CPU",
+        "stop what is running and wait a minute; `top` shows who it is",
+    )  # fmt: skip
+
+
+def _steal(c: Conditions) -> Finding | None:
+    steal = c.get("steal_share")
+    if steal is None or steal < 0.001:
+        return None
+    return Finding(
+        "steal", f"{steal:.1%} of CPU time since boot",
+        "the host gives this machine's CPUs to other guests: long tails and drift, recorded with each launch",
+        "use a machine with dedicated CPUs, or let --profile thorough run until the intervals are met",
+    )  # fmt: skip
+
+
+def _virtual(c: Conditions) -> Finding | None:
+    kind = c.get("virtualization", "none")
+    if kind == "none":
+        return None
+    return Finding(
+        "virtualization", kind,
+        "wake-ups between CPUs and page faults leave the guest and cost more than on bare metal; neighbours "
+        "share caches and memory bandwidth",
+        "compare contenders on this machine only, or measure on bare metal",
+    )  # fmt: skip
+
+
+def _governor(c: Conditions) -> Finding | None:
+    governor = c.get("governor")
+    if governor is None or governor == "performance":
+        return None
+    return Finding(
+        "frequency governor", governor,
+        "the clock rate follows the load: short work is timed at a lower frequency than long work",
+        "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+    )  # fmt: skip
+
+
+def _turbo(c: Conditions) -> Finding | None:
+    if not c.get("turbo"):
+        return None
+    return Finding(
+        "turbo", "on",
+        "the clock rate depends on temperature and on how many cores work, so a single thread is timed at "
+        "another frequency than many",
+        "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo  (AMD: echo 0 into cpufreq/boost)",
+    )  # fmt: skip
+
+
+def _smt(c: Conditions) -> Finding | None:
+    if not c.get("smt"):
+        return None
+    return Finding(
+        "SMT", "on",
+        "two hardware threads share one core: where the scheduler puts two threads changes their speed",
+        "echo off | sudo tee /sys/devices/system/cpu/smt/control",
+    )  # fmt: skip
+
+
+def _clock(c: Conditions) -> Finding | None:
+    source = c.get("clock_source")
+    if source is None or source in ("tsc", "kvm-clock", "arch_sys_counter"):
+        return None
+    return Finding(
+        "clock source", source,
+        "the kernel reads a slow clock: each reading may cost a microsecond and shows in timed samples",
+        "boot with tsc=reliable if the CPU's counter is invariant (`toll doctor` says)",
+    )  # fmt: skip
+
+
+def _huge_pages(c: Conditions) -> Finding | None:
+    if c.get("transparent_huge_pages") != "always":
+        return None
+    return Finding(
+        "transparent huge pages", "always",
+        "whether an allocation gets huge pages depends on fragmentation, so memory-bound work varies from "
+        "launch to launch",
+        "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+    )  # fmt: skip
+
+
+def _aslr(c: Conditions) -> Finding | None:
+    aslr = c.get("aslr")
+    if aslr is None or aslr == 2:
+        return None
+    return Finding(
+        "address randomisation", f"randomize_va_space = {aslr}",
+        "every launch gets the same layout, and one layout is one sample: a lucky one looks like a result",
+        "sudo sysctl kernel.randomize_va_space=2",
+    )  # fmt: skip
+
+
+def _perf(c: Conditions) -> Finding | None:
+    level = c.get("perf_event_paranoid")
+    if level is None or level <= 2:
+        return None
+    return Finding(
+        "perf_event_paranoid", str(level),
+        "no hardware counters (instructions, cache misses) beside the times",
+        "sudo sysctl kernel.perf_event_paranoid=2",
+    )  # fmt: skip
+
+
+def _maps(c: Conditions) -> Finding | None:
+    maps = c.get("max_map_count")
+    if maps is None or maps >= 262_144:
+        return None
+    return Finding(
+        "max_map_count", str(maps),
+        "each guarded fiber stack takes two mappings: contenders fail beyond about "
+        f"{maps // 2:,} stacks at once",
+        "sudo sysctl vm.max_map_count=1048576",
+    )  # fmt: skip
+
+
+def _threads(c: Conditions) -> Finding | None:
+    limits = [limit for limit in (c.get("threads_max"), c.get("pids_limit")) if limit is not None]
+    if not limits or min(limits) >= 32_768:
+        return None
+    return Finding(
+        "thread limit", f"{min(limits):,}",
+        "contenders with one thread a task fail beyond this number",
+        "sudo sysctl kernel.threads-max=126000, or raise the container's --pids-limit",
+    )  # fmt: skip
+
+
+RULES: tuple[Rule, ...] = (
+    _quota, _load, _pressure, _steal, _virtual, _governor, _turbo, _smt,
+    _clock, _huge_pages, _aslr, _perf, _maps, _threads,
+)  # fmt: skip
