@@ -1,4 +1,4 @@
-"""Typed queries on a run file. Every value is checked as it is read, because the file may come from a stranger."""
+"""Typed queries on a run file; each value is checked as it is read, as the file may come from a stranger."""
 
 from __future__ import annotations
 
@@ -75,14 +75,15 @@ class Reader:
         """Where the programs were built and ran."""
         columns = ("name", "compiler", "compiler_version", "standard_library", "flags", "allocator")
         rows = self._rows("environment", columns, f"SELECT {', '.join(columns)} FROM environment ORDER BY id")
-        return tuple(Environment(**{name: row.text(name) for name in columns}) for row in rows)
+        return tuple(Environment(*(row.text(name) for name in columns)) for row in rows)
 
     def cases(self, workload: str | None = None) -> tuple[CaseRecord, ...]:
         """Every case in the order of the plan, or those of one workload (its name)."""
         query = """
-            SELECT c.id, w.name, e.name, c.contender, c.parameters, w.kind, w.unit, w.per, c.language, c.library,
-                   c.library_version, c.footing, c.answer, c.iterations, c.status, c.reason
-            FROM "case" c JOIN workload w ON w.id = c.workload_id JOIN environment e ON e.id = c.environment_id
+            SELECT c.id, w.name, e.name, c.contender, c.parameters, w.kind, w.unit, w.per, c.language,
+                   c.library, c.library_version, c.footing, c.answer, c.iterations, c.status, c.reason
+            FROM "case" c JOIN workload w ON w.id = c.workload_id
+                          JOIN environment e ON e.id = c.environment_id
             WHERE ?1 IS NULL OR w.name = ?1 ORDER BY c.id"""
         return tuple(_case(row) for row in self._rows("case", _CASE_COLUMNS, query, (workload,)))
 
@@ -141,7 +142,8 @@ class Reader:
         )
         batches: dict[int, list[Row]] = defaultdict(list)
         names = ", ".join(f"b.{name}" for name in _BATCH_COLUMNS)
-        query = f"SELECT {names} FROM batch b JOIN launch l ON l.id = b.launch_id WHERE {where} ORDER BY b.launch_id, b.ordinal"
+        query = f"SELECT {names} FROM batch b JOIN launch l ON l.id = b.launch_id WHERE {where}"
+        query += " ORDER BY b.launch_id, b.ordinal"
         for row in self._rows("batch", _BATCH_COLUMNS, query, arguments):
             batches[row.integer("launch_id")].append(row)
         counted = self._allocations(where, arguments)
@@ -186,8 +188,8 @@ def _case(row: Row) -> CaseRecord:
         **{
             name: row.text(name)
             for name in (
-                "workload", "environment", "contender", "unit", "per", "language", "library", "library_version",
-                "reason",
+                "workload", "environment", "contender", "unit", "per",
+                "language", "library", "library_version", "reason",
             )
         },
     )  # fmt: skip
@@ -243,7 +245,7 @@ def _launch(row: Row, batches: list[Row], allocations: Allocations | None) -> La
 
 
 def _batch(row: Row, answer: int) -> Batch:
-    """A stored batch's checksum was found right when it was measured, so it is the answer times the iterations."""
+    """The checksum was found right when it was measured, so it is the answer times the iterations."""
     iterations = row.integer("iterations", low=1)
     return Batch(
         iterations=iterations,

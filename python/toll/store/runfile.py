@@ -22,7 +22,7 @@ from toll.words import Batch, Case, Environment, Status, Workload, canonical
 
 
 class RunFile(Reader):
-    """One run in one file. Readers use `open`; measuring uses `create` or `resume` and writes a launch at a time."""
+    """One run in one file: `open` it to read; `create` or `resume` it to write a launch at a time."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool) -> None:
         super().__init__(path, connection)
@@ -36,7 +36,7 @@ class RunFile(Reader):
         run_file = cls(path, connection, writable=True)
         try:
             with run_file._saving("the new run"):
-                # The schema goes into the main file itself: a reader can tell what it is before any write-ahead log.
+                # Into the main file itself: a reader can tell what it is before any write-ahead log.
                 connection.execute("PRAGMA journal_mode = DELETE")
                 connection.executescript(f"BEGIN; {schema_text()}; COMMIT;")
                 run_file._insert("run", {"id": 1, **_header_columns(header)})
@@ -49,7 +49,7 @@ class RunFile(Reader):
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """An existing file, for reading only. Trusts nothing in it: raises TollError for whatever is not sound."""
+        """An existing file, for reading only. Trusts nothing in it: TollError for whatever is not sound."""
         check_bytes(path)
         connection = _connect(path, "ro")
         try:
@@ -72,7 +72,8 @@ class RunFile(Reader):
             header = found.header()
         if header.finished_utc is not None:
             raise TollError(
-                f"{path} is complete: it ended at {shown(header.finished_utc)} ({shown(str(header.stopped_by))}).",
+                f"{path} is complete: it ended at {shown(header.finished_utc)}"
+                f" ({shown(str(header.stopped_by))}).",
                 "See it with `toll report`, or start a new run with `toll run`.",
             )
         connection = _connect(path, "rw")
@@ -88,7 +89,7 @@ class RunFile(Reader):
         environments: Sequence[Environment],
         cases: Sequence[tuple[Case, Status, str, str]],
     ) -> dict[str, int]:
-        """Stores what will be measured: (case, status, reason, library version) each. Returns ids by case key."""
+        """Stores what will be measured: (case, status, reason, library version). Returns ids by case key."""
         with self._saving("the plan"), self._transaction():
             workload_ids = {
                 item.name: self._insert("workload", _workload_columns(item)) for item in workloads
@@ -219,7 +220,7 @@ def now_utc() -> str:
 
 
 def _claim(path: Path) -> None:
-    """Makes the empty file, so that an existing one is never overwritten and a bad folder is named plainly."""
+    """Makes the empty file: an existing one is never overwritten, and a bad folder is named plainly."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o644))
     except FileExistsError:
@@ -243,7 +244,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 def _use_log(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
-    # NORMAL: a killed process loses nothing, a power cut at most the last launches, and neither damages the file.
+    # NORMAL: a killed process loses nothing, a power cut at most the last launches; neither does damage.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
 
@@ -253,7 +254,7 @@ def _unreadable(path: Path, error: Exception) -> TollError:
     if log.exists() and not os.access(path.parent, os.W_OK):
         return refuse(
             path,
-            f"was interrupted: its last part is in {log.name}, and its folder is read-only, so the two cannot be joined",
+            f"was interrupted: its last part is in {log.name}, which cannot be joined in a read-only folder",
             f"Copy {path} and {log} to a folder that you may write to, and open the copy.",
         )
     return refuse(path, f"cannot be read: {shown(str(error))}")

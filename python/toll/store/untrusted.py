@@ -90,7 +90,8 @@ def _check_header(path: Path, head: bytes, size: int) -> None:
         raise refuse(path, "is an SQLite file, but not a run file of toll")
     if version > VERSION:
         raise TollError(
-            f"{path} was written by a newer toll: run-file version {version}; this toll reads up to {VERSION}.",
+            f"{path} was written by a newer toll: run-file version {version};"
+            f" this toll reads up to {VERSION}.",
             f"Update toll to a version that reads run-file version {version} (`git pull`, then run again).",
         )
     if version < 1:
@@ -129,7 +130,7 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
-    """The schema must be word for word ours: this leaves no room for a trigger, a view or a computed column."""
+    """The schema must be ours word for word, which leaves no room for triggers, views, computed columns."""
     expected = _expected_schema()
     found = _schema_of(connection)
     for (kind, name), sql in found.items():
