@@ -243,8 +243,11 @@ def _load(root: Path) -> float | None:
 def _steal_share(root: Path) -> float | None:
     """Share of all CPU time since boot that the hypervisor gave to others."""
     fields = (_text(root / "proc/stat") or "").splitlines()[:1]
-    times = [int(word) for word in fields[0].split()[1:9]] if fields and fields[0].startswith("cpu ") else []
-    return times[7] / sum(times) if len(times) == 8 and sum(times) else None
+    words = fields[0].split() if fields else []
+    if len(words) < 9 or words[0] != "cpu":
+        return None
+    times = [int(word) for word in words[1:9]]  # guest time is part of user time already
+    return times[7] / sum(times) if any(times) else None
 
 
 def _pressure(root: Path) -> float | None:

@@ -1,0 +1,148 @@
+"""What is missing on this machine, and the command that brings it (packages.toml is the table)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from toll.errors import Exit, TollError
+
+TABLE = Path(__file__).with_name("packages.toml")
+INCLUDE_FOLDERS = ("/usr/include", "/usr/local/include")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One thing from outside: how to see that it is there, and the packages that bring it."""
+
+    name: str
+    group: str  # "build", "library" or "test"
+    purpose: str
+    packages: tuple[str, ...]
+    command: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
+
+    def found(self) -> str | None:
+        """Where it is, or None. Looks at commands and headers only: nothing is run."""
+        for command in self.command:
+            if path := shutil.which(command):
+                return path
+        for header in self.header:
+            for folder in _include_folders():
+                if (folder / header).exists():
+                    return str(folder / header)
+        return None
+
+
+@cache
+def table() -> dict[str, Need]:
+    """Every need by name, in the file's order."""
+    content = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return {
+        name: Need(
+            name=name,
+            group=entry["group"],
+            purpose=entry["purpose"],
+            packages=tuple(entry["packages"]),
+            command=tuple(entry.get("command", ())),
+            header=tuple(entry.get("header", ())),
+        )
+        for name, entry in content.items()
+    }
+
+
+def group(name: str) -> tuple[Need, ...]:
+    """All needs of one group: "build", "library" or "test"."""
+    return tuple(need for need in table().values() if need.group == name)
+
+
+def missing(needs: Iterable[Need]) -> tuple[Need, ...]:
+    """Those that are not on this machine."""
+    return tuple(need for need in needs if need.found() is None)
+
+
+def package_names(needs: Iterable[Need]) -> tuple[str, ...]:
+    """Packages that bring these needs, each once; of alternatives, the first that apt knows here."""
+    names = (_choose(choice) for need in needs for choice in need.packages)
+    return tuple(dict.fromkeys(names))
+
+
+def command_for(needs: Iterable[Need]) -> str:
+    """The one command to type."""
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    return f"{sudo}apt-get install -y {' '.join(package_names(needs))}"
+
+
+def install(needs: Sequence[Need], on_line: Callable[[str], None]) -> None:
+    """Installs the packages of `needs` as root or through `sudo -n`.
+
+    Raises TollError that names the command to type where neither is possible or apt fails.
+    """
+    prefix = _privilege()
+    if prefix is None or shutil.which("apt-get") is None:
+        what = ", ".join(f"{need.name} ({need.purpose})" for need in needs)
+        raise TollError(f"missing on this machine: {what}", command_for(needs), Exit.USAGE)
+    # No update when the index already knows the packages: it takes a network, which may be gone by now.
+    if not all(any(map(_apt_knows, choice.split("|"))) for need in needs for choice in need.packages):
+        _apt([*prefix, "apt-get", "update", "-q"])
+        _apt_knows.cache_clear()
+    names = package_names(needs)
+    on_line(f"installing {' '.join(names)}")
+    step = [*prefix, "apt-get", "install", "-y", "-q", "--no-install-recommends", *names]
+    done = _apt(step)
+    if done.returncode != 0:
+        # A stale index names files that the mirror no longer has: one update, one more try.
+        _apt([*prefix, "apt-get", "update", "-q"])
+        done = _apt(step)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
+        raise TollError(
+            f"apt-get could not install {' '.join(names)}: {said[-1]}",
+            f"run it by hand and read its answer: {' '.join(step)}",
+            Exit.REGRESSION_OR_FAILED_CHECK,
+        )
+    _include_folders.cache_clear()
+
+
+def _apt(command: list[str]) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    return subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+
+def _privilege() -> list[str] | None:
+    """The words to put before a command that needs root; None where we cannot become root unasked."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") is None:
+        return None
+    may = subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0
+    return ["sudo", "-n"] if may else None
+
+
+def _choose(choice: str) -> str:
+    """Of "a|b" the first that apt knows; where apt knows nothing yet, the first."""
+    names = choice.split("|")
+    return next(filter(_apt_knows, names), names[0]) if len(names) > 1 else names[0]
+
+
+@cache
+def _apt_knows(name: str) -> bool:
+    if shutil.which("apt-cache") is None:
+        return False
+    done = subprocess.run(["apt-cache", "policy", name], capture_output=True, text=True, check=False)
+    return "Candidate:" in done.stdout and "Candidate: (none)" not in done.stdout
+
+
+@cache
+def _include_folders() -> tuple[Path, ...]:
+    """Where a compiler looks for headers by default, Debian's folder for this architecture included."""
+    folders = [Path(folder) for folder in INCLUDE_FOLDERS]
+    return (*folders, *sorted(Path("/usr/include").glob("*-linux-gnu")))
