@@ -1,0 +1,56 @@
+"""Pure functions on arrays: every interval, correction and rule that a report rests on.
+
+Nothing here knows of benchmarks, files or processes; docs/method.md says how the pieces meet.
+Each function states its assumption, shapes, units and source.
+"""
+
+from toll.stats.cluster import LaunchCounts, Pooled, count_samples, thin_cdf
+from toll.stats.correction import bonferroni, holm, letters
+from toll.stats.drift import Drift, drift
+from toll.stats.floor import resolvable_log_ratio
+from toll.stats.order import (
+    Interval,
+    fewest_values,
+    median_interval,
+    quantile_interval,
+    quantile_ranks,
+    spread,
+)
+from toll.stats.paired import log_ratios, ratio_interval, rounds_needed, separated_pairs
+from toll.stats.stopping import (
+    FIRST_LOOK,
+    final_level,
+    level_at_look,
+    look_number,
+    next_look,
+    precise_enough,
+)
+
+__all__ = [
+    "FIRST_LOOK",
+    "Drift",
+    "Interval",
+    "LaunchCounts",
+    "Pooled",
+    "bonferroni",
+    "count_samples",
+    "drift",
+    "fewest_values",
+    "final_level",
+    "holm",
+    "letters",
+    "level_at_look",
+    "log_ratios",
+    "look_number",
+    "median_interval",
+    "next_look",
+    "precise_enough",
+    "quantile_interval",
+    "quantile_ranks",
+    "ratio_interval",
+    "resolvable_log_ratio",
+    "rounds_needed",
+    "separated_pairs",
+    "spread",
+    "thin_cdf",
+]
