@@ -75,7 +75,17 @@ class Reader:
         """Where the programs were built and ran."""
         columns = ("name", "compiler", "compiler_version", "standard_library", "flags", "allocator")
         rows = self._rows("environment", columns, f"SELECT {', '.join(columns)} FROM environment ORDER BY id")
-        return tuple(Environment(*(row.text(name) for name in columns)) for row in rows)
+        return tuple(
+            Environment(
+                name=row.text("name"),
+                compiler=row.text("compiler"),
+                compiler_version=row.text("compiler_version"),
+                standard_library=row.text("standard_library"),
+                flags=row.text("flags"),
+                allocator=row.text("allocator"),
+            )
+            for row in rows
+        )
 
     def cases(self, workload: str | None = None) -> tuple[CaseRecord, ...]:
         """Every case in the order of the plan, or those of one workload (its name)."""
@@ -212,11 +222,14 @@ def _published(row: Row) -> tuple[Published, ...]:
 
 def _published_value(row: Row, item: Any) -> Published:
     kinds: dict[str, type | tuple[type, ...]] = {"low": (int, float), "high": (int, float), "year": int}
+    if not isinstance(item, dict):
+        raise row.fail("published", "holds an entry that is not a JSON object")
+    values = {field.name: item.get(field.name, field.default) for field in fields(Published)}
     for field in fields(Published):
-        value = item.get(field.name) if isinstance(item, dict) else None
+        value = values[field.name]
         if isinstance(value, bool) or not isinstance(value, kinds.get(field.name, str)):
             raise row.fail("published", f"holds an entry whose {field.name} is missing or of the wrong type")
-    return Published(**{field.name: item[field.name] for field in fields(Published)})
+    return Published(**values)
 
 
 def _launch(row: Row, batches: list[Row], allocations: Allocations | None) -> Launch:

@@ -1,0 +1,130 @@
+"""Makes the plan: which cases, with which parameters and reference answers, under which settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from toll.errors import TollError
+from toll.plan.arithmetic import evaluate
+from toll.plan.selection import Selection, nearest, select
+from toll.plan.settings import Settings
+from toll.words import Case, Contender, Environment, Parameter, Parameters, ParameterValue, Workload
+
+MAX_CASES = 10_000
+CPUS = "cpus"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run will do. `settings` are already fitted to the number of cases."""
+
+    workloads: tuple[Workload, ...]
+    environments: tuple[Environment, ...]
+    cases: tuple[Case, ...]
+    settings: Settings
+
+
+def make(
+    workloads: Sequence[Workload],
+    selection: Selection,
+    environments: Sequence[Environment],
+    settings: Settings,
+    cpus: int,
+) -> Plan:
+    """The cases that `selection` asks for, in the catalogue's order; `cpus` is the number of usable CPUs.
+
+    Raises TollError for names and parameters that do not exist, values of the wrong type, and nothing to do.
+    """
+    settings.check()
+    chosen = select(workloads, selection.names)
+    if not chosen:
+        raise TollError("There is nothing to measure: no contender is declared.", "See `toll list`.")
+    _check_parameters(chosen, selection.values)
+    cases: dict[str, Case] = {}
+    for (workload, contenders), environment in product(chosen, environments):
+        for contender in contenders:
+            for parameters in _parameter_sets(workload, contender, selection.values, cpus):
+                case = _case(workload, contender, environment, parameters)
+                cases[case.key] = case
+                if len(cases) > MAX_CASES:
+                    raise TollError(f"This asks for more than {MAX_CASES} cases.", "Give --set fewer values.")
+    return Plan(
+        tuple(workload for workload, _ in chosen),
+        tuple(environments),
+        tuple(cases.values()),
+        settings.for_cases(len(cases)),
+    )
+
+
+def _check_parameters(
+    chosen: Sequence[tuple[Workload, tuple[Contender, ...]]], values: Mapping[str, tuple[str, ...]]
+) -> None:
+    declared = sorted({parameter.name for workload, _ in chosen for parameter in workload.parameters})
+    for name in values:
+        if name not in declared:
+            listed = f"Declared there: {', '.join(declared) or 'none'}."
+            raise TollError(
+                f"No selected workload has a parameter {name!r}.", nearest(name, declared, listed)
+            )
+
+
+def _parameter_sets(
+    workload: Workload, contender: Contender, asked: Mapping[str, tuple[str, ...]], cpus: int
+) -> Iterator[Parameters]:
+    """Every combination of the values asked for, else the contender's own value, else the defaults."""
+    declared = {parameter.name: parameter for parameter in workload.parameters}
+    for name in contender.parameters:
+        if name not in declared:
+            raise TollError(
+                f"{workload.name}/{contender.name} sets {name!r}, which {workload.name} does not declare.",
+                f"Mend {workload.directory / 'suite.toml'}; declared: {', '.join(declared) or 'none'}.",
+            )
+    choices = []
+    for name, parameter in declared.items():
+        wanted: tuple[ParameterValue, ...] = asked.get(name, ()) or _defaults(contender, parameter)
+        choices.append([_value(workload, parameter, value, cpus) for value in wanted])
+    for combination in product(*choices):
+        yield dict(zip(declared, combination, strict=True))
+
+
+def _defaults(contender: Contender, parameter: Parameter) -> tuple[ParameterValue, ...]:
+    own = contender.parameters.get(parameter.name)
+    return parameter.defaults if own is None else (own,)
+
+
+def _value(workload: Workload, parameter: Parameter, value: ParameterValue, cpus: int) -> ParameterValue:
+    """`value` in the parameter's own type, which its defaults show; "cpus" becomes the number of CPUs."""
+    if not all(isinstance(default, int) or default == CPUS for default in parameter.defaults):
+        return str(value)
+    if value == CPUS:
+        return cpus
+    try:
+        number = int(str(value).replace("_", ""))
+    except ValueError:
+        number = -1
+    if not 0 <= number < 2**63:
+        raise TollError(
+            f"{workload.name} wants a whole number for {parameter.name} ({parameter.meaning}),"
+            f" not {value!r}.",
+            f"Write for example --set {parameter.name}={parameter.defaults[0]}.",
+        )
+    return number
+
+
+def _case(workload: Workload, contender: Contender, environment: Environment, parameters: Parameters) -> Case:
+    numbers = {name: value for name, value in parameters.items() if isinstance(value, int)}
+    return Case(
+        workload=workload.name,
+        contender=contender.name,
+        environment=environment.name,
+        parameters=parameters,
+        kind=workload.kind,
+        unit=workload.unit,
+        per=workload.per,
+        language=contender.language,
+        library=contender.library,
+        answer=evaluate(workload.answer, numbers),
+        footing=contender.footing,
+    )
