@@ -49,10 +49,10 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One input of a workload. `default` may be "cpus": the usable CPUs of this machine."""
+    """One input of a workload. A default of "cpus" means the number of CPUs usable on this machine."""
 
     name: str
-    default: ParameterValue
+    defaults: tuple[ParameterValue, ...]  # all are measured unless one is asked for; most have one
     unit: str
     meaning: str
     values: tuple[ParameterValue, ...] = ()  # further values worth asking for
@@ -72,6 +72,7 @@ class Published:
     year: int
     source: str
     note: str = ""
+    statistic: str = "value"  # what was published: "value", or "p50", "p90", "p99", "p999", "max" of a latency
 
 
 @dataclass(frozen=True, slots=True)

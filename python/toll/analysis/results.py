@@ -115,6 +115,7 @@ class PublishedValue(Model):
     year: int
     source: str
     note: str = ""
+    statistic: str = "value"  # or "p50", "p90", "p99", "p999", "max" of a latency
     today: Estimate | None = None  # in `unit`, of the row on this machine
 
 

@@ -1,0 +1,214 @@
+#pragma once
+
+// latency/wakeup: the time from the signal in one thread to the return from the wait in another.
+// Question and contenders after the "concurrency latency" document of 2021 (see published.toml), which made a thread
+// for each sample; here one pair of threads serves all samples of a launch.
+
+#include "sleeper.hpp"
+
+#include <toll/contender.hpp>
+#include <toll/relax.hpp>
+#include <toll/threads.hpp>
+
+#include <array>
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace toll::wakeup {
+
+/// What a contender models. One thread raises, one other thread waits; each wait answers one raise.
+///  - `raise()` is the signal, timed from just before it;
+///  - `wait()` returns once the signal was raised, timed until just after it;
+///  - `arm()` (optional) is called by the raising thread before the other begins to wait: a mutex is locked here;
+///  - `disarm()` (optional) is called by the waiting thread after `wait` returned, untimed: a flag is cleared here;
+///  - `never_sleeps` (optional): true for a contender that spins for as long as it waits.
+template <class S>
+concept Signal = std::default_initializable<S> && requires(S signal) {
+    signal.raise();
+    signal.wait();
+};
+
+template <Signal S>
+inline constexpr bool never_sleeps = requires { requires S::never_sleeps; };
+
+template <Signal S>
+void arm(S& signal) {
+    if constexpr (requires { signal.arm(); }) { signal.arm(); }
+}
+
+template <Signal S>
+void disarm(S& signal) {
+    if constexpr (requires { signal.disarm(); }) { signal.disarm(); }
+}
+
+/// Two threads on two CPUs, in step by spinning on atomics outside the timed part.
+///  - parked: this thread raises `there` once the kernel reports the peer asleep in its wait (seen, not assumed; a
+///    contender that never sleeps has then waited for `settle_ns`). The sample runs from this thread's raise to the
+///    peer's return.
+///  - hot: a ping-pong. This thread raises `there` and at once waits on `back`, which the peer raises as soon as it
+///    returned. The sample runs from the peer's raise to this thread's return.
+/// Every raise publishes a plain integer first; a wait that returns before its raise reads the old one, and the
+/// sample's answer is then 0 instead of 1.
+template <Signal S>
+class Workload {
+public:
+    static constexpr WorkloadInfo info{"latency/wakeup", Kind::samples, "ns", "wake-up"};
+
+    static std::vector<Parameter> parameters() {
+        return {{"mode", "parked", "", "parked: the waiter sleeps in the kernel; hot: it went to wait just before (ping-pong)"}};
+    }
+
+    explicit Workload(const Arguments& arguments) : hot_(is_hot(arguments)), cpus_(pair_of_cpus()) {
+        pin_this_thread(cpus_[0]);
+        peer_ = std::thread([this] { serve_peer(); });
+    }
+
+    Workload(const Workload&) = delete;
+    Workload& operator=(const Workload&) = delete;
+
+    ~Workload() {
+        turn_.store(stop, std::memory_order_release);
+        peer_.join();
+    }
+
+    Checksum sample(std::span<float> nanoseconds, const Clock& clock) {
+        clock_ = &clock;
+        Checksum answers{0};
+        for (float& entry : nanoseconds) { answers += hot_ ? sample_hot(entry) : sample_parked(entry); }
+        return answers;
+    }
+
+    [[nodiscard]] Checksum expected(std::uint64_t iterations) const noexcept { return iterations; }
+    [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return 1; }
+
+    [[nodiscard]] Footing footing() const {
+        return {{"threads", std::int64_t{2}},
+                {"pinned_cpus", std::to_string(cpus_[0]) + "," + std::to_string(cpus_[1])},
+                {"waits", never_sleeps<S> ? "spins" : "sleeps in the kernel"}};
+    }
+
+private:
+    static constexpr std::uint64_t stop = ~std::uint64_t{0};
+    /// About as long as the others take until the kernel reports them asleep.
+    static constexpr double settle_ns = 20'000;
+
+    static bool is_hot(const Arguments& arguments) {
+        const std::string& mode = arguments.text("mode");
+        if (mode != "hot" && mode != "parked") { throw Unsupported("mode is parked or hot, got " + mode); }
+        return mode == "hot";
+    }
+
+    static std::array<int, 2> pair_of_cpus() {
+        const auto cpus = usable_cpus();
+        if (cpus.size() < 2) {
+            throw Unsupported("needs two CPUs, one for each thread; this process may use " + std::to_string(cpus.size()));
+        }
+        return {cpus[0], cpus[1]};
+    }
+
+    Checksum sample_parked(float& entry) {
+        begin_turn();
+        settle();
+        const bool still_waiting = returned_.load(std::memory_order_acquire) != number_;
+        message_ = number_;
+        const auto raised = clock_->start();
+        there_.raise();
+        await(returned_);
+        entry = static_cast<float>(clock_->elapsed_ns(raised, peer_at_));
+        return still_waiting && peer_read_ == number_ ? 1 : 0;
+    }
+
+    Checksum sample_hot(float& entry) {
+        begin_turn();
+        message_ = number_;
+        there_.raise();
+        back_.wait();
+        const auto returned = clock_->stop();
+        const bool message_seen = reply_ == number_;
+        disarm(back_);
+        await(returned_);
+        entry = static_cast<float>(clock_->elapsed_ns(peer_at_, returned));
+        return message_seen && peer_read_ == number_ ? 1 : 0;
+    }
+
+    /// Arms the signal and lets the peer begin to wait on it.
+    void begin_turn() {
+        ++number_;
+        arm(there_);
+        turn_.store(number_, std::memory_order_release);
+        await(waiting_);
+    }
+
+    void settle() {
+        if constexpr (never_sleeps<S>) {
+            const auto begin = clock_->start();
+            while (clock_->elapsed_ns(begin, clock_->stop()) < settle_ns) { cpu_relax(); }
+        } else {
+            try {
+                sleeper_.await_asleep([this] { return returned_.load(std::memory_order_acquire) == number_; });
+            } catch (...) {
+                there_.raise();  // lets the peer go: the destructor joins it
+                await(returned_);
+                throw;
+            }
+        }
+    }
+
+    void await(const std::atomic<std::uint64_t>& counter) const {
+        while (counter.load(std::memory_order_acquire) != number_) { cpu_relax(); }
+    }
+
+    void serve_peer() {
+        pin_this_thread(cpus_[1]);
+        sleeper_.watch_this_thread();
+        for (std::uint64_t number = 1;; ++number) {
+            std::uint64_t turn = 0;
+            while ((turn = turn_.load(std::memory_order_acquire)) != number && turn != stop) { cpu_relax(); }
+            if (turn == stop) { return; }
+            if (hot_) { arm(back_); }
+            waiting_.store(number, std::memory_order_release);
+            there_.wait();
+            answer(number);
+            returned_.store(number, std::memory_order_release);
+        }
+    }
+
+    void answer(std::uint64_t number) {
+        if (!hot_) {
+            peer_at_ = clock_->stop();
+            peer_read_ = message_;
+            disarm(there_);
+            return;
+        }
+        peer_read_ = message_;
+        disarm(there_);
+        reply_ = number;
+        peer_at_ = clock_->start();
+        back_.raise();
+    }
+
+    // The signals stand on cache lines of their own, away from the atomics that keep the threads in step.
+    alignas(128) S there_;
+    alignas(128) S back_;
+    alignas(128) std::uint64_t message_ = 0;  ///< plain on purpose: the contender must publish it
+    alignas(128) std::uint64_t reply_ = 0;    ///< likewise, the other way
+    alignas(128) std::atomic<std::uint64_t> turn_{0};
+    alignas(128) std::atomic<std::uint64_t> waiting_{0};
+    alignas(128) std::atomic<std::uint64_t> returned_{0};
+    std::uint64_t peer_read_ = 0;   ///< written by the peer before `returned_`, read after it
+    Ticks peer_at_ = 0;      ///< likewise
+    alignas(128) std::uint64_t number_ = 0;
+    const Clock* clock_ = nullptr;  ///< set before the first turn, published to the peer by `turn_`
+    bool hot_;
+    std::array<int, 2> cpus_;
+    Sleeper sleeper_;
+    std::thread peer_;
+};
+
+}  // namespace toll::wakeup

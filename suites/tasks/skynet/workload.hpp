@@ -1,0 +1,87 @@
+#pragma once
+
+// tasks/skynet: a root spawns 10 tasks, each spawns 10 more, until `tasks` leaves exist. Leaves return their
+// ordinal numbers, which are summed level by level; the root's sum is the answer.
+// Source: Alexander Temerev's skynet micro-benchmark (github.com/atemerev/skynet), as ported by Boost.Fiber.
+
+#include <toll/contender.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace toll::skynet {
+
+/// Children of every task that is not a leaf.
+inline constexpr std::uint64_t children = 10;
+
+struct Inputs {
+    std::uint64_t tasks;  ///< leaves of the tree, a power of `children`
+    unsigned threads;     ///< operating-system threads that run the tasks; 0: one for each task
+};
+
+/// One task's subtree: the leaves `ordinal` up to, not including, `ordinal + size`.
+struct Subtree {
+    std::uint64_t ordinal;
+    std::uint64_t size;
+
+    [[nodiscard]] bool is_leaf() const noexcept { return size == 1; }
+    [[nodiscard]] Subtree child(std::uint64_t index) const noexcept {
+        return {ordinal + index * (size / children), size / children};
+    }
+};
+
+/// What a contender models: made once with its schedulers and pools, then asked again and again.
+/// `run` spawns one task for every node below the root and returns the root's sum once all have ended.
+/// `once_per_process` (optional): true for a contender whose library cannot be set up twice in one process.
+template <class T>
+concept Tree = std::constructible_from<T, const Inputs&> && requires(T tree, Subtree root) {
+    { tree.run(root) } -> std::same_as<std::uint64_t>;
+};
+
+template <Tree T>
+class Workload {
+public:
+    static constexpr WorkloadInfo info{"tasks/skynet", Kind::batch, "ns", "task"};
+    static constexpr bool once_per_process = requires { requires T::once_per_process; };
+
+    static std::vector<Parameter> parameters() {
+        return {{"tasks", "100000", "leaf tasks", "leaves of the tree, a power of 10"},
+                {"threads", "cpus", "threads", "operating-system threads that run the tasks; 0: one for each task"}};
+    }
+
+    explicit Workload(const Arguments& arguments)
+        : inputs_{arguments.number("tasks"), static_cast<unsigned>(arguments.number("threads", 0))}, tree_{checked(inputs_)} {}
+
+    [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return inputs_.tasks; }
+
+    Checksum run(std::uint64_t iterations) {
+        Checksum sum{0};
+        for (std::uint64_t i = 0; i < iterations; ++i) { sum += tree_.run(Subtree{0, inputs_.tasks}); }
+        return sum;
+    }
+
+    [[nodiscard]] Checksum expected(std::uint64_t iterations) const noexcept {
+        return iterations * (inputs_.tasks * (inputs_.tasks - 1) / 2);
+    }
+
+    [[nodiscard]] Footing footing() const {
+        if (inputs_.threads == 0) { return {{"threads", "one for each task"}}; }
+        return {{"threads", static_cast<std::int64_t>(inputs_.threads)}};
+    }
+
+private:
+    static const Inputs& checked(const Inputs& inputs) {
+        std::uint64_t size = inputs.tasks;
+        while (size >= children && size % children == 0) { size /= children; }
+        if (size != 1) { throw Unsupported("tasks must be a power of 10, got " + std::to_string(inputs.tasks)); }
+        return inputs;
+    }
+
+    Inputs inputs_;
+    T tree_;
+};
+
+}  // namespace toll::skynet
