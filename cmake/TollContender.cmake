@@ -1,0 +1,156 @@
+# toll_contender(WORKLOAD topic/workload NAME name SOURCE file [LIBRARY name] [LANGUAGE C++] [NEEDS name ...])
+#
+# One executable a contender, programs/<topic>/<workload>/<name> in the build folder: a failed build
+# or a crash costs one row of a table. Each NEEDS name is a file cmake/contenders/<name>.cmake that
+# looks for one third-party library and then sets, in the scope that includes it,
+#   target toll_contender_<name>     what a contender links (an interface or imported target), or
+#   TOLL_<NAME>_REASON               why there is none, in one sentence,
+#   TOLL_<NAME>_PACKAGE              the Debian package that brings it,
+#   TOLL_<NAME>_VERSION              the version found.
+# A contender that lacks something is announced, skipped, and a row of contenders.json.
+#
+# toll_write_contenders(FILE) writes that file: an array of
+#   {workload, contender, language, target, executable, available, reason, library_version}.
+
+define_property(GLOBAL PROPERTY TOLL_CONTENDER_ROWS
+  BRIEF_DOCS "JSON objects, one a contender" FULL_DOCS "Filled by toll_contender()")
+
+add_custom_target(contenders ALL COMMENT "All contenders that can be built here")
+
+# The standard library's name and version, for contenders that need nothing else.
+function(toll_standard_library_version result)
+  if(NOT DEFINED CACHE{TOLL_STANDARD_LIBRARY_VERSION})
+    set(probe "${CMAKE_BINARY_DIR}/CMakeFiles/toll_standard_library.cpp")
+    file(WRITE "${probe}" [[
+#include <version>
+#if defined(_LIBCPP_VERSION)
+toll libc++ _LIBCPP_VERSION
+#elif defined(_GLIBCXX_RELEASE)
+toll libstdc++ _GLIBCXX_RELEASE
+#endif
+]])
+    separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
+    execute_process(COMMAND "${CMAKE_CXX_COMPILER}" ${flags} -std=c++20 -E -P "${probe}"
+      OUTPUT_VARIABLE text ERROR_QUIET)
+    string(REGEX MATCH "toll (libstdc\\+\\+|libc\\+\\+) ([0-9]+)" found "${text}")
+    set(TOLL_STANDARD_LIBRARY_VERSION "${CMAKE_MATCH_1} ${CMAKE_MATCH_2}"
+      CACHE INTERNAL "Name and version of the C++ standard library")
+  endif()
+  set(${result} "${TOLL_STANDARD_LIBRARY_VERSION}" PARENT_SCOPE)
+endfunction()
+
+# Looks for one library, once. Sets <prefix>_REASON (empty: found) and <prefix>_VERSION.
+function(toll_find_need name)
+  get_property(known GLOBAL PROPERTY TOLL_NEED_${name}_KNOWN)
+  if(NOT known)
+    string(TOUPPER "${name}" NAME)
+    set(file "${PROJECT_SOURCE_DIR}/cmake/contenders/${name}.cmake")
+    set(reason "")
+    if(EXISTS "${file}")
+      include("${file}")
+      if(NOT TARGET toll_contender_${name})
+        set(reason "${TOLL_${NAME}_REASON}")
+        if(reason STREQUAL "")
+          set(reason "${name} was not found")
+        endif()
+        if(TOLL_${NAME}_PACKAGE)
+          string(APPEND reason "; apt install ${TOLL_${NAME}_PACKAGE}")
+        endif()
+        message(STATUS "contenders that need ${name} are skipped: ${reason}")
+      endif()
+    else()
+      set(reason "suite.toml needs ${name}, but cmake/contenders/${name}.cmake does not exist")
+      message(WARNING "${reason}")
+    endif()
+    set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+    set_property(GLOBAL PROPERTY TOLL_NEED_${name}_KNOWN TRUE)
+    set_property(GLOBAL PROPERTY TOLL_NEED_${name}_REASON "${reason}")
+    set_property(GLOBAL PROPERTY TOLL_NEED_${name}_VERSION "${TOLL_${NAME}_VERSION}")
+  endif()
+endfunction()
+
+# JSON text of a string: what file names and reasons can hold.
+function(toll_json_text result value)
+  string(REPLACE "\\" "\\\\" value "${value}")
+  string(REPLACE "\"" "\\\"" value "${value}")
+  string(REPLACE "\n" "\\n" value "${value}")
+  string(REPLACE "\t" "\\t" value "${value}")
+  set(${result} "\"${value}\"" PARENT_SCOPE)
+endfunction()
+
+# Adds one row to contenders.json.
+function(toll_contender_row)
+  cmake_parse_arguments(PARSE_ARGV 0 row ""
+    "WORKLOAD;NAME;LANGUAGE;TARGET;EXECUTABLE;AVAILABLE;REASON;VERSION" "")
+  foreach(field IN ITEMS WORKLOAD NAME LANGUAGE TARGET EXECUTABLE REASON VERSION)
+    toll_json_text(${field} "${row_${field}}")
+  endforeach()
+  set_property(GLOBAL APPEND_STRING PROPERTY TOLL_CONTENDER_ROWS
+    ",\n  {\"workload\": ${WORKLOAD}, \"contender\": ${NAME}, \"language\": ${LANGUAGE}, \
+\"target\": ${TARGET}, \"executable\": ${EXECUTABLE}, \"available\": ${row_AVAILABLE}, \
+\"reason\": ${REASON}, \"library_version\": ${VERSION}}")
+endfunction()
+
+function(toll_contender)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "WORKLOAD;NAME;LANGUAGE;LIBRARY;SOURCE" "NEEDS")
+  if(NOT arg_LANGUAGE)
+    set(arg_LANGUAGE "C++")
+  endif()
+  if(NOT arg_LIBRARY)
+    set(arg_LIBRARY "std")
+  endif()
+  set(reason "")
+  if(NOT arg_LANGUAGE STREQUAL "C++")
+    set(reason "not C++")
+  elseif(NOT EXISTS "${arg_SOURCE}")
+    set(reason "${arg_SOURCE} does not exist; write it or take the line out of suite.toml")
+    message(WARNING "${arg_WORKLOAD} ${arg_NAME}: ${reason}")
+  endif()
+  set(versions "")
+  foreach(need IN LISTS arg_NEEDS)
+    if(reason STREQUAL "")
+      toll_find_need(${need})
+      get_property(reason GLOBAL PROPERTY TOLL_NEED_${need}_REASON)
+      get_property(version GLOBAL PROPERTY TOLL_NEED_${need}_VERSION)
+      list(APPEND versions ${version})
+    endif()
+  endforeach()
+  list(JOIN versions ", " version)
+  if(version STREQUAL "" AND NOT arg_NEEDS)
+    toll_standard_library_version(version)
+  endif()
+  if(reason STREQUAL "")
+    toll_contender_program("${version}")
+  else()
+    toll_contender_row(WORKLOAD "${arg_WORKLOAD}" NAME "${arg_NAME}" LANGUAGE "${arg_LANGUAGE}"
+      TARGET "" EXECUTABLE "" AVAILABLE false REASON "${reason}" VERSION "${version}")
+  endif()
+endfunction()
+
+# The second half of toll_contender(): everything is there, make the executable.
+macro(toll_contender_program program_version)
+  string(REPLACE "/" "-" target "${arg_WORKLOAD}-${arg_NAME}")
+  add_executable(${target} EXCLUDE_FROM_ALL "${arg_SOURCE}")
+  add_dependencies(contenders ${target})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME "${arg_NAME}"
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/programs/${arg_WORKLOAD}")
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_compile_options(${target} PRIVATE ${TOLL_WARNINGS})
+  target_compile_definitions(${target} PRIVATE
+    TOLL_LIBRARY="${arg_LIBRARY}"
+    TOLL_LIBRARY_VERSION="${program_version}")
+  target_link_libraries(${target} PRIVATE toll::main)
+  foreach(need IN LISTS arg_NEEDS)
+    target_link_libraries(${target} PRIVATE toll_contender_${need})
+  endforeach()
+  toll_contender_row(WORKLOAD "${arg_WORKLOAD}" NAME "${arg_NAME}" LANGUAGE "${arg_LANGUAGE}"
+    TARGET "${target}" EXECUTABLE "$<TARGET_FILE:${target}>" AVAILABLE true REASON ""
+    VERSION "${program_version}")
+endmacro()
+
+function(toll_write_contenders file)
+  get_property(rows GLOBAL PROPERTY TOLL_CONTENDER_ROWS)
+  string(REGEX REPLACE "^," "" rows "${rows}")
+  file(GENERATE OUTPUT "${file}" CONTENT "[${rows}\n]\n")
+endfunction()

@@ -1,0 +1,93 @@
+"""Turns suites/*/*/suite.toml into CMake calls.
+
+Usage: toll_suites.py SUITES_FOLDER OUTPUT.cmake
+
+Standard library only, so that configuring needs nothing installed. One toll_contender() call a
+contender; other languages are passed through, so that contenders.json lists every contender.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+LANGUAGES = {
+    ".cpp": "C++",
+    ".go": "Go",
+    ".rs": "Rust",
+    ".erl": "Erlang",
+    ".hs": "Haskell",
+    ".java": "Java",
+    ".py": "Python",
+}
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+OPTIONS = {"library", "language", "source", "needs", "parameters", "footing", "note"}
+
+
+def fail(file: Path, sentence: str) -> None:
+    """Ends configuring with one line that says where and what."""
+    sys.exit(f"{file}: {sentence}")
+
+
+def text(file: Path, where: str, value: Any) -> str:
+    """A string that CMake can carry in a bracket argument."""
+    if not isinstance(value, str) or "]==]" in value or ";" in value:
+        fail(file, f"{where} must be text without ';'")
+    return str(value)
+
+
+def one_call(file: Path, name: str, options: Any) -> str:
+    """The CMake call of one contender line."""
+    where = f"contender {name!r}"
+    if not NAME.fullmatch(name):
+        fail(file, f"{where}: a name is lower-case letters, digits and '_', a letter first")
+    if not isinstance(options, dict):
+        fail(file, f'{where} must be a table, e.g. {name} = {{ library = "std" }}')
+    unknown = sorted(set(options) - OPTIONS)
+    if unknown:
+        fail(file, f"{where}: unknown option {unknown[0]!r}; known are {', '.join(sorted(OPTIONS))}")
+    source = file.parent / text(file, f"{where}: source", options.get("source", f"{name}.cpp"))
+    language = options.get("language") or LANGUAGES.get(source.suffix, source.suffix.lstrip("."))
+    needs = options.get("needs", [])
+    if not isinstance(needs, list) or not all(isinstance(n, str) and NAME.fullmatch(n) for n in needs):
+        fail(file, f"{where}: needs must be a list of names of files in cmake/contenders")
+    arguments = {
+        "WORKLOAD": f"{file.parent.parent.name}/{file.parent.name}",
+        "NAME": name,
+        "LANGUAGE": text(file, f"{where}: language", language),
+        "LIBRARY": text(file, f"{where}: library", options.get("library", "std")),
+        "SOURCE": str(source),
+    }
+    lines = [f"  {key} [==[{value}]==]" for key, value in arguments.items()]
+    lines += [f"  NEEDS {' '.join(needs)}"] if needs else []
+    return "toll_contender(\n" + "\n".join(lines) + ")\n"
+
+
+def calls(file: Path) -> Iterator[str]:
+    """The CMake calls of one suite.toml."""
+    try:
+        suite = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        fail(file, f"not valid TOML: {error}")
+    contenders = suite.get("contenders", {})
+    if not isinstance(contenders, dict):
+        fail(file, "[contenders] must be a table with one line a contender")
+    for name, options in contenders.items():
+        yield one_call(file, name, options)
+
+
+def main(suites: Path, output: Path) -> None:
+    """Writes `output` only where its text changes."""
+    text_out = "# Written by cmake/toll_suites.py; do not edit.\n"
+    for file in sorted(suites.glob("*/*/suite.toml")):
+        text_out += "".join(calls(file))
+    if not output.exists() or output.read_text(encoding="utf-8") != text_out:
+        output.write_text(text_out, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]))

@@ -1,0 +1,77 @@
+#include "toll/resources.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+namespace toll {
+namespace {
+
+std::int64_t cpu_ns() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+void read_usage(Resources& into) noexcept {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    into.voluntary_switches = usage.ru_nvcsw;
+    into.involuntary_switches = usage.ru_nivcsw;
+    into.minor_faults = usage.ru_minflt;
+    into.major_faults = usage.ru_majflt;
+}
+
+}  // namespace
+
+Resources Resources::at_start() noexcept {
+    Resources now;
+    read_usage(now);
+    now.cpu_ns = toll::cpu_ns();
+    return now;
+}
+
+Resources Resources::at_stop() noexcept {
+    Resources now;
+    now.cpu_ns = toll::cpu_ns();
+    read_usage(now);
+    return now;
+}
+
+std::int64_t cpu_clock_overhead_ns() noexcept {
+    static const std::int64_t overhead = [] {
+        std::array<std::int64_t, 33> intervals{};
+        for (std::int64_t& interval : intervals) {
+            const std::int64_t before = cpu_ns();
+            interval = cpu_ns() - before;
+        }
+        std::ranges::nth_element(intervals, intervals.begin() + 16);
+        return intervals[16];
+    }();
+    return overhead;
+}
+
+std::int64_t peak_resident_bytes() noexcept {
+    const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    if (file < 0) { return 0; }
+    std::array<char, 4096> text{};
+    const ssize_t length = read(file, text.data(), text.size());
+    close(file);
+    const std::string_view status(text.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    const auto found = status.find("VmHWM:");
+    if (found == std::string_view::npos) { return 0; }
+    const auto digits = status.find_first_of("0123456789", found);
+    std::int64_t kibibytes = 0;
+    if (digits != std::string_view::npos) {
+        std::from_chars(status.data() + digits, status.data() + status.size(), kibibytes);
+    }
+    return kibibytes * 1024;
+}
+
+}  // namespace toll

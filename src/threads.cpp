@@ -1,0 +1,172 @@
+#include "toll/threads.hpp"
+
+#include <sched.h>
+
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "toll/errors.hpp"
+
+namespace toll {
+namespace {
+
+// sched_getaffinity fails where the mask is smaller than the kernel's; 16 Ki CPUs hold any machine.
+constexpr std::size_t most_cpus = 16 * 1024;
+
+class CpuSet {
+public:
+    CpuSet() : set_(CPU_ALLOC(most_cpus)) {
+        if (set_ == nullptr) { throw std::bad_alloc(); }
+        CPU_ZERO_S(bytes(), set_);
+    }
+    ~CpuSet() { CPU_FREE(set_); }
+    CpuSet(const CpuSet&) = delete;
+    CpuSet& operator=(const CpuSet&) = delete;
+    [[nodiscard]] static std::size_t bytes() { return CPU_ALLOC_SIZE(most_cpus); }
+    [[nodiscard]] cpu_set_t* get() const { return set_; }
+
+private:
+    cpu_set_t* set_;
+};
+
+void set_cpus_of_this_thread(std::span<const int> cpus) {
+    const CpuSet wanted;
+    for (const int cpu : cpus) {
+        if (cpu < 0 || static_cast<std::size_t>(cpu) >= most_cpus) {
+            throw Unsupported("there is no CPU " + std::to_string(cpu));
+        }
+        CPU_SET_S(static_cast<std::size_t>(cpu), CpuSet::bytes(), wanted.get());
+    }
+    if (sched_setaffinity(0, CpuSet::bytes(), wanted.get()) != 0) {
+        throw Unsupported("a thread cannot be tied to CPU " +
+                          (cpus.empty() ? std::string("(none)") : std::to_string(cpus.front())) + ": " +
+                          std::strerror(errno));
+    }
+}
+
+}  // namespace
+
+std::vector<int> usable_cpus() {
+    const CpuSet mine;
+    if (sched_getaffinity(0, CpuSet::bytes(), mine.get()) != 0) { return {0}; }
+    std::vector<int> cpus;
+    for (std::size_t cpu = 0; cpu < most_cpus; ++cpu) {
+        if (CPU_ISSET_S(cpu, CpuSet::bytes(), mine.get())) { cpus.push_back(static_cast<int>(cpu)); }
+    }
+    return cpus;
+}
+
+void pin_this_thread(int cpu) {
+    set_cpus_of_this_thread(std::span(&cpu, 1));
+}
+
+std::string cpus_of_this_thread() {
+    std::string text;
+    for (const int cpu : usable_cpus()) { text += (text.empty() ? "" : ",") + std::to_string(cpu); }
+    return text;
+}
+
+PinnedHere::PinnedHere(int cpu) : former_(usable_cpus()) {
+    pin_this_thread(cpu);
+}
+
+PinnedHere::~PinnedHere() {
+    try {
+        set_cpus_of_this_thread(former_);
+    } catch (const Unsupported&) {
+        // A cgroup took the former CPUs away meanwhile; staying where we are is all that is left.
+    }
+}
+
+struct Crew::Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    const Work* work = nullptr;
+    unsigned generation = 0;
+    unsigned ready = 0;     // members that wait for the gate of this generation
+    unsigned finished = 0;  // members that are through with it
+    bool ending = false;
+    std::exception_ptr failure;
+    std::atomic<unsigned> gate{0};  // the generation that may begin
+    std::vector<std::jthread> threads;
+
+    void serve(unsigned member, unsigned members);
+    void note(std::exception_ptr what) {
+        const std::scoped_lock lock(mutex);
+        if (!failure) { failure = std::move(what); }
+    }
+    void end() {
+        {
+            const std::scoped_lock lock(mutex);
+            ending = true;
+        }
+        changed.notify_all();
+        threads.clear();  // joins
+    }
+};
+
+void Crew::Shared::serve(unsigned member, unsigned members) {
+    for (unsigned seen = 0;;) {
+        const Work* mine = nullptr;
+        {
+            std::unique_lock lock(mutex);
+            changed.wait(lock, [&] { return ending || generation != seen; });
+            if (ending) { return; }
+            seen = generation;
+            mine = work;
+            if (++ready == members) { gate.store(seen, std::memory_order_release); }
+        }
+        // Leaving a barrier by spinning puts the members within a cache miss of each other; yield
+        // lets the last one arrive where there are fewer CPUs than members.
+        while (gate.load(std::memory_order_acquire) != seen) { std::this_thread::yield(); }
+        try {
+            (*mine)(member);
+        } catch (...) { note(std::current_exception()); }
+        const std::scoped_lock lock(mutex);
+        if (++finished == members) { changed.notify_all(); }
+    }
+}
+
+Crew::Crew(unsigned members, std::span<const int> pins) : shared_(std::make_unique<Shared>()) {
+    shared_->threads.reserve(members);
+    try {
+        for (unsigned member = 0; member < members; ++member) {
+            shared_->threads.emplace_back(
+                [shared = shared_.get(), member, members] { shared->serve(member, members); });
+        }
+        if (!pins.empty()) {
+            run([&](unsigned member) { pin_this_thread(pins[member % pins.size()]); });
+        }
+    } catch (...) {
+        shared_->end();
+        throw;
+    }
+}
+
+Crew::~Crew() {
+    shared_->end();
+}
+
+void Crew::run(const Work& work) {
+    if (members() == 0) { return; }
+    std::unique_lock lock(shared_->mutex);
+    shared_->work = &work;
+    shared_->ready = 0;
+    shared_->finished = 0;
+    shared_->failure = nullptr;
+    ++shared_->generation;
+    shared_->changed.notify_all();
+    shared_->changed.wait(lock, [&] { return shared_->finished == members(); });
+    if (shared_->failure) { std::rethrow_exception(shared_->failure); }
+}
+
+unsigned Crew::members() const noexcept {
+    return static_cast<unsigned>(shared_->threads.size());
+}
+
+}  // namespace toll
