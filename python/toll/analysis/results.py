@@ -14,6 +14,8 @@ SCHEMA = "toll-report/1"
 
 
 class Model(BaseModel):
+    """A frozen record; a field that nobody defined is an error."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -120,6 +122,8 @@ class PublishedValue(Model):
 
 
 class WorkloadResult(Model):
+    """One question with its table."""
+
     workload: str
     question: str
     kind: str
@@ -153,6 +157,8 @@ class Problem(Model):
 
 
 class RunInfo(Model):
+    """What was asked, when, and how the run ended."""
+
     name: str
     uuid: str
     toll_version: str
@@ -170,6 +176,8 @@ class RunInfo(Model):
 
 
 class Results(Model):
+    """All that a run says."""
+
     schema_: str = Field(default=SCHEMA, alias="schema")
     run: RunInfo
     machine: dict[str, Any]

@@ -16,7 +16,7 @@ from toll.stats.order import (
     quantile_ranks,
     spread,
 )
-from toll.stats.paired import log_ratios, ratio_interval, rounds_needed, separated_pairs
+from toll.stats.paired import log_ratios, paired_differences, ratio_interval, rounds_needed, separated_pairs
 from toll.stats.stopping import (
     FIRST_LOOK,
     final_level,
@@ -44,6 +44,7 @@ __all__ = [
     "look_number",
     "median_interval",
     "next_look",
+    "paired_differences",
     "precise_enough",
     "quantile_interval",
     "quantile_ranks",

@@ -21,7 +21,8 @@ def bonferroni(level: float, comparisons: int) -> float:
 def holm(p_values: ArrayLike) -> Floats:
     """Adjusted p-values, shape as given, in [0, 1], for any dependence between the comparisons.
 
-    Rejecting those <= alpha raises any false alarm at all with probability <= alpha. Never weaker than Bonferroni, but it has no simultaneous intervals; tables use intervals.
+    Rejecting those <= alpha raises any false alarm at all with probability <= alpha. Never weaker than
+    Bonferroni, but it has no simultaneous intervals; tables use intervals.
     Source: Holm (1979).
     """
     p = np.asarray(p_values, dtype=np.float64)

@@ -20,10 +20,16 @@ def log_ratios(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     Both have shape (rounds,), one positive value a round, NaN where a round has none. What the
     machine did to a whole round (drift, a busy neighbour) cancels. Shape of the result: (pairs,).
     """
-    ratios = np.log(np.asarray(numerator, dtype=np.float64)) - np.log(
-        np.asarray(denominator, dtype=np.float64)
-    )
-    return ratios[np.isfinite(ratios)]
+    above: Floats = np.log(np.asarray(numerator, dtype=np.float64))
+    below: Floats = np.log(np.asarray(denominator, dtype=np.float64))
+    return paired_differences(above, below)
+
+
+def paired_differences(first: Floats, second: Floats) -> Floats:
+    """`log_ratios` of values that are logarithms already."""
+    differences = first - second
+    kept: Floats = differences[np.isfinite(differences)]
+    return kept
 
 
 def ratio_interval(logs: ArrayLike, level: float) -> tuple[float, Interval | None]:
@@ -60,8 +66,7 @@ def separated_pairs(logs: Floats, level: float) -> tuple[NDArray[np.bool_], bool
     judged = False
     for i in range(cases):
         for j in range(i):
-            pair = logs[:, i] - logs[:, j]
-            found = quantile_interval(pair[np.isfinite(pair)], 0.5, level)
+            found = quantile_interval(paired_differences(logs[:, i], logs[:, j]), 0.5, level)
             judged = judged or found is not None
             apart[i, j] = apart[j, i] = found is not None and not found.low <= 0.0 <= found.high
     return apart, judged

@@ -14,7 +14,9 @@ import math
 
 import numpy as np
 
+from toll.stats.correction import bonferroni
 from toll.stats.order import Floats, quantile_interval
+from toll.stats.paired import paired_differences
 
 FIRST_LOOK = 8
 GROWTH = 1.5
@@ -67,14 +69,13 @@ def precise_enough(logs: Floats, precision: float, level: float) -> bool:
     A single case has no ratio: then its own median must be known as precisely.
     """
     cases = logs.shape[1]
-    corrected = 1.0 - (1.0 - level) / max(1, cases * (cases - 1) // 2)
+    corrected = bonferroni(level, cases * (cases - 1) // 2)
     fastest = int(np.argmin(np.nanmedian(logs, axis=0)))
     reference = logs[:, fastest] if cases > 1 else np.zeros(logs.shape[0])
     for case in range(cases):
         if case == fastest and cases > 1:
             continue
-        pairs = logs[:, case] - reference
-        found = quantile_interval(pairs[np.isfinite(pairs)], 0.5, corrected)
+        found = quantile_interval(paired_differences(logs[:, case], reference), 0.5, corrected)
         if found is None or found.high - found.low > 2.0 * math.log1p(precision):
             return False
     return True

@@ -1,0 +1,154 @@
+"""Applies the statistics to a run file. `results` is all that the reports read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from toll.analysis.comparison import Comparison, compare
+from toll.analysis.launches import CaseData, read_case
+from toll.analysis.published import beside_today
+from toll.analysis.pulse import floor, machine_warnings, seconds_between
+from toll.analysis.results import Problem, Results, Row, RunInfo, WorkloadResult
+from toll.analysis.rows import latency, order, row_with_numbers, row_without_numbers
+from toll.analysis.units import DAMAGED, checked_json
+from toll.errors import TollError
+from toll.store import Launch, RunFile, RunHeader, WorkloadRecord
+from toll.words import Kind, Status
+
+__all__ = ["results"]
+
+
+def results(run_file: RunFile) -> Results:
+    """What the run says, every number with its interval; TollError where the file holds the impossible.
+
+    Memory is bounded by one launch's samples plus a few megabytes a case, whatever the file's size.
+    """
+    header = _checked_header(run_file.header())
+    canary = run_file.canary()
+    cases: list[CaseData] = []
+    workloads: list[WorkloadResult] = []
+    warnings: list[str] = []
+    for workload in run_file.workloads():
+        data = [read_case(run_file, record, header) for record in run_file.cases(workload.name)]
+        workloads.append(_workload(workload, data, header, warnings))
+        cases += [replace(case, counts=()) for case in data]
+    launches = [*canary, *(launch for case in cases for launch in case.everything)]
+    found, drifted = floor(canary, cases, header)
+    return Results(
+        run=_run_info(header, launches),
+        machine=checked_json(dict(header.machine), "the machine's description"),
+        conditions=checked_json(dict(header.conditions), "the machine's conditions"),
+        floor=found,
+        workloads=workloads,
+        problems=[_problem(case) for case in cases if not case.measured],
+        warnings=[
+            *_interrupted(header, run_file),
+            *machine_warnings(found, drifted, launches, header),
+            *warnings,
+        ],
+    )
+
+
+def _workload(
+    workload: WorkloadRecord, data: Sequence[CaseData], header: RunHeader, warnings: list[str]
+) -> WorkloadResult:
+    comparison = compare(
+        [case for case in data if case.measured], max((case.tried_rounds for case in data), default=0), header
+    )
+    latencies = [
+        latency(case, comparison.level) for case in comparison.cases if workload.kind is Kind.SAMPLES
+    ]
+    rows = {case.record.id: row_without_numbers(case) for case in data if not case.measured}
+    for case, compared in zip(comparison.cases, comparison.compared, strict=True):
+        rows[case.record.id] = row_with_numbers(case, compared, comparison.level)
+    in_plan_order = [rows[case.record.id] for case in data]
+    warnings += _table_warnings(workload, comparison, in_plan_order, header)
+    return WorkloadResult(
+        workload=workload.name,
+        question=workload.question,
+        kind=str(workload.kind),
+        unit=workload.unit,
+        per=workload.per,
+        rows=sorted(in_plan_order, key=order),
+        latencies=latencies,
+        published=beside_today(workload, in_plan_order, latencies),
+    )
+
+
+def _table_warnings(
+    workload: WorkloadRecord, comparison: Comparison, rows: Sequence[Row], header: RunHeader
+) -> list[str]:
+    warnings = []
+    if comparison.rounds_missing:
+        warnings.append(
+            f"{workload.name}: too few launches to compare {len(comparison.cases)} rows with each other;"
+            f" {comparison.rounds_missing} more rounds are needed, so its ratios have no interval."
+        )
+    wide = [
+        row.contender
+        for row in rows
+        if row.ratio_low and row.ratio_high and (row.ratio_high / row.ratio_low) > (1 + header.precision) ** 2
+    ]
+    if wide and header.precision > 0:
+        warnings.append(
+            f"{workload.name}: {len(wide)} of {len(comparison.cases)} ratios are not known to"
+            f" ±{header.precision:.1%} ({', '.join(wide[:5])}{', ...' if len(wide) > 5 else ''});"
+            " `./toll run --profile thorough` goes on until they are."
+        )
+    warnings += [
+        f"{workload.name}, {row.contender}: {row.reason}"
+        for row in rows
+        if row.status == Status.OK and row.failed_launches
+    ]
+    return warnings
+
+
+def _interrupted(header: RunHeader, run_file: RunFile) -> list[str]:
+    if header.finished_utc is not None:
+        return []
+    return [f"The run was interrupted; ./toll run --resume {run_file.path} goes on with it."]
+
+
+def _problem(case: CaseData) -> Problem:
+    record = case.record
+    return Problem(
+        workload=record.workload,
+        contender=record.contender,
+        environment=record.environment,
+        parameters=dict(record.parameters),
+        status=str(case.status),
+        reason=case.reason,
+    )
+
+
+def _run_info(header: RunHeader, launches: Sequence[Launch]) -> RunInfo:
+    ends = [seconds_between(header.started_utc, one.started_utc) + one.wall_ns / 1e9 for one in launches]
+    if header.finished_utc is not None:
+        ends = [seconds_between(header.started_utc, header.finished_utc)]
+    return RunInfo(
+        name=header.name,
+        uuid=header.uuid,
+        toll_version=header.toll_version,
+        command_line=header.command_line,
+        profile=header.profile,
+        level=header.level,
+        precision=header.precision,
+        seed=header.seed,
+        started_utc=header.started_utc,
+        finished_utc=header.finished_utc,
+        stopped_by=header.stopped_by,
+        seconds=max(ends, default=None),
+        seconds_in_programs=sum(one.wall_ns for one in launches) / 1e9,
+        launches=len(launches),
+    )
+
+
+def _checked_header(header: RunHeader) -> RunHeader:
+    if not 0.5 <= header.level < 1.0 or not 0.0 <= header.precision < 1.0:
+        raise TollError(
+            f"The run file asks for intervals at level {header.level!r} within {header.precision!r};"
+            " a level lies between 0.5 and 1, a precision between 0 and 1.",
+            DAMAGED,
+        )
+    return header

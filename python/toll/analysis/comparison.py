@@ -1,0 +1,87 @@
+"""Rows of one workload against each other: ratios within rounds, corrected over the table, and ties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from toll.analysis.launches import CaseData
+from toll.stats import (
+    Interval,
+    bonferroni,
+    final_level,
+    letters,
+    paired_differences,
+    ratio_interval,
+    rounds_needed,
+    separated_pairs,
+)
+from toll.stats.order import Floats
+from toll.store import RunHeader
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One row beside the fastest of its workload."""
+
+    ratio: float | None = None
+    interval: Interval | None = None
+    fastest: bool = False
+    tie_groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All rows with numbers, fastest first, and what could not be said about them."""
+
+    cases: tuple[CaseData, ...]
+    compared: tuple[Compared, ...]
+    level: float  # of one row's interval: what looking early has left of the run's level
+    rounds_missing: int = 0  # more rounds that the table needs before any ratio has an interval
+
+
+def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) -> Comparison:
+    """Ratios to the fastest row, paired by round, at a level that holds for the whole table.
+
+    `measured` has the cases with numbers; `tried_rounds` is how often the workload was gone through.
+    """
+    level = final_level(tried_rounds, header.level) if header.precision > 0 else header.level
+    cases = tuple(sorted(measured, key=lambda case: float(np.median(case.values_ns))))
+    logs = log_matrix(cases)
+    positive = [index for index, case in enumerate(cases) if np.median(case.values_ns) > 0]
+    if not positive:
+        return Comparison(cases, tuple(Compared() for _ in cases), level)
+    pairs = len(cases) * (len(cases) - 1) // 2
+    corrected = bonferroni(level, pairs)
+    apart, judged = separated_pairs(logs, corrected)
+    groups = letters(apart) if judged else [[] for _ in cases]
+    fastest = positive[0]
+    compared = tuple(
+        _one(logs, index, fastest, corrected, tuple(groups[index])) for index in range(len(cases))
+    )
+    missing = 0 if judged or not pairs else max(1, rounds_needed(level, pairs) - logs.shape[0])
+    return Comparison(cases, compared, level, missing)
+
+
+def log_matrix(cases: Sequence[CaseData]) -> Floats:
+    """Log of each case's value in each round, shape (rounds, cases); NaN where a round has none."""
+    rounds = sorted({number for case in cases for number in case.rounds})
+    place = {number: index for index, number in enumerate(rounds)}
+    logs = np.full((len(rounds), len(cases)), np.nan)
+    for column, case in enumerate(cases):
+        for number, value in zip(case.rounds, case.values_ns, strict=True):
+            if value > 0:
+                logs[place[number], column] = np.log(value)
+    return logs
+
+
+def _one(logs: Floats, index: int, fastest: int, level: float, groups: tuple[str, ...]) -> Compared:
+    if index == fastest:
+        return Compared(1.0, Interval(1.0, 1.0, 1.0), True, groups)
+    pairs = paired_differences(logs[:, index], logs[:, fastest])
+    if not pairs.size:
+        return Compared(tie_groups=groups)
+    ratio, interval = ratio_interval(pairs, level)
+    return Compared(ratio, interval, False, groups)

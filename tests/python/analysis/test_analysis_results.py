@@ -1,0 +1,251 @@
+"""The analysis of whole run files: the rules from launch to table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from made_runs import Made, make_run
+
+from toll import analysis
+from toll.analysis.results import Results, Row
+from toll.store import RunFile
+from toll.words import Allocations, Kind, Published, Status
+
+ROUNDS = 20
+
+
+def read(path: Path) -> Results:
+    with RunFile.open(path) as run_file:
+        return analysis.results(run_file)
+
+
+def rows(found: Results) -> dict[str, Row]:
+    return {row.contender: row for row in found.workloads[0].rows}
+
+
+def noisy(value: float, launches: int = ROUNDS, sigma: float = 0.01, seed: int = 1) -> list[float]:
+    return list(value * np.exp(np.random.default_rng(seed).normal(0, sigma, launches)))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "made.toll"
+
+
+def test_a_value_is_the_median_over_launches_of_the_median_over_batches(path: Path) -> None:
+    values = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 40.0]
+    row = rows(read(make_run(path, [Made("a", values)])))["a"]
+    assert row.value == pytest.approx(13.0)
+    assert (row.low, row.high) == pytest.approx((10.0, 40.0))
+    assert row.launch_values == pytest.approx(values)
+    assert (row.launches, row.failed_launches, row.status) == (7, 0, "ok")
+
+
+def test_quantities_beside_the_time_are_per_unit_of_work(path: Path) -> None:
+    counted = Allocations(iterations=2, units=50, calls=150, bytes=4000, peak_bytes=777)
+    case = Made("a", [10.0] * 6, allocations=counted, batch_changes={"counters": {"instructions": 500}})
+    row = rows(read(make_run(path, [case])))["a"]
+    assert row.cpu_time == pytest.approx(20.0)
+    assert (row.voluntary_switches, row.involuntary_switches, row.faults) == pytest.approx((0.03, 0.01, 0.05))
+    assert (row.memory.calls, row.memory.bytes, row.memory.heap_peak_bytes) == (3.0, 80.0, 777)
+    assert row.memory.peak_bytes == 1 << 20
+    assert row.counters == {"instructions": 5.0}
+    assert row.cold == pytest.approx(30.0)
+    assert row.footing == {"threads": 2, "pinning": "none"}
+
+
+def test_memory_that_was_not_counted_says_why(path: Path) -> None:
+    memory = rows(read(make_run(path, [Made("a", [10.0] * 6)])))["a"].memory
+    assert memory.calls is None
+    assert memory.reason == "not counted in this run"
+
+
+def test_values_come_in_the_workloads_unit(path: Path) -> None:
+    row = rows(read(make_run(path, [Made("a", [5000.0] * 6)], unit="us")))["a"]
+    assert (row.value, row.cold, row.unit) == (pytest.approx(5.0), pytest.approx(15.0), "us")
+
+
+def test_ratios_pair_the_rounds_so_that_drift_cancels(path: Path) -> None:
+    drift = np.linspace(1.0, 3.0, ROUNDS)
+    slow = Made("slow", list(20.2 * drift))
+    fast = Made("fast", list(20.0 * drift))
+    found = rows(read(make_run(path, [slow, fast])))
+    assert found["fast"].fastest
+    assert (found["fast"].ratio, found["fast"].ratio_low, found["fast"].ratio_high) == (1.0, 1.0, 1.0)
+    for number in (found["slow"].ratio, found["slow"].ratio_low, found["slow"].ratio_high):
+        assert number == pytest.approx(1.01)
+    assert found["slow"].tie_groups != found["fast"].tie_groups
+
+
+def test_pairs_are_matched_by_round_number_not_by_position(path: Path) -> None:
+    drift = np.linspace(1.0, 3.0, ROUNDS)
+    slow: list[float | Status | None] = [None, *(22.0 * drift[1:])]
+    found = rows(read(make_run(path, [Made("fast", list(20.0 * drift)), Made("slow", slow)])))
+    assert found["slow"].ratio == pytest.approx(1.1)
+    assert found["slow"].ratio_high == pytest.approx(1.1)
+
+
+def test_rows_that_cannot_be_told_apart_share_a_letter(path: Path) -> None:
+    cases = [Made(name, noisy(10.0, seed=seed)) for seed, name in enumerate("ab")]
+    cases.append(Made("c", noisy(20.0, seed=9)))
+    found = rows(read(make_run(path, cases)))
+    assert set(found["a"].tie_groups) & set(found["b"].tie_groups)
+    assert not set(found["c"].tie_groups) & set(found["a"].tie_groups)
+
+
+def test_a_ratio_interval_is_wider_in_a_larger_table(path: Path, tmp_path: Path) -> None:
+    values = {name: noisy(10.0 + index, sigma=0.1, seed=index) for index, name in enumerate("abcdefgh")}
+    small = rows(read(make_run(path, [Made(name, values[name]) for name in "ab"])))["b"]
+    large = rows(read(make_run(tmp_path / "l.toll", [Made(name, v) for name, v in values.items()])))["b"]
+    assert small.ratio_high is not None
+    assert large.ratio_high is not None
+    assert large.ratio_high > small.ratio_high
+
+
+def test_too_few_rounds_for_the_table_give_no_interval_and_a_warning(path: Path) -> None:
+    found = read(make_run(path, [Made(name, noisy(10.0, 6, seed=i)) for i, name in enumerate("abcd")]))
+    slower = next(row for row in found.workloads[0].rows if not row.fastest)
+    assert slower.ratio is not None
+    assert (slower.ratio_low, slower.ratio_high, slower.tie_groups) == (None, None, [])
+    assert slower.low is not None
+    assert any("2 more rounds are needed" in warning for warning in found.warnings)
+
+
+def test_one_wrong_answer_leaves_no_number(path: Path) -> None:
+    case = Made("a", [*noisy(10.0), Status.WRONG_ANSWER])
+    found = read(make_run(path, [case, Made("b", noisy(11.0))]))
+    row = rows(found)["a"]
+    assert (row.status, row.value, row.ratio, row.launch_values) == ("wrong_answer", None, None, [])
+    assert row.cpu_time is None
+    assert row.cold is None
+    assert rows(found)["b"].fastest
+    assert [(problem.contender, problem.status) for problem in found.problems] == [("a", "wrong_answer")]
+
+
+@pytest.mark.parametrize(
+    ("ok", "failed", "status"),
+    [(20, 1, "ok"), (6, 1, "ok"), (5, 1, "failed"), (16, 4, "failed"), (17, 4, "ok")],
+)
+def test_a_case_survives_few_failed_launches(path: Path, ok: int, failed: int, status: str) -> None:
+    case = Made("a", [*noisy(10.0, ok), *([Status.TIMED_OUT] * failed)])
+    found = read(make_run(path, [case]))
+    row = rows(found)["a"]
+    assert (row.status, row.failed_launches) == (status, failed)
+    assert f"{failed} of {ok + failed} launches failed" in row.reason
+    assert (row.value is not None) == (status == "ok")
+    assert any(row.reason in warning for warning in found.warnings) == (status == "ok")
+
+
+def test_a_case_without_any_good_launch_keeps_its_failure(path: Path) -> None:
+    row = rows(read(make_run(path, [Made("a", [Status.OUT_OF_MEMORY] * 3)])))["a"]
+    assert (row.status, row.reason) == ("out_of_memory", "it out_of_memory here")
+
+
+@pytest.mark.parametrize("status", [Status.SKIPPED, Status.BUILD_FAILED, Status.UNSUPPORTED])
+def test_what_could_not_run_is_a_row_with_its_reason(path: Path, status: Status) -> None:
+    found = read(make_run(path, [Made("a", [], status=status, reason="apt install x")]))
+    assert (rows(found)["a"].status, rows(found)["a"].reason) == (str(status), "apt install x")
+    assert found.problems[0].reason == "apt install x"
+
+
+def test_what_an_interruption_left_out_names_the_command_that_goes_on(path: Path) -> None:
+    cases = [Made("a", noisy(10.0)), Made("b", [], status=Status.PLANNED)]
+    found = read(make_run(path, cases, finished_utc=None, stopped_by="interrupt"))
+    assert rows(found)["b"].status == "planned"
+    expected = f"interrupted before it was measured; ./toll run --resume {path} goes on"
+    assert rows(found)["b"].reason == expected
+    assert any("--resume" in warning for warning in found.warnings)
+
+
+def test_latencies_pool_the_samples_of_all_launches(path: Path) -> None:
+    rng = np.random.default_rng(3)
+    samples = [rng.lognormal(5 + rng.normal(0, 0.02), 0.5, 4000) for _ in range(12)]
+    case = Made("a", [1.0] * 12, samples=samples)
+    found = read(make_run(path, [case], kind=Kind.SAMPLES))
+    latency = found.workloads[0].latencies[0]
+    pooled = np.concatenate(samples)
+    assert (latency.count, latency.launches) == (48000, 12)
+    for number, p in ((latency.p50, 0.5), (latency.p90, 0.9), (latency.p99, 0.99), (latency.p999, 0.999)):
+        assert number == pytest.approx(np.quantile(pooled, p), rel=0.01)
+    assert latency.max == pytest.approx(pooled.max(), rel=1e-6)
+    assert latency.p99_low is not None
+    assert latency.p99_low < latency.p99 < (latency.p99_high or 0.0)
+    assert len(latency.cdf.p) <= 400
+    row = rows(found)["a"]
+    assert row.value == pytest.approx(np.median([np.median(launch) for launch in samples]), rel=1e-6)
+    assert row.cold == pytest.approx(np.median([3 * np.median(launch[:5]) for launch in samples]), rel=1e-6)
+
+
+def published(label: str, note: str = "", **changes: object) -> Published:
+    fields: dict[str, object] = {
+        "contender": "a", "label": label, "low": 1.0, "high": 2.0, "unit": "us", "per": "task",
+        "machine": "old", "year": 2016, "source": "a table", "note": note,
+    }  # fmt: skip
+    return Published(**(fields | changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "today"),
+    [
+        (published("threads (10,000)"), 0.02),
+        (published("threads", note="1_000_000 tasks"), 0.03),
+        (published("threads"), 0.01),
+        (published("threads", per="run"), None),
+        (published("threads", unit="jobs/s"), None),
+        (published("threads", contender="nobody"), None),
+        (published("threads", statistic="p99"), None),
+    ],
+)
+def test_a_published_value_stands_beside_its_row(path: Path, value: Published, today: float | None) -> None:
+    cases = [
+        Made("a", [number] * 6, {"tasks": tasks})
+        for number, tasks in ((10.0, 100_000), (20.0, 10_000), (30.0, 1_000_000))
+    ]
+    found = read(make_run(path, cases, published=[value])).workloads[0].published[0]
+    assert found.label == value.label
+    assert (found.today and found.today.value) == (today and pytest.approx(today))
+
+
+def test_the_floor_and_drift_come_from_the_canary(path: Path) -> None:
+    calm = np.random.default_rng(5).normal(0, 0.01, 60)
+    found = read(make_run(path, [Made("a", noisy(10.0))], canary=list(100 * np.exp(calm)))).floor
+    assert found.launches == 60
+    assert found.ratio is not None
+    assert 1.003 < found.ratio < 1.05
+    assert found.canary_at_s[:3] == [0.0, 1.0, 2.0]
+    assert found.canary_ns[0] == pytest.approx(100 * np.exp(calm[0]))
+
+
+def test_drift_and_stolen_time_are_said(path: Path) -> None:
+    canary = list(np.linspace(100, 150, 60))
+    run = make_run(path, [Made("a", noisy(10.0))], canary=canary, launch_changes={"steal_ns": 100_000})
+    warnings = read(run).warnings
+    assert any("changed its speed" in warning for warning in warnings)
+    assert any("hypervisor took" in warning for warning in warnings)
+
+
+def test_a_calm_run_carries_no_warning(path: Path) -> None:
+    canary = list(100 * np.exp(np.random.default_rng(6).normal(0, 1e-4, 60)))
+    run = make_run(
+        path, [Made("a", noisy(10.0)), Made("b", noisy(10.0, seed=3))], canary=canary, precision=0.05
+    )
+    assert read(run).warnings == []
+
+
+def test_a_run_without_a_canary_says_why_there_is_no_floor(path: Path) -> None:
+    floor = read(make_run(path, [Made("a", noisy(10.0))])).floor
+    assert (floor.ratio, floor.reason) == (None, "the canary ran 0 times; 20 are needed")
+
+
+def test_the_json_satisfies_the_committed_schema(path: Path) -> None:
+    schema = json.loads(
+        (Path(__file__).parents[3] / "schemas/report.schema.json").read_text(encoding="utf-8")
+    )
+    cases = [Made("a", noisy(10.0)), Made("b", [], status=Status.SKIPPED, reason="no")]
+    text = read(make_run(path, cases, canary=noisy(9.0, 30))).model_dump_json(by_alias=True)
+    jsonschema.validate(json.loads(text), schema)
+    assert json.loads(text)["schema"] == "toll-report/1"
