@@ -1,0 +1,193 @@
+"""Configures and builds one environment's programs in its own folder, build/<environment>.
+
+CMake writes contenders.json there: for each contender its target and executable, or why there is none. ninja
+goes on after a failure, so that one contender that does not compile costs its own row and nothing else.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toll.build.known import FAILURES, entries, failures
+from toll.build.log import first_error, split_failures
+from toll.catalog.machine import usable_cpus
+from toll.errors import Exit, TollError
+from toll.words import Environment, Program, Status, Workload
+
+OnLine = Callable[[str], None]
+OnProgress = Callable[[int, int, str], None]  # steps done, steps in all, what is built
+CONFIGURATION_FAILED = Exit.REGRESSION_OR_FAILED_CHECK
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One build folder. `root` is the checkout, `folder` is build/<environment>."""
+
+    root: Path
+    folder: Path
+
+
+def programs(
+    workloads: Sequence[Workload],
+    environment: Environment,
+    *,
+    build_dir: Path,
+    root: Path,
+    on_line: OnLine = lambda _line: None,
+    on_progress: OnProgress = lambda _done, _total, _what: None,
+) -> tuple[Program, ...]:
+    """Builds what `workloads` hold and returns one Program per contender, always, in their order.
+
+    A contender that does not build is BUILD_FAILED with its first error and the log's path, one that CMake
+    leaves out is SKIPPED with CMake's reason. Raises TollError where CMake itself cannot configure.
+    """
+    build = Build(root, build_dir)
+    with _alone(build):
+        _configure(build, environment, on_line)
+        index = {(entry["workload"], entry["contender"]): entry for entry in entries(build.folder)}
+        wanted = [
+            (workload.name, contender.name) for workload in workloads for contender in workload.contenders
+        ]
+        targets = [index[key]["target"] for key in wanted if key in index and index[key].get("target")]
+        failed = _compile(build, targets, on_progress) if targets else {}
+        _remember(build, targets, failed)
+    return tuple(_program(build, environment, key, index.get(key), failed) for key in wanted)
+
+
+def _program(
+    build: Build,
+    environment: Environment,
+    key: tuple[str, str],
+    entry: dict[str, Any] | None,
+    failed: dict[str, str],
+) -> Program:
+    def program(status: Status, reason: str, command: tuple[str, ...] = ()) -> Program:
+        version = str((entry or {}).get("library_version") or "")
+        return Program(*key, environment.name, command, status, reason, version)
+
+    if entry is None:
+        return program(Status.SKIPPED, "CMake does not know it; next: rm -r build and run again")
+    if not entry.get("target"):
+        return program(Status.SKIPPED, str(entry.get("reason") or "CMake left it out without a reason"))
+    if reason := failed.get(entry["target"]):
+        return program(Status.BUILD_FAILED, reason)
+    executable = build.folder / entry["executable"]
+    if not os.access(executable, os.X_OK):
+        return program(
+            Status.BUILD_FAILED, f"the build left no executable at {executable}; next: rm -r build"
+        )
+    return program(Status.OK, "", (str(executable),))
+
+
+@contextmanager
+def _alone(build: Build) -> Iterator[None]:
+    """Two builds in one folder would write the same files: the second waits for the first."""
+    try:
+        build.folder.mkdir(parents=True, exist_ok=True)
+        lock = (build.folder / ".toll-lock").open("w")
+    except OSError as error:
+        raise TollError(
+            f"cannot build in {build.folder}: {error.strerror}",
+            "make the checkout writable, or copy it to a folder that is",
+        ) from None
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _configure(build: Build, environment: Environment, on_line: OnLine) -> None:
+    """Every time: it takes a second, and a library that was installed since then is found."""
+    command = ["cmake", "--preset", "release", "-S", str(build.root), "-B", str(build.folder)]
+    if environment.compiler:
+        command.append(f"-DCMAKE_CXX_COMPILER={environment.compiler}")
+    if environment.flags:
+        command.append(f"-DCMAKE_CXX_FLAGS={environment.flags}")
+    log = build.folder / "configure.log"
+    try:
+        done = subprocess.run(
+            command,
+            cwd=build.root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except FileNotFoundError:
+        raise TollError("cmake is not installed", "toll doctor names the command that brings it") from None
+    log.write_text(done.stdout, encoding="utf-8")
+    for line in done.stdout.splitlines():
+        on_line(line)
+    if done.returncode != 0:
+        told = re.search(r"CMake Error.*?\n\s*\n?\s*(\S.*)", done.stdout)
+        what = told.group(1) if told else (done.stdout.strip().splitlines() or ["no message"])[-1]
+        raise TollError(
+            f"CMake could not configure the build: {what}",
+            f"read {log}; where the build folder is from another compiler: rm -r {build.folder}",
+            CONFIGURATION_FAILED,
+        )
+
+
+def _remember(build: Build, targets: Sequence[str], failed: dict[str, str]) -> None:
+    """For `toll list`, which does not build: what failed, until it is built again."""
+    kept = {target: reason for target, reason in failures(build.folder).items() if target not in targets}
+    (build.folder / FAILURES).write_text(json.dumps(kept | failed, indent=1), encoding="utf-8")
+
+
+def _compile(build: Build, targets: Sequence[str], on_progress: OnProgress) -> dict[str, str]:
+    """Builds the targets; returns {target: reason} of those that did not get built."""
+    jobs = str(len(usable_cpus()))
+    command = ["ninja", "-C", str(build.folder), "-k", "0", "-j", jobs, *targets]
+    # ninja's own format is the only progress it offers to a program that reads a pipe.
+    environment = {**os.environ, "NINJA_STATUS": "[%f/%t] ", "CLICOLOR_FORCE": "0"}
+    log = build.folder / "build.log"
+    with (
+        log.open("w", encoding="utf-8") as file,
+        subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            file.write(line)
+            if step := re.match(r"\[(\d+)/(\d+)\] (.*)", line):
+                on_progress(int(step.group(1)), int(step.group(2)), step.group(3))
+    return {} if process.returncode == 0 else _failed(build, targets, log)
+
+
+def _failed(build: Build, targets: Sequence[str], log: Path) -> dict[str, str]:
+    """Which targets are not up to date after a failed build, and why.
+
+    Asked of ninja rather than of the file system: an executable of an earlier build may still lie there, and
+    timing it would show a number for a source that does not compile.
+    """
+    blocks = split_failures(log.read_text(encoding="utf-8"))
+    reasons = {}
+    for target in targets:
+        command = ["ninja", "-C", str(build.folder), "-n", target]
+        asked = subprocess.run(command, capture_output=True, text=True, check=False)
+        if "no work to do" in asked.stdout:
+            continue
+        own = next((text for outputs, text in blocks if f"/{target}.dir/" in outputs), "")
+        text = own or (blocks[0][1] if blocks else log.read_text(encoding="utf-8"))
+        part = build.folder / "logs" / f"{target}.log"
+        part.parent.mkdir(exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        reasons[target] = f"{first_error(text)} (all of it: {part})"
+    return reasons

@@ -1,0 +1,98 @@
+"""The command line: one module a verb. This page is the list of verbs and what becomes of an error."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from toll.cli import doctor, export, list_, new, report, run, test
+from toll.errors import Exit, TollError
+
+app = typer.Typer(
+    name="toll",
+    help="What C++ threads, fibers, locks, frameworks and containers cost on this machine.",
+    epilog="Start with: ./toll run",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _verb(name: str, module: Any) -> None:
+    """Registers `module.command`; its example is the last line of its help."""
+    app.command(name, epilog=f"Example: {module.EXAMPLE}")(_interruptible(module.command))
+
+
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """Ctrl-C outside of measuring (which has its own answer to it) ends with the shell's code for it."""
+
+    @functools.wraps(command)
+    def guarded(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt:
+            raise TollError(
+                "interrupted before anything was measured", "start again when it suits", Exit.INTERRUPTED
+            ) from None
+
+    return guarded
+
+
+@app.callback()
+def _toll(
+    version: bool = typer.Option(False, "--version", is_eager=True, help="Print the version and end."),
+) -> None:
+    if version:
+        from toll import __version__
+
+        typer.echo(f"toll {__version__}")
+        raise typer.Exit
+
+
+_verb("run", run)
+_verb("report", report)
+_verb("list", list_)
+_verb("doctor", doctor)
+_verb("export", export)
+_verb("new", new)
+_verb("test", test)
+
+
+def main() -> int:
+    """Runs one command line and returns its exit code (toll.errors.Exit). Never prints a traceback."""
+    try:
+        app()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(Exit.FINE)
+    except TollError as error:
+        print(f"toll: {error.what}\n  next: {error.next_step}", file=sys.stderr)
+        return int(error.code)
+    except BrokenPipeError:
+        # The reader of our output (`| head`) has gone; a second complaint at shutdown would help nobody.
+        sys.stderr.close()
+        return int(Exit.FINE)
+    except Exception as error:  # the one place that may: a user never sees a traceback
+        return _unexpected(error)
+    return int(Exit.FINE)
+
+
+def _unexpected(error: Exception) -> int:
+    text = "".join(traceback.format_exception(error))
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="toll-error-", suffix=".txt", delete=False) as file:
+            file.write(text)
+        where = str(Path(file.name))
+    except OSError:
+        where = "nowhere: the temporary folder is not writable"
+    message = str(error).splitlines()[0] if str(error) else ""
+    print(f"toll: this is a bug: {type(error).__name__}: {message[:300]}", file=sys.stderr)
+    print(f"  next: report it with the traceback, which was saved here: {where}", file=sys.stderr)
+    return int(Exit.INCONCLUSIVE)

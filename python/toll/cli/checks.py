@@ -1,0 +1,131 @@
+"""The steps of `toll test`: each one command with its own output and its own closing line."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# What the runners say at their end: pytest, ctest, doctest, ruff, mypy.
+CLOSING = re.compile(
+    r"(\d+ (passed|failed|error)|tests passed|tests failed|\[doctest\] (test cases|Status)|All checks passed"
+    r"|Success: no issues|Found \d+ error|files already formatted|would be reformatted|No tests were found)"
+)
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+CXX_FOLDERS = ("include", "src", "suites", "tests")
+SANITIZERS = ("asan", "ubsan", "tsan")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command; `name` is what the summary calls it."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a step came to: its exit status, wall time in seconds, and the runner's own closing lines."""
+
+    step: Step
+    status: int
+    seconds: float
+    closing: tuple[str, ...]
+
+
+def steps(root: Path, *, fast: bool, bench: bool) -> Iterator[Step]:
+    """All steps, the quick ones first. `fast` leaves out sanitizers, clang-tidy and slow tests."""
+    python = sys.executable
+    tests = [
+        str(path.relative_to(root)) for path in (root / "tests/python", root / "tests/bench") if path.is_dir()
+    ]
+    yield Step("ruff", (python, "-m", "ruff", "check", "python", *tests))
+    yield Step("ruff format", (python, "-m", "ruff", "format", "--check", "python", *tests))
+    yield Step("mypy", (python, "-m", "mypy"))
+    yield Step("clang-format", ("clang-format-19", "--dry-run", "--Werror", *_cxx_files(root)))
+    for preset in ("dev",) if fast else ("dev", *SANITIZERS):
+        yield Step(f"{preset}: configure", ("cmake", "--preset", preset))
+        yield Step(f"{preset}: build", ("cmake", "--build", "--preset", preset))
+        yield Step(
+            f"{preset}: ctest", ("ctest", "--preset", preset, "--no-tests=error", "--output-on-failure")
+        )
+    if not fast:
+        yield Step("clang-tidy", _clang_tidy(root))
+    chosen = ("-m", "not slow") if fast else ()
+    workers = str(len(os.sched_getaffinity(0)))
+    yield Step("pytest", (python, "-m", "pytest", "-n", workers, "--dist", "loadfile", *chosen))
+    if bench:
+        yield Step("bench", (python, "tests/bench/run.py"))
+
+
+def run(step: Step, root: Path) -> Outcome:
+    """Runs one step, passing its output on as it comes."""
+    print(f"\n=== {step.name}: {_shown(step.command)}", flush=True)
+    started = time.monotonic()
+    closing: list[str] = []
+    environment = {**os.environ, "PYTHONPATH": str(root / "python"), "MYPYPATH": str(root / "python")}
+    try:
+        process = subprocess.Popen(
+            step.command,
+            cwd=root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        print(f"cannot start {step.command[0]}: {error.strerror}", flush=True)
+        return Outcome(step, 127, 0.0, (f"{step.command[0]} is not installed",))
+    with process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            if CLOSING.search(plain := ESCAPES.sub("", line).strip()):
+                closing = [*closing, plain][-2:]
+    return Outcome(step, process.returncode, time.monotonic() - started, tuple(closing))
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """One line a step with its time, and below it what its runner said last."""
+    lines = ["", "=== summary"]
+    for outcome in outcomes:
+        verdict = "ok    " if outcome.status == 0 else "FAILED"
+        lines.append(f"{verdict} {outcome.seconds:6.1f} s  {outcome.step.name}")
+        lines += [f"                  {line}" for line in outcome.closing]
+    failed = sum(outcome.status != 0 for outcome in outcomes)
+    total = sum(outcome.seconds for outcome in outcomes)
+    lines.append(f"{len(outcomes) - failed} of {len(outcomes)} steps passed in {total:.0f} s")
+    return "\n".join(lines)
+
+
+def _cxx_files(root: Path) -> list[str]:
+    found = (
+        path.relative_to(root)
+        for folder in CXX_FOLDERS
+        for path in (root / folder).rglob("*")
+        if path.suffix in (".cpp", ".hpp") and path.is_file()
+    )
+    return sorted(map(str, found))
+
+
+def _clang_tidy(root: Path) -> tuple[str, ...]:
+    """Every translation unit of the library and the suites, with the dev preset's compile commands."""
+    units = [
+        file for file in _cxx_files(root) if file.endswith(".cpp") and file.startswith(("src/", "suites/"))
+    ]
+    pattern = "|".join(re.escape(str(root / unit)) for unit in units)
+    return ("run-clang-tidy-19", "-quiet", "-p", "build/dev", "-warnings-as-errors=*", f"^({pattern})$")
+
+
+def _shown(command: Sequence[str]) -> str:
+    text = " ".join(command)
+    return text if len(text) <= 120 else f"{text[:117]}..."

@@ -1,0 +1,90 @@
+"""Progress and lines on standard error; standard output is for results alone."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+PLAIN_EVERY_S = 5.0  # between lines where there is no terminal to redraw
+
+
+def say(text: str) -> None:
+    """One line to whoever watches."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Progress:
+    """What a stage reports to: `step` as often as it likes."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+
+    def step(self, done: float, total: float, what: str = "", left_s: float | None = None) -> None:
+        """`done` of `total` in any unit; `left_s` where the stage knows better than extrapolation."""
+
+
+class _Plain(Progress):
+    """A line now and then, for logs and pipes."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self._started = self._last = time.monotonic()
+
+    def step(self, done: float, total: float, what: str = "", left_s: float | None = None) -> None:
+        now = time.monotonic()
+        if now - self._last < PLAIN_EVERY_S:
+            return
+        self._last = now
+        if left_s is None and done > 0:
+            left_s = (now - self._started) * (total - done) / done
+        share = f"{done / total:4.0%}" if total else ""
+        left = f", about {left_s:.0f} s left" if left_s is not None else ""
+        say(f"{self.title} {share}{left}  {what}".rstrip())
+
+
+class _Bar(Progress):
+    """A bar that is redrawn in place, with the time left."""
+
+    def __init__(self, title: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
+        super().__init__(title)
+        self._started = time.monotonic()
+        self.rich = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}  {task.fields[what]}", markup=False),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self.rich.add_task(title, total=None, left="", what="")
+
+    def step(self, done: float, total: float, what: str = "", left_s: float | None = None) -> None:
+        if left_s is None and done > 0:
+            left_s = (time.monotonic() - self._started) * (total - done) / done
+        left = f"{clock_time(left_s)} left" if left_s is not None else ""
+        room = max(self.rich.console.width - 70, 0)
+        self.rich.update(self._task, completed=done, total=total, left=left, what=what[:room])
+
+
+@contextmanager
+def progress(title: str) -> Iterator[Progress]:
+    """A bar on a terminal, a line every few seconds elsewhere."""
+    if not sys.stderr.isatty():
+        yield _Plain(title)
+        return
+    bar = _Bar(title)
+    with bar.rich:
+        yield bar
+
+
+def clock_time(seconds: float) -> str:
+    """75 -> "1:15", 3700 -> "1:01:40"."""
+    whole = max(round(seconds), 0)
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"

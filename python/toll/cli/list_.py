@@ -1,0 +1,77 @@
+"""`toll list`: what can be measured, and what is missing for the rest."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+EXAMPLE = "toll list tasks --json"
+
+
+def command(
+    selection: Annotated[
+        list[str] | None,
+        typer.Argument(help="topic, topic/workload or topic/workload/contender; * and ? stand for anything"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs: schemas/list.schema.json.")] = False,
+) -> None:
+    """What can be measured here: every workload and contender, and why one cannot."""
+    rows = _rows(selection or [])
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        _print(rows)
+
+
+def _rows(names: list[str]) -> list[dict[str, Any]]:
+    from toll.build.known import why_not
+    from toll.catalog import suites
+    from toll.cli.places import ROOT, build_folder
+    from toll.plan import select
+
+    told = why_not(build_folder("host"))
+    rows = []
+    for workload, contenders in select(suites.load(ROOT), names):
+        for contender in contenders:
+            reason = told(contender)
+            rows.append(
+                {
+                    "workload": workload.name,
+                    "contender": contender.name,
+                    "language": contender.language,
+                    "library": contender.library,
+                    "available": not reason,
+                    "reason": reason,
+                    "question": workload.question,
+                    "kind": str(workload.kind),
+                    "unit": workload.unit,
+                    "per": workload.per,
+                    "parameters": {p.name: list(p.defaults) for p in workload.parameters} | _own(contender),
+                    "needs": list(contender.needs),
+                    "source": str(contender.source.relative_to(ROOT)),
+                    "note": contender.note,
+                }
+            )
+    return rows
+
+
+def _own(contender: Any) -> dict[str, list[Any]]:
+    return {name: [value] for name, value in contender.parameters.items()}
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    workload = ""
+    width = max((len(row["contender"]) for row in rows), default=0)
+    for row in rows:
+        if row["workload"] != workload:
+            workload = row["workload"]
+            typer.echo(f"{workload}  {row['question']}")
+        mark = " " if row["available"] else "-"
+        what = f"{row['library']} ({row['language']})" if row["available"] else row["reason"]
+        typer.echo(f"  {mark} {row['contender']:{width}}  {what}")
+    absent = sum(not row["available"] for row in rows)
+    if absent:
+        typer.echo(f"{absent} of {len(rows)} cannot be measured yet (-); toll doctor shows what is missing")

@@ -1,0 +1,111 @@
+"""`toll report`: shows a run again, in any of five formats."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toll.cli.places import run_path
+from toll.errors import TollError
+
+if TYPE_CHECKING:
+    from toll.analysis.results import Results
+
+EXAMPLE = "toll report runs/monday.toll --format html --output monday.html"
+
+
+class Format(StrEnum):
+    """How a run is shown."""
+
+    TERMINAL = "terminal"
+    HTML = "html"
+    MARKDOWN = "markdown"
+    JSON = "json"
+    CSV = "csv"
+
+
+def command(
+    run: Annotated[str, typer.Argument(help="A run file, or its name in runs/.")],
+    form: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = Format.TERMINAL,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+) -> None:
+    """Show a run: tables in the terminal, or HTML, Markdown, JSON (schemas/report.schema.json), CSV."""
+    results = analyse(run_path(run))
+    if form is Format.TERMINAL and output is None:
+        show(results)
+        return
+    text = _rendered(results, form)
+    if output is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    else:
+        write(output, text)
+
+
+def analyse(path: Path) -> Results:
+    """What the run file at `path` says. Raises TollError for a file that is not a sound run."""
+    from toll.analysis import results
+    from toll.store import RunFile
+
+    with RunFile.open(path) as run_file:
+        return results(run_file)
+
+
+def show(results: Results) -> None:
+    """Prints the tables to standard output."""
+    from rich.console import Console
+
+    from toll.report import terminal
+
+    terminal.render(results, Console())
+
+
+def write(path: Path, text: str) -> None:
+    """Writes a report, complete or not at all. Raises TollError where the disk refuses."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise TollError(
+            f"cannot write {path}: {error.strerror}", "name a writable place: --output /tmp/report.html"
+        ) from None
+
+
+def _rendered(results: Results, form: Format) -> str:
+    match form:
+        case Format.HTML:
+            from toll.report import html
+
+            return html.render(results)
+        case Format.MARKDOWN:
+            from toll.report import markdown
+
+            return markdown.render(results)
+        case Format.JSON:
+            from toll.report import json
+
+            return json.render(results)
+        case Format.CSV:
+            from toll.report import csv
+
+            return csv.render(results)
+        case Format.TERMINAL:
+            return _as_text(results)
+
+
+def _as_text(results: Results) -> str:
+    """The terminal's tables for a file: no colours, a fixed width."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    from toll.report import terminal
+
+    text = StringIO()
+    terminal.render(results, Console(file=text, width=110))
+    return text.getvalue()

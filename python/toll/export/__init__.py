@@ -1,0 +1,1 @@
+"""A run for other tools: Parquet, CSV, JSON and Google Benchmark's JSON; raw replicates, streamed."""
