@@ -1,0 +1,180 @@
+"""How numbers are written: as many digits as the interval supports, one unit a column.
+
+Functions return plain text with ordinary characters; a missing number is `MISSING`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MISSING = "–"
+_TIME_UNITS = (("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0))
+_TIME_SECONDS = {**dict(_TIME_UNITS), "us": 1e-6}
+_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The unit that a column is written in: shown = stored * factor."""
+
+    unit: str
+    factor: float = 1.0
+
+    def of(self, value: float | None) -> float | None:
+        """The value in this scale's unit."""
+        return None if value is None else value * self.factor
+
+
+def finite(values: Iterable[float | None]) -> list[float]:
+    """The numbers that are there and can be drawn."""
+    return [value for value in values if value is not None and math.isfinite(value)]
+
+
+def time_scale(values: Iterable[float | None], unit: str) -> Scale:
+    """One unit for a whole column of times stored in `unit`; other units stay as they are.
+
+    The smallest value is at least 1 in it, unless the largest would then have seven digits.
+    """
+    if unit not in _TIME_SECONDS:
+        return Scale(unit)
+    present = [abs(value) for value in finite(values) if value]
+    seconds = _TIME_SECONDS[unit]
+    if not present:
+        return Scale("µs" if unit == "us" else unit)
+    low, high = min(present) * seconds, max(present) * seconds
+    fitting = [index for index, (_, size) in enumerate(_TIME_UNITS) if low >= size * 0.9995]
+    index = fitting[-1] if fitting else 0
+    while index + 1 < len(_TIME_UNITS) and high / _TIME_UNITS[index][1] >= 1e6:
+        index += 1
+    name, size = _TIME_UNITS[index]
+    return Scale(name, seconds / size)
+
+
+def convert(value: float, unit: str, to: str) -> float | None:
+    """A time in another unit, or None where the two cannot be converted."""
+    if unit == to:
+        return value
+    if unit in _TIME_SECONDS and to in _TIME_SECONDS:
+        return value * _TIME_SECONDS[unit] / _TIME_SECONDS[to]
+    return None
+
+
+def decimals(value: float, low: float | None, high: float | None, least: int = 2, most: int = 5) -> int:
+    """Decimal places (negative: tens, hundreds) so that the last digit is one that the interval supports.
+
+    The interval's half-width keeps one digit, two where it begins with 1 or 2. Between `least` and `most`
+    significant digits; three where there is no interval.
+    """
+    magnitude = _magnitude(value)
+    if low is None or high is None:
+        return 2 - magnitude
+    half = (high - low) / 2
+    if not math.isfinite(half) or half <= 0:
+        return most - 1 - magnitude
+    place = _magnitude(half)
+    wanted = -place + (1 if half / 10.0**place < 3 else 0)
+    return max(least - 1 - magnitude, min(most - 1 - magnitude, wanted))
+
+
+def fixed(value: float | None, places: int) -> str:
+    """A number rounded to `places` decimals (negative: to tens, hundreds), thousands grouped."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if places < 0:
+        value = round(value, places)
+    text = f"{value:,.{max(0, min(places, 9))}f}"
+    return text.removeprefix("-") if not text.strip("-0.,") else text
+
+
+def plain(value: float | None, digits: int = 3) -> str:
+    """A number without an interval, to `digits` significant digits: 0.0123, 2.22, 1,230."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if value == 0:
+        return "0"
+    places = digits - 1 - _magnitude(value)
+    return fixed(value, max(0, places)) if abs(value) >= 1e-6 else f"{value:.{digits - 1}g}"
+
+
+def quantity(value: float | None, low: float | None, high: float | None) -> str:
+    """A measured value with the digits that its interval supports."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    return fixed(value, decimals(value, low, high))
+
+
+def interval(value: float | None, low: float | None, high: float | None) -> str:
+    """ "[121.0, 126.2]" with the value's own decimals; MISSING where there is no interval."""
+    if value is None or low is None or high is None:
+        return MISSING
+    places = decimals(value, low, high)
+    return f"[{_end(low, places)}, {_end(high, places)}]"
+
+
+def ratio(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """ "1.00×", "1.012×", "12.3×": three digits, four where the interval supports them."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    return fixed(value, _ratio_places(value, low, high)) + "×"
+
+
+def ratio_interval(value: float | None, low: float | None, high: float | None) -> str:
+    """The ratio's interval with the ratio's own decimals."""
+    if value is None or low is None or high is None or low == high:
+        return MISSING
+    places = _ratio_places(value, low, high)
+    return f"[{_end(low, places)}, {_end(high, places)}]"
+
+
+def size(value: float | None) -> str:
+    """Bytes in the binary unit that fits: 512 B, 17.2 MiB."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    index = 0
+    while abs(value) >= 1024 and index + 1 < len(_BYTE_UNITS):
+        value, index = value / 1024, index + 1
+    return f"{plain(value)} {_BYTE_UNITS[index]}"
+
+
+def percent(share: float | None) -> str:
+    """A share between 0 and 1 as a percentage with two significant digits."""
+    return MISSING if share is None else f"{plain(share * 100, 2)} %"
+
+
+def duration(seconds: float | None) -> str:
+    """Wall time as people say it: 0.42 s, 12 s, 2 min 51 s, 3 h 05 min."""
+    if seconds is None or not math.isfinite(seconds):
+        return MISSING
+    if seconds < 10:
+        return f"{plain(seconds, 2)} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def split(text: str) -> tuple[str, str]:
+    """ "1,234.5" as ("1,234", ".5"), for columns that align on the decimal point."""
+    whole, point, fraction = text.partition(".")
+    return whole, point + fraction
+
+
+def _ratio_places(value: float, low: float | None, high: float | None) -> int:
+    places = decimals(value, low, high, least=3, most=4) if low != high else 2 - _magnitude(value)
+    return max(0, places)
+
+
+def _end(value: float, places: int) -> str:
+    """An interval's end; one that rounding would turn into 0 keeps its first digit."""
+    if math.isfinite(value) and value and abs(value) < 0.5 * 10.0**-places:
+        places = -_magnitude(value)
+    return fixed(value, places)
+
+
+def _magnitude(value: float) -> int:
+    return math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0

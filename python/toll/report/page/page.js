@@ -1,0 +1,553 @@
+/* The report's behaviour: charts, filter, sorting. Text from the run file enters the page through
+   textContent or as a chart's text alone; nothing here parses it as markup. */
+(() => {
+  "use strict";
+  const root = document.documentElement;
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const workloads = new Map(data.workloads.map((workload) => [workload.id, workload]));
+  const charts = new Map(); // element -> {chart, draw}
+  const select = (query, within = document) => [...within.querySelectorAll(query)];
+  const NARROW = 600; // below this a contender's name stands above its interval
+
+  // ---- small tools -------------------------------------------------------------------------
+
+  const colour = (name) => getComputedStyle(root).getPropertyValue("--" + name).trim();
+  const palette = () => {
+    const names = ["ink", "soft", "faint", "line", "hair", "grid", "accent", "dot", "published", "surface", "paper"];
+    return { ...Object.fromEntries(names.map((name) => [name, colour(name)])),
+      curves: [1, 2, 3, 4, 5, 6, 7, 8].map((n) => colour("c" + n)),
+      sans: getComputedStyle(document.body).fontFamily, mono: colour("mono") };
+  };
+
+  const pen = document.createElement("canvas").getContext("2d");
+  const textWidth = (text, font) => { pen.font = font; return pen.measureText(text).width; };
+
+  /** The text cut in its middle so that it fits: names of one family often differ at the end alone. */
+  function fitted(text, room, font) {
+    if (textWidth(text, font) <= room) return text;
+    const letters = [...text];
+    for (let kept = letters.length - 1; kept > 4; kept -= Math.max(1, kept >> 4)) {
+      const head = Math.ceil(kept * 0.6);
+      const cut = letters.slice(0, head).join("") + "…" + letters.slice(letters.length - (kept - head)).join("");
+      if (textWidth(cut, font) <= room) return cut;
+    }
+    return letters.slice(0, 3).join("") + "…";
+  }
+
+  const written = (number) => number.toLocaleString("en", { maximumSignificantDigits: 4 });
+
+  function make(tag, className, text) {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    if (text !== undefined) element.textContent = text;
+    return element;
+  }
+
+  function shape(tag, attributes) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    return element;
+  }
+
+  // ---- axes --------------------------------------------------------------------------------
+
+  /** An axis over the data: logarithmic where the spread asks for it, from zero unless all values are close. */
+  function axisOver(least, most, room) {
+    const spread = most / least;
+    if (least > 0 && spread > 5) return logAxis(least, most, room);
+    const fromZero = !(least > 0 && spread < 1.7);
+    const span = fromZero ? most : most - least || most || 1;
+    const rough = span / Math.max(3, Math.min(8, room / 90));
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 2.5, 5, 10].find((unit) => unit * power >= rough) * power;
+    const start = fromZero ? 0 : Math.floor((least - span * 0.06) / step) * step;
+    const end = Math.ceil((most + span * 0.03) / step) * step;
+    const count = Math.round((end - start) / step);
+    const ticks = Array.from({ length: count + 1 }, (_, i) => Number((start + i * step).toPrecision(12)));
+    return { min: start, max: end, ticks, at: (x) => x, back: (x) => x, note: fromZero ? "" : "the axis does not start at zero" };
+  }
+
+  function logAxis(least, most, room) {
+    const low = Math.log10(least), high = Math.log10(most), pad = (high - low) * 0.03;
+    const min = low - pad, max = high + pad, decades = max - min;
+    const wanted = room / 62;
+    const units = decades * 3 <= wanted ? [1, 2, 5] : decades * 2 <= wanted ? [1, 3] : [1];
+    const skip = Math.max(1, Math.ceil(decades / wanted));
+    const ticks = [];
+    for (let power = Math.floor(min); power <= Math.ceil(max); power++) {
+      if (((power % skip) + skip) % skip) continue;
+      for (const unit of units) {
+        const at = power + Math.log10(unit);
+        if (at >= min - 1e-9 && at <= max + 1e-9) ticks.push(at);
+      }
+    }
+    return { min, max, ticks, at: Math.log10, back: (x) => 10 ** x, note: "logarithmic" };
+  }
+
+  function valueAxis(axis, name, theme, more = {}) {
+    return {
+      type: "value", min: axis.min, max: axis.max, name, nameLocation: "middle", nameGap: 30,
+      nameTextStyle: { color: theme.faint, fontSize: 12, fontFamily: theme.sans },
+      axisLine: { show: true, lineStyle: { color: theme.line } },
+      axisTick: { show: true, customValues: axis.ticks, lineStyle: { color: theme.line } },
+      axisLabel: { customValues: axis.ticks, color: theme.soft, fontSize: 11.5, fontFamily: theme.sans,
+        formatter: (x) => written(Number(axis.back(x).toPrecision(6))) },
+      splitLine: { show: true, customValues: axis.ticks, lineStyle: { color: theme.grid, width: 1 } },
+      ...more,
+    };
+  }
+
+  const tooltip = (theme, build) => ({
+    trigger: "item", confine: true, transitionDuration: 0, backgroundColor: theme.surface, borderColor: theme.line,
+    padding: [8, 12], extraCssText: "box-shadow:0 4px 16px rgba(0,0,0,.14);", formatter: (item) => {
+      const box = make("div", "tooltip");
+      const [title, ...lines] = build(item);
+      box.append(make("b", "", title), ...lines.filter(Boolean).map((line) => make("span", "", line)));
+      return box;
+    },
+  });
+
+  // ---- the dot-and-interval chart ------------------------------------------------------------
+
+  /** Same replicate, same place: a spread that looks random but is not. */
+  const jitter = (index) => (((index * 0.618034) % 1) - 0.5) * 2;
+
+  function extent(rows) {
+    const all = rows.flatMap((row) => [row.value, row.low ?? row.value, row.high ?? row.value, ...row.launches,
+      ...row.published.flatMap((band) => [band.low, band.high])]).filter((x) => Number.isFinite(x));
+    return [Math.min(...all), Math.max(...all)];
+  }
+
+  function valuesOption(workload, rows, width, theme) {
+    const narrow = width < NARROW;
+    const nameFont = `600 12.5px ${theme.mono}`, numberFont = `12px ${theme.sans}`;
+    const names = rows.map((row) => row.name);
+    const left = narrow ? 4 : Math.min(Math.max(...names.map((name) => textWidth(name, nameFont))) + 18, width * 0.34);
+    const right = narrow ? 8 : Math.max(...rows.map((row) => textWidth(row.text, `600 ${numberFont}`))) + 24;
+    const step = narrow ? 46 : 28;
+    const axis = axisOver(...extent(rows), width - left - right);
+    const unit = workload.unit + (axis.note ? ` (${axis.note})` : "");
+    const layout = { narrow, left, right, width, nameFont, numberFont, axis };
+    return {
+      height: rows.length * step + 54,
+      option: {
+        animation: false, textStyle: { fontFamily: theme.sans },
+        grid: { left, right, top: 6, bottom: 48 },
+        xAxis: valueAxis(axis, unit, theme),
+        yAxis: { type: "value", min: -0.5, max: rows.length - 0.5, inverse: true, show: false },
+        tooltip: tooltip(theme, ({ data: [, index] }) => {
+          const row = rows[index];
+          return [row.name, `${row.text} ${row.interval === "–" ? "(too few launches for an interval)" : row.interval}`,
+            `${row.ratio} the fastest`, `${row.launches.length} launches drawn`,
+            ...row.published.map((band) => `${band.year}: ${band.text}, ${band.label}`)];
+        }),
+        series: [{
+          type: "custom", data: rows.map((row, index) => [axis.at(row.value), index]), encode: { x: 0, y: 1 }, clip: false,
+          renderItem: (params, api) => ({ type: "group", children: rowShapes(rows[params.dataIndex], params.dataIndex, api, layout, theme) }),
+        }],
+      },
+    };
+  }
+
+  function rowShapes(row, index, api, layout, theme) {
+    const { axis, narrow } = layout;
+    const y = api.coord([axis.min, index])[1] + (narrow ? 9 : 0);
+    const x = (value) => api.coord([axis.at(value), index])[0];
+    const shapes = [...rowTexts(row, y, layout, theme)];
+    const rule = (x1, x2, style) => ({ type: "line", shape: { x1, y1: y, x2, y2: y }, style, silent: true });
+    shapes.push(rule(layout.left, layout.width - layout.right, { stroke: theme.hair, lineWidth: 1 }));
+    row.published.forEach((band) => shapes.push(...bandShapes(x(band.low), x(band.high), y, theme)));
+    row.launches.forEach((value, number) => shapes.push({
+      type: "circle", shape: { cx: x(value), cy: y + jitter(number) * 6, r: 1.7 }, silent: true,
+      style: { fill: theme.dot, opacity: 0.32 },
+    }));
+    const tone = row.fastest || row.tied ? theme.accent : theme.ink;
+    if (row.low !== null && row.high !== null) {
+      const [a, b] = [x(row.low), x(row.high)];
+      shapes.push(rule(a, b, { stroke: tone, lineWidth: 2.25 }));
+      for (const end of [a, b]) shapes.push({ type: "line", shape: { x1: end, y1: y - 4, x2: end, y2: y + 4 }, style: { stroke: tone, lineWidth: 1.75 }, silent: true });
+    }
+    shapes.push(markShape(row, x(row.value), y, tone, theme));
+    return shapes;
+  }
+
+  /** Filled circle: fastest; ring: tied with it; square: the others. Never colour alone. */
+  function markShape(row, cx, cy, tone, theme) {
+    if (row.fastest) return { type: "circle", shape: { cx, cy, r: 5 }, style: { fill: tone, stroke: theme.paper, lineWidth: 1 } };
+    if (row.tied) return { type: "circle", shape: { cx, cy, r: 4.2 }, style: { fill: theme.paper, stroke: tone, lineWidth: 2 } };
+    return { type: "rect", shape: { x: cx - 3.6, y: cy - 3.6, width: 7.2, height: 7.2, r: 0.5 }, style: { fill: tone, stroke: theme.paper, lineWidth: 1 } };
+  }
+
+  function bandShapes(a, b, y, theme) {
+    const style = { stroke: theme.published, lineWidth: 1.5, lineDash: [3, 2.5], fill: "none" };
+    const half = 4, ends = a === b ? [a] : [a, b];
+    return [
+      { type: "line", shape: { x1: a, y1: y, x2: b, y2: y }, style, silent: true },
+      ...ends.map((x) => ({ type: "polygon", silent: true, style: { fill: theme.paper, stroke: theme.published, lineWidth: 1.5 },
+        shape: { points: [[x, y - half], [x + half, y], [x, y + half], [x - half, y]] } })),
+    ];
+  }
+
+  function rowTexts(row, y, layout, theme) {
+    const { narrow, left, right, width, nameFont, numberFont } = layout;
+    const tone = row.fastest ? theme.accent : theme.ink;
+    const room = narrow ? width - 20 - textWidth(row.text, `600 ${numberFont}`) - 16 : left - 16;
+    const line = narrow ? y - 17 : y;
+    return [
+      { type: "text", style: { text: fitted(row.name, room, nameFont), x: narrow ? left : left - 12, y: line, fill: tone,
+        font: row.fastest ? nameFont : nameFont.replace("600", "500"), align: narrow ? "left" : "right", verticalAlign: "middle" } },
+      { type: "text", silent: true, style: { text: row.text, x: narrow ? width - right : width - 4, y: line, fill: row.fastest ? theme.accent : theme.soft,
+        font: (row.fastest ? "600 " : "") + numberFont, align: "right", verticalAlign: "middle" } },
+    ];
+  }
+
+  function keyTo(figure, rows) {
+    const theme = palette(), key = figure.querySelector(".key");
+    const entry = (label, ...shapes) => {
+      const svg = shape("svg", { width: 22, height: 12, viewBox: "0 0 22 12", "aria-hidden": "true" });
+      svg.append(...shapes);
+      const span = make("span");
+      span.append(svg, label);
+      return span;
+    };
+    const line = (stroke) => shape("line", { x1: 1, x2: 21, y1: 6, y2: 6, stroke, "stroke-width": 2 });
+    const entries = [entry("fastest", line(theme.accent), shape("circle", { cx: 11, cy: 6, r: 4.5, fill: theme.accent }))];
+    if (rows.some((row) => row.tied)) entries.push(entry("tied with the fastest", line(theme.accent), shape("circle", { cx: 11, cy: 6, r: 3.8, fill: theme.paper, stroke: theme.accent, "stroke-width": 2 })));
+    entries.push(entry("median and interval", line(theme.ink), shape("rect", { x: 7.5, y: 2.5, width: 7, height: 7, fill: theme.ink })));
+    if (rows.some((row) => row.launches.length)) entries.push(entry("one launch", ...[4, 10, 17].map((cx, i) => shape("circle", { cx, cy: [4, 8, 5][i], r: 1.8, fill: theme.dot, opacity: 0.45 }))));
+    if (rows.some((row) => row.published.length)) entries.push(entry("published years ago", shape("line", { x1: 3, x2: 19, y1: 6, y2: 6, stroke: theme.published, "stroke-width": 1.5, "stroke-dasharray": "3 2.5" }),
+      ...[4, 18].map((x) => shape("polygon", { points: `${x},2 ${x + 4},6 ${x},10 ${x - 4},6`, fill: theme.paper, stroke: theme.published, "stroke-width": 1.5 }))));
+    key.replaceChildren(...entries);
+  }
+
+  // ---- distribution curves -------------------------------------------------------------------
+
+  const DASHES = ["solid", [7, 4], [2, 3], [9, 3, 2, 3]];
+  const SYMBOLS = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle", "emptyDiamond"];
+  const MARKED = [0.5, 0.9, 0.99, 0.999];
+  const nines = (p) => -Math.log10(Math.max(1e-12, 1 - p));
+  const share = (y) => {
+    const tail = 10 ** -y;
+    return y <= 0 ? "0 %" : `${Number((100 * (1 - tail)).toFixed(Math.max(0, Math.round(y) - 2)))} %`;
+  };
+  const look = (index, theme) => ({ colour: theme.curves[index % 8], dash: DASHES[(index + (index >> 3)) % 4], symbol: SYMBOLS[(index + 3 * (index >> 3)) % 8] });
+
+  function curvePoints(curve) {
+    const marks = new Set(MARKED.map((p) => curve.points.findIndex(([, at]) => at >= p - 1e-9)));
+    return curve.points.map(([x, p], index) => ({
+      value: [x, Math.min(p, 1 - 0.5 / curve.count)], symbol: marks.has(index) ? undefined : "none",
+    })).filter((point) => point.value[0] > 0);
+  }
+
+  function cdfOption(workload, curves, width, theme, hidden) {
+    const shown = curves.filter(({ curve }) => !hidden.has(curve.id));
+    const series = shown.map(({ curve, index }) => ({ curve, index, points: curvePoints(curve) }));
+    const xs = series.flatMap(({ points }) => points.map((point) => point.value[0]));
+    const axis = logAxis(Math.min(...xs, 1e9), Math.max(...xs, 1e-9), width - 80);
+    const top = Math.max(3, ...series.flatMap(({ points }) => points.map((point) => nines(point.value[1]))));
+    const ticks = [0, nines(0.5), ...Array.from({ length: Math.floor(top) }, (_, i) => i + 1)];
+    const vertical = { min: 0, max: top + 0.15, ticks, back: (y) => y, note: "" };
+    return {
+      animation: false, textStyle: { fontFamily: theme.sans },
+      grid: { left: 62, right: 14, top: 10, bottom: 50 },
+      xAxis: valueAxis(axis, `${workload.latencyUnit} for one operation (logarithmic)`, theme),
+      yAxis: { ...valueAxis(vertical, "", theme), axisLabel: { ...valueAxis(vertical, "", theme).axisLabel, formatter: (y) => (Math.abs(y - nines(0.5)) < 1e-6 ? "50 %" : share(Math.round(y))) } },
+      tooltip: tooltip(theme, (item) => [item.seriesName, `${written(10 ** item.value[0])} ${workload.latencyUnit}`,
+        `${Number((100 * (1 - 10 ** -item.value[1])).toPrecision(7))} % took at most this long`]),
+      series: series.map(({ curve, index, points }) => {
+        const style = look(index, theme);
+        return { type: "line", name: curve.name, id: curve.id, symbol: style.symbol, symbolSize: 8, showSymbol: true, showAllSymbol: true,
+          lineStyle: { color: style.colour, width: 2, type: style.dash }, itemStyle: { color: style.colour, borderWidth: 2 },
+          emphasis: { focus: "series", lineStyle: { width: 3 } }, blur: { lineStyle: { opacity: 0.18 }, itemStyle: { opacity: 0.18 } },
+          triggerLineEvent: true,
+          data: points.map((point) => ({ value: [axis.at(point.value[0]), nines(point.value[1])], ...(point.symbol ? { symbol: "none" } : {}) })) };
+      }),
+    };
+  }
+
+  function legendFor(figure, curves, chart, hidden, redraw) {
+    const theme = palette();
+    figure.querySelector(".legend").replaceChildren(...curves.map(({ curve, index }) => {
+      const style = look(index, theme);
+      const svg = shape("svg", { width: 34, height: 12, viewBox: "0 0 34 12", "aria-hidden": "true" });
+      svg.append(shape("line", { x1: 1, x2: 33, y1: 6, y2: 6, stroke: style.colour, "stroke-width": 2, "stroke-dasharray": style.dash === "solid" ? "none" : style.dash.join(" ") }), symbolShape(style, theme));
+      const button = make("button");
+      button.type = "button";
+      button.setAttribute("aria-pressed", String(!hidden.has(curve.id)));
+      button.title = "Show or hide this curve";
+      button.append(svg, make("span", "", curve.name));
+      button.addEventListener("click", () => { hidden.has(curve.id) ? hidden.delete(curve.id) : hidden.add(curve.id); redraw(); });
+      for (const [event, type] of [["mouseenter", "highlight"], ["focus", "highlight"], ["mouseleave", "downplay"], ["blur", "downplay"]]) button.addEventListener(event, () => chart.dispatchAction({ type, seriesId: curve.id }));
+      return button;
+    }));
+  }
+
+  function symbolShape(style, theme) {
+    const empty = style.symbol.startsWith("empty"), kind = style.symbol.replace("empty", "").toLowerCase();
+    const paint = { fill: empty ? theme.paper : style.colour, stroke: style.colour, "stroke-width": empty ? 2 : 0 };
+    if (kind === "circle") return shape("circle", { cx: 17, cy: 6, r: 4, ...paint });
+    if (kind === "rect") return shape("rect", { x: 13, y: 2, width: 8, height: 8, ...paint });
+    return shape("polygon", { points: kind === "triangle" ? "17,1.5 21.5,10 12.5,10" : "17,1 22,6 17,11 12,6", ...paint });
+  }
+
+  // ---- the canary ----------------------------------------------------------------------------
+
+  function canaryOption(width, theme) {
+    const { points, unit } = data.canary;
+    const ys = points.map(([, y]) => y), xs = points.map(([x]) => x);
+    const across = axisOver(0, Math.max(...xs, 1), width - 80);
+    across.max = Math.max(...xs, 1);
+    across.ticks = across.ticks.filter((tick) => tick <= across.max);
+    const up = axisOver(Math.min(...ys), Math.max(...ys), 300);
+    return {
+      animation: false, textStyle: { fontFamily: theme.sans }, grid: { left: 64, right: 14, top: 10, bottom: 44 },
+      xAxis: valueAxis(across, "seconds since the run began", theme, { nameGap: 26, splitLine: { show: false } }),
+      yAxis: valueAxis(up, unit, theme, { nameGap: 46 }),
+      tooltip: tooltip(theme, ({ value: [x, y] }) => [`${written(y)} ${unit}`, `after ${written(x)} s`]),
+      series: [{ type: "scatter", data: points, symbolSize: 5, itemStyle: { color: theme.accent, opacity: 0.65 } }],
+    };
+  }
+
+  // ---- drawing -------------------------------------------------------------------------------
+
+  function chartOn(element, height) {
+    if (height) element.style.height = height + "px";
+    const known = charts.get(element)?.chart;
+    if (known) { known.resize(); return known; }
+    return echarts.init(element, null, { renderer: "svg" });
+  }
+
+  /** Rows in the order in which the table stands, without those that the filter hid. */
+  function tableRows(section) {
+    const order = select(".values > tbody:not([hidden])", section).map((body) => body.id);
+    const byId = new Map(workloads.get(section.id).rows.map((row) => [row.id, row]));
+    return order.map((id) => byId.get(id)).filter(Boolean);
+  }
+
+  function drawValues(element) {
+    const section = element.closest(".workload"), figure = element.closest("figure");
+    const rows = tableRows(section);
+    figure.hidden = rows.length === 0;
+    if (!rows.length || section.hidden) return;
+    const theme = palette(), width = element.clientWidth;
+    const { option, height } = valuesOption(workloads.get(section.id), rows, width, theme);
+    const chart = chartOn(element, height);
+    chart.setOption(option, true);
+    keyTo(figure, rows);
+    return chart;
+  }
+
+  const hiddenCurves = new Map();
+
+  function drawCurves(element) {
+    const section = element.closest(".workload"), figure = element.closest("figure");
+    const workload = workloads.get(section.id);
+    const visible = new Set(select(".percentiles > tbody:not([hidden])", section).map((body) => body.dataset.row));
+    const curves = workload.latencies.map((curve, index) => ({ curve, index })).filter(({ curve }) => visible.has(curve.id) && curve.points.length);
+    figure.hidden = curves.length === 0;
+    if (!curves.length || section.hidden) return;
+    if (!hiddenCurves.has(section.id)) hiddenCurves.set(section.id, new Set());
+    const hidden = hiddenCurves.get(section.id), chart = chartOn(element);
+    chart.setOption(cdfOption(workload, curves, element.clientWidth, palette(), hidden), true);
+    legendFor(figure, curves, chart, hidden, () => draw(element));
+    return chart;
+  }
+
+  function drawCanary(element) {
+    const chart = chartOn(element);
+    chart.setOption(canaryOption(element.clientWidth, palette()), true);
+    return chart;
+  }
+
+  const draws = { values: drawValues, cdf: drawCurves };
+
+  function draw(element) {
+    const chart = (draws[element.dataset.chart] ?? drawCanary)(element);
+    if (chart) charts.set(element, { chart, width: element.clientWidth });
+    waiting.delete(element);
+  }
+
+  // Charts far down the page wait for an idle moment, so that a long report is readable at once.
+  const waiting = new Set(select(".chart"));
+  const idle = window.requestIdleCallback ?? ((work) => setTimeout(() => work({ timeRemaining: () => 20 }), 16));
+  const soon = () => idle((deadline) => {
+    for (const element of waiting) {
+      draw(element);
+      if (deadline.timeRemaining() < 4) break;
+    }
+    if (waiting.size) soon();
+    else root.dataset.drawn = "yes";
+  });
+
+  const drawAll = () => select(".chart").forEach(draw);
+
+  // ---- filter --------------------------------------------------------------------------------
+
+  const normal = (text) => text.normalize("NFKC").toLowerCase().trim();
+
+  function filter(text) {
+    const words = normal(text).split(/\s+/).filter(Boolean);
+    const matches = (body) => words.every((word) => normal(body.dataset.search).includes(word));
+    let shown = 0, all = 0;
+    for (const section of select(".workload")) {
+      const bodies = select(".values > tbody", section);
+      for (const body of bodies) body.hidden = !matches(body);
+      const kept = bodies.filter((body) => !body.hidden);
+      const visible = new Set(kept.map((body) => body.id));
+      for (const body of select(".percentiles > tbody", section)) body.hidden = words.length > 0 && !visible.has(body.dataset.row);
+      section.hidden = kept.length === 0;
+      shown += kept.length;
+      all += bodies.length;
+      select(`.side a[href="#${section.id}"]`).forEach((link) => link.parentElement.classList.toggle("off", section.hidden));
+    }
+    const count = document.getElementById("filter-count");
+    count.textContent = words.length ? `${shown} of ${all} cases` : `${all} ${all === 1 ? "case" : "cases"}`;
+    document.getElementById("no-match").hidden = shown > 0 || !words.length;
+    drawAll();
+  }
+
+  function startFilter() {
+    const input = document.getElementById("filter");
+    let timer = 0;
+    input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => filter(input.value), 120); });
+    input.addEventListener("keydown", (event) => { if (event.key === "Escape") { input.value = ""; filter(""); } });
+    document.addEventListener("keydown", (event) => {
+      const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "");
+      if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) { event.preventDefault(); input.focus(); }
+    });
+  }
+
+  // ---- sorting -------------------------------------------------------------------------------
+
+  /** A row's key in one column: number, or text; rows without one go last whichever way the column runs. */
+  function sortKey(body, index) {
+    if (index === 0) return body.dataset.name.toLowerCase();
+    const cell = body.rows[0].cells[index], raw = cell?.dataset.v ?? "";
+    if (raw === "") return null;
+    const number = Number(raw);
+    return Number.isNaN(number) ? raw : number;
+  }
+
+  function sortBy(table, heading, index) {
+    const down = heading.getAttribute("aria-sort") === "ascending";
+    for (const other of select("th[aria-sort]", table)) other.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const keyed = [...table.tBodies].map((body) => [sortKey(body, index), body]);
+    const order = (a, b) => (a === b ? 0 : a < b ? -1 : 1) * (down ? -1 : 1);
+    keyed.sort(([a], [b]) => (a === null) - (b === null) || (a === null ? 0 : order(a, b)));
+    table.append(...keyed.map(([, body]) => body));
+    select('.chart[data-chart="values"]', table.closest(".workload")).forEach(draw);
+  }
+
+  function startSorting() {
+    for (const table of select(".values, .percentiles")) {
+      select("thead th[data-key]", table).forEach((heading) => {
+        const button = make("button", "sort");
+        button.type = "button";
+        button.append(...[...heading.childNodes].filter((node) => node.nodeName !== "SMALL"));
+        heading.prepend(button);
+        button.addEventListener("click", () => sortBy(table, heading, heading.cellIndex));
+      });
+      table.querySelector("th[data-key='value'], th[data-key='p50']")?.setAttribute("aria-sort", table.matches(".values") ? "ascending" : "none");
+      if (table.matches(".percentiles")) table.querySelector("th[aria-sort]")?.removeAttribute("aria-sort");
+    }
+  }
+
+  // ---- copying -------------------------------------------------------------------------------
+
+  const cellText = (cell) => {
+    const clone = cell.cloneNode(true);
+    select("details, .badge", clone).forEach((element) => element.remove());
+    select("small", clone).forEach((element) => element.prepend(" "));
+    return clone.textContent.replace(/\s+/g, " ").trim();
+  };
+  const code = (text) => {
+    const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map((run) => run[0].length));
+    const fence = "`".repeat(longest + 1), pad = longest ? " " : "";
+    return fence + pad + text.replaceAll("|", "\\|") + pad + fence;
+  };
+  const plain = (text) => text.replace(/[\\`*_{}[\]#!|~$^<>&]/g, (mark) => (mark === "<" ? "&lt;" : mark === ">" ? "&gt;" : mark === "&" ? "&amp;" : "\\" + mark)).replace(/([@#])(?=\w)/g, "$1\u200b");
+
+  function asMarkdown(table) {
+    const heads = [...table.tHead.rows[0].cells];
+    const lines = [heads.map((head) => plain(cellText(head))), heads.map((head) => (head.matches(".num") ? "---:" : ":---"))];
+    for (const body of table.tBodies) {
+      if (body.hidden) continue;
+      const [name, ...cells] = body.rows[0].cells;
+      const texts = cells.map((cell) => plain(cellText(cell)));
+      while (texts.length < heads.length - 1) texts.push("");
+      lines.push([code(cellText(name)), ...texts]);
+    }
+    return lines.map((line) => `| ${line.join(" | ")} |`).join("\n") + "\n";
+  }
+
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      const area = make("textarea", "", text);
+      document.body.append(area);
+      area.select();
+      const done = document.execCommand("copy");
+      area.remove();
+      return done;
+    }
+  }
+
+  function startCopying() {
+    for (const button of select("button.copy")) {
+      const label = button.textContent;
+      button.addEventListener("click", async () => {
+        const done = await copy(asMarkdown(button.closest(".workload").querySelector("table.values")));
+        button.textContent = done ? "Copied" : "The browser did not allow copying";
+        setTimeout(() => { button.textContent = label; }, 1800);
+      });
+    }
+  }
+
+  // ---- size, theme, print --------------------------------------------------------------------
+
+  function startAdapting() {
+    let timer = 0;
+    window.addEventListener("resize", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => charts.forEach(({ width }, element) => { if (element.clientWidth !== width) draw(element); }), 150);
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+    let opened = [];
+    const prepare = () => {
+      root.dataset.theme = "light";
+      opened = select("details:not([open])");
+      opened.forEach((element) => { element.open = true; });
+      drawAll();
+    };
+    const restore = () => {
+      delete root.dataset.theme;
+      opened.forEach((element) => { element.open = false; });
+      drawAll();
+    };
+    window.addEventListener("beforeprint", prepare);
+    window.addEventListener("afterprint", restore);
+  }
+
+  function startContents() {
+    const links = new Map(select(".side a[href^='#']").map((link) => [link.hash.slice(1), link]));
+    const seen = new IntersectionObserver((entries) => {
+      for (const entry of entries) {
+        if (!entry.isIntersecting) continue;
+        links.forEach((link) => link.removeAttribute("aria-current"));
+        links.get(entry.target.id)?.setAttribute("aria-current", "true");
+      }
+    }, { rootMargin: "-10% 0px -80% 0px" });
+    select("main section[id]").forEach((section) => seen.observe(section));
+  }
+
+  root.classList.add("scripted");
+  startFilter();
+  startSorting();
+  startCopying();
+  startAdapting();
+  startContents();
+  soon();
+})();

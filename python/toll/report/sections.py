@@ -1,0 +1,242 @@
+"""The page's sections as formatted text: what page.html.j2 sets, nothing measured or decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from toll.analysis.results import Latency, Results, WorkloadResult
+from toll.report import numbers
+from toll.report.anchors import Anchors
+from toll.report.cases import Naming
+from toll.report.rows import table
+from toll.report.sentences import floor_sentence, grouped, published_range, status_words
+from toll.report.text import clean, commands, headline, humanise, said, several
+
+_SIZE = "_bytes"
+_SHARE = "_share"
+
+
+def page(results: Results) -> dict[str, Any]:
+    """Everything that the template names, in the order in which it stands on the page."""
+    anchors = Anchors.of(results)
+    measured = [row for workload in results.workloads for row in workload.rows if row.status == "ok"]
+    total = sum(len(workload.rows) for workload in results.workloads)
+    workloads = [_workload(workload, anchors, results.run.level) for workload in results.workloads]
+    return {
+        "title": clean(results.run.name),
+        "machine_name": said(results.machine.get("cpu")) or "Unknown machine",
+        "figures": _figures(results, len(measured), total),
+        "dateline": _dateline(results),
+        "unfinished": results.run.finished_utc is None,
+        "stopped_by": clean(results.run.stopped_by or ""),
+        "machine": facts(results.machine, skip=("cpu",)),
+        "conditions": facts(results.conditions, skip=("noise", "usable_cpus", "cpus", "virtualization")),
+        "noise": _noise(results.conditions.get("noise")),
+        "floor": _floor(results),
+        "warnings": [commands(clean(warning)) for warning in results.warnings],
+        "problems": _problems(results, anchors),
+        "problem_count": len(results.problems),
+        "workloads": workloads,
+        "case_count": total,
+        "level": numbers.percent(results.run.level),
+        "run": _run(results),
+    }
+
+
+def _dateline(results: Results) -> list[str]:
+    run, machine = results.run, results.machine
+    cpus = machine.get("cpus")
+    return [
+        item
+        for item in (
+            several(cpus, "CPU") if isinstance(cpus, int) else "",
+            said(machine.get("os")),
+            clean(run.started_utc)[:10],
+            f"{clean(run.profile)} profile" if run.profile else "",
+            f"toll {clean(run.toll_version)}",
+        )
+        if item
+    ]
+
+
+def _figures(results: Results, measured: int, total: int) -> list[dict[str, str]]:
+    """The four or five numbers by which a reader judges a run before reading it."""
+    run, floor = results.run, results.floor
+    missing = total - measured
+    return [
+        {"label": "Floor", "value": numbers.percent(floor.ratio - 1) if floor.ratio is not None else "unknown",
+         "note": "smaller differences were out of reach" if floor.ratio is not None
+         else clean(floor.reason) or "too few canary launches"},
+        {"label": "Measured", "value": f"{measured:,}" + (f" of {total:,}" if missing else ""),
+         "note": f"cases in {several(len(results.workloads), 'workload')}"},
+        {"label": "Launches", "value": f"{run.launches:,}", "note": "fresh processes, in random order"},
+        {"label": "Intervals", "value": numbers.percent(run.level), "note": "confidence, of every interval below"},
+        {"label": "Took", "value": numbers.duration(run.seconds), "note": _share_in_programs(results)},
+    ]  # fmt: skip
+
+
+def _share_in_programs(results: Results) -> str:
+    inside = results.run.seconds_in_programs
+    return f"{numbers.duration(inside)} of it in programs" if inside is not None else "wall time"
+
+
+def facts(values: Mapping[str, Any], skip: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """A free mapping as labelled lines; what is unknown is left out."""
+    found = []
+    for key, value in values.items():
+        lines = _lines(key, value)
+        if key not in skip and lines:
+            label = humanise(key.removesuffix(_SIZE).removesuffix(_SHARE).removesuffix("_mhz"))
+            found.append({"label": label, "lines": lines, "wide": len(lines) > 2})
+    return found
+
+
+def _lines(key: str, value: Any) -> list[str]:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if key.endswith(_SIZE):
+            return [numbers.size(value)]
+        if key.endswith(_SHARE) or key.startswith("pressure"):
+            return [numbers.percent(value)]
+    if key == "caches" and isinstance(value, list):
+        return [_cache(cache) for cache in value if isinstance(cache, Mapping)]
+    if key.endswith("_mhz") and isinstance(value, Mapping):
+        return [", ".join(f"{clean(name)} {numbers.plain(mhz, 4)} MHz" for name, mhz in value.items()
+                          if isinstance(mhz, int | float))]  # fmt: skip
+    if isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+        return [_named(item) for item in value]
+    return [line] if (line := said(value)) else []
+
+
+def _named(item: Any) -> str:
+    """A {name, version} by its version where that says the name already."""
+    if isinstance(item, Mapping) and set(item) == {"name", "version"}:
+        name, version = clean(item["name"]), clean(item["version"])
+        return version if name.casefold() in version.casefold() else f"{name}: {version}"
+    return said(item)
+
+
+def _cache(cache: Mapping[str, Any]) -> str:
+    kind = {"Data": "d", "Instruction": "i"}.get(str(cache.get("type")), "")
+    held = cache.get("bytes")
+    shown = numbers.size(held) if isinstance(held, int | float) else numbers.MISSING
+    instances = cache.get("instances")
+    return f"L{said(cache.get('level'))}{kind} {shown}" + (
+        f" × {instances}" if instances not in (None, 1) else ""
+    )
+
+
+def _noise(noise: Any) -> list[dict[str, Any]]:
+    if not isinstance(noise, list):
+        return []
+    return [
+        {"name": humanise(str(item.get("name", ""))), "value": said(item.get("value")),
+         "consequence": said(item.get("consequence")), "remedy": commands(said(item.get("remedy")))}
+        for item in noise if isinstance(item, Mapping)
+    ]  # fmt: skip
+
+
+def _floor(results: Results) -> dict[str, Any]:
+    floor = results.floor
+    return {
+        "sentence": floor_sentence(floor),
+        "drift": numbers.ratio(floor.drift) if floor.drift is not None else "",
+        "chart": bool(floor.canary_ns and floor.canary_at_s),
+        "count": len(floor.canary_ns),
+    }
+
+
+def _problems(results: Results, anchors: Anchors) -> list[dict[str, Any]]:
+    """Problems with one reason stand together: the reason once, its cases beside it."""
+    groups = []
+    for (status, reason), problems in grouped(results.problems).items():
+        first, rest = headline(reason)
+        groups.append({
+            "status": status_words(status),
+            "kind": status if status in ("skipped", "unsupported", "planned") else "failed",
+            "reason": commands(first), "rest": rest,
+            "cases": [
+                {"workload": clean(problem.workload), "contender": clean(problem.contender),
+                 "where": clean(problem.environment), "anchor": anchors.workloads.get(problem.workload, "")}
+                for problem in problems
+            ],
+        })  # fmt: skip
+    return groups
+
+
+def _workload(workload: WorkloadResult, anchors: Anchors, level: float) -> dict[str, Any]:
+    naming = Naming.of(workload)
+    best = next((row for row in workload.rows if row.fastest), None)
+    scale = numbers.time_scale((row.value for row in workload.rows), workload.unit)
+    topic, _, short = clean(workload.workload).rpartition("/")
+    slowest = max(numbers.finite(row.ratio for row in workload.rows), default=None)
+    return {
+        "id": anchors.workload(workload),
+        "name": clean(workload.workload), "topic": topic, "short": short,
+        "question": clean(workload.question),
+        "shared": [*([naming.environment] if naming.environment else []),
+                   *(f"{name} = {value}" for name, value in naming.shared)],
+        "per": clean(workload.per), "unit": scale.unit,
+        "best": naming.label(best) if best else "",
+        "best_value": _value(best, scale) if best else "",
+        "slowest": numbers.ratio(slowest) if slowest is not None else numbers.MISSING,
+        "measured": sum(row.status == "ok" for row in workload.rows),
+        "total": len(workload.rows),
+        "table": table(workload, naming, anchors, level),
+        "percentiles": _percentiles(workload, naming, anchors),
+        "published": [_published(entry) for entry in workload.published],
+    }  # fmt: skip
+
+
+def _value(row: Any, scale: numbers.Scale) -> str:
+    return f"{numbers.quantity(scale.of(row.value), scale.of(row.low), scale.of(row.high))} {scale.unit}"
+
+
+def _percentiles(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> dict[str, Any]:
+    entries = workload.latencies
+    if not entries:
+        return {}
+    scale = numbers.time_scale((entry.p50 for entry in entries), entries[0].unit)
+    return {"unit": scale.unit, "rows": [
+        _percentile_row(entry, scale) | {"anchor": anchors.row(workload, entry), "name": clean(entry.contender),
+                                         "qualifiers": naming.qualifiers(entry)}
+        for entry in entries
+    ]}  # fmt: skip
+
+
+def _percentile_row(entry: Latency, scale: numbers.Scale) -> dict[str, Any]:
+    cells = []
+    for title, name in (("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("p99.9", "p999")):
+        value, low, high = (scale.of(getattr(entry, name + end)) for end in ("", "_low", "_high"))
+        cells.append({"title": title, "value": numbers.quantity(value, low, high), "raw": getattr(entry, name),
+                      "interval": numbers.interval(value, low, high)})  # fmt: skip
+    cells.append(
+        {"title": "max", "value": numbers.plain(scale.of(entry.max)), "raw": entry.max, "interval": ""}
+    )
+    return {"cells": cells, "count": f"{entry.count:,}", "launches": f"{entry.launches:,}",
+            "search": f"{clean(entry.contender)}".casefold()}  # fmt: skip
+
+
+def _published(entry: Any) -> dict[str, Any]:
+    today = entry.today
+    source = clean(entry.source)
+    return {
+        "year": entry.year, "label": clean(entry.label), "contender": clean(entry.contender),
+        "then": published_range(entry), "unit": f"{clean(entry.unit)} per {clean(entry.per)}",
+        "today": numbers.quantity(today.value, today.low, today.high) if today else "",
+        "today_interval": numbers.interval(today.value, today.low, today.high) if today else "",
+        "machine": clean(entry.machine), "source": source,
+        "link": source if source.startswith(("https://", "http://")) and " " not in source else "",
+        "note": clean(entry.note),
+    }  # fmt: skip
+
+
+def _run(results: Results) -> list[dict[str, str]]:
+    run = results.run
+    pairs = [
+        ("Run", run.name), ("Command", run.command_line), ("toll", run.toll_version), ("Profile", run.profile),
+        ("Asked precision", f"ratio's interval within {numbers.percent(run.precision)}"), ("Seed", run.seed),
+        ("Started", run.started_utc), ("Finished", run.finished_utc or "not finished"),
+        ("Stopped by", run.stopped_by or ""), ("Identity", run.uuid),
+    ]  # fmt: skip
+    return [{"label": label, "value": clean(value)} for label, value in pairs if value != ""]

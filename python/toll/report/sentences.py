@@ -1,0 +1,38 @@
+"""Sentences that every format says in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from toll.analysis.results import Floor, Problem, PublishedValue
+from toll.report import numbers
+from toll.report.text import clean, several
+
+
+def floor_sentence(floor: Floor) -> str:
+    """What the canary says about this machine during this run."""
+    if floor.ratio is None:
+        return f"Floor unknown: {clean(floor.reason) or 'too few canary launches'}"
+    drift = f"; drift over the run {numbers.ratio(floor.drift)}" if floor.drift is not None else ""
+    seen = several(floor.launches, "canary launch", "canary launches")
+    return (f"Floor {numbers.percent(floor.ratio - 1)}: smaller differences were out of this run's reach "
+            f"({seen}{drift})")  # fmt: skip
+
+
+def status_words(status: str) -> str:
+    """A status as words: "build_failed" -> "build failed"."""
+    return clean(status).replace("_", " ")
+
+
+def published_range(entry: PublishedValue) -> str:
+    """What the source reported: "0.64 to 1.21", or one number."""
+    low, high = numbers.plain(entry.low), numbers.plain(entry.high)
+    return low if low == high else f"{low} to {high}"
+
+
+def grouped(problems: Iterable[Problem]) -> dict[tuple[str, str], list[Problem]]:
+    """Problems with the same status and reason together, in the order of their first."""
+    groups: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault((problem.status, problem.reason), []).append(problem)
+    return groups

@@ -1,0 +1,207 @@
+"""The report in a terminal, or in a pipe: plain columns, no frames, numbers never cut.
+
+Colour and bold are rich's decision (terminal or not, NO_COLOR). Names are `Text`, never markup, and hold no
+control characters, so a run file cannot steer the reader's terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from toll.analysis.results import Results, Row, WorkloadResult
+from toll.report import numbers
+from toll.report.cases import Naming, shared_ties
+from toll.report.sentences import floor_sentence, grouped, published_range, status_words
+from toll.report.text import clean, headline, said, several
+
+_NAME_WIDTH = 16  # a contender's name folds within this at least
+_ASCII = str.maketrans({"×": "x", "µ": "u", "–": "-", "·": "-", "…": "...", "→": "->"})
+
+
+@dataclass(slots=True)
+class _Column:
+    """One column of text; `rank` says how early it goes where the terminal is too narrow (0: never)."""
+
+    title: str
+    cells: list[str]
+    rank: int = 0
+    right: bool = True
+
+    def width(self) -> int:
+        return max(map(cell_len, [self.title, *self.cells]))
+
+
+class _Writer:
+    """Prints to one console; where its encoding lacks a character, a plainer one stands in."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.unicode = console.encoding.lower().replace("-", "").startswith("utf")
+
+    def text(self, words: str, style: str = "") -> Text:
+        if not self.unicode:
+            encoding = self.console.encoding or "ascii"
+            words = words.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+        return Text(words, style=style, overflow="fold")
+
+    def line(self, words: str = "", style: str = "", indent: int = 0) -> None:
+        text = self.text(words, style)
+        self.console.print(Padding(text, (0, 0, 0, indent), expand=False) if indent else text)
+
+    def table(self, columns: Sequence[_Column], first_styles: Sequence[str] = ()) -> None:
+        kept = _fitting(columns, self.console.width)
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
+        for index, column in enumerate(kept):
+            title = self.text(column.title, "dim")
+            if index == 0:
+                table.add_column(title, overflow="fold")
+            else:
+                table.add_column(title, justify="right" if column.right else "left", no_wrap=True,
+                                 min_width=column.width())  # fmt: skip
+        padded = [_aligned(column.cells) if column.right and index else column.cells
+                  for index, column in enumerate(kept)]  # fmt: skip
+        for number, cells in enumerate(zip(*padded, strict=True)):
+            style = first_styles[number] if first_styles else ""
+            table.add_row(*(self.text(cell, style) for cell in cells))
+        self.console.print(table)
+
+
+def render(results: Results, console: Console) -> None:
+    """Prints the machine, the floor and the warnings, then each workload's table, then what is missing."""
+    writer = _Writer(console)
+    _head(results, writer)
+    for workload in results.workloads:
+        writer.line()
+        _workload(workload, results.run.level, writer)
+    _problems(results, writer)
+
+
+def _head(results: Results, writer: _Writer) -> None:
+    run, machine = results.run, results.machine
+    writer.line(f"toll · {clean(run.name)}", "bold")
+    facts = [said(machine.get("cpu")), _cpus(machine.get("cpus")), said(machine.get("os")),
+             said(machine.get("kernel"))]  # fmt: skip
+    writer.line(" · ".join(filter(None, facts)) or "machine unknown")
+    took = f" in {numbers.duration(run.seconds)}" if run.seconds is not None else ""
+    writer.line(f"{clean(run.profile)} profile · {several(run.launches, 'launch', 'launches')}{took} · "
+                f"intervals at {numbers.percent(run.level)} · toll {clean(run.toll_version)}")  # fmt: skip
+    writer.line(floor_sentence(results.floor), "cyan")
+    if run.finished_utc is None:
+        writer.line("This run was not finished; `toll run --resume` goes on from here.", "yellow")
+    for warning in results.warnings:
+        writer.line(f"! {clean(warning)}", "yellow")
+
+
+def _cpus(count: object) -> str:
+    return several(count, "CPU") if isinstance(count, int) else ""
+
+
+def _workload(workload: WorkloadResult, level: float, writer: _Writer) -> None:
+    naming = Naming.of(workload)
+    writer.line(clean(workload.workload), "bold")
+    writer.line(clean(workload.question))
+    shared = [f"{name}={value}" for name, value in naming.shared]
+    if shared or naming.environment:
+        writer.line(" · ".join(filter(None, [naming.environment, *shared])), "dim")
+    measured = [row for row in workload.rows if row.status == "ok"]
+    if measured:
+        _values(workload, measured, naming, level, writer)
+    for row in workload.rows:
+        if row.status != "ok":
+            writer.line(
+                f"{naming.label(row)}: {status_words(row.status)}. {headline(row.reason)[0]}", "yellow", 2
+            )
+    _percentiles(workload, naming, writer)
+    _published(workload, writer)
+
+
+def _values(
+    workload: WorkloadResult, rows: Sequence[Row], naming: Naming, level: float, writer: _Writer
+) -> None:
+    scale = numbers.time_scale((row.value for row in rows), workload.unit)
+    triples = [(scale.of(row.value), scale.of(row.low), scale.of(row.high)) for row in rows]
+    ties = shared_ties(row.tie_groups for row in rows)
+    columns = [
+        _Column(f"{scale.unit} per {clean(workload.per)}", [naming.label(row) for row in rows], right=False),
+        _Column("median", [numbers.quantity(*triple) for triple in triples]),
+        _Column(f"{numbers.percent(level)} interval", [numbers.interval(*t) for t in triples], 2, right=False),
+        _Column("ratio", [numbers.ratio(row.ratio, row.ratio_low, row.ratio_high) for row in rows]),
+        _Column("of ratio", [numbers.ratio_interval(row.ratio, row.ratio_low, row.ratio_high)
+                             for row in rows], 3, right=False),
+        _Column("tied", ["".join(letters) for letters in ties], right=False),
+        _Column("CPU", [numbers.plain(scale.of(row.cpu_time)) for row in rows], 1),
+        _Column("switches", [numbers.plain(row.voluntary_switches) for row in rows], 5),
+        _Column("allocations", [numbers.plain(row.memory.calls) for row in rows], 4),
+    ]  # fmt: skip
+    if not any(ties):
+        columns = [column for column in columns if column.title != "tied"]
+    writer.table(columns, ["bold green" if row.fastest else "" for row in rows])
+    if any(ties):
+        writer.line("Rows that share a letter could not be told apart by this run.", "dim")
+
+
+def _percentiles(workload: WorkloadResult, naming: Naming, writer: _Writer) -> None:
+    entries = workload.latencies
+    if not entries:
+        return
+    scale = numbers.time_scale((entry.p50 for entry in entries), entries[0].unit)
+    columns = [_Column(f"{scale.unit}, one by one", [naming.label(entry) for entry in entries], right=False)]
+    for title, name, rank in (("p50", "p50", 0), ("p90", "p90", 1), ("p99", "p99", 0), ("p99.9", "p999", 0)):
+        columns.append(_Column(title, [
+            numbers.quantity(*(scale.of(getattr(entry, name + end)) for end in ("", "_low", "_high")))
+            for entry in entries
+        ], rank))  # fmt: skip
+    columns.append(_Column("max", [numbers.plain(scale.of(entry.max)) for entry in entries]))
+    columns.append(_Column("count", [f"{entry.count:,}" for entry in entries], 2))
+    writer.line()
+    writer.table(columns)
+
+
+def _published(workload: WorkloadResult, writer: _Writer) -> None:
+    if not workload.published:
+        return
+    writer.line()
+    for entry in workload.published:
+        then = published_range(entry)
+        today = f"; today {numbers.quantity(entry.today.value, entry.today.low, entry.today.high)}" if (
+            entry.today) else ""  # fmt: skip
+        writer.line(f"{entry.year}, {clean(entry.label)}: {then} {clean(entry.unit)} per {clean(entry.per)}"
+                    f"{today} ({clean(entry.machine)})", "dim", 2)  # fmt: skip
+
+
+def _problems(results: Results, writer: _Writer) -> None:
+    if not results.problems:
+        return
+    writer.line()
+    writer.line("Skipped or failed", "bold")
+    for (status, reason), problems in grouped(results.problems).items():
+        named = ", ".join(f"{clean(problem.workload)} {clean(problem.contender)}" for problem in problems)
+        writer.line(f"{status_words(status)}: {named}", indent=2)
+        writer.line(headline(reason)[0], "yellow", 4)
+
+
+def _fitting(columns: Sequence[_Column], width: int) -> list[_Column]:
+    """The columns that fit beside a folded name; those with the highest rank go first."""
+    kept = list(columns)
+    name = min(columns[0].width(), max(_NAME_WIDTH, width // 4))
+    while name + sum(column.width() + 2 for column in kept[1:]) > width:
+        rank = max(column.rank for column in kept)
+        if rank == 0:
+            break
+        kept = [column for column in kept if column.rank != rank]
+    return kept
+
+
+def _aligned(cells: Sequence[str]) -> list[str]:
+    """Numbers padded so that their decimal points stand under each other."""
+    tails = [len(numbers.split(cell)[1]) if any(map(str.isdigit, cell)) else 0 for cell in cells]
+    longest = max(tails, default=0)
+    # A no-break space: rich trims ordinary ones from the end of a right-aligned line.
+    return [cell + "\u00a0" * (longest - tail) for cell, tail in zip(cells, tails, strict=True)]

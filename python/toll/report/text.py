@@ -1,0 +1,79 @@
+"""Text from a run file made harmless. Run files are shared, so nothing in them is trusted.
+
+HTML escaping is jinja2's; here is what no escaping covers: control characters that steer a terminal and
+direction marks that make text read other than it is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+# Bidirectional overrides and isolates, zero-width characters, line and paragraph separators.
+_UNSEEN = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_COMMAND = re.compile(
+    r"`([^`\n]+)`|((?:sudo )?(?:apt-get|apt|pip|npm) install [\w.+:=@/-]+(?: [\w.+:=@/-]+)*)"
+)
+_ACRONYMS = {"cpu": "CPU", "cpus": "CPUs", "os": "OS", "smt": "SMT", "aslr": "ASLR", "tsc": "TSC",
+             "numa": "NUMA", "libc": "C library", "mhz": "MHz", "pids": "process"}  # fmt: skip
+
+
+def clean(text: object, *, lines: bool = False) -> str:
+    """The text with everything that cannot be seen replaced by U+FFFD; line breaks stay where `lines`."""
+    kept = "\n\t" if lines else ""
+    spaced = str(text) if lines else re.sub(r"\s+", " ", str(text))
+    return _UNSEEN.sub("\ufffd", "".join(
+        "\ufffd" if unicodedata.category(character) in ("Cc", "Cs") and character not in kept else character
+        for character in spaced
+    ))  # fmt: skip
+
+
+def commands(text: str) -> list[tuple[str, bool]]:
+    """Splits prose from the commands in it: (piece, is a command). Commands stand in backquotes or install."""
+    pieces: list[tuple[str, bool]] = []
+    end = 0
+    for match in _COMMAND.finditer(text):
+        if match.start() > end:
+            pieces.append((text[end : match.start()], False))
+        pieces.append((match.group(1) or match.group(2), True))
+        end = match.end()
+    if end < len(text):
+        pieces.append((text[end:], False))
+    return pieces
+
+
+def headline(text: str) -> tuple[str, str]:
+    """The first line, and what follows it (a compiler's output, a stack trace)."""
+    first, _, rest = clean(text, lines=True).strip().partition("\n")
+    return first, rest.strip("\n")
+
+
+def humanise(key: str) -> str:
+    """A field's name as a label: "usable_cpus" -> "Usable CPUs"."""
+    words = [_ACRONYMS.get(word, word) for word in clean(key).replace("_", " ").split(" ")]
+    label = " ".join(words)
+    return label[:1].upper() + label[1:]
+
+
+def several(count: int, noun: str, plural: str = "") -> str:
+    """ "1 case", "12 cases", "2 processes"."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def said(value: Any) -> str:
+    """Any value of machine, conditions or footing as one readable line."""
+    if value is None or value == "":
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{clean(k).replace('_', ' ')} {said(v)}" for k, v in value.items() if said(v))
+    if isinstance(value, list | tuple):
+        return "; ".join(filter(None, map(said, value))) if any(
+            isinstance(item, Mapping) for item in value
+        ) else ", ".join(filter(None, map(said, value)))  # fmt: skip
+    return clean(value)
