@@ -1,0 +1,10 @@
+# Boost.Fiber: fibers with their own schedulers.
+find_package(Boost QUIET COMPONENTS fiber context)
+if(TARGET Boost::fiber)
+  add_library(toll_contender_boost_fiber INTERFACE)
+  target_link_libraries(toll_contender_boost_fiber INTERFACE Boost::fiber Boost::context)
+  set(TOLL_BOOST_FIBER_VERSION "${Boost_VERSION_STRING}")
+else()
+  set(TOLL_BOOST_FIBER_REASON "Boost.Fiber was not found")
+  set(TOLL_BOOST_FIBER_PACKAGE libboost-fiber1.81-dev)
+endif()

@@ -1,0 +1,10 @@
+# oneTBB: a work-stealing task scheduler.
+find_package(TBB QUIET CONFIG)
+if(TARGET TBB::tbb)
+  add_library(toll_contender_onetbb INTERFACE)
+  target_link_libraries(toll_contender_onetbb INTERFACE TBB::tbb)
+  set(TOLL_ONETBB_VERSION "${TBB_VERSION}")
+else()
+  set(TOLL_ONETBB_REASON "oneTBB was not found")
+  set(TOLL_ONETBB_PACKAGE libtbb-dev)
+endif()
