@@ -28,7 +28,7 @@ class Settings:
     batches: int = 10  # timed batches a launch, besides the warm-up
     min_launches: int = 8  # a case, as far as the budget allows
     max_launches: int = 400  # a case
-    time_limit_s: float = 30.0  # a launch
+    time_limit_s: float = 20.0  # a launch
     memory_limit_bytes: int = 0  # a launch, resident; 0: 80 % of what the machine has to spare
     canary_share: float = 0.04  # of the run's time spent on the canary
 

@@ -2,5 +2,6 @@
 
 from toll.store.records import CaseRecord, Launch, RunHeader, Samples, WorkloadRecord
 from toll.store.runfile import RunFile, now_utc
+from toll.store.untrusted import shown
 
-__all__ = ["CaseRecord", "Launch", "RunFile", "RunHeader", "Samples", "WorkloadRecord", "now_utc"]
+__all__ = ["CaseRecord", "Launch", "RunFile", "RunHeader", "Samples", "WorkloadRecord", "now_utc", "shown"]

@@ -18,7 +18,7 @@ from toll.errors import Exit, TollError
 from toll.store.reading import Reader
 from toll.store.records import Launch, RunHeader, Samples
 from toll.store.untrusted import check_bytes, check_database, harden, refuse, schema_text, shown
-from toll.words import Batch, Case, Environment, Status, Workload, canonical
+from toll.words import Batch, Case, Environment, Purpose, Status, Workload, canonical
 
 
 class RunFile(Reader):
@@ -125,6 +125,9 @@ class RunFile(Reader):
                     )
             if launch.allocations is not None:
                 self._insert("allocation", {"launch_id": launch_id, **asdict(launch.allocations)})
+            if launch.purpose is Purpose.MEASURE and launch.status is Status.OK:
+                query = """UPDATE "case" SET status = 'ok' WHERE id = ? AND status = 'planned'"""
+                self._connection.execute(query, (launch.case_id,))
         return launch_id
 
     def set_iterations(self, case_id: int, iterations: int) -> None:

@@ -1,0 +1,224 @@
+"""Protocol 1 as the runner speaks it: requests out, strictly checked answers in (docs/protocol.md)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from toll.measure.launcher import Child, LaunchFailed
+from toll.measure.process import quoted
+from toll.store import Samples, shown
+from toll.words import Allocations, Batch, Kind, Status
+
+PROTOCOL = 1
+MAX_SAMPLES = 1_000_000  # a request
+_MAX_NUMBER = 2**63 - 1  # what the run file can hold
+_MAX_DETAILS = 64  # entries of an observed footing, a clock or hardware counts
+
+_STATUS_OF_ERROR = {
+    "wrong_answer": Status.WRONG_ANSWER,
+    "unsupported": Status.UNSUPPORTED,
+    "resource": Status.OUT_OF_MEMORY,
+    "usage": Status.FAILED,
+    "internal": Status.FAILED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The program has made its state."""
+
+    setup_ns: int
+    clock: Mapping[str, Any]
+    footing: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """The answer to one timed request; `samples` is None for kind "batch"."""
+
+    batch: Batch
+    samples: Samples | None
+
+
+def arguments(workload: str, contender: str, parameters: Mapping[str, object]) -> list[str]:
+    """What follows the program's name on its command line."""
+    return ["serve", workload, contender, *(f"{name}={value}" for name, value in parameters.items())]
+
+
+def read_ready(child: Child) -> Ready:
+    """The program's first line."""
+    fields = _Fields(_message(child, "ready"))
+    if fields.whole("protocol") != PROTOCOL:
+        raise _failed(f"speaks protocol {fields.whole('protocol')}; this toll speaks protocol {PROTOCOL}")
+    return Ready(round(fields.number("setup_ns")), fields.details("clock"), fields.details("footing"))
+
+
+def ask_timed(child: Child, kind: Kind, count: int, layout: int, answer: int | None) -> Timed:
+    """One timed request of `count` iterations or samples; holds its checksum against the reference answer."""
+    samples = kind is Kind.SAMPLES
+    asked = "count" if samples else "iterations"
+    _send(child, {"type": "samples" if samples else "batch", asked: count, "layout": layout})
+    fields = _Fields(_message(child, "samples" if samples else "batch"))
+    values = _samples(child, fields, count) if samples else None
+    batch = _batch(fields)
+    if not samples and batch.iterations != count:
+        raise _failed(f"was asked for {count} iterations and reported {batch.iterations}")
+    _check_answer(fields, batch.iterations, answer)
+    return Timed(batch, values)
+
+
+def ask_allocations(child: Child, iterations: int, answer: int | None) -> Allocations:
+    """The untimed counting pass."""
+    _send(child, {"type": "allocations", "iterations": iterations})
+    fields = _Fields(_message(child, "allocations"))
+    if fields.whole("iterations", 1) != iterations:
+        raise _failed(f"was asked for {iterations} iterations and counted {fields.whole('iterations')}")
+    _check_answer(fields, iterations, answer)
+    return Allocations(
+        iterations,
+        fields.whole("units", 1),
+        fields.whole("calls"),
+        fields.whole("bytes"),
+        fields.whole("peak_bytes"),
+    )
+
+
+def send_stop(child: Child) -> None:
+    """Asks the program to end; reads its `stopped`."""
+    _send(child, {"type": "stop"})
+    _message(child, "stopped")
+
+
+def _send(child: Child, request: Mapping[str, object]) -> None:
+    if unread := child.unread():
+        raise _failed(f"printed {quoted(unread)} without being asked")
+    child.write_line(json.dumps(request, separators=(",", ":")).encode())
+
+
+def _message(child: Child, wanted: str) -> dict[str, Any]:
+    line = child.read_line()
+    try:
+        message = json.loads(line, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise _failed(f"printed {quoted(line)} where a {wanted} message belongs") from None
+    if not isinstance(message, dict) or not isinstance(message.get("type"), str):
+        raise _failed(f"printed {quoted(line)}, which is not a message: it has no type")
+    if message["type"] == "error":
+        raise _reported(message)
+    if message["type"] != wanted:
+        raise _failed(f"answered {shown(message['type'], 40)!r} where {wanted!r} belongs")
+    return message
+
+
+def _reported(message: Mapping[str, Any]) -> LaunchFailed:
+    kind, text = str(message.get("kind")), shown(str(message.get("message")), 1000)
+    if kind not in _STATUS_OF_ERROR:
+        return _failed(f"reported an error of the unknown kind {shown(kind, 40)!r}: {text}")
+    return LaunchFailed(_STATUS_OF_ERROR[kind], text)
+
+
+def _samples(child: Child, fields: _Fields, asked: int) -> Samples:
+    count, size = fields.whole("count", 1), fields.whole("bytes")
+    if fields.text("format") != "<f4" or fields.text("unit") != "ns":
+        raise _failed("announced samples that are not nanoseconds in the format '<f4'")
+    if count != asked or size != 4 * count:
+        raise _failed(f"was asked for {asked} samples and announced {count} in {size} bytes")
+    values = np.frombuffer(child.read_exactly(size), dtype="<f4").astype(np.float32, copy=False)
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise _failed("sent samples that are negative or not finite")
+    return values
+
+
+def _batch(fields: _Fields) -> Batch:
+    return Batch(
+        iterations=fields.whole("iterations", 1),
+        units=fields.whole("units", 1),
+        wall_ns=fields.number("wall_ns"),
+        cpu_ns=fields.number("cpu_ns"),
+        voluntary_switches=fields.whole("voluntary_switches"),
+        involuntary_switches=fields.whole("involuntary_switches"),
+        minor_faults=fields.whole("minor_faults"),
+        major_faults=fields.whole("major_faults"),
+        peak_bytes=fields.whole("peak_bytes"),
+        checksum=fields.checksum(),
+        counters=fields.details("counters"),
+    )
+
+
+def _check_answer(fields: _Fields, iterations: int, answer: int | None) -> None:
+    if answer is None:
+        return
+    expected = answer * iterations % 2**64
+    if fields.checksum() != expected:
+        raise LaunchFailed(
+            Status.WRONG_ANSWER,
+            f"computed {fields.checksum()} over {iterations} iterations; the right answer is {expected}",
+        )
+
+
+class _Fields:
+    """A message's fields, each checked as it is read."""
+
+    def __init__(self, message: Mapping[str, Any]) -> None:
+        self._message = message
+
+    def whole(self, name: str, low: int = 0) -> int:
+        value = self._message.get(name)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= _MAX_NUMBER:
+            raise self._bad(name, f"a whole number of at least {low}")
+        return value
+
+    def number(self, name: str) -> float:
+        value = self._message.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._bad(name, "a number")
+        if not 0 <= value <= _MAX_NUMBER or not math.isfinite(value):
+            raise self._bad(name, "a finite number of at least 0")
+        return float(value)
+
+    def text(self, name: str) -> str:
+        value = self._message.get(name)
+        if not isinstance(value, str):
+            raise self._bad(name, "text")
+        return value
+
+    def checksum(self) -> int:
+        text = self.text("checksum")
+        if not (text.isascii() and text.isdigit() and len(text) <= 20 and int(text) < 2**64):
+            raise self._bad("checksum", "an unsigned 64-bit number as decimal text")
+        return int(text)
+
+    def details(self, name: str) -> dict[str, Any]:
+        """An object of plain values, bounded, so that it can be stored as it is."""
+        value = self._message.get(name, {})
+        if not isinstance(value, dict) or len(value) > _MAX_DETAILS:
+            raise self._bad(name, f"an object of at most {_MAX_DETAILS} entries")
+        if not all(_is_plain(item) for item in (*value, *value.values())):
+            raise self._bad(name, "an object of plain numbers and short texts")
+        return value
+
+    def _bad(self, name: str, wanted: str) -> LaunchFailed:
+        found = shown(json.dumps(self._message.get(name)), 60)
+        return _failed(f"sent {name} = {found} in its {self._message['type']!r}, not {wanted}")
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) <= 1000
+    return isinstance(value, int | float) and abs(value) <= _MAX_NUMBER
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(name)
+
+
+def _failed(reason: str) -> LaunchFailed:
+    return LaunchFailed(Status.FAILED, reason)
