@@ -85,7 +85,8 @@ class Run:
 
     def pandas(self, table: str = "samples") -> pandas.DataFrame:
         """The same as a data frame; needs pandas, which toll itself does not."""
-        return self.arrow(table).to_pandas()
+        frame: pandas.DataFrame = self.arrow(table).to_pandas()
+        return frame
 
     def close(self) -> None:
         """Closes the file."""

@@ -11,9 +11,10 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from toll.words import Environment, Program, Status, Workload
 
 OnLine = Callable[[str], None]
 OnProgress = Callable[[int, int, str], None]  # steps done, steps in all, what is built
+OWN_TARGETS = ("toll_canary", "toll_allocations")
 CONFIGURATION_FAILED = Exit.REGRESSION_OR_FAILED_CHECK
 
 
@@ -58,7 +60,7 @@ def programs(
             (workload.name, contender.name) for workload in workloads for contender in workload.contenders
         ]
         targets = [index[key]["target"] for key in wanted if key in index and index[key].get("target")]
-        failed = _compile(build, targets, on_progress) if targets else {}
+        failed = _compile(build, [*targets, *OWN_TARGETS], on_progress)
         _remember(build, targets, failed)
     return tuple(_program(build, environment, key, index.get(key), failed) for key in wanted)
 
@@ -88,6 +90,42 @@ def _program(
     return program(Status.OK, "", (str(executable),))
 
 
+def canary(folder: Path) -> tuple[str, ...]:
+    """The command of the canary in a build folder."""
+    return (str(folder / "bin/toll_canary"),)
+
+
+def allocation_counter(folder: Path) -> Path:
+    """The library that a counting pass preloads."""
+    return folder / "lib/libtoll_allocations.so"
+
+
+def described(folder: Path, environment: Environment) -> Environment:
+    """The environment with what CMake found: compiler, its version, standard library, flags of a contender."""
+    cache = _text(folder / "CMakeCache.txt")
+    found = "".join(_text(path) for path in folder.glob("CMakeFiles/*/CMakeCXXCompiler.cmake"))
+    of_canary = r"^build CMakeFiles/toll_canary\.dir/(?:.*\n)+?  FLAGS = (.*)$"
+    return replace(
+        environment,
+        compiler=_capture(r'set\(CMAKE_CXX_COMPILER_ID "(.*?)"\)', found),
+        compiler_version=_capture(r'set\(CMAKE_CXX_COMPILER_VERSION "(.*?)"\)', found),
+        standard_library=_capture(r"^TOLL_STANDARD_LIBRARY_VERSION:\w+=(.*)$", cache),
+        flags=_capture(of_canary, _text(folder / "build.ninja")),
+    )
+
+
+def _capture(pattern: str, text: str) -> str:
+    match = re.search(pattern, text, re.MULTILINE)
+    return match.group(1).strip() if match else ""
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
 @contextmanager
 def _alone(build: Build) -> Iterator[None]:
     """Two builds in one folder would write the same files: the second waits for the first."""
@@ -107,6 +145,8 @@ def _alone(build: Build) -> Iterator[None]:
 def _configure(build: Build, environment: Environment, on_line: OnLine) -> None:
     """Every time: it takes a second, and a library that was installed since then is found."""
     command = ["cmake", "--preset", "release", "-S", str(build.root), "-B", str(build.folder)]
+    # toll's own tests and benchmarks need more than contenders do, and are built by other presets.
+    command += ["-DTOLL_TESTS=OFF", "-DTOLL_BENCH=OFF", f"-DPython3_EXECUTABLE={sys.executable}"]
     if environment.compiler:
         command.append(f"-DCMAKE_CXX_COMPILER={environment.compiler}")
     if environment.flags:

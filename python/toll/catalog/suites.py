@@ -43,7 +43,7 @@ class _Parameter(_Entry):
 
 
 class _Contender(_Entry):
-    library: str
+    library: str = "std"
     language: str = ""  # told by the source's suffix
     source: str = ""  # NAME.cpp
     needs: list[str] = Field(default_factory=list)

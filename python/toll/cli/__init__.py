@@ -69,7 +69,7 @@ _verb("test", test)
 def main() -> int:
     """Runs one command line and returns its exit code (toll.errors.Exit). Never prints a traceback."""
     try:
-        app()
+        app(prog_name="toll")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(Exit.FINE)
     except TollError as error:

@@ -30,7 +30,7 @@ def _rows(names: list[str]) -> list[dict[str, Any]]:
     from toll.build.known import why_not
     from toll.catalog import suites
     from toll.cli.places import ROOT, build_folder
-    from toll.plan import select
+    from toll.plan.selection import select
 
     told = why_not(build_folder("host"))
     rows = []

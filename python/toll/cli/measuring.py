@@ -1,0 +1,254 @@
+"""One `toll run` from its plan to its report; `toll.cli.run` is the table of contents."""
+
+from __future__ import annotations
+
+import math
+import re
+import secrets
+import shlex
+import sys
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import toll
+from toll import build, measure
+from toll.catalog import machine, packages, suites
+from toll.cli import report
+from toll.cli.console import Progress, progress, say
+from toll.cli.places import ROOT, RUNS, build_folder, run_path
+from toll.errors import Exit, TollError
+from toll.measure import events
+from toll.plan import PROFILES, Plan, Selection, Settings, make
+from toll.store import RunFile, RunHeader, now_utc
+from toll.words import HOST, Program, Status, Workload
+
+UNITS_S = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line changes about a profile; None leaves it as it is."""
+
+    profile: str
+    budget_s: float | None
+    precision: float | None
+    seed: int | None
+
+
+def seconds(text: str) -> float:
+    """ "90", "60s", "5m", "1.5h" as seconds. Raises TollError for anything else and for 0."""
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip().lower())
+    value = float(match.group(1)) * UNITS_S.get(match.group(2), math.nan) if match else math.nan
+    if not 0 < value < 1e9:
+        raise TollError(f"{text!r} is not a length of time", "write for example --budget 60s, 5m or 1h")
+    return value
+
+
+def settings_of(wishes: Wishes) -> Settings:
+    """The profile's settings with the user's wishes. Raises TollError for an impossible precision."""
+    if wishes.precision is not None and not 0 < wishes.precision < 1:
+        raise TollError(f"--precision {wishes.precision} is not between 0 and 1", "write 0.01 for 1 %")
+    settings = PROFILES[wishes.profile]
+    return replace(
+        settings,
+        seed=wishes.seed if wishes.seed is not None else secrets.randbelow(2**31),
+        precision=settings.precision if wishes.precision is None else wishes.precision,
+        budget_s=settings.budget_s if wishes.budget_s is None else wishes.budget_s,
+    )
+
+
+def planned(names: Sequence[str], values: Sequence[str], wishes: Wishes, output: str) -> Session:
+    """A new run. Everything that a typing error can break is checked here, before anything is installed."""
+    catalogue = suites.load(ROOT)
+    selection = Selection.parse(names, values)
+    cpus = len(machine.usable_cpus())
+    plan = make(catalogue, selection, [HOST], settings_of(wishes), cpus)
+    return Session(plan, _new_path(output), resume=False)
+
+
+def resumed(name: str) -> Session:
+    """The rest of an interrupted run. Raises TollError where it is complete or not ours."""
+    path = run_path(name)
+    with RunFile.open(path) as run_file:
+        plan = measure.plan_of(run_file, suites.load(ROOT), [HOST])
+    return Session(plan, path, resume=True)
+
+
+class Session:
+    """The stages of one run; each is called once, in order."""
+
+    def __init__(self, plan: Plan, path: Path, *, resume: bool) -> None:
+        self.plan = plan
+        self.path = path
+        self.folder = build_folder(HOST.name)
+        self.programs: tuple[Program, ...] = ()
+        self.run_file: RunFile | None = None
+        self.stopped_by = ""
+        self._resume = resume
+
+    def prepare(self, *, install: bool) -> None:
+        """System packages, then the build. A contender that cannot be built becomes a row with its reason."""
+        if self._resume:  # a complete run says so before minutes are spent on building
+            RunFile.resume(self.path).close()
+        chosen = _only_planned(self.plan)
+        _system_packages(chosen, install=install)
+        with progress("building") as bar:
+            self.programs = build.programs(
+                chosen,
+                HOST,
+                build_dir=self.folder,
+                root=ROOT,
+                on_progress=lambda done, total, what: bar.step(done, total, what.rsplit("/", 1)[-1]),
+            )
+        for program in self.programs:
+            if program.status is not Status.OK:
+                say(f"{program.workload} {program.contender}: {program.status}: {program.reason}")
+        self.plan = replace(self.plan, environments=(build.described(self.folder, HOST),))
+
+    def measure(self, *, wait: bool) -> None:
+        """Launches until enough is known, the budget is spent, or somebody interrupts."""
+        self.run_file = (
+            RunFile.resume(self.path) if self._resume else RunFile.create(self.path, self._header())
+        )
+        say(f"measuring {len(self.plan.cases)} cases into {_shown(self.path)}; Ctrl-C stops and reports")
+        with progress("measuring") as bar:
+            self.stopped_by = measure.run(
+                self.plan,
+                self.programs,
+                self.run_file,
+                canary=measure.Canary(_canary(self.folder)),
+                allocations_library=build.allocation_counter(self.folder),
+                on_event=lambda event: _tell(bar, event),
+                wait=wait,
+                environment=_environment(),
+            )
+        self.run_file.close()
+        self.run_file = None
+
+    def show(self, *, html: bool, as_json: bool) -> Exit:
+        """Prints the tables, writes the HTML file, and says how the run ended."""
+        results = report.analyse(self.path)
+        if as_json:
+            from toll.report import json
+
+            print(json.render(results))
+        else:
+            report.show(results)
+        if html:
+            from toll.report import html as page
+
+            target = self.path.with_suffix(".html")
+            report.write(target, page.render(results))
+            say(f"report: {_shown(target)}")
+        if self.stopped_by == "interrupt":
+            say(f"interrupted; go on with: toll run --resume {shlex.quote(_shown(self.path))}")
+            return Exit.INTERRUPTED
+        statuses = {row.status for workload in results.workloads for row in workload.rows}
+        if Status.WRONG_ANSWER in statuses:
+            return Exit.REGRESSION_OR_FAILED_CHECK
+        return Exit.FINE if Status.OK in statuses else Exit.INCONCLUSIVE
+
+    def _header(self) -> RunHeader:
+        settings = self.plan.settings
+        return RunHeader(
+            name=self.path.stem,
+            uuid=str(uuid.uuid4()),
+            toll_version=toll.__version__,
+            command_line=shlex.join(["toll", *sys.argv[1:]]),
+            profile=settings.profile,
+            seed=settings.seed,
+            level=settings.level,
+            precision=settings.precision,
+            budget_s=settings.budget_s,
+            plan=measure.plan_json(self.plan),
+            machine=machine.describe(),
+            conditions=machine.conditions(),
+            started_utc=now_utc(),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.run_file is not None:
+            self.run_file.close()
+
+
+def _only_planned(plan: Plan) -> tuple[Workload, ...]:
+    """The plan's workloads with only those contenders that a case asks for."""
+    asked = {(case.workload, case.contender) for case in plan.cases}
+    return tuple(
+        replace(
+            workload, contenders=tuple(c for c in workload.contenders if (workload.name, c.name) in asked)
+        )
+        for workload in plan.workloads
+    )
+
+
+def _system_packages(workloads: Sequence[Workload], *, install: bool) -> None:
+    """Brings what the build cannot do without, and what the contenders would like, as far as it can."""
+    needed = packages.missing(packages.group("build"))
+    names = {need for workload in workloads for contender in workload.contenders for need in contender.needs}
+    wished = packages.missing(need for name, need in packages.table().items() if name in names)
+    if needed and not install:
+        raise TollError(
+            f"missing on this machine: {', '.join(need.name for need in needed)}",
+            packages.command_for([*needed, *wished]),
+        )
+    if needed:
+        packages.install([*needed, *wished], say)
+    elif wished and install:
+        try:
+            packages.install(wished, say)
+        except TollError as error:
+            say(f"{error.what}; going on without\n  next: {error.next_step}")
+
+
+def _new_path(output: str) -> Path:
+    """The new run file. Its folder is made; an existing file is refused when it is created."""
+    path = Path(output) if "/" in output or output.endswith(".toll") else RUNS / output
+    if not output:
+        name = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
+        path = RUNS / name
+    path = path if path.suffix == ".toll" else path.with_name(f"{path.name}.toll")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TollError(
+            f"cannot make the folder {path.parent}: {error.strerror}",
+            "name a writable place: --output /tmp/x.toll",
+        ) from None
+    return path
+
+
+def _canary(folder: Path) -> Program:
+    return Program("toll/canary", "canary", HOST.name, build.canary(folder))
+
+
+def _environment() -> dict[str, str]:
+    """What programs get: this process's environment without what the start script added for Python."""
+    import os
+
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+def _tell(bar: Progress, event: Any) -> None:
+    match event:
+        case events.WaitingForOtherRun(holder=holder):
+            say(f"waiting for another run on this machine: {holder}")
+        case events.CaseEnded(case=case, status=status, reason=reason):
+            say(f"{case.workload} {case.contender}: {status}: {reason}")
+        case events.LaunchDone(case=case, elapsed_s=elapsed, left_s=left) if left is not None:
+            what = f"{case.workload} {case.contender}" if case else "canary"
+            bar.step(elapsed, elapsed + left, what, left)
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

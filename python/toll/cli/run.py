@@ -1,0 +1,73 @@
+"""`toll run`: the stages in order: plan, packages, build, measure, analyse, show."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from toll.errors import TollError
+
+EXAMPLE = "toll run tasks/skynet --set tasks=10000,100000 --budget 60s"
+
+
+class Profile(StrEnum):
+    """How much measuring a run may do."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    THOROUGH = "thorough"
+
+
+def command(
+    selection: Annotated[
+        list[str] | None,
+        typer.Argument(help="topic, topic/workload or topic/workload/contender; * and ? stand for anything"),
+    ] = None,
+    profile: Annotated[
+        Profile, typer.Option(help="quick: 3 minutes at most; standard: 20; thorough: as long as it takes.")
+    ] = Profile.QUICK,
+    values: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=V,V", help="Parameter values; each is a case.")
+    ] = None,
+    budget: Annotated[str, typer.Option(metavar="TIME", help="Wall time for measuring: 60s, 5m, 1h.")] = "",
+    precision: Annotated[
+        float | None, typer.Option(help="Stop when ratios are known to within this: 0.01 is 1 %.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="NAME", help="Run file: a name in runs/, or a path.")
+    ] = "",
+    resume: Annotated[str, typer.Option(metavar="FILE", help="Go on with a run that was interrupted.")] = "",
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for another run on this machine to end.")
+    ] = False,
+    no_html: Annotated[bool, typer.Option("--no-html", help="Write no HTML report.")] = False,
+    no_install: Annotated[bool, typer.Option("--no-install", help="Install no system packages.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the results as `toll report --format json` does.")
+    ] = False,
+) -> None:
+    """Measure this machine: set up, build, launch, print tables, and write one HTML file."""
+    from toll.cli import measuring
+
+    if resume:
+        if selection or values or budget or output or precision is not None or seed is not None:
+            raise TollError(
+                "--resume goes on with the plan of its run file and takes no new one",
+                f"leave the rest out: toll run --resume {resume}",
+            )
+        session = measuring.resumed(resume)
+    else:
+        wishes = measuring.Wishes(
+            profile=str(profile),
+            budget_s=measuring.seconds(budget) if budget else None,
+            precision=precision,
+            seed=seed,
+        )
+        session = measuring.planned(selection or [], values or [], wishes, output)
+    with session:
+        session.prepare(install=not no_install)
+        session.measure(wait=wait)
+    raise typer.Exit(session.show(html=not no_html, as_json=as_json))
