@@ -101,7 +101,7 @@ def allocation_counter(folder: Path) -> Path:
 
 
 def described(folder: Path, environment: Environment) -> Environment:
-    """The environment with what CMake found: compiler, its version, standard library, flags of a contender."""
+    """The environment with what CMake found: compiler, version, standard library, a contender's flags."""
     cache = _text(folder / "CMakeCache.txt")
     found = "".join(_text(path) for path in folder.glob("CMakeFiles/*/CMakeCXXCompiler.cmake"))
     of_canary = r"^build CMakeFiles/toll_canary\.dir/(?:.*\n)+?  FLAGS = (.*)$"

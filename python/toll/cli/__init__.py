@@ -12,6 +12,7 @@ from typing import Any
 
 import typer
 
+from toll import __version__
 from toll.cli import doctor, export, list_, new, report, run, test
 from toll.errors import Exit, TollError
 
@@ -46,15 +47,19 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
     return guarded
 
 
-@app.callback()
-def _toll(
-    version: bool = typer.Option(False, "--version", is_eager=True, help="Print the version and end."),
-) -> None:
-    if version:
-        from toll import __version__
-
+def _print_version(asked: bool) -> None:
+    if asked:
         typer.echo(f"toll {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def _toll(
+    version: bool = typer.Option(  # its callback has answered before
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version and end."
+    ),
+) -> None:
+    pass
 
 
 _verb("run", run)

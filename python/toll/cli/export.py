@@ -88,8 +88,7 @@ def _write(path: Path, form: Format, target: Path) -> None:
         else:
             import json
 
-            from toll.analysis import results
             from toll.export import google_benchmark
 
-            text = json.dumps(google_benchmark.document(results(run_file)), indent=1)
+            text = json.dumps(google_benchmark.document(run_file), indent=1)
             target.write_text(text, encoding="utf-8")

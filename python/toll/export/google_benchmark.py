@@ -7,32 +7,35 @@ aggregates carry Google Benchmark's names and definitions. Cases that were not m
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from toll.analysis.results import Results, Row, WorkloadResult
+import numpy as np
+from numpy.typing import NDArray
+
+from toll.analysis.launches import CaseData, median_cpu_ns, read_case
+from toll.store import CaseRecord, Launch, RunFile, RunHeader
+
+Values = NDArray[np.float64]
 
 
-def document(results: Results) -> dict[str, Any]:
-    """The whole file: `context` and `benchmarks`. Times are in the workload's unit."""
+def document(run_file: RunFile) -> dict[str, Any]:
+    """The whole file: `context` and `benchmarks`. Times are nanoseconds per unit of work."""
+    header = run_file.header()
     benchmarks: list[dict[str, Any]] = []
-    family = 0
-    for workload in results.workloads:
-        for row in workload.rows:
-            benchmarks += _entries(workload, row, family)
-            family += 1
-    return {"context": _context(results), "benchmarks": benchmarks}
+    for family, record in enumerate(run_file.cases()):
+        benchmarks += _entries(read_case(run_file, record, header), family)
+    return {"context": _context(header), "benchmarks": benchmarks}
 
 
-def _context(results: Results) -> dict[str, Any]:
-    machine, conditions = results.machine, results.conditions
+def _context(header: RunHeader) -> dict[str, Any]:
+    machine, conditions = header.machine, header.conditions
     frequency = machine.get("frequency_mhz")
     now = frequency.get("now") if isinstance(frequency, Mapping) else None
     return {
-        "date": results.run.started_utc,
+        "date": header.started_utc,
         "host_name": "",
-        "executable": results.run.command_line,
+        "executable": header.command_line,
         "num_cpus": machine.get("cpus"),
         "mhz_per_cpu": round(now) if isinstance(now, int | float) else 0,
         "cpu_scaling_enabled": conditions.get("governor") not in (None, "performance"),
@@ -47,63 +50,76 @@ def _context(results: Results) -> dict[str, Any]:
             if isinstance(cache, Mapping)
         ],
         "load_avg": [conditions["load_1min"]] if conditions.get("load_1min") is not None else [],
-        "library_version": f"toll {results.run.toll_version}",
+        "library_version": f"toll {header.toll_version}",
         "library_build_type": "release",
     }
 
 
-def _entries(workload: WorkloadResult, row: Row, family: int) -> Iterator[dict[str, Any]]:
-    name = "/".join(
-        [workload.workload, row.contender, *([row.environment] if row.environment != "host" else [])]
-        + [f"{key}:{value}" for key, value in sorted(row.parameters.items())]
-    )
+def _entries(case: CaseData, family: int) -> Iterator[dict[str, Any]]:
+    name = _name(case.record)
     common = {
         "family_index": family,
         "per_family_instance_index": 0,
         "run_name": name,
-        "repetitions": max(len(row.launch_values), 1),
+        "repetitions": max(len(case.launches), 1),
         "threads": 1,
     }
-    if row.status != "ok" or not row.launch_values:
-        error = {"error_occurred": True, "error_message": f"{row.status}: {row.reason}"}
+    if not case.measured or not case.launches:
+        error = {"error_occurred": True, "error_message": f"{case.status}: {case.reason}"}
         yield {"name": name, **common, "run_type": "iteration", **error}
         return
-    unit = workload.unit if workload.unit in ("ns", "us", "ms", "s") else "ns"
-    for index, value in enumerate(row.launch_values):
+    cpu_ns = [median_cpu_ns([launch], name) or 0.0 for launch in case.launches]
+    for index, launch in enumerate(case.launches):
         yield {
             "name": name,
             **common,
             "run_type": "iteration",
             "repetition_index": index,
-            "iterations": 1,
-            "real_time": value,
-            "cpu_time": row.cpu_time if row.cpu_time is not None else value,
-            "time_unit": unit,
+            "iterations": _units(launch),
+            "real_time": float(case.values_ns[index]),
+            "cpu_time": cpu_ns[index],
+            "time_unit": "ns",
         }
-    yield from _aggregates(name, common, row, unit)
+    if len(case.launches) > 1:  # Google Benchmark gives no aggregates of one repetition
+        yield from _aggregates(name, common, case.values_ns, np.array(cpu_ns))
 
 
-def _aggregates(name: str, common: Mapping[str, Any], row: Row, unit: str) -> Iterator[dict[str, Any]]:
-    values = row.launch_values
-    if len(values) < 2:  # Google Benchmark gives no aggregates of one repetition
-        return
-    mean, spread = statistics.fmean(values), statistics.stdev(values)
-    cpu = row.cpu_time if row.cpu_time is not None else mean
-    aggregates = {
-        "mean": ("time", mean, cpu),
-        "median": ("time", statistics.median(values), cpu),
-        "stddev": ("time", spread, 0.0),
-        "cv": ("percentage", spread / mean if mean else 0.0, 0.0),
+def _name(record: CaseRecord) -> str:
+    """workload/contender/environment/key:value, as Google Benchmark writes arguments; "host" goes unsaid."""
+    parts = [
+        record.workload,
+        record.contender,
+        *([record.environment] if record.environment != "host" else []),
+    ]
+    return "/".join([*parts, *(f"{key}:{value}" for key, value in sorted(record.parameters.items()))])
+
+
+def _units(launch: Launch) -> int:
+    return sum(batch.units for batch in launch.batches if not batch.warmup)
+
+
+def _aggregates(name: str, common: Mapping[str, Any], real: Values, cpu: Values) -> Iterator[dict[str, Any]]:
+    def spread(values: Values) -> float:
+        return float(np.std(values, ddof=1))
+
+    def variation(values: Values) -> float:
+        return spread(values) / float(np.mean(values)) if np.mean(values) else 0.0
+
+    statistics: dict[str, tuple[str, Callable[[Values], float]]] = {
+        "mean": ("time", lambda values: float(np.mean(values))),
+        "median": ("time", lambda values: float(np.median(values))),
+        "stddev": ("time", spread),
+        "cv": ("percentage", variation),
     }
-    for aggregate, (kind, real, cpu_time) in aggregates.items():
+    for aggregate, (kind, compute) in statistics.items():
         yield {
             "name": f"{name}_{aggregate}",
             **common,
             "run_type": "aggregate",
             "aggregate_name": aggregate,
             "aggregate_unit": kind,
-            "iterations": len(values),
-            "real_time": real,
-            "cpu_time": cpu_time,
-            "time_unit": unit,
+            "iterations": len(real),
+            "real_time": compute(real),
+            "cpu_time": compute(cpu),
+            "time_unit": "ns",
         }
