@@ -1,0 +1,130 @@
+"""Intervals from order statistics: exact ranks, and coverage counted by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from simulate import LEVELS, SHAPES, SIZES, Population, Shape, assert_covers, covers_too_little
+
+from toll.stats import fewest_values, median_interval, quantile_interval, quantile_ranks, spread
+
+TRIALS = 2000
+
+
+def count_covered(
+    shape: Shape, p: float, size: int, level: float, *, truth_at: float | None = None, trials: int = TRIALS
+) -> tuple[int, float] | None:
+    """How many intervals of the p-quantile cover the truth, and the level that they claim."""
+    population = Population(shape)
+    truth = population.quantile(truth_at or p, size)
+    rng = np.random.default_rng([size, int(1000 * level), int(1000 * p)])
+    hits, claimed = 0, 0.0
+    for values in population.draw(rng, trials, size):
+        found = quantile_interval(values, p, level)
+        if found is None:
+            return None
+        hits += found.low <= truth <= found.high
+        claimed = found.level
+    return hits, claimed
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("level", LEVELS)
+def test_median_intervals_cover_what_they_claim(shape: Shape, size: int, level: float) -> None:
+    counted = count_covered(shape, 0.5, size, level)
+    if size < fewest_values(level):
+        assert counted is None
+        return
+    assert counted is not None
+    hits, claimed = counted
+    assert claimed >= level
+    assert_covers(hits, TRIALS, claimed)
+    if shape != "drifting":  # exact for independent values of one distribution: not too wide either
+        assert_covers(TRIALS - hits, TRIALS, 1.0 - claimed)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("p", "size"), [(0.25, 20), (0.9, 50), (0.9, 200), (0.1, 50)])
+def test_other_quantiles_cover_what_they_claim(shape: Shape, p: float, size: int) -> None:
+    counted = count_covered(shape, p, size, 0.95)
+    assert counted is not None
+    assert_covers(counted[0], TRIALS, counted[1])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_count_notices_a_wrong_quantile(shape: Shape) -> None:
+    counted = count_covered(shape, 0.5, 50, 0.95, truth_at=0.6)
+    assert counted is not None
+    assert covers_too_little(counted[0], TRIALS, 0.95)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("level", LEVELS)
+def test_median_intervals_cover_what_they_claim_in_many_trials(shape: Shape, size: int, level: float) -> None:
+    counted = count_covered(shape, 0.5, size, level, trials=10_000)
+    if counted is None:
+        assert size < fewest_values(level)
+        return
+    hits, claimed = counted
+    print(f"{shape:9} n={size:3} level {level}: covered {hits / 10_000:.4f}, claimed {claimed:.4f}")
+    assert_covers(hits, 10_000, claimed)
+
+
+@pytest.mark.parametrize(
+    ("n", "level", "ranks"),
+    [
+        # Tables of the sign test, e.g. Conover, Practical Nonparametric Statistics, table A3.
+        (5, 0.95, None),
+        (6, 0.95, (1, 6, 1 - 2 / 2**6)),
+        (8, 0.95, (1, 8, 1 - 2 / 2**8)),
+        (9, 0.95, (2, 8, 1 - 20 / 2**9)),
+        (20, 0.95, (6, 15, 0.95861)),
+        (7, 0.99, None),
+        (8, 0.99, (1, 8, 1 - 2 / 2**8)),
+        (5, 0.9, (1, 5, 1 - 2 / 2**5)),
+    ],
+)
+def test_ranks_of_the_median_are_those_of_the_sign_test(
+    n: int, level: float, ranks: tuple[int, int, float] | None
+) -> None:
+    found = quantile_ranks(n, 0.5, level)
+    if ranks is None:
+        assert found is None
+        return
+    assert found is not None
+    assert found[:2] == ranks[:2]
+    assert found[2] == pytest.approx(ranks[2], abs=1e-5)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.975, 0.99, 0.9999, 1 - 2**-7])
+def test_fewest_values_is_the_smallest_n_with_an_interval(level: float) -> None:
+    n = fewest_values(level)
+    assert quantile_ranks(n, 0.5, level) is not None
+    assert n == 2 or quantile_ranks(n - 1, 0.5, level) is None
+
+
+def test_extreme_quantiles_need_many_values() -> None:
+    assert quantile_interval(np.arange(100.0), 0.999, 0.95) is None
+    assert quantile_interval(np.arange(10_000.0), 0.999, 0.95) is not None
+
+
+def test_intervals_are_made_of_values_seen_in_any_order() -> None:
+    found = median_interval([5.0, 1.0, 9.0, 3.0, 7.0, 2.0], 0.95)
+    assert found is not None
+    assert (found.low, found.high) == (1.0, 9.0)
+
+
+@pytest.mark.parametrize(("n", "p", "level"), [(0, 0.5, 0.95), (9, 0.0, 0.95), (9, 1.0, 0.95), (9, 0.5, 1.0)])
+def test_meaningless_questions_have_no_ranks(n: int, p: float, level: float) -> None:
+    assert quantile_ranks(n, p, level) is None
+
+
+def test_spread_is_the_standard_deviation_of_normal_logs_and_ignores_a_few_wild_values() -> None:
+    values = np.exp(np.random.default_rng(1).normal(3.0, 0.07, 20_000))
+    assert spread(values) == pytest.approx(0.07, rel=0.03)
+    values[:1000] *= 100
+    assert spread(values) == pytest.approx(0.07, rel=0.15)
+    assert spread([1.0]) is None

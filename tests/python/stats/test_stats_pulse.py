@@ -1,0 +1,68 @@
+"""The run's own floor and drift, held against simulated comparisons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from toll.stats import drift, ratio_interval, resolvable_log_ratio
+
+
+def power(difference: float, noise: float, rounds: int, level: float, trials: int = 1500) -> float:
+    """Share of comparisons of two sides with this noise that find this true log ratio."""
+    rng = np.random.default_rng(rounds)
+    sides = rng.standard_t(3, (2, trials, rounds)) * noise
+    found = [ratio_interval(row, level)[1] for row in sides[0] - sides[1] + difference]
+    return float(np.mean([one is not None and one.low > 1.0 for one in found]))
+
+
+@pytest.mark.parametrize("rounds", [8, 12, 20, 50])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_the_floor_is_found_four_times_of_five(rounds: int, level: float) -> None:
+    canary = 100 * np.exp(np.random.default_rng(1).standard_t(3, 20_000) * 0.01)
+    floor = resolvable_log_ratio(canary, rounds, level)
+    assert floor is not None
+    assert power(floor, 0.01, rounds, level) == pytest.approx(0.8, abs=0.05)
+    assert power(floor / 2, 0.01, rounds, level) < 0.6
+
+
+def test_a_floor_from_few_beats_is_of_the_right_size() -> None:
+    rng = np.random.default_rng(2)
+    exact = resolvable_log_ratio(np.exp(rng.normal(0, 0.01, 100_000)), 20, 0.95)
+    assert exact is not None
+    found = [resolvable_log_ratio(np.exp(rng.normal(0, 0.01, 60)), 20, 0.95) or 0.0 for _ in range(200)]
+    assert np.median(found) == pytest.approx(exact, rel=0.15)
+
+
+def test_slow_drift_hardly_raises_the_floor_because_neighbours_are_paired() -> None:
+    noise = np.random.default_rng(3).normal(0, 0.01, 400)
+    calm = resolvable_log_ratio(np.exp(noise), 20, 0.95)
+    drifting = resolvable_log_ratio(np.exp(noise + np.linspace(0, 0.5, 400)), 20, 0.95)
+    assert drifting == pytest.approx(calm, rel=0.2)
+
+
+@pytest.mark.parametrize(("beats", "rounds"), [(19, 20), (0, 20), (100, 5), (100, 0)])
+def test_there_is_no_floor_from_too_little(beats: int, rounds: int) -> None:
+    assert resolvable_log_ratio(np.full(beats, 10.0), rounds, 0.95) is None
+
+
+def test_more_rounds_lower_the_floor() -> None:
+    canary = np.exp(np.random.default_rng(4).normal(0, 0.01, 1000))
+    floors = [resolvable_log_ratio(canary, rounds, 0.95) or 0.0 for rounds in (8, 20, 50, 200)]
+    assert floors == sorted(floors, reverse=True)
+    assert floors[-1] < floors[0] / 3
+
+
+def test_drift_raises_few_false_alarms_and_finds_a_trend() -> None:
+    rng = np.random.default_rng(5)
+    alarms = 0
+    for seed in range(300):
+        found = drift(np.exp(rng.normal(0, 0.02, 40)), seed)
+        assert found is not None
+        alarms += found.chance <= 0.05
+    assert 2 <= alarms <= 32
+    trend = drift(np.exp(rng.normal(0, 0.02, 40) + np.linspace(0, 0.1, 40)))
+    assert trend is not None
+    assert trend.chance <= 0.01
+    assert trend.ratio == pytest.approx(1.1, abs=0.04)
+    assert drift(np.ones(19)) is None

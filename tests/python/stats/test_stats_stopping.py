@@ -1,0 +1,151 @@
+"""The stopping rule: coverage must survive looking early."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from simulate import Population, Shape, assert_covers, covers_too_little
+
+from toll.stats import (
+    FIRST_LOOK,
+    bonferroni,
+    final_level,
+    level_at_look,
+    look_number,
+    median_interval,
+    next_look,
+    precise_enough,
+    ratio_interval,
+)
+
+MOST_ROUNDS = 93
+CASES = 3
+TRUE_LOGS = np.array([0.0, 0.02, 0.3])
+
+
+def table(shape: Shape, rng: np.random.Generator) -> np.ndarray:
+    """Log values, shape (rounds, cases): equal noise about different true values, common weather."""
+    population = Population(shape)
+    noise = population.draw(rng, CASES, MOST_ROUNDS).T
+    weather = np.cumsum(rng.normal(0, 0.02, (MOST_ROUNDS, 1)), axis=0)
+    return noise + TRUE_LOGS + weather  # noise of equal shape: the median of a log ratio is the true one
+
+
+def run_until_precise(logs: np.ndarray, precision: float) -> int:
+    """Rounds after which the rule stops, or all of them: the budget."""
+    rounds = next_look(0)
+    while rounds <= MOST_ROUNDS:
+        if precise_enough(logs[:rounds], precision, level_at_look(look_number(rounds), 0.95)):
+            return rounds
+        rounds = next_look(rounds)
+    return MOST_ROUNDS
+
+
+def all_ratios_covered(logs: np.ndarray, level: float, true_logs: np.ndarray) -> bool:
+    corrected = bonferroni(level, CASES * (CASES - 1) // 2)
+    for i in range(CASES):
+        for j in range(i):
+            _, found = ratio_interval(logs[:, i] - logs[:, j], corrected)
+            if found is not None and not found.low <= np.exp(true_logs[i] - true_logs[j]) <= found.high:
+                return False
+    return True
+
+
+def count_covered(shape: Shape, precision: float, trials: int) -> tuple[int, int, int]:
+    """Trials in which all ratios are covered, the same for the first row's value, and early stops."""
+    rng = np.random.default_rng(int(1000 * precision))
+    covered = value_covered = early = 0
+    for _ in range(trials):
+        logs = table(shape, rng)
+        rounds = run_until_precise(logs, precision)
+        early += rounds < MOST_ROUNDS
+        level = final_level(rounds, 0.95)
+        covered += all_ratios_covered(logs[:rounds], level, TRUE_LOGS)
+        steady = Population("skewed").draw(rng, 1, MOST_ROUNDS)[0, :rounds]
+        value = median_interval(steady, level)
+        value_covered += value is None or value.low <= 0.1 <= value.high
+    return covered, value_covered, early
+
+
+# Chosen so that the rule stops at various looks, and not always.
+PRECISIONS: list[tuple[Shape, float]] = [
+    ("skewed", 0.12), ("skewed", 0.3), ("bimodal", 0.05), ("bimodal", 0.2),
+    ("drifting", 0.05), ("drifting", 0.08),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "precision"), PRECISIONS)
+def test_coverage_survives_early_stopping(shape: Shape, precision: float) -> None:
+    covered, value_covered, early = count_covered(shape, precision, 1000)
+    assert early > 50
+    assert_covers(covered, 1000, 0.95)
+    assert_covers(value_covered, 1000, 0.95)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize(("shape", "precision"), PRECISIONS)
+def test_coverage_survives_early_stopping_in_many_trials(shape: Shape, precision: float) -> None:
+    covered, _, early = count_covered(shape, precision, 10_000)
+    print(f"{shape:9} ±{precision:.0%}: covered {covered / 10_000:.4f}, stopped early {early / 100:.1f} %")
+    assert_covers(covered, 10_000, 0.95)
+
+
+def test_stopping_at_the_first_difference_seen_loses_no_coverage_either() -> None:
+    """The harshest use: look at every look of the schedule and stop when the interval excludes the truth."""
+    rng = np.random.default_rng(3)
+    trials, missed, naive_missed = 2000, 0, 0
+    looks = [FIRST_LOOK]
+    while looks[-1] < 500:
+        looks.append(next_look(looks[-1]))
+    for _ in range(trials):
+        logs = rng.normal(size=looks[-1])
+        found = [ratio_interval(logs[:n], level_at_look(look_number(n), 0.95))[1] for n in looks]
+        missed += any(one is not None and not one.low <= 1.0 <= one.high for one in found)
+        naive = [ratio_interval(logs[:n], 0.95)[1] for n in looks]
+        naive_missed += any(one is not None and not one.low <= 1.0 <= one.high for one in naive)
+    assert_covers(trials - missed, trials, 0.95)
+    assert covers_too_little(trials - naive_missed, trials, 0.95)
+
+
+def test_the_schedule_grows_by_half() -> None:
+    looks = [next_look(0)]
+    while len(looks) < 8:
+        looks.append(next_look(looks[-1]))
+    assert looks == [8, 12, 18, 27, 41, 62, 93, 140]
+    assert [look_number(n) for n in looks] == list(range(1, 9))
+    assert [look_number(n - 1) for n in looks] == list(range(8))
+
+
+def test_all_looks_and_the_end_together_spend_exactly_what_there_is() -> None:
+    spent = sum(1.0 - level_at_look(k, 0.95) for k in range(1, 5))
+    between = next_look(next_look(next_look(next_look(0)))) + 1
+    assert spent + 1.0 - final_level(between, 0.95) == pytest.approx(0.05)
+    with pytest.raises(ValueError, match="counted from 1"):
+        level_at_look(0, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "error"), [(6, 0.05), (7, 0.05), (8, 0.025), (9, 0.025), (12, 0.05 / 6), (13, 0.05 / 3)]
+)
+def test_the_final_level_depends_on_the_looks_that_were_possible(rounds: int, error: float) -> None:
+    assert 1.0 - final_level(rounds, 0.95) == pytest.approx(error)
+
+
+def test_precise_enough_asks_every_ratio() -> None:
+    rng = np.random.default_rng(1)
+    calm = rng.normal(0, 0.001, (30, 3)) + TRUE_LOGS
+    assert precise_enough(calm, 0.01, 0.95)
+    assert not precise_enough(calm, 0.0001, 0.95)
+    assert not precise_enough(calm[:6], 0.01, 0.95)
+    wild = calm.copy()
+    wild[:, 2] += rng.normal(0, 0.1, 30)
+    assert not precise_enough(wild, 0.01, 0.95)
+    gaps = calm.copy()
+    gaps[3:, 1] = np.nan
+    assert not precise_enough(gaps, 0.01, 0.95)
+
+
+def test_a_single_case_must_know_its_own_median() -> None:
+    assert precise_enough(np.full((8, 1), 3.0), 0.01, 0.95)
+    assert not precise_enough(np.linspace(0, 1, 8)[:, None], 0.01, 0.95)
