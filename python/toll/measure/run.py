@@ -84,7 +84,7 @@ def run(
 
     A run file that holds launches already is gone on with. Returns what ended the run: "precision",
     "launches", "budget" or "interrupt". Raises TollError where another run holds the machine (unless
-    `wait`) or the disk takes no more. `environment` is what programs get besides their padding: this process's own.
+    `wait`) or the disk takes no more. `environment` is what programs get; by default this process's own.
     """
     clock = clock or SystemClock()
     with ExitStack() as stack:

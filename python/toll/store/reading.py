@@ -123,9 +123,9 @@ class Reader:
         The warm-up batch is left out unless `warmup` asks for it.
         """
         query = """
-            SELECT s.count, length(s.data), s.data FROM sample s JOIN batch b ON b.id = s.batch_id
+            SELECT s.count, s.dtype, length(s.data), s.data FROM sample s JOIN batch b ON b.id = s.batch_id
             WHERE b.launch_id = ? AND b.warmup <= ? ORDER BY b.ordinal"""
-        columns = ("count", "length", "data")
+        columns = ("count", "dtype", "length", "data")
         parts = [_samples(row) for row in self._rows("sample", columns, query, (launch_id, int(warmup)))]
         return np.concatenate(parts) if parts else np.empty(0, np.float32)
 
@@ -278,6 +278,8 @@ def _batch(row: Row, answer: int) -> Batch:
 
 def _samples(row: Row) -> Samples:
     count, length = row.integer("count"), row.integer("length")
+    if row.text("dtype") != "<f4":
+        raise row.fail("dtype", "is not '<f4'")
     if length != 4 * count or length > MAX_VALUE_BYTES:
         raise row.fail("data", f"has {length} bytes for {count} samples of 4 bytes")
     values = np.frombuffer(row.blob("data"), dtype="<f4").astype(np.float32, copy=False)

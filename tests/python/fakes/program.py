@@ -55,9 +55,14 @@ def ready(fault):
     if fault == "deep_json":
         raw(b"[" * 100000 + b"\n")
     say(
-        type="ready", protocol=2 if fault == "protocol_2" else 1, setup_ns=-5 if fault == "negative_setup" else 50_000,
-        process_ns=1, clock={"source": "monotonic", "frequency_hz": 1e9}, footing={"threads": 1}, unknown_field=1,
-    )  # fmt: skip
+        type="ready",
+        protocol=2 if fault == "protocol_2" else 1,
+        setup_ns=-5 if fault == "negative_setup" else 50_000,
+        process_ns=1,
+        clock={"source": "monotonic", "frequency_hz": 1e9},
+        footing={"threads": 1},
+        unknown_field=1,
+    )
 
 
 def disturb(fault):

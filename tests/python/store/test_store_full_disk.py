@@ -1,0 +1,86 @@
+"""A disk that really takes no more: every launch reported as saved is there, and the message says so."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FILL = """
+import resource, sys
+from dataclasses import replace
+from pathlib import Path
+import numpy as np
+from store_runs import make, launch, TIMED
+from toll.errors import TollError
+from toll.store import RunFile
+
+path, limit = Path(sys.argv[1]), int(sys.argv[2])
+saved = 0
+try:
+    with make(path, rounds=0) as run_file:
+        if limit:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        for number in range(1, 10_000):
+            batch = replace(TIMED, iterations=5000)
+            run_file.append(launch(round=number + 10, batches=(batch,)), [np.ones(5000, np.float32)])
+            saved += 1
+except TollError as error:
+    print(int(error.code), error.what, error.next_step, sep="\\n")
+with RunFile.open(path) as run_file:
+    found = [len(run_file.samples(item.id)) for item in run_file.launches(1) if item.batches]
+print(saved, found == [5000] * saved)
+"""
+
+
+def fill(path: Path, limit: int, before: str = "true") -> list[str]:
+    search = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    command = ["sh", "-c", f'{before} && exec "$@"', "sh", sys.executable, "-c", FILL, str(path), str(limit)]
+    if before != "true":
+        command = ["unshare", "--mount", "--propagation", "private", *command]
+    done = subprocess.run(
+        command,
+        env={"PYTHONPATH": search, "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def check(lines: list[str], path: Path) -> None:
+    code, what, next_step, outcome = lines
+    assert code == "3"
+    assert "Could not save the last launch" in what
+    saved, sound = outcome.split()
+    assert int(saved) > 5
+    assert sound == "True"
+    assert (
+        f"{int(saved) + 3} launches are saved in {path}" in what
+    )  # the canary, the counting pass, the failed one
+    assert f"--resume {path}" in next_step
+
+
+def test_file_size_limit(tmp_path: Path) -> None:
+    path = tmp_path / "full.toll"
+    lines = fill(path, 600_000)
+    check(lines, path)
+    assert "disk" in lines[1]
+
+
+def may_mount() -> bool:
+    if not shutil.which("unshare") or not shutil.which("mount"):
+        return False
+    command = ["unshare", "--mount", "--propagation", "private", "mount", "-t", "tmpfs", "none", "/mnt"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not may_mount(), reason="mounting a small file system takes root")
+def test_full_file_system(tmp_path: Path) -> None:
+    path = tmp_path / "full.toll"
+    lines = fill(path, 0, before=f"mount -t tmpfs -o size=1m none {tmp_path}")
+    check(lines, path)
+    assert "the disk is full" in lines[1]

@@ -1,0 +1,192 @@
+"""What is written is read back, and a finished run is one file."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from store_runs import CASE, HEADER, PUBLISHED, TIMED, WARMUP, launch, make, measured
+
+from toll.errors import TollError
+from toll.store import RunFile
+from toll.words import HOST, Allocations, Purpose, Status
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "first.toll"
+
+
+def test_reads_back_what_was_written(path: Path) -> None:
+    make(path).close()
+    with RunFile.open(path) as run_file:
+        assert run_file.header() == HEADER
+        (workload,) = run_file.workloads()
+        assert workload.published == (PUBLISHED,)
+        assert run_file.environments() == (HOST,)
+        (case,) = run_file.cases()
+        assert (case.key, case.answer, case.library_version) == (CASE.key, 2**64 - 3, "libstdc++ 12")
+        assert case.status is Status.OK
+        launches = run_file.launches(case.id)
+        assert [item.round for item in launches] == [1, 2, 3]
+        assert launches[0].batches == (WARMUP, TIMED)
+        assert launches[0].clock == {"source": "tsc"}
+        assert launches[2].reason == "crashed with SIGSEGV"
+        assert len(run_file.launches(case.id, ok_only=True)) == 2
+        assert run_file.allocations(case.id) == Allocations(1, 5, 2, 3, 4)
+        assert run_file.launch_count() == 5
+        assert run_file.launch_count(Purpose.CANARY) == 1
+
+
+def test_samples_leave_out_the_warm_up(path: Path) -> None:
+    make(path).close()
+    with RunFile.open(path) as run_file:
+        second = run_file.launches(1)[1]
+        assert run_file.samples(second.id).dtype == np.float32
+        assert run_file.samples(second.id).tolist() == [2.0, 2.5, 3.0]
+        assert run_file.samples(second.id, warmup=True).tolist() == [9, 9, 9, 2.0, 2.5, 3.0]
+        assert run_file.sample_count(1) == 6
+        assert run_file.samples(999).size == 0
+
+
+def test_canary_comes_in_the_order_of_time(path: Path) -> None:
+    with make(path) as run_file:
+        for number in (2, 3):
+            run_file.append(launch(None, number, Purpose.CANARY, started_ns=100 * number))
+    with RunFile.open(path) as run_file:
+        assert [item.started_ns for item in run_file.canary()] == [10, 200, 300]
+
+
+def test_finished_run_is_one_file_without_a_log(path: Path) -> None:
+    make(path).close()
+    assert [entry.name for entry in path.parent.iterdir()] == ["first.toll"]
+    assert (
+        path.read_bytes()[18:20] == b"\x01\x01"
+    )  # the file format's "no write-ahead log": readable anywhere
+    path.chmod(0o444)
+    with RunFile.open(path) as run_file:
+        assert run_file.launch_count() == 5
+
+
+def test_can_be_read_while_it_is_written(path: Path) -> None:
+    with make(path) as writing, RunFile.open(path) as reading:
+        before = reading.launch_count()
+        writing.append(*measured(9))
+        assert reading.launch_count() == before + 1
+
+
+def test_does_not_overwrite(path: Path) -> None:
+    make(path).close()
+    before = path.read_bytes()
+    with pytest.raises(TollError, match="exists already"):
+        RunFile.create(path, HEADER)
+    assert path.read_bytes() == before
+
+
+def test_a_launch_is_stored_whole_or_not_at_all(path: Path) -> None:
+    with make(path) as run_file:
+        count = run_file.launch_count()
+        broken = replace(measured(7)[0], batches=(WARMUP, replace(TIMED, wall_ns="soon")))  # type: ignore[arg-type]
+        with pytest.raises(TollError, match=r"Could not save the last launch.*5 launches are saved"):
+            run_file.append(broken)
+        assert run_file.launch_count() == count
+
+
+def test_resume_refuses_a_finished_run_and_takes_an_interrupted_one(path: Path) -> None:
+    with make(path) as run_file:
+        run_file.finish("interrupt")
+    with RunFile.resume(path) as run_file:
+        assert run_file.header().stopped_by is None
+        run_file.append(*measured(8))
+        run_file.finish("budget")
+    with pytest.raises(TollError, match="is complete"):
+        RunFile.resume(path)
+    with RunFile.open(path) as run_file:
+        assert run_file.header().stopped_by == "budget"
+        assert run_file.launch_count() == 6
+
+
+KILLED_WRITER = """
+import os, signal, sys
+from pathlib import Path
+from store_runs import make, measured
+run_file = make(Path(sys.argv[1]))
+run_file.append(*measured(5))
+run_file._connection.execute("BEGIN IMMEDIATE")  # a launch half stored
+run_file._connection.execute("DELETE FROM sample")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def killed_run(path: Path) -> None:
+    """A run whose writer was killed: its last launches are in the write-ahead log alone."""
+    search = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_WRITER, str(path)], env={"PYTHONPATH": search}, check=False
+    )
+    assert done.returncode == -9
+    assert Path(f"{path}-wal").stat().st_size > 0
+
+
+def test_killed_writer_loses_only_what_was_in_flight(path: Path) -> None:
+    killed_run(path)
+    with RunFile.open(path) as run_file:
+        assert run_file.launch_count() == 6
+        assert run_file.sample_count(1) == 9
+    with RunFile.resume(path) as run_file:
+        run_file.append(*measured(6))
+    assert [entry.name for entry in path.parent.iterdir()] == ["first.toll"]
+
+
+OPEN_AS_STRANGER = """
+import os, sys
+from pathlib import Path
+from toll.errors import TollError
+from toll.store import RunFile
+if os.getuid() == 0:  # root may write anywhere
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+try:
+    with RunFile.open(Path(sys.argv[1])) as run_file:
+        print("launches", run_file.launch_count())
+except TollError as error:
+    print(error.what, error.next_step)
+"""
+
+
+def test_killed_run_in_a_folder_that_cannot_be_written() -> None:
+    """Either SQLite reads the log without writing, or the message says what to copy; never a traceback."""
+    folder = Path(tempfile.mkdtemp())  # pytest's own folders are closed to other users
+    killed_run(folder / "k.toll")
+    Path(folder / "k.toll-shm").unlink()
+    folder.chmod(0o555)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", OPEN_AS_STRANGER, str(folder / "k.toll")],
+            env={"PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    finally:
+        shutil.rmtree(folder)
+    assert "launches 6" in done.stdout or ("k.toll-wal" in done.stdout and "Copy" in done.stdout), done
+
+
+def test_read_only_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TollError, match="No such file or directory") as caught:
+        RunFile.create(tmp_path / "absent" / "x.toll", HEADER)
+    assert "writ" in caught.value.next_step
+    with pytest.raises(TollError, match="Cannot make the run file"):
+        RunFile.create(Path("/proc/x.toll"), HEADER)  # a folder that takes files from nobody, not even root
+
+
+def test_connection_refuses_to_write_to_an_opened_file(path: Path) -> None:
+    make(path).close()
+    with RunFile.open(path) as run_file, pytest.raises(TollError, match="read-only"):
+        run_file.append(*measured(4))
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT count(*) FROM launch").fetchone() == (5,)
