@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from toll.stats.order import Floats, Interval
 FEWEST_LAUNCHES = 8
 FEWEST_BEYOND = 10
 REPLICATES = 2000
-MOST_CELLS = 20_000_000
+MOST_CELLS = 10_000_000
 _DROPPED_BITS = 13  # of a float32's 23 bits of fraction: 1024 bins an octave, each at most 0.1 % wide
 
 
@@ -69,17 +70,19 @@ class Pooled:
         self.maximum = max(launch.high for launch in launches)
         minimum = min(launch.low for launch in launches)
         self.values: Floats = np.clip(_middle(grid, coarser), minimum, self.maximum)
-        cumulative = np.zeros((len(launches), grid.size), dtype=np.int32)
-        for row, launch in zip(cumulative, launches, strict=True):
-            np.add.at(row, np.searchsorted(grid, launch.bins >> coarser), launch.counts)
-        self._cumulative = np.cumsum(cumulative, axis=1, dtype=np.int32)
-        self.distribution: Floats = self._cumulative.sum(axis=0, dtype=np.float64) / self.count
+        # Bins x launches, so that a bin's counts of all launches lie together for the bootstrap.
+        counts = np.zeros((grid.size, len(launches)))
+        for column, launch in enumerate(launches):
+            places = np.searchsorted(grid, launch.bins >> coarser)
+            counts[:, column] = np.bincount(places, weights=launch.counts, minlength=grid.size)
+        self._cumulative: Floats = np.cumsum(counts, axis=0, out=counts)
+        self.distribution: Floats = self._cumulative.sum(axis=1) / self.count
 
     def quantile(self, p: float) -> float:
         """The smallest grid value that a share `p` of all samples does not exceed; within 0.1 %."""
         return float(self.values[self._index(p)])
 
-    def interval(self, p: float, level: float, seed: int = 0) -> Interval | None:
+    def interval(self, p: float, level: float) -> Interval | None:
         """Interval of the pooled p-quantile at `level`; None where the launches cannot carry one.
 
         The hull of two intervals, because each alone covers too little in some situation (docs/method.md):
@@ -89,13 +92,13 @@ class Pooled:
           as clusters (ratio estimator), read back through the distribution.
         Assumption: launches are independent and alike in distribution, operations within them need not be.
         None for fewer than 8 launches (one launch in three being slow stays unseen in 12 % of sets of 6, in
-        6 % of 8) and where fewer than 10 samples are expected beyond the quantile. `seed` draws the launches.
+        6 % of 8) and where fewer than 10 samples are expected beyond the quantile.
         """
         launches = self.totals.size
         if launches < FEWEST_LAUNCHES or self.count * min(p, 1.0 - p) < FEWEST_BEYOND - 1e-6:
             return None
         t = float(-stdtrit(launches - 1, (1.0 - level) / 2.0))
-        indices = self._bootstrap(p, np.random.default_rng(seed))
+        indices = self._bootstrap(p)
         tail = float(ndtr(-t * np.sqrt(launches / (launches - 1))))
         drawn = np.sort(indices)
         cut = int(tail * REPLICATES)
@@ -110,21 +113,27 @@ class Pooled:
         return min(int(np.searchsorted(self.distribution, p - 1e-12)), self.values.size - 1)
 
     def _standard_error(self, index: int) -> float:
-        below = self._cumulative[:, index]
+        below = self._cumulative[index]
         residual = below - self.distribution[index] * self.totals
         n = self.totals.size
         return float(np.sqrt(n / (n - 1) * np.sum(residual**2)) / self.count)
 
-    def _bootstrap(self, p: float, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Grid index of the p-quantile in each replicate: all replicates are bisected together."""
+    @cached_property
+    def _weights(self) -> Floats:
+        """How often each replicate drew each launch; the same in each report of the same run."""
         n = self.totals.size
-        weights = rng.multinomial(n, np.full(n, 1.0 / n), REPLICATES).astype(np.float64)
+        drawn = np.random.default_rng(n).multinomial(n, np.full(n, 1.0 / n), REPLICATES)
+        return drawn.astype(np.float64)
+
+    def _bootstrap(self, p: float) -> NDArray[np.int64]:
+        """Grid index of the p-quantile in each replicate: all replicates are bisected together."""
+        weights = self._weights
         wanted = p * (weights @ self.totals) - 1e-9
         low = np.zeros(REPLICATES, dtype=np.int64)
         high = np.full(REPLICATES, self.values.size - 1, dtype=np.int64)
         while np.any(low < high):
             middle = (low + high) // 2
-            reached = np.einsum("rg,gr->r", weights, self._cumulative[:, middle]) >= wanted
+            reached = np.einsum("rg,rg->r", weights, self._cumulative[middle]) >= wanted
             high = np.where(reached, middle, high)
             low = np.where(reached, low, middle + 1)
         return low

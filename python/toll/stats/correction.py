@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from toll.stats.order import Floats
 
+MOST_GROUPS = 400
+
 
 def bonferroni(level: float, comparisons: int) -> float:
     """Level of each interval so that all `comparisons` hold together with probability >= `level`.
@@ -39,34 +41,37 @@ def letters(apart: NDArray[np.bool_]) -> list[list[str]]:
     `apart` is symmetric, shape (rows, rows), True where a corrected comparison separated the two.
     Each row gets one letter or more; "a" goes to the group of the first row. More than 26 groups
     go on with "aa", "ab". Sharing a letter says "no difference resolved", never "equal".
+    A pattern that takes more than 400 groups gets no letters (each row's list is empty): nobody could read
+    them, and their number may grow as 3**(rows / 3).
     Source: the insert-and-absorb algorithm of Piepho (2004), J. Comput. Graph. Stat. 13, 456-466.
     """
     rows = apart.shape[0]
-    groups: list[frozenset[int]] = [frozenset(range(rows))] if rows else []
+    groups = [(1 << rows) - 1] if rows else []  # a group is a set of rows: bit i is row i
     for i in range(rows):
         for j in range(i):
             if apart[i, j]:
-                groups = _absorb(_insert(groups, i, j))
-    groups.sort(key=lambda group: sorted(group))
-    named = [(_letter(index), group) for index, group in enumerate(groups)]
-    return [[name for name, group in named if row in group] for row in range(rows)]
+                groups = _insert_and_absorb(groups, 1 << i, 1 << j)
+                if len(groups) > MOST_GROUPS:
+                    return [[] for _ in range(rows)]
+    members = sorted([row for row in range(rows) if group >> row & 1] for group in groups)
+    names: list[list[str]] = [[] for _ in range(rows)]
+    for index, group in enumerate(members):
+        for row in group:
+            names[row].append(_letter(index))
+    return names
 
 
-def _insert(groups: list[frozenset[int]], i: int, j: int) -> list[frozenset[int]]:
-    """Split each group that holds both i and j into one without i and one without j."""
-    out: list[frozenset[int]] = []
-    for group in groups:
-        out += [group - {i}, group - {j}] if i in group and j in group else [group]
-    return out
+def _insert_and_absorb(groups: list[int], one: int, other: int) -> list[int]:
+    """Split each group that holds both rows; drop halves that lie within a group.
 
-
-def _absorb(groups: list[frozenset[int]]) -> list[frozenset[int]]:
-    """Drop groups that lie within another one."""
-    unique = sorted(set(groups), key=lambda group: (-len(group), sorted(group)))
-    kept: list[frozenset[int]] = []
-    for group in unique:
-        if not any(group <= other for other in kept):
-            kept.append(group)
+    Groups that are not split lay within no other before, so they lie within no half either.
+    """
+    both = one | other
+    kept = [group for group in groups if group & both != both]
+    halves = {group & ~row for group in groups if group & both == both for row in (one, other)}
+    for half in sorted(halves, key=int.bit_count, reverse=True):
+        if all(half & ~group for group in kept):
+            kept.append(half)
     return kept
 
 
