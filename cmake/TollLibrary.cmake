@@ -11,6 +11,7 @@ add_library(toll STATIC
   src/clock.cpp
   src/contender.cpp
   src/counters.cpp
+  src/failure.cpp
   src/launch.cpp
   src/layout.cpp
   src/protocol.cpp

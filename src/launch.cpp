@@ -1,6 +1,7 @@
 #include "launch.hpp"
 
 #include <string>
+#include <utility>
 
 namespace toll {
 
@@ -34,11 +35,12 @@ void Launch::arrange(Seed seed) {
         layout_.emplace(*seed);
         return;
     }
-    // In this order: the old state's memory goes back before the new ballast takes its place.
+    // In this order: the new layout takes some of the places that the old state gave back, and the
+    // old layout holds its own until the new state has found others.
     state_.reset();
-    layout_.reset();
-    layout_.emplace(*seed);
-    with_stack_shifted(stack_shift(), [&] { state_ = contender_.make(arguments_); });
+    Layout next(*seed);
+    with_stack_shifted(next.stack_shift_bytes(), [&] { state_ = contender_.make(arguments_); });
+    layout_ = std::move(next);
 }
 
 std::size_t Launch::stack_shift() const noexcept {

@@ -5,12 +5,13 @@ namespace toll {
 Layout::Layout(std::uint64_t seed) : stack_shift_bytes_(0) {
     Random random(seed);
     stack_shift_bytes_ = stack_step_bytes * random.below(stack_range_bytes / stack_step_bytes + 1);
-    // Up to 64 blocks of at most 1 KiB: enough to move every later block to another cache set and
-    // page offset, too little to count as memory of the contender.
-    blocks_.resize(1 + random.below(64));
-    for (auto& block : blocks_) {
-        block = std::make_unique_for_overwrite<char[]>(16 + random.below(1009));
-        keep(block);
+    // glibc keeps up to 7 freed blocks of each class ready, handed out last in, first out. Taking 0
+    // to 7 of each decides how deep in that list the contender's own blocks begin.
+    constexpr std::size_t largest_class_bytes = 1024;
+    for (std::size_t bytes = 16; bytes <= largest_class_bytes; bytes += 16) {
+        for (std::uint64_t left = random.below(8); left > 0; --left) {
+            blocks_.push_back(std::make_unique_for_overwrite<char[]>(bytes));
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 #include "protocol.hpp"
 
-#include <cerrno>
-#include <exception>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <system_error>
+
+#include "failure.hpp"
 
 namespace toll::protocol {
 namespace {
@@ -172,21 +172,16 @@ std::string error(std::string_view kind, std::string_view message) {
 }
 
 std::string current_error() {
+    const std::string message = current_failure();
     try {
         throw;
-    } catch (const UsageError& failure) {
-        return error("usage", failure.what());
-    } catch (const Unsupported& failure) {
-        return error("unsupported", failure.what());
-    } catch (const WrongAnswer& failure) {
-        return error("wrong_answer", failure.what());
-    } catch (const std::bad_alloc&) {
-        return error("resource", "out of memory");
+    } catch (const UsageError&) { return error("usage", message); } catch (const Unsupported&) {
+        return error("unsupported", message);
+    } catch (const WrongAnswer&) { return error("wrong_answer", message); } catch (const std::bad_alloc&) {
+        return error("resource", message);
     } catch (const std::system_error& failure) {
-        return error(is_exhaustion(failure) ? "resource" : "internal", failure.what());
-    } catch (const std::exception& failure) { return error("internal", failure.what()); } catch (...) {
-        return error("internal", "something was thrown that is no std::exception");
-    }
+        return error(is_exhaustion(failure) ? "resource" : "internal", message);
+    } catch (...) { return error("internal", message); }
 }
 
 }  // namespace toll::protocol

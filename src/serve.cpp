@@ -4,13 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <csignal>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "channel.hpp"
+#include "failure.hpp"
 #include "protocol.hpp"
 #include "table.hpp"
 
@@ -96,8 +99,8 @@ int show_by_hand(Words words) {
     } catch (const UsageError& mistake) {
         std::fprintf(stderr, "%s\n\n%s", mistake.what(), help_text().c_str());
         return exit_usage;
-    } catch (const std::exception& failure) {
-        std::fprintf(stderr, "%s\n", failure.what());
+    } catch (...) {
+        std::fprintf(stderr, "%s\n", current_failure().c_str());
         return exit_failed;
     }
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "failure.hpp"
 #include "launch.hpp"
 
 namespace toll {
@@ -92,10 +93,10 @@ void show_one(const Contender& contender, Words values, bool only) {
             show_samples(launch);
         }
         if (only) { show_clock(launch.clock()); }
-    } catch (const UsageError&) { throw; } catch (const std::exception& failure) {
+    } catch (const UsageError&) { throw; } catch (...) {
         if (only) { throw; }
         std::printf("%-28.*s %s\n", static_cast<int>(contender.name.size()), contender.name.data(),
-                    failure.what());
+                    current_failure().c_str());
     }
 }
 

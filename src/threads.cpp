@@ -49,9 +49,7 @@ void set_cpus_of_this_thread(std::span<const int> cpus) {
     }
 }
 
-}  // namespace
-
-std::vector<int> usable_cpus() {
+std::vector<int> cpus_now() {
     const CpuSet mine;
     if (sched_getaffinity(0, CpuSet::bytes(), mine.get()) != 0) { return {0}; }
     std::vector<int> cpus;
@@ -61,17 +59,27 @@ std::vector<int> usable_cpus() {
     return cpus;
 }
 
+// Before main(), hence before anybody can have tied a thread.
+[[maybe_unused]] const std::vector<int>& asked_at_start = usable_cpus();
+
+}  // namespace
+
+const std::vector<int>& usable_cpus() {
+    static const std::vector<int> at_start = cpus_now();
+    return at_start;
+}
+
 void pin_this_thread(int cpu) {
     set_cpus_of_this_thread(std::span(&cpu, 1));
 }
 
 std::string cpus_of_this_thread() {
     std::string text;
-    for (const int cpu : usable_cpus()) { text += (text.empty() ? "" : ",") + std::to_string(cpu); }
+    for (const int cpu : cpus_now()) { text += (text.empty() ? "" : ",") + std::to_string(cpu); }
     return text;
 }
 
-PinnedHere::PinnedHere(int cpu) : former_(usable_cpus()) {
+PinnedHere::PinnedHere(int cpu) : former_(cpus_now()) {
     pin_this_thread(cpu);
 }
 

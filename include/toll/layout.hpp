@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,9 @@ private:
     std::uint64_t state_;
 };
 
-/// Where a seed puts stack and heap. Living blocks shift what is allocated after them.
+/// Where a seed puts stack and heap. Its blocks stay allocated as long as it lives: for every size
+/// class up to 1 KiB a random number of them, so that what is allocated next comes from another place
+/// of that class's free list, and everything larger lies elsewhere too. About 100 KiB in all.
 class Layout {
 public:
     static constexpr std::size_t stack_step_bytes = 16;  // the stack's alignment
@@ -45,6 +48,16 @@ private:
     std::vector<std::unique_ptr<char[]>> blocks_;
 };
 
+namespace detail {
+
+/// Keeps the callee's frame out of the frame that holds the shift: inlined, its locals would lie above.
+template <class Call>
+[[gnu::noinline]] auto call_apart(Call& call) -> decltype(call()) {
+    return call();
+}
+
+}  // namespace detail
+
 /// Calls call() with the stack moved down by `bytes`, a multiple of 16.
 template <class Call>
 [[gnu::noinline]] auto with_stack_shifted(std::size_t bytes, Call&& call) -> decltype(call()) {
@@ -53,10 +66,10 @@ template <class Call>
     keep(shift);
     clobber();
     if constexpr (std::is_void_v<decltype(call())>) {
-        call();
+        detail::call_apart(call);
         clobber();  // no tail call: it would give the shift back first
     } else {
-        auto result = call();
+        auto result = detail::call_apart(call);
         clobber();
         return result;
     }

@@ -9,8 +9,9 @@
 
 namespace toll {
 
-/// The CPUs that this process may run on, ascending (sched_getaffinity).
-[[nodiscard]] std::vector<int> usable_cpus();
+/// The CPUs that this process could run on when it started, ascending (sched_getaffinity). Tying a
+/// thread to a CPU later does not change the answer, so a contender made anew sees the same machine.
+[[nodiscard]] const std::vector<int>& usable_cpus();
 
 /// Ties the calling thread to one CPU. Throws Unsupported where the kernel refuses.
 void pin_this_thread(int cpu);

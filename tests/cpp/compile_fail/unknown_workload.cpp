@@ -1,0 +1,3 @@
+// expect: nowhere
+#include "workload.hpp"
+TOLL_CONTENDER(nowhere, fits, Fits);

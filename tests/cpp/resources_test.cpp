@@ -1,0 +1,114 @@
+#include "toll/resources.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "toll/batch.hpp"
+#include "toll/keep.hpp"
+
+namespace {
+
+std::int64_t thread_cpu_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+void use_cpu(std::int64_t ns) {
+    const std::int64_t end = thread_cpu_ns() + ns;
+    while (thread_cpu_ns() < end) {}
+}
+
+toll::Batch timed(const std::function<void()>& work) {
+    static const toll::Clock clock = toll::Clock::system();
+    return toll::time_batch(clock, toll::Counters(), [&] {
+        work();
+        return toll::Checksum{0};
+    });
+}
+
+}  // namespace
+
+TEST_CASE("the CPU time of other threads counts, of those that ended and of those that live") {
+    constexpr std::int64_t share = 30'000'000;
+    const toll::Batch alone = timed([] { use_cpu(share); });
+    const toll::Batch ended = timed([] {
+        const std::jthread other([] { use_cpu(2 * share); });
+        use_cpu(share);
+    });
+    std::atomic<bool> done{false};
+    std::atomic<bool> leave{false};
+    std::thread living;
+    const toll::Batch alive = timed([&] {
+        living = std::thread([&] {
+            use_cpu(2 * share);
+            done = true;
+            while (!leave) { usleep(1000); }
+        });
+        while (!done) { usleep(1000); }
+        use_cpu(share);
+    });
+    leave = true;
+    living.join();
+    const auto used = static_cast<double>(alone.used.cpu_ns);
+    CHECK(static_cast<double>(ended.used.cpu_ns) / used == doctest::Approx(3).epsilon(0.1));
+    CHECK(static_cast<double>(alive.used.cpu_ns) / used == doctest::Approx(3).epsilon(0.1));
+}
+
+TEST_CASE("sleeping takes wall time and no CPU time, and switches voluntarily") {
+    const toll::Batch batch = timed([] {
+        for (int i = 0; i < 10; ++i) { usleep(2000); }
+    });
+    CHECK(static_cast<double>(batch.used.cpu_ns) < 0.5 * batch.wall_ns);
+    CHECK(batch.used.voluntary_switches >= 10);
+    CHECK(batch.used.voluntary_switches < 100);
+}
+
+TEST_CASE("first touches of pages are minor faults, one a page, and outside work does not count") {
+    constexpr std::size_t pages = 500;
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const auto map = [&] {
+        void* at = mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        REQUIRE(at != MAP_FAILED);
+        madvise(at, pages * page, MADV_NOHUGEPAGE);
+        return static_cast<volatile char*>(at);
+    };
+    const auto touch = [&](volatile char* at) {
+        for (std::size_t i = 0; i < pages; ++i) { at[i * page] = 1; }
+    };
+    volatile char* inside = map();
+    touch(map());  // before the timed part
+    const toll::Batch batch = timed([&] { touch(inside); });
+    touch(map());  // after it
+    CHECK(batch.used.minor_faults >= static_cast<std::int64_t>(pages));
+    CHECK(batch.used.minor_faults < static_cast<std::int64_t>(pages + pages / 2));
+    CHECK(batch.used.major_faults == 0);
+}
+
+TEST_CASE("the peak rises with what was resident and does not fall again") {
+    const std::int64_t before = toll::peak_resident_bytes();
+    constexpr std::size_t size = 64 << 20;
+    {
+        std::vector<char> much(size, 1);
+        toll::keep(much);
+    }
+    const std::int64_t after = toll::peak_resident_bytes();
+    CHECK(before > 0);
+    CHECK(after - before > static_cast<std::int64_t>(size) / 2);
+}
+
+TEST_CASE("an empty timed part costs next to nothing beside a busy one") {
+    const toll::Batch empty = timed([] {});
+    const toll::Batch busy = timed([] { use_cpu(10'000'000); });
+    CHECK(empty.used.cpu_ns * 100 < busy.used.cpu_ns);
+    CHECK(empty.used.voluntary_switches == 0);
+}

@@ -1,0 +1,91 @@
+#include "toll/threads.hpp"
+
+#include <doctest/doctest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "toll/errors.hpp"
+
+TEST_CASE("usable CPUs are ascending and hold where we run") {
+    const auto& cpus = toll::usable_cpus();
+    REQUIRE(!cpus.empty());
+    CHECK(std::ranges::is_sorted(cpus));
+    CHECK(std::ranges::count(cpus, sched_getcpu()) == 1);
+}
+
+TEST_CASE("a pinned thread stays, and its CPUs come back") {
+    const std::string former = toll::cpus_of_this_thread();
+    const int last = toll::usable_cpus().back();
+    {
+        const toll::PinnedHere here(last);
+        CHECK(sched_getcpu() == last);
+        CHECK(toll::cpus_of_this_thread() == std::to_string(last));
+        CHECK(toll::usable_cpus().back() == last);
+        CHECK(toll::cpus_of_this_thread() != (toll::usable_cpus().size() > 1 ? former : ""));
+    }
+    CHECK(toll::cpus_of_this_thread() == former);
+}
+
+TEST_CASE("a CPU that is not there is unsupported, with its number") {
+    for (const int cpu : {-1, 16383, 1 << 20}) {
+        CHECK_THROWS_WITH_AS(toll::pin_this_thread(cpu), doctest::Contains(std::to_string(cpu).c_str()),
+                             toll::Unsupported);
+    }
+}
+
+TEST_CASE("no member of a crew begins before all are there, and run() waits for all") {
+    constexpr unsigned members = 5;
+    toll::Crew crew(members);
+    CHECK(crew.members() == members);
+    std::atomic<unsigned> inside{0};
+    std::atomic<unsigned> most{0};
+    std::vector<int> visits(members, 0);
+    for (int round = 1; round <= 200; ++round) {
+        inside = 0;
+        crew.run([&](unsigned member) {
+            ++visits[member];  // no two members share an entry
+            ++inside;
+            // Every member sees all the others inside: they run side by side, not one after another.
+            while (inside.load() < members) { std::this_thread::yield(); }
+            ++most;
+        });
+        REQUIRE(most == members * static_cast<unsigned>(round));
+    }
+    CHECK(visits == std::vector<int>(members, 200));
+}
+
+TEST_CASE("a crew's members are tied to their CPUs") {
+    const auto& cpus = toll::usable_cpus();
+    toll::Crew crew(4, cpus);
+    std::vector<std::string> where(4);
+    crew.run([&](unsigned member) { where[member] = toll::cpus_of_this_thread(); });
+    for (std::size_t i = 0; i < where.size(); ++i) {
+        CHECK(where[i] == std::to_string(cpus[i % cpus.size()]));
+    }
+}
+
+TEST_CASE("what a member throws arrives, and the crew goes on") {
+    toll::Crew crew(3);
+    CHECK_THROWS_WITH_AS(crew.run([](unsigned member) {
+        if (member == 1) { throw std::runtime_error("member 1"); }
+    }),
+                         "member 1", std::runtime_error);
+    std::atomic<int> ran{0};
+    crew.run([&](unsigned) { ++ran; });
+    CHECK(ran == 3);
+}
+
+TEST_CASE("a crew that cannot be tied ends its threads and says why") {
+    const std::vector<int> nowhere{1 << 20};
+    CHECK_THROWS_AS(toll::Crew(2, nowhere), toll::Unsupported);
+}
+
+TEST_CASE("a crew of nobody does nothing") {
+    toll::Crew crew(0);
+    crew.run([](unsigned) { throw std::logic_error("nobody is here"); });
+}
