@@ -1,0 +1,229 @@
+"""Bad input: the right exit code, what happened, what to do next; never a traceback."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+from made_runs import Made, make_run
+
+import toll.cli
+from toll.catalog import suites
+
+VERBS = ("run", "report", "list", "doctor", "export", "new", "test")
+
+
+@pytest.fixture(scope="module")
+def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "made.toll"
+    make_run(path, [Made("quick", [10.0, 11.0, 12.0]), Made("slow", [20.0, 21.0, 22.0])])
+    return path
+
+
+def fails(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    for word in words:
+        assert word in done.stderr
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(toll, verb):
+    done = toll(verb, "--help")
+    assert done.returncode == 0
+    assert f"Example: toll {verb}" in done.stdout
+
+
+def test_the_help_names_every_verb(toll):
+    done = toll("--help")
+    assert all(f" {verb} " in done.stdout for verb in VERBS)
+
+
+def test_the_version_is_the_packages(toll):
+    assert toll("--version").stdout == f"toll {toll_version()}\n"
+
+
+def toll_version() -> str:
+    from toll import __version__
+
+    return __version__
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rnu"], ["No such command", "run"]),
+        (["list", "--jsn"], ["--json"]),
+        (["list", "tasks/skinet"], ["'tasks/skinet'", "Did you mean tasks/skynet"]),
+        (["run", "tasks/skinet"], ["'tasks/skinet'", "Did you mean tasks/skynet"]),
+        (["run", "tasks/skynet/std_thred"], ["std_thred", "Did you mean tasks/skynet/std_thread"]),
+        (["run", "--set", "tasks"], ["'tasks' is not a setting", "--set NAME=VALUE"]),
+        (["run", "--set", "taks=10"], ["no selected workload", "taks", "tasks"]),
+        (["run", "tasks/skynet", "--set", "tasks=many"], ["many", "whole number", "--set tasks="]),
+        (["run", "--budget", "soon"], ["'soon' is not a length of time", "60s"]),
+        (["run", "--budget", "0"], ["not a length of time"]),
+        (["run", "--precision", "2"], ["between 0 and 1", "0.01"]),
+        (["run", "--profile", "fast"], ["quick", "standard", "thorough"]),
+        (["run", "--resume", "nowhere.toll"], ["nowhere.toll"]),
+        (["run", "tasks", "--resume", "x.toll"], ["takes no new one", "leave the rest out"]),
+        (["run", "--output", "/proc/nothing/x.toll"], ["/proc/nothing", "--output"]),
+        (["report", "nowhere"], ["no run file nowhere", "toll run"]),
+        (["report", "."], ["is a folder"]),
+        (["export", "nowhere", "--format", "csv"], ["no run file nowhere"]),
+        (["export", "nowhere", "--format", "xml"], ["parquet", "google-benchmark"]),
+        (["new", "tasks/skinet", "mine"], ["no workload tasks/skinet", "tasks/skynet"]),
+        (["new", "tasks/skynet", "Mine"], ["'Mine'", "a-z"]),
+        (["new", "tasks/skynet", "../mine"], ["'../mine'", "a-z"]),
+        (["new", "tasks/skynet", "double"], ["double", "my_double"]),
+        (["new", "tasks/skynet", "std_thread"], ["has a contender std_thread already"]),
+    ],
+)
+def test_a_mistake_is_answered_with_what_to_do(toll, arguments, words):
+    done = toll(*arguments)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    text = done.stderr.lower()
+    assert all(word.lower() in text for word in words), done.stderr
+
+
+def test_a_mistyped_run_is_answered_with_the_nearest(toll, checkout, run_file):
+    runs = checkout / "runs"
+    runs.mkdir(exist_ok=True)
+    shutil.copy2(run_file, runs / "monday.toll")
+    fails(toll("report", "mondey"), 2, "no run file mondey", "monday.toll")
+    assert toll("report", "monday").returncode == 0
+
+
+def test_files_that_are_not_runs_are_refused(toll, tmp_path, run_file):
+    stranger = tmp_path / "stranger.toll"
+    stranger.write_text("not a database")
+    fails(toll("report", str(stranger)), 2, "stranger.toll")
+    cut = tmp_path / "cut.toll"
+    cut.write_bytes(run_file.read_bytes()[:5000])
+    fails(toll("report", str(cut)), 2, "cut.toll")
+
+
+@pytest.mark.parametrize("place", ["/proc/nothing/report.html", "/nowhere/at/all.html"])
+def test_a_report_that_cannot_be_written_says_where_to(toll, run_file, place):
+    fails(toll("report", str(run_file), "--format", "html", "--output", place), 2, place, "--output")
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "json", "google-benchmark"])
+def test_an_export_that_cannot_be_written_says_where_to(toll, run_file, form):
+    fails(toll("export", str(run_file), "--format", form, "--output", "/proc/nothing/x"), 2, "/proc/nothing")
+
+
+def test_an_export_does_not_replace_a_folder_of_other_things(toll, run_file, tmp_path):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters/to_grandmother.txt").write_text("dear")
+    done = toll("export", str(run_file), "--format", "parquet", "--output", str(tmp_path / "letters"))
+    fails(done, 2, "more than an export")
+    assert (tmp_path / "letters/to_grandmother.txt").exists()
+
+
+def test_a_reader_that_leaves_early_is_no_error(toll, checkout):
+    import os
+    import sys
+
+    command = f"{sys.executable} -m toll list --json | head -c 1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        cwd=checkout,
+        env={**os.environ, "PYTHONPATH": str(checkout / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "["
+    assert done.stderr == ""
+
+
+def test_a_bug_is_one_line_and_a_saved_traceback(monkeypatch, capsys, tmp_path):
+    def broken(_root: Path) -> None:
+        raise ZeroDivisionError("of all things")
+
+    monkeypatch.setattr(suites, "load", broken)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["toll", "list"])
+    assert toll.cli.main() == 3
+    captured = capsys.readouterr()
+    assert "this is a bug: ZeroDivisionError: of all things" in captured.err
+    assert "Traceback" not in captured.err
+    (saved,) = tmp_path.glob("toll-error-*.txt")
+    assert str(saved) in captured.err
+    assert "in broken" in saved.read_text()
+
+
+def test_ctrl_c_outside_of_measuring_is_one_sentence(monkeypatch, capsys):
+    def interrupted(_root: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(suites, "load", interrupted)
+    monkeypatch.setattr("sys.argv", ["toll", "list"])
+    assert toll.cli.main() == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_the_list_keeps_its_contract(toll, checkout):
+    schema = json.loads((checkout / "schemas/list.schema.json").read_text())
+    rows = json.loads(toll("list", "--json").stdout)
+    jsonschema.validate(rows, schema)
+    declared = {(w.name, c.name) for w in suites.load(checkout) for c in w.contenders}
+    assert {(row["workload"], row["contender"]) for row in rows} == declared
+    assert len(rows) == len(declared)
+
+
+def test_the_list_takes_a_selection(toll):
+    rows = json.loads(toll("list", "tasks/*/std_*", "--json").stdout)
+    assert rows
+    assert all(row["workload"].startswith("tasks/") and row["contender"].startswith("std_") for row in rows)
+
+
+def test_the_list_believes_the_last_build(toll, checkout):
+    folder = checkout / "build/host"
+    folder.mkdir(parents=True)
+    entry = {"workload": "tasks/skynet", "library_version": ""}
+    built = [
+        entry | {"contender": "std_thread", "target": "t", "executable": "x", "reason": ""},
+        entry | {"contender": "onetbb_task_group", "target": "", "executable": "", "reason": "too old"},
+        entry | {"contender": "boost_fiber_round_robin", "target": "b", "executable": "x", "reason": ""},
+    ]
+    (folder / "contenders.json").write_text(json.dumps(built))
+    (folder / "failures.json").write_text(json.dumps({"b": "x.cpp:1: error: no"}))
+    try:
+        rows = {row["contender"]: row for row in json.loads(toll("list", "tasks/skynet", "--json").stdout)}
+        text = toll("list", "tasks/skynet").stdout
+    finally:
+        shutil.rmtree(checkout / "build")
+    assert rows["std_thread"]["available"] is True
+    assert (rows["onetbb_task_group"]["available"], rows["onetbb_task_group"]["reason"]) == (False, "too old")
+    assert "error: no" in rows["boost_fiber_round_robin"]["reason"]
+    assert "too old" in text
+    assert "2 of 4 cannot be measured" in text
+
+
+def test_doctor_tells_programs_and_people_the_same(toll):
+    found = json.loads(toll("doctor", "--json").stdout)
+    assert {"machine", "conditions", "needs", "missing_command", "contenders"} <= set(found)
+    assert all(need["packages"] for need in found["needs"])
+    for finding in found["conditions"]["noise"]:
+        assert all(finding[key] for key in ("name", "value", "consequence", "remedy"))
+    text = toll("doctor").stdout
+    assert found["machine"]["cpu"] in text
+    assert all(need["purpose"] in text for need in found["needs"])
+
+
+@pytest.mark.parametrize("form", ["terminal", "html", "markdown", "json", "csv"])
+def test_every_report_names_the_contenders(toll, run_file, tmp_path, form):
+    shown = toll("report", str(run_file), "--format", form)
+    assert shown.returncode == 0, shown.stderr
+    written = toll("report", str(run_file), "--format", form, "--output", str(tmp_path / "report"))
+    assert written.returncode == 0, written.stderr
+    for text in (shown.stdout, (tmp_path / "report").read_text()):
+        assert "quick" in text
+        assert "slow" in text
