@@ -204,7 +204,8 @@ def _read(file: Path, model: type[E_]) -> E_:
 
 def _first(file: Path, model: type[BaseModel], error: ValidationError) -> TollError:
     """The first thing that is wrong, in the file's own words."""
-    detail = error.errors()[0]
+    # A misspelt key is both unknown and missing: the first says more.
+    detail = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     *path, last = [str(part) for part in detail["loc"] if not _is_union_branch(part)] or [""]
     where = ".".join(path)
     if detail["type"] == "extra_forbidden":

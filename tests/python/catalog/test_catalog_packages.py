@@ -1,0 +1,95 @@
+"""The table of system packages, and what is done about missing ones."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from toll.catalog import libraries, packages, suites
+from toll.catalog.packages import Need
+from toll.errors import TollError
+
+ROOT = Path(__file__).resolve().parents[3]
+ABSENT = Need(
+    "unheard", "library", "what nobody has", ("libunheard-dev",), ("no-such-command",), ("no/such.h",)
+)
+
+
+def test_every_need_of_a_contender_is_in_the_table_and_has_a_find_file():
+    for workload in suites.load(ROOT):
+        for contender in workload.contenders:
+            for need in contender.needs:
+                assert need in packages.table()
+                assert (ROOT / f"cmake/contenders/{need}.cmake").is_file()
+
+
+def test_the_table_is_well_formed():
+    raw = tomllib.loads(packages.TABLE.read_text())
+    for name, entry in raw.items():
+        assert set(entry) <= {"group", "purpose", "packages", "command", "header"}, name
+        assert entry["group"] in ("build", "library", "test"), name
+        assert entry.get("command") or entry.get("header"), name
+    assert {need.name for need in packages.group("build")} >= {"cmake", "ninja", "cxx", "json"}
+
+
+def test_a_command_or_a_header_is_found(tmp_path, monkeypatch):
+    assert Need("shell", "test", "", (), command=("no-such", "sh")).found() in ("/bin/sh", "/usr/bin/sh")
+    (tmp_path / "unheard").mkdir()
+    (tmp_path / "unheard/of.h").write_text("")
+    monkeypatch.setattr(packages, "_include_folders", lambda: (tmp_path,))
+    assert Need("h", "library", "", (), header=("unheard/of.h",)).found() == str(tmp_path / "unheard/of.h")
+    assert ABSENT.found() is None
+    assert packages.missing([ABSENT]) == (ABSENT,)
+
+
+def test_of_alternatives_the_one_that_this_release_has(monkeypatch):
+    monkeypatch.setattr(packages, "_apt_knows", lambda name: name == "b")
+    assert packages.package_names([Need("x", "library", "", ("a|b|c", "d"))]) == ("b", "d")
+    monkeypatch.setattr(packages, "_apt_knows", lambda name: False)
+    assert packages.package_names([Need("x", "library", "", ("a|b",)), Need("y", "", "", ("a",))]) == ("a",)
+
+
+@pytest.mark.parametrize(("user", "command"), [(0, "apt-get install"), (1000, "sudo apt-get install")])
+def test_the_one_command_to_type(monkeypatch, user, command):
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    assert packages.command_for([ABSENT]) == f"{command} -y libunheard-dev"
+
+
+def test_who_may_not_install_is_told_the_command(monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr(packages.shutil, "which", lambda name: None)
+    with pytest.raises(TollError) as raised:
+        packages.install([ABSENT], print)
+    assert "unheard (what nobody has)" in raised.value.what
+    assert raised.value.next_step == "sudo apt-get install -y libunheard-dev"
+
+
+def test_apt_failing_is_told_with_its_own_words(monkeypatch):
+    asked: list[list[str]] = []
+
+    def apt(command):
+        asked.append(command)
+        return subprocess.CompletedProcess(command, 100, "", "E: Unable to locate package libunheard-dev\n")
+
+    monkeypatch.setattr(packages, "_privilege", list)
+    monkeypatch.setattr(packages, "_apt_knows", functools.cache(lambda name: False))
+    monkeypatch.setattr(packages.shutil, "which", lambda name: "/usr/bin/apt-get")
+    monkeypatch.setattr(packages, "_apt", apt)
+    with pytest.raises(TollError, match="Unable to locate package"):
+        packages.install([ABSENT], lambda line: None)
+    assert [command[1] for command in asked] == ["update", "install", "update", "install"]
+
+
+def test_an_absent_library_is_named_with_its_command(tmp_path, monkeypatch):
+    monkeypatch.setattr(libraries, "table", lambda: {"unheard": ABSENT})
+    (workload, *_) = suites.load(ROOT)
+    contender = workload.contenders[0]
+    reason = libraries.why_unavailable(replace(contender, needs=("unheard", "unknown_to_the_table")))
+    assert "unheard not found" in reason
+    assert "libunheard-dev" in reason
+    assert libraries.why_unavailable(replace(contender, needs=())) == ""

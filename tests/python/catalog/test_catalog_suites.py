@@ -1,0 +1,163 @@
+"""suite.toml and published.toml are read strictly: a mistake is named with its file, line and remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toll.catalog import suites
+from toll.errors import TollError
+from toll.words import Kind
+
+SUITE = """\
+question = "What does it cost?"
+kind = "batch"
+unit = "ns"
+per = "task"
+answer = "tasks"
+
+[parameters.tasks]
+default = 10
+values = [10, 20]
+unit = "tasks"
+meaning = "how many"
+
+[parameters.mode]
+default = ["hot", "cold"]
+unit = ""
+meaning = "which"
+
+[footing]
+pinning = "none"
+threads = 2
+
+[contenders]
+plain = { library = "std" }
+other = { source = "plain.cpp", library = "Boost", needs = ["boost_fiber"], parameters = { tasks = 5 }, \
+footing = { threads = 1 }, note = "it is" }
+"""
+PUBLISHED = """\
+[source]
+source = "a book"
+machine = "a VAX"
+year = 1980
+unit = "ns"
+per = "task"
+
+[[published]]
+contender = "plain"
+label = "Plain"
+value = 12
+
+[[published]]
+label = "Range"
+low = 1.5
+high = 2
+year = 1990
+statistic = "p99"
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "suites/tasks/tree"
+    folder.mkdir(parents=True)
+    (folder / "suite.toml").write_text(SUITE)
+    (folder / "published.toml").write_text(PUBLISHED)
+    (folder / "plain.cpp").write_text("")
+    return tmp_path
+
+
+def change(root: Path, old: str, new: str, file: str = "suite.toml") -> None:
+    path = root / "suites/tasks/tree" / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_everything_in_a_suite_arrives(root):
+    (workload,) = suites.load(root)
+    assert (workload.name, workload.kind, workload.unit, workload.per) == (
+        "tasks/tree",
+        Kind.BATCH,
+        "ns",
+        "task",
+    )
+    assert workload.directory == root / "suites/tasks/tree"
+    tasks, mode = workload.parameters
+    assert (tasks.name, tasks.defaults, tasks.values) == ("tasks", (10,), (10, 20))
+    assert mode.defaults == ("hot", "cold")
+    plain, other = workload.contenders
+    assert (plain.name, plain.language, plain.library) == ("plain", "C++", "std")
+    assert dict(plain.footing) == {"pinning": "none", "threads": 2}
+    assert (other.library, other.needs, other.note) == ("Boost", ("boost_fiber",), "it is")
+    assert dict(other.footing) == {"pinning": "none", "threads": 1}
+    assert dict(other.parameters) == {"tasks": 5}
+    assert other.source == root / "suites/tasks/tree/plain.cpp"
+
+
+def test_published_values_inherit_their_source(root):
+    value, bounds = suites.load(root)[0].published
+    assert (value.low, value.high, value.year, value.machine, value.statistic) == (
+        12,
+        12,
+        1980,
+        "a VAX",
+        "value",
+    )
+    assert (bounds.low, bounds.high, bounds.year, bounds.statistic) == (1.5, 2.0, 1990, "p99")
+    assert (bounds.contender, bounds.source) == ("", "a book")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("unit = \"ns\"", "unti = \"ns\"", 3, ["unti", "did you mean unit?"]),
+        ("pinning", "pinnnig = 1.5\npinning", 19, ["pinnnig"]),
+        ("library = \"Boost\"", "librry = \"Boost\"", 24, ["contenders.other", "did you mean library?"]),
+        ("default = 10\n", "default = 1.5\n", 8, ["parameters.tasks.default", "1.5"]),
+        ("question = \"What does it cost?\"", "", None, ["lacks question", "add: question"]),
+        ("kind = \"batch\"", "kind = \"group\"", 2, ["group", "batch, samples"]),
+        ("source = \"plain.cpp\"", "source = \"gone.cpp\"", 24, ["gone.cpp", "toll new tasks/tree other"]),
+        ("parameters = { tasks", "parameters = { taks", 24, ["no parameter taks", "did you mean tasks?"]),
+        ("plain = {", "Plain = {", 23, ["'Plain'", "a-z"]),
+        ("[contenders]", "[contenders", None, ["line 22", "correct the TOML"]),
+        ("needs = [\"boost_fiber\"]", "needs = \"boost_fiber\"", 24, ["needs", "list"]),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_suite_is_named(root, old, new, line, words):
+    change(root, old, new)
+    with pytest.raises(TollError) as raised:
+        suites.load(root)
+    text = f"{raised.value.what} | {raised.value.next_step}"
+    assert f"suite.toml{f':{line}' if line else ''}" in text, text
+    assert all(word in text for word in words), text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("value = 12", "", ["Plain", "neither a value"]),
+        ("low = 1.5", "low = 5", ["Range", "ordered"]),
+        ('unit = "ns"\n', "", ["Plain", "no unit", "[source]"]),
+        ('statistic = "p99"', 'statistic = "p98"', ["p98"]),
+        ("label = \"Plain\"", "lable = \"Plain\"", ["published.toml"]),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_published_values_is_named(root, old, new, words):
+    change(root, old, new, "published.toml")
+    with pytest.raises(TollError) as raised:
+        suites.load(root)
+    text = f"{raised.value.what} | {raised.value.next_step}"
+    assert "published.toml" in text
+    assert all(word in text for word in words), text
+
+
+def test_an_empty_checkout_is_named(tmp_path):
+    with pytest.raises(TollError, match="no workloads"):
+        suites.load(tmp_path)
+
+
+def test_the_nearest_name_is_found():
+    assert suites.nearest("skinet", ["tasks/skynet", "latency/wakeup"], 1) == ["tasks/skynet"]
+    assert suites.nearest("xyzzy", ["skynet"]) == []

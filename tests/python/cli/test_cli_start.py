@@ -1,0 +1,182 @@
+"""The start script, with an interpreter that only pretends: no network, no minute of installing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+# Plays python3, venv and pip: writes what it was asked to do, and copies itself as the environment's python.
+PRETENDER = """#!/bin/sh
+case "$*" in
+-c*) exit 0 ;;
+"-m venv"*)
+    echo "venv $3" >> "{log}"
+    for folder; do :; done
+    mkdir -p "$folder/bin" && cp "$0" "$folder/bin/python" ;;
+"-m pip install"*)
+    echo pip >> "{log}"
+    sleep "${{PIP_TAKES:-0}}"
+    [ -z "${{PIP_FAILS:-}}" ] || {{ echo "no such mirror" >&2; exit 1; }} ;;
+"-m toll"*) shift 2; echo "toll($*) with $PYTHONPATH" ;;
+*) echo "unexpected: $*" >&2; exit 9 ;;
+esac
+"""
+
+
+class Checkout:
+    """A checkout with nothing but the start script and the lock files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = folder.parent / "log"
+        folder.mkdir()
+        shutil.copy2(ROOT / "toll", folder / "toll")
+        for name in ("requirements.lock", "requirements-test.lock"):
+            (folder / name).write_text(f"{name}\n")
+        self.python = folder.parent / "pretender"
+        self.python.write_text(PRETENDER.format(log=self.log))
+        self.python.chmod(0o755)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {**os.environ, "TOLL_PYTHON": str(self.python), **more}
+
+    def start(self, *arguments: str, script: Path | None = None, cwd: Path | None = None, **more: str):
+        return subprocess.run(
+            [str(script or self.folder / "toll"), *arguments],
+            cwd=cwd or self.folder,
+            env=self.environment(**more),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def done(self) -> list[str]:
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path / "check out")
+
+
+def test_the_first_start_makes_the_environment_and_hands_over(fresh):
+    done = fresh.start("list", "--json", "a b")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"toll(list --json a b) with {fresh.folder}/python\n"
+    assert fresh.done() == ["venv --clear", "pip"]
+
+
+def test_later_starts_make_nothing(fresh):
+    fresh.start("list")
+    assert fresh.start("list").returncode == 0
+    assert fresh.start("run").returncode == 0
+    assert fresh.done() == ["venv --clear", "pip"]
+
+
+def test_it_starts_through_a_symbolic_link_and_from_anywhere(fresh, tmp_path):
+    link = tmp_path / "a link"
+    link.symlink_to(fresh.folder / "toll")
+    done = fresh.start("list", script=link, cwd=Path("/"))
+    assert done.stdout == f"toll(list) with {fresh.folder}/python\n"
+
+
+def test_an_interrupted_install_is_done_again(fresh):
+    failed = fresh.start("list", PIP_FAILS="1")
+    assert failed.returncode == 2
+    assert "no such mirror" in failed.stderr
+    assert "could not install requirements.lock" in failed.stderr
+    assert failed.stdout == ""
+    assert fresh.start("list").returncode == 0
+    assert fresh.done() == ["venv --clear", "pip", "venv --clear", "pip"]
+
+
+def test_a_changed_lock_is_installed_into_the_environment_in_use(fresh):
+    fresh.start("list")
+    (fresh.folder / "requirements.lock").write_text("changed\n")
+    assert fresh.start("list").returncode == 0
+    assert fresh.done()[2:] == [f"venv {fresh.folder}/.venv", "pip"]
+
+
+def test_another_interpreter_means_another_environment(fresh):
+    fresh.start("list")
+    python = fresh.folder / ".venv/bin/python"
+    moved = fresh.folder / ".venv/bin/python3.99"
+    python.rename(moved)
+    python.symlink_to(moved)
+    assert fresh.start("list").returncode == 0
+    assert fresh.done()[2:] == ["venv --clear", "pip"]
+
+
+def test_tests_need_more_and_their_environment_serves_all(fresh):
+    fresh.start("list")
+    assert fresh.start("test").returncode == 0
+    assert fresh.done()[2:] == [f"venv {fresh.folder}/.venv", "pip"]
+    fresh.start("list")
+    fresh.start("test")
+    assert len(fresh.done()) == 4
+
+
+def test_two_starts_at_once_install_once(fresh):
+    command = [str(fresh.folder / "toll"), "list"]
+    both = [
+        subprocess.Popen(command, env=fresh.environment(PIP_TAKES="1"), stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = [process.communicate()[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert said[0] == said[1] == f"toll(list) with {fresh.folder}/python\n"
+    assert fresh.done() == ["venv --clear", "pip"]
+
+
+def test_a_lost_lock_file_is_named(fresh):
+    (fresh.folder / "requirements.lock").unlink()
+    done = fresh.start("list")
+    assert done.returncode == 2
+    assert "requirements.lock" in done.stderr
+    assert "git checkout" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_checkout_that_is_read_only_is_named(fresh, tmp_path):
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == 0 and folder.is_relative_to("/tmp") and folder != Path("/tmp"):
+            folder.chmod(0o755)
+    done = subprocess.run(
+        [str(fresh.folder / "toll"), "list"],
+        env=fresh.environment(),
+        user=65534,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "read-only" in done.stderr
+    assert "next:" in done.stderr
+    assert fresh.done() == []
+
+
+def test_without_python_it_prints_the_one_command(fresh, tmp_path):
+    """No python3 on PATH, not root, no sudo: PATH holds only what the script itself needs."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("readlink", "dirname", "sha256sum", "flock", "apt-get"):
+        (tools / name).symlink_to(shutil.which(name) or "/usr/bin/true")
+    (tools / "id").write_text("#!/bin/sh\necho 1000\n")
+    (tools / "id").chmod(0o755)
+    script = (fresh.folder / "toll").read_text().replace("/usr/bin/python3", "/nowhere/python3")
+    (fresh.folder / "toll").write_text(script)
+    done = subprocess.run(
+        ["/bin/sh", str(fresh.folder / "toll"), "list"],
+        env={"PATH": str(tools)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "sudo apt-get install -y python3 python3-venv" in done.stderr
