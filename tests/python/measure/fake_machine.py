@@ -1,0 +1,226 @@
+"""A machine without processes: a clock that moves when programs work, and programs that are functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from toll.measure import Canary, plan_json, run
+from toll.measure.events import Event
+from toll.measure.interrupt import Interrupt
+from toll.measure.launcher import End, LaunchFailed, Limits
+from toll.measure.machine import Disturbance
+from toll.plan import Plan, Selection, Settings, make
+from toll.store import RunFile, RunHeader
+from toll.words import HOST, Contender, Kind, Parameter, Program, Status, Workload
+
+SETUP_NS = 2_000_000
+CANARY = Canary(Program("toll/canary", "canary", "host", ("canary",)), answer=3)
+
+
+class FakeClock:
+    """Stands still until somebody works."""
+
+    def __init__(self) -> None:
+        self.ns = 1_000_000
+
+    def now_ns(self) -> int:
+        return self.ns
+
+    def utc(self) -> str:
+        return f"2026-01-01T00:00:{self.ns / 1e9 % 60:09.6f}+00:00"
+
+    def sleep(self, seconds: float) -> None:
+        self.ns += int(seconds * 1e9)
+
+
+@dataclass
+class Started:
+    """What one launch was started with."""
+
+    contender: str
+    arguments: dict[str, str]
+    environment: Mapping[str, str]
+    limits: Limits
+    requests: list[dict[str, object]] = field(default_factory=list)
+
+
+class FakeLauncher:
+    """`cost_ns` is the cost of an iteration of a contender in its n-th launch; it may raise LaunchFailed."""
+
+    def __init__(self, clock: FakeClock, cost_ns: Callable[[str, int], float], answer: int = 7) -> None:
+        self.clock = clock
+        self.cost_ns = cost_ns
+        self.answer = answer
+        self.started: list[Started] = []
+        self.running = 0
+
+    def start(self, command: Sequence[str], environment: Mapping[str, str], limits: Limits) -> FakeChild:
+        _, serve, _, contender, *parameters = command
+        assert serve == "serve"
+        started = Started(contender, dict(item.split("=", 1) for item in parameters), environment, limits)
+        self.started.append(started)
+        cost = self.cost_ns(contender, sum(item.contender == contender for item in self.started))
+        self.running += 1
+        return FakeChild(self, started, cost)
+
+
+class FakeChild:
+    def __init__(self, launcher: FakeLauncher, started: Started, cost_ns: float) -> None:
+        self.launcher, self.started, self.cost_ns = launcher, started, cost_ns
+        self.lines = [{"type": "ready", "protocol": 1, "setup_ns": SETUP_NS, "clock": {"frequency_hz": 2e9}}]
+        self.raw = b""
+        self.alive = True
+        launcher.clock.ns += SETUP_NS
+
+    def write_line(self, line: bytes) -> None:
+        request = json.loads(line)
+        self.started.requests.append(request)
+        self.lines.append(getattr(self, f"_{request['type']}")(request))
+
+    def read_line(self) -> bytes:
+        return json.dumps(self.lines.pop(0)).encode()
+
+    def read_exactly(self, count: int) -> bytes:
+        data, self.raw = self.raw[:count], self.raw[count:]
+        return data
+
+    def unread(self) -> bytes:
+        return self.raw
+
+    def finish(self) -> End:
+        self.kill()
+        return End(0, False)
+
+    def kill(self) -> None:
+        self.launcher.running -= self.alive
+        self.alive = False
+
+    def _answer(self, count: int) -> str:
+        return str((3 if self.started.contender == "canary" else self.launcher.answer) * count)
+
+    def _timed(self, kind: str, count: int) -> dict[str, object]:
+        wall_ns = self.cost_ns * count
+        if wall_ns > 1e9 * self.started.limits.time_s:
+            self.launcher.clock.ns += int(1e9 * self.started.limits.time_s)
+            raise LaunchFailed(Status.TIMED_OUT, "did not end")
+        self.launcher.clock.ns += int(wall_ns)
+        numbers = dict.fromkeys(
+            ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults", "peak_bytes"), 1
+        )
+        return {
+            "type": kind, "iterations": count, "units": 2 * count, "wall_ns": wall_ns, "cpu_ns": wall_ns,
+            "checksum": self._answer(count), **numbers,
+        }  # fmt: skip
+
+    def _batch(self, request: Mapping[str, int]) -> dict[str, object]:
+        return self._timed("batch", request["iterations"])
+
+    def _samples(self, request: Mapping[str, int]) -> dict[str, object]:
+        count = request["count"]
+        self.raw = np.full(count, self.cost_ns, "<f4").tobytes()
+        return {
+            **self._timed("samples", count),
+            "count": count,
+            "format": "<f4",
+            "unit": "ns",
+            "bytes": 4 * count,
+        }
+
+    def _allocations(self, request: Mapping[str, int]) -> dict[str, object]:
+        count = request["iterations"]
+        numbers = {
+            "iterations": count,
+            "units": 2 * count,
+            "calls": 10 * count,
+            "bytes": 80,
+            "peak_bytes": 40,
+        }
+        return {"type": "allocations", "checksum": self._answer(count), **numbers}
+
+    def _stop(self, request: Mapping[str, int]) -> dict[str, object]:
+        return {"type": "stopped"}
+
+
+def workload(*contenders: str, name: str = "a/b", kind: Kind = Kind.BATCH) -> Workload:
+    parameters = (Parameter("size", (4,), "", ""),)
+    offered = tuple(Contender(name, each, "C++", "std", Path("x.cpp")) for each in contenders)
+    return Workload(name, "?", kind, "ns", "task", "7", Path(), parameters, offered)
+
+
+def plan_for(*workloads: Workload, **settings: object) -> Plan:
+    wanted = Settings(**{"budget_s": 60.0, "launch_s": 0.1, "batches": 4} | settings)  # type: ignore[arg-type]
+    return make(workloads, Selection(), [HOST], wanted, cpus=2)
+
+
+def programs_for(plan: Plan, **statuses: Status) -> list[Program]:
+    return [
+        Program(
+            case.workload,
+            case.contender,
+            "host",
+            ("program",),
+            statuses.get(case.contender, Status.OK),
+            "why not",
+        )
+        for case in plan.cases
+    ]
+
+
+def header_for(plan: Plan) -> RunHeader:
+    settings = plan.settings
+    return RunHeader(
+        "r", "u", "0", "toll run", settings.profile, settings.seed, settings.level, settings.precision,
+        settings.budget_s, plan_json(plan), {}, {}, "2026-01-01T00:00:00+00:00",
+    )  # fmt: skip
+
+
+@dataclass
+class Bench:
+    """Everything that one measuring test needs."""
+
+    path: Path
+    plan: Plan
+    launcher: FakeLauncher
+    events: list[Event] = field(default_factory=list)
+    canary: Canary | None = None
+    library: Path | None = None
+    interrupt_after: int = 0  # events; 0: never
+    statuses: dict[str, Status] = field(default_factory=dict)
+
+    def run(self) -> str:
+        """A new run, or the resumed one where the file exists."""
+        opened = (
+            RunFile.resume(self.path)
+            if self.path.exists()
+            else RunFile.create(self.path, header_for(self.plan))
+        )
+        interrupt = Interrupt()
+
+        def on_event(event: Event) -> None:
+            self.events.append(event)
+            if len(self.events) == self.interrupt_after:
+                interrupt.request()
+
+        with opened as run_file:
+            return run(
+                self.plan,
+                programs_for(self.plan, **self.statuses),
+                run_file,
+                clock=self.launcher.clock,
+                launcher=self.launcher,
+                canary=self.canary,
+                allocations_library=self.library,
+                on_event=on_event,
+                interrupt=interrupt,
+                lock_files=[self.path.with_suffix(".lock")],
+                disturbance=lambda: Disturbance(self.launcher.clock.ns // 100, None),
+                environment={"HOME": "/nowhere"},
+            )
+
+    def told(self, kind: type) -> list[Event]:
+        return [event for event in self.events if isinstance(event, kind)]

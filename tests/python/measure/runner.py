@@ -1,0 +1,44 @@
+"""A small run of real programs in a process of its own, for tests that kill it: runner.py FILE LOCK."""
+
+import sys
+from pathlib import Path
+
+from fake_machine import CANARY, header_for, plan_for, workload
+
+from toll.measure import run
+from toll.measure.events import LaunchDone, LaunchStarting
+from toll.store import RunFile
+from toll.words import Program
+
+PROGRAM = (sys.executable, "-S", "-E", str(Path(__file__).parents[1] / "fakes" / "program.py"))
+ROUNDS = 6
+CONTENDERS = ("fast", "slow")
+
+
+def on_event(event: object) -> None:
+    if isinstance(event, LaunchStarting):
+        print("starting", flush=True)
+    if isinstance(event, LaunchDone):
+        print("stored", event.launches, flush=True)
+
+
+def main(path: Path, lock: Path) -> None:
+    plan = plan_for(
+        workload(*CONTENDERS),
+        launch_s=0.001,
+        budget_s=0.0,
+        max_launches=ROUNDS,
+        min_launches=ROUNDS,
+        canary_share=0.2,
+    )
+    programs = [Program("a/b", name, "host", PROGRAM) for name in CONTENDERS]
+    opened = RunFile.resume(path) if path.exists() else RunFile.create(path, header_for(plan))
+    with opened as run_file:
+        print(run(plan, programs, run_file, canary=CANARY_PROGRAM, on_event=on_event, lock_files=[lock]))
+
+
+# The fake program's answer is 7 a time, whatever it is called.
+CANARY_PROGRAM = type(CANARY)(Program("toll/canary", "canary", "host", PROGRAM), answer=7)
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

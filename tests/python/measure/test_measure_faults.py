@@ -1,0 +1,229 @@
+"""Real programs that misbehave: a fault is a row with a status and a readable reason; nobody survives."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from toll.measure import Interrupt, ProcessLauncher, SystemClock
+from toll.measure.launch import Errand, LaunchRoom, Outcome, Work, counting, measuring
+from toll.measure.launcher import Interrupted, Limits
+from toll.measure.machine import Disturbance, read_disturbance
+from toll.words import Kind, Purpose, Status
+
+PROGRAM = Path(__file__).parents[1] / "fakes" / "program.py"
+COMMAND = (sys.executable, "-S", "-E", str(PROGRAM))
+ENVIRONMENT = {**os.environ, "TOLL_TEST_OF": str(os.getpid())}
+MARK = f"TOLL_TEST_OF={os.getpid()}".encode()  # other tests may run the same programs at the same time
+WORK = Work(iterations=3, batches=2, warmup=True)
+
+
+def errand(fault: str, kind: Kind = Kind.BATCH, command: tuple[str, ...] = COMMAND) -> Errand:
+    arguments = ("serve", "a/b", "x", f"fault={fault}", "answer=7")
+    return Errand(1, Purpose.MEASURE, 1, 0, 5, (*command, *arguments), ENVIRONMENT, kind, 7)
+
+
+def room(time_s: float = 10.0, memory_bytes: int = 0, interrupt: Interrupt | None = None) -> LaunchRoom:
+    return LaunchRoom(
+        ProcessLauncher(interrupt), SystemClock(), Limits(time_s, memory_bytes), lambda: Disturbance(0, 0)
+    )
+
+
+def launch(fault: str, kind: Kind = Kind.BATCH, **limits: float) -> Outcome:
+    return room(**limits).launch(errand(fault, kind), measuring(WORK))  # type: ignore[arg-type]
+
+
+def processes() -> set[int]:
+    """Programs of this test process that are alive (a zombie has no environment)."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if MARK in (entry / "environ").read_bytes().split(b"\0"):
+                found.add(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _nobody_survives() -> Iterator[None]:
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    before = processes()
+    yield
+    deadline = time.monotonic() + 5
+    while processes() - before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert processes() - before == set()
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
+
+
+def test_a_sound_launch() -> None:
+    outcome = launch("none")
+    assert (outcome.launch.status, outcome.launch.reason) == (Status.OK, "")
+    assert [(batch.iterations, batch.warmup) for batch in outcome.launch.batches] == [
+        (3, True),
+        (3, False),
+        (3, False),
+    ]
+    assert outcome.launch.setup_ns == 50_000
+    assert outcome.launch.footing == {"threads": 1}
+    assert outcome.launch.wall_ns > outcome.launch.overhead_ns > 0
+
+
+def test_sound_samples_and_allocations() -> None:
+    outcome = launch("none", Kind.SAMPLES)
+    assert outcome.samples[1].tolist() == [100.0, 101.0, 102.0]
+    assert outcome.timed_samples().tolist() == [100.0, 101.0, 102.0] * 2
+    counted = room().launch(errand("none"), counting(4)).launch.allocations
+    assert (counted.iterations, counted.calls, counted.peak_bytes) == (4, 12, 16)
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "words"),
+    [
+        (
+            "garbage",
+            Status.FAILED,
+            r"printed '\x1b[31mSegmentation \xff\xfe fault, hello' where a ready message",
+        ),
+        ("deep_json", Status.FAILED, "printed '[[["),
+        ("protocol_2", Status.FAILED, "speaks protocol 2; this toll speaks protocol 1"),
+        ("negative_setup", Status.FAILED, "sent setup_ns = -5"),
+        (
+            "exit_at_start",
+            Status.FAILED,
+            "exited with code 127 in the middle of its work; its last words: cannot find",
+        ),
+        ("error_unsupported", Status.UNSUPPORTED, "this machine has no second CPU"),
+        ("error_resource", Status.OUT_OF_MEMORY, "could not start thread 4097"),
+        ("flood", Status.FAILED, "printed a line longer than 1 MiB, which starts 'xxxx"),
+        ("flood_lines", Status.FAILED, "without being asked"),
+        ("flood_stderr", Status.FAILED, "printed more than 64 MiB"),
+        ("crash", Status.FAILED, "crashed with SIGSEGV; its last words: about to fall"),
+        ("abort", Status.FAILED, "crashed with SIGABRT"),
+        ("exit_half_way", Status.FAILED, "exited with code 3 in the middle"),
+        ("half_a_line", Status.FAILED, "exited with code 0 in the middle"),
+        ("closes_output", Status.FAILED, "closed its output and went on running"),
+        ("wrong_answer", Status.WRONG_ANSWER, "computed 41 over 3 iterations; the right answer is 21"),
+        ("nan", Status.FAILED, "where a batch message belongs"),
+        ("negative", Status.FAILED, "sent wall_ns = -1.0"),
+        ("huge_number", Status.FAILED, "where a batch message belongs"),
+        ("no_units", Status.FAILED, "sent units = 0"),
+        ("unknown_type", Status.FAILED, "answered 'surprise' where 'batch' belongs"),
+        ("valid_then_garbage", Status.FAILED, "and now for something else"),
+        ("talks_after_stop", Status.FAILED, "printed 'goodbye\\n' after its last answer"),
+        ("crashes_at_exit", Status.FAILED, "crashed with SIGABRT while stopping"),
+        ("bad_exit_code", Status.FAILED, "exited with code 4 after stopping"),
+    ],
+)
+def test_fault(fault: str, status: Status, words: str) -> None:
+    outcome = launch(fault)
+    assert outcome.launch.status is status
+    assert words in outcome.launch.reason
+    assert outcome.launch.reason.isprintable()
+    assert outcome.launch.batches == ()  # no number of a failed launch is kept
+    assert outcome.samples == ()
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("huge_samples", "was asked for 3 samples and announced 3 in 1099511627776 bytes"),
+        ("more_samples", "was asked for 3 samples and announced 4"),
+        ("nan_samples", "negative or not finite"),
+        ("half_the_samples", "exited with code 0 in the middle"),
+    ],
+)
+def test_faulty_samples(fault: str, words: str) -> None:
+    outcome = launch(fault, Kind.SAMPLES)
+    assert outcome.launch.status is Status.FAILED
+    assert words in outcome.launch.reason
+
+
+@pytest.mark.parametrize("fault", ["hang", "hang_at_start", "child_hangs_too"])
+def test_hang_is_killed_at_the_limit(fault: str) -> None:
+    outcome = launch("hang" if fault == "child_hangs_too" else fault, time_s=0.4)
+    assert outcome.launch.status is Status.TIMED_OUT
+    assert "did not end within its limit of 0.4 s" in outcome.launch.reason
+    assert outcome.launch.wall_ns >= 0.4e9
+
+
+def test_children_of_a_program_are_killed_with_it() -> None:
+    outcome = launch("child_hangs")
+    assert outcome.launch.status is Status.OK  # the fixture looks for the child
+
+
+def test_memory_limit_counts_what_is_resident() -> None:
+    outcome = launch("memory", memory_bytes=150 * 2**20)
+    assert outcome.launch.status is Status.OUT_OF_MEMORY
+    assert "its limit is 150 MiB" in outcome.launch.reason
+
+
+def test_ignored_stop_keeps_the_numbers_and_says_so() -> None:
+    outcome = launch("ignores_stop")
+    assert outcome.launch.status is Status.OK
+    assert "ignored the request to stop and was killed" in outcome.launch.reason
+    assert len(outcome.launch.batches) == 3
+
+
+def test_slow_start_is_no_fault() -> None:
+    outcome = launch("slow_start")
+    assert outcome.launch.status is Status.OK
+    assert outcome.launch.overhead_ns >= 0.3e9
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("/nowhere/program",), "could not start /nowhere/program: No such file or directory"),
+        (("/etc/passwd",), "could not start /etc/passwd: Permission denied"),
+        (("/bin/true",), "exited with code 0 in the middle of its work"),
+        (("/bin/sh", "-c", "kill -9 $$"), "crashed with SIGKILL (the machine may have run out of memory"),
+    ],
+)
+def test_programs_that_are_none(command: tuple[str, ...], words: str) -> None:
+    outcome = room().launch(errand("none", command=command), measuring(WORK))
+    assert outcome.launch.status is Status.FAILED
+    assert words in outcome.launch.reason
+
+
+def test_a_program_that_never_reads_is_not_waited_for() -> None:
+    script = 'echo \'{"type":"ready","protocol":1,"setup_ns":1}\'; exec 0<&-; sleep 3600'
+    outcome = room().launch(errand("none", command=("/bin/sh", "-c", script)), measuring(WORK))
+    assert outcome.launch.status is Status.FAILED
+    assert "closed its" in outcome.launch.reason or "does not read" in outcome.launch.reason
+
+
+def test_interrupt_ends_the_program_at_once() -> None:
+    with Interrupt() as interrupt:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        previous = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+        try:
+            with pytest.raises(Interrupted):
+                room(time_s=30.0, interrupt=interrupt).launch(errand("hang"), measuring(WORK))
+        finally:
+            signal.signal(signal.SIGALRM, previous)
+        assert interrupt.requested
+
+
+def test_interrupt_gives_the_handlers_back() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupt():
+        assert signal.getsignal(signal.SIGINT) != before
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_this_machine_tells_about_disturbance(tmp_path: Path) -> None:
+    (tmp_path / "pressure").mkdir()
+    (tmp_path / "stat").write_text("cpu  1 2 3 4 5 6 7 12 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n")
+    (tmp_path / "pressure" / "cpu").write_text(
+        "some avg10=0.00 avg60=0.00 avg300=0.00 total=345\nfull total=1\n"
+    )
+    tick_ns = 10**9 // os.sysconf("SC_CLK_TCK")
+    assert read_disturbance(tmp_path) == Disturbance(12 * tick_ns, 345_000)
+    assert read_disturbance(tmp_path / "absent") == Disturbance(None, None)
+    assert Disturbance(5, None).since(Disturbance(7, 3)) == Disturbance(0, None)

@@ -1,0 +1,129 @@
+"""Runs of real programs that are interrupted or killed: what was measured is there; resuming completes it."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from runner import ROUNDS
+
+from toll.store import RunFile
+from toll.words import Purpose, Status
+
+RUNNER = Path(__file__).with_name("runner.py")
+MARK = f"TOLL_TEST_OF={os.getpid()}"  # other tests may run the same programs at the same time
+ENVIRONMENT = {
+    "PYTHONPATH": os.pathsep.join(sys.path),
+    "PATH": os.environ["PATH"],
+    "TOLL_TEST_OF": str(os.getpid()),
+}
+
+
+def start(path: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(RUNNER), str(path), str(path.with_suffix(".lock"))],
+        stdout=subprocess.PIPE, text=True, env=ENVIRONMENT,
+    )  # fmt: skip
+
+
+def stored(lines: list[str]) -> int:
+    return max((int(line.split()[1]) for line in lines if line.startswith("stored")), default=0)
+
+
+def stop_after(
+    runner: subprocess.Popen[str], launches: int, number: signal.Signals, delay_s: float
+) -> list[str]:
+    """Sends a signal some time after the `launches`-th launch has begun; returns what the runner said."""
+    lines, begun = [], 0
+    for line in runner.stdout:
+        lines.append(line)
+        begun += line.startswith("starting")
+        if begun >= launches:
+            break
+    time.sleep(delay_s)
+    runner.send_signal(number)
+    rest, _ = runner.communicate()
+    return lines + rest.splitlines()
+
+
+def no_program_is_left() -> bool:
+    for _ in range(500):
+        alive = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                alive.append(MARK.encode() in (entry / "environ").read_bytes().split(b"\0"))
+            except OSError:
+                continue
+        if not any(alive):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def check_complete(path: Path) -> None:
+    with RunFile.open(path) as run_file:
+        assert run_file.header().stopped_by == "launches"
+        for case in run_file.cases():
+            rounds = [item.round for item in run_file.launches(case.id)]
+            assert rounds == list(range(1, ROUNDS + 1))
+            assert case.status is Status.OK
+        assert all(item.status is Status.OK for item in run_file.all_launches())
+        canaries = [item.round for item in run_file.canary()]
+        assert canaries == sorted(set(canaries))
+        assert [len(run_file.launches(1, Purpose.PILOT)), len(run_file.launches(2, Purpose.PILOT))] == [1, 1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt(tmp_path: Path, number: signal.Signals) -> None:
+    path = tmp_path / "r.toll"
+    runner = start(path)
+    lines = stop_after(runner, 7, number, 0.01)
+    assert runner.returncode == 0
+    assert lines[-1] == "interrupt"
+    assert no_program_is_left()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["r.lock", "r.toll"]  # no log is left behind
+    with RunFile.open(path) as run_file:
+        assert run_file.header().stopped_by == "interrupt"
+        assert run_file.launch_count() == stored(lines) >= 5
+    assert start(path).communicate()[0].splitlines()[-1] == "launches"
+    check_complete(path)
+
+
+def test_kill_at_any_moment_loses_at_most_the_launch_in_flight(tmp_path: Path) -> None:
+    path = tmp_path / "r.toll"
+    moments = random.Random(20)
+    for launches in (1, 3, 2, 4):
+        runner = start(path)
+        before = 0
+        if path.exists() and path.stat().st_size:
+            with RunFile.open(path) as run_file:
+                before = run_file.launch_count()
+        lines = stop_after(runner, launches, signal.SIGKILL, moments.uniform(0, 0.04))
+        assert runner.returncode == -signal.SIGKILL
+        assert no_program_is_left()  # each ends by itself when its standard input closes
+        with RunFile.open(path) as run_file:
+            count = run_file.launch_count()
+            assert run_file.header().finished_utc is None
+        assert count in (max(before, stored(lines)), max(before, stored(lines)) + 1)
+    out, _ = start(path).communicate()
+    assert out.splitlines()[-1] == "launches"
+    check_complete(path)
+
+
+def test_second_run_on_the_machine_is_refused_while_the_first_goes_on(tmp_path: Path) -> None:
+    first = start(tmp_path / "r.toll")
+    assert first.stdout.readline().startswith("starting")
+    first.send_signal(signal.SIGSTOP)  # it must not end before the second has tried
+    second = subprocess.run(
+        [sys.executable, str(RUNNER), str(tmp_path / "second.toll"), str(tmp_path / "r.lock")],
+        capture_output=True, text=True, check=False,
+        env=ENVIRONMENT,
+    )  # fmt: skip
+    first.send_signal(signal.SIGCONT)
+    assert f"Another run is measuring on this machine: process {first.pid}" in second.stderr
+    assert first.communicate()[0].splitlines()[-1] == "launches"
+    check_complete(tmp_path / "r.toll")

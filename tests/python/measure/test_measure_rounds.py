@@ -1,0 +1,399 @@
+"""The whole pipeline on a fake clock: what is launched, in which order, what is stored, when it stops."""
+
+import math
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fake_machine import CANARY, SETUP_NS, Bench, FakeClock, FakeLauncher, plan_for, workload
+
+from toll.errors import TollError
+from toll.measure import plan_of
+from toll.measure.events import CaseEnded, Finished, LaunchDone, RoundDone, RunStarted, WorkloadDone
+from toll.measure.launcher import LaunchFailed
+from toll.store import RunFile
+from toll.words import HOST, Kind, Purpose, Status
+
+NOISE = random.Random(1)
+
+
+def steady(contender: str, launch: int) -> float:
+    return {"slow": 2e5, "canary": 4e6}.get(contender, 1e5) * (1 + 0.001 * NOISE.random())
+
+
+def noisy(contender: str, launch: int) -> float:
+    return 1e5 * math.exp(NOISE.gauss(0, 0.2))
+
+
+def bench(
+    tmp_path: Path, *contenders: str, cost_ns=steady, kind: Kind = Kind.BATCH, **settings: object
+) -> Bench:
+    plan = plan_for(workload(*contenders, kind=kind), **settings)
+    return Bench(tmp_path / "r.toll", plan, FakeLauncher(FakeClock(), cost_ns))
+
+
+def rounds_of(path: Path) -> dict[str, list[int]]:
+    with RunFile.open(path) as run_file:
+        return {
+            case.contender: [item.round for item in run_file.launches(case.id)] for case in run_file.cases()
+        }
+
+
+def test_stops_at_the_first_look_when_it_knows_enough(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow")
+    assert made.run() == "precision"
+    assert rounds_of(made.path) == {"fast": list(range(1, 9)), "slow": list(range(1, 9))}
+    with RunFile.open(made.path) as run_file:
+        assert run_file.header().stopped_by == "precision"
+        assert run_file.header().finished_utc is not None
+        assert {case.status for case in run_file.cases()} == {Status.OK}
+
+
+def test_goes_on_until_the_budget_ends_when_it_does_not(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=20.0)
+    assert made.run() == "budget"
+    rounds = rounds_of(made.path)
+    assert len(rounds["fast"]) > 30
+    assert rounds["fast"] == rounds["slow"]  # no round is left half done
+    assert made.events[-1].elapsed_s <= 20.0 + 0.5
+    assert [event.stopped_by for event in made.told(WorkloadDone)] == ["budget"]
+
+
+def test_most_launches_end_a_run_without_a_budget(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=0.0, max_launches=10)
+    assert made.run() == "launches"
+    assert rounds_of(made.path)["slow"] == list(range(1, 11))
+
+
+def test_looks_only_where_the_stopping_rule_foresees_it(tmp_path: Path) -> None:
+    """Values that are known from the second round on still wait for the looks at 8, 12, 18 ... rounds."""
+    made = bench(tmp_path, "fast", "slow", min_launches=10)
+    assert made.run() == "precision"
+    assert len(rounds_of(made.path)["fast"]) == 12
+
+
+def test_every_launch_of_a_case_does_the_same_work_in_another_layout(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow")
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        for case in run_file.cases():
+            launches = run_file.launches(case.id)
+            shapes = {tuple((batch.iterations, batch.warmup) for batch in item.batches) for item in launches}
+            assert len(shapes) == 1
+            (shape,) = shapes
+            assert [warmup for _, warmup in shape] == [True, False, False, False, False]
+            assert {count for count, _ in shape} == {case.iterations}
+            assert len({item.seed for item in launches}) == len(launches)
+    measuring = [item for item in made.launcher.started if len(item.requests) == 6]
+    layouts = [request["layout"] for item in measuring for request in item.requests[:-1]]
+    assert len(set(layouts)) == len(layouts)
+    paddings = {len(item.environment["TOLL_PADDING"]) for item in made.launcher.started}
+    assert len(paddings) > 10
+    assert all(item.environment["HOME"] == "/nowhere" for item in made.launcher.started)
+    assert all(item.arguments == {"size": "4"} for item in made.launcher.started)
+
+
+def test_batches_fill_their_time(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", launch_s=0.1, batches=4)
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        (case,) = run_file.cases()
+        assert case.iterations == pytest.approx(0.1 / 5 / 1e-4, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("cost_s", "batches", "warmup"), [(0.03, 3, 1), (0.06, 1, 1), (0.4, 1, 0), (4.0, 1, 0)]
+)
+def test_slow_contenders_get_fewer_batches(tmp_path: Path, cost_s: float, batches: int, warmup: int) -> None:
+    made = bench(tmp_path, "x", cost_ns=lambda *_: cost_s * 1e9, budget_s=600.0)
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        launch = run_file.launches(1)[0]
+    assert [batch.iterations for batch in launch.batches] == [1] * (batches + warmup)
+    assert sum(batch.warmup for batch in launch.batches) == warmup
+
+
+def test_rounds_come_in_random_order_and_pair_neighbours(tmp_path: Path) -> None:
+    made = bench(tmp_path, "a", "b", "c", cost_ns=noisy, budget_s=60.0)
+    made.run()
+    measured = [
+        event.case.contender for event in made.told(LaunchDone) if event.launch.purpose is Purpose.MEASURE
+    ]
+    rounds = [tuple(measured[start : start + 3]) for start in range(0, len(measured), 3)]
+    assert all(sorted(each) == ["a", "b", "c"] for each in rounds)
+    assert len(Counter(rounds)) == 6
+    assert max(Counter(each[0] for each in rounds).values()) < 0.6 * len(rounds)
+
+
+def test_times_add_up(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast")
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        launch = run_file.launches(1)[0]
+    timed_ns = sum(batch.wall_ns for batch in launch.batches)
+    assert launch.setup_ns == SETUP_NS
+    assert launch.wall_ns == pytest.approx(SETUP_NS + timed_ns, abs=10)
+    assert launch.overhead_ns == pytest.approx(0, abs=10)
+    assert launch.steal_ns == pytest.approx(launch.wall_ns / 100, rel=0.01)
+    assert launch.pressure_ns is None
+
+
+def test_samples_are_stored_with_their_warm_up(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", kind=Kind.SAMPLES)
+    assert made.run() == "precision"
+    with RunFile.open(made.path) as run_file:
+        (case,) = run_file.cases()
+        launch = run_file.launches(case.id)[0]
+        assert len(run_file.samples(launch.id)) == 4 * case.iterations
+        assert len(run_file.samples(launch.id, warmup=True)) == 5 * case.iterations
+        assert np.all(run_file.samples(launch.id) > 9e4)
+
+
+def test_canary_takes_its_share_of_the_time(tmp_path: Path) -> None:
+    made = bench(
+        tmp_path, "fast", "slow", cost_ns=lambda c, n: 2e6 if c == "canary" else noisy(c, n), budget_s=30.0
+    )
+    made.canary = CANARY
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        beats = run_file.canary()
+        share = sum(beat.wall_ns for beat in beats) / sum(item.wall_ns for item in run_file.all_launches())
+        assert run_file.all_launches()[0].purpose is Purpose.CANARY
+    assert 0.03 < share < 0.06
+    assert {beat.case_id for beat in beats} == {None}
+    assert {tuple(batch.iterations for batch in beat.batches) for beat in beats} == {(1, 1, 1, 1, 1)}
+    gaps = np.diff([beat.started_ns for beat in beats])
+    assert gaps.max() < 5 * np.median(gaps)  # spread over the whole run
+
+
+def test_canary_that_does_not_work_is_left_alone(tmp_path: Path) -> None:
+    def cost(contender: str, launch: int) -> float:
+        if contender == "canary":
+            raise LaunchFailed(Status.FAILED, "crashed with SIGILL")
+        return steady(contender, launch)
+
+    made = bench(tmp_path, "fast", cost_ns=cost)
+    made.canary = CANARY
+    assert made.run() == "precision"
+    with RunFile.open(made.path) as run_file:
+        assert [beat.status for beat in run_file.canary()] == [Status.FAILED] * 2
+
+
+def test_allocations_are_counted_once_under_the_library(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow")
+    made.library = Path("/build/libtoll_allocations.so")
+    made.run()
+    preloaded = [item for item in made.launcher.started if "LD_PRELOAD" in item.environment]
+    assert [item.requests[0]["type"] for item in preloaded] == ["allocations", "allocations"]
+    assert preloaded[0].environment["LD_PRELOAD"] == "/build/libtoll_allocations.so"
+    with RunFile.open(made.path) as run_file:
+        assert run_file.allocations(1).calls == 10
+
+
+def test_without_the_library_c_programs_are_not_asked_to_count(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast")
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        assert run_file.allocations(1) is None
+        assert run_file.launch_count(Purpose.ALLOCATIONS) == 0
+
+
+def test_one_clock_calibration_for_all_launches(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow")
+    made.canary = CANARY
+    made.run()
+    first, *others = made.launcher.started
+    assert first.environment["TOLL_CLOCK_CALIBRATION_MS"] == "100"
+    assert {item.environment["TOLL_CLOCK_HZ"] for item in others} == {"2000000000.0"}
+    assert not any("TOLL_CLOCK_CALIBRATION_MS" in item.environment for item in others)
+
+
+def test_what_could_not_be_built_is_a_row_and_never_launched(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "absent")
+    made.statuses = {"absent": Status.SKIPPED}
+    made.run()
+    assert {item.contender for item in made.launcher.started} == {"fast"}
+    with RunFile.open(made.path) as run_file:
+        absent = run_file.cases()[1]
+    assert (absent.status, absent.reason) == (Status.SKIPPED, "why not")
+
+
+def test_nothing_to_launch_ends_at_once(tmp_path: Path) -> None:
+    made = bench(tmp_path, "absent")
+    made.statuses = {"absent": Status.BUILD_FAILED}
+    assert made.run() == "launches"
+    assert made.launcher.started == []
+
+
+def failing(contender: str, launch: int, *failures: int, status: Status = Status.FAILED) -> float:
+    if contender == "bad" and launch in failures:
+        raise LaunchFailed(status, f"broke in launch {launch}")
+    return noisy(contender, launch)
+
+
+def test_failed_pilot_ends_the_case_and_nothing_else(tmp_path: Path) -> None:
+    made = bench(tmp_path, "bad", "good", cost_ns=lambda c, n: failing(c, n, 1), budget_s=10.0)
+    made.run()
+    (ended,) = made.told(CaseEnded)
+    assert (ended.case.contender, ended.status, ended.reason) == ("bad", Status.FAILED, "broke in launch 1")
+    assert rounds_of(made.path)["bad"] == []
+    assert len(rounds_of(made.path)["good"]) >= 8
+
+
+def test_one_failed_launch_is_a_row_and_the_case_goes_on(tmp_path: Path) -> None:
+    made = bench(tmp_path, "bad", "good", cost_ns=lambda c, n: failing(c, n, 4), budget_s=10.0)
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        launches = run_file.launches(1)
+        assert [item.round for item in launches if item.status is Status.FAILED] == [3]
+        assert launches[2].batches == ()
+        assert run_file.cases()[0].status is Status.OK
+    assert len(rounds_of(made.path)["bad"]) == len(rounds_of(made.path)["good"])
+
+
+def test_many_failed_launches_end_the_case(tmp_path: Path) -> None:
+    made = bench(tmp_path, "bad", "good", cost_ns=lambda c, n: failing(c, n, 4, 6), budget_s=10.0)
+    made.run()
+    assert rounds_of(made.path)["bad"] == [1, 2, 3, 4, 5]
+    with RunFile.open(made.path) as run_file:
+        assert run_file.cases()[0].reason == "broke in launch 6"
+
+
+def test_a_wrong_answer_ends_the_case_at_once_and_keeps_no_number(tmp_path: Path) -> None:
+    made = bench(tmp_path, "x")
+    made.launcher.answer = 8
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        (case,) = run_file.cases()
+        (pilot,) = run_file.launches(case.id, Purpose.PILOT)
+    assert case.status is Status.WRONG_ANSWER
+    assert "computed 8 over 1 iterations; the right answer is 7" in case.reason
+    assert pilot.batches == ()
+
+
+def test_contender_that_outlives_the_budget_is_not_blamed(tmp_path: Path) -> None:
+    costs = {1: 1e5, 2: 1e5, 3: 1e5, 4: 1e12}
+    made = bench(tmp_path, "x", cost_ns=lambda _, n: costs.get(n, 1e5), budget_s=10.0, time_limit_s=100.0)
+    assert made.run() == "budget"
+    with RunFile.open(made.path) as run_file:
+        assert {item.status for item in run_file.all_launches()} == {Status.OK}
+    assert made.events[-1].elapsed_s < 12
+
+
+def test_events_tell_the_story_with_the_time_left(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=20.0)
+    made.run()
+    assert made.events[0] == RunStarted(2, 20.0, 0)
+    assert isinstance(made.events[-1], Finished)
+    done = made.told(LaunchDone)
+    assert [event.launches for event in done] == list(range(1, len(done) + 1))
+    elapsed = [event.elapsed_s for event in done]
+    assert elapsed == sorted(elapsed)
+    assert all(event.left_s is None or event.left_s <= 20.0 - event.elapsed_s + 1e-9 for event in done)
+    assert [event.round for event in made.told(RoundDone)] == list(range(1, len(made.told(RoundDone)) + 1))
+
+
+@pytest.mark.parametrize("after", [1, 2, 5, 12, 33, 34, 35])
+def test_interrupt_keeps_what_is_measured_and_resume_completes_it(tmp_path: Path, after: int) -> None:
+    made = bench(tmp_path, "fast", "slow", "third")
+    made.canary = CANARY
+    made.interrupt_after = after
+    assert made.run() == "interrupt"
+    assert made.launcher.running == 0
+    with RunFile.open(made.path) as run_file:
+        assert run_file.header().finished_utc is None
+        assert run_file.header().stopped_by == "interrupt"
+        assert run_file.launch_count() == len(made.told(LaunchDone))
+    made.interrupt_after = 0
+    assert made.run() == "precision"
+    assert rounds_of(made.path) == {name: list(range(1, 9)) for name in ("fast", "slow", "third")}
+    with RunFile.open(made.path) as run_file:
+        assert all(len(run_file.launches(case.id, Purpose.PILOT)) == 1 for case in run_file.cases())
+        assert all(case.iterations for case in run_file.cases())
+
+
+def test_resumed_run_draws_the_same_orders_and_seeds_as_an_unbroken_one(tmp_path: Path) -> None:
+    def measured(made: Bench) -> list[tuple[object, ...]]:
+        with RunFile.open(made.path) as run_file:
+            launches = [item for item in run_file.all_launches() if item.purpose is Purpose.MEASURE]
+        return [(item.case_id, item.round, item.position, item.seed) for item in launches]
+
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    unbroken = bench(tmp_path / "one", "fast", "slow", "third")
+    unbroken.run()
+    broken = bench(tmp_path / "two", "fast", "slow", "third")
+    broken.interrupt_after = 25
+    broken.run()
+    broken.interrupt_after = 0
+    broken.run()
+    assert measured(broken) == measured(unbroken)
+
+
+def test_resume_counts_the_time_that_was_spent(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=20.0)
+    made.interrupt_after = 150
+    made.run()
+    made.interrupt_after = 0
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        assert sum(item.wall_ns for item in run_file.all_launches()) < 20.5e9
+
+
+def test_resume_when_a_program_is_gone(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow")
+    made.interrupt_after = 20
+    made.run()
+    made.statuses, made.interrupt_after = {"slow": Status.BUILD_FAILED}, 0
+    made.launcher.started.clear()
+    made.run()
+    assert {item.contender for item in made.launcher.started} == {"fast"}
+
+
+def test_several_workloads_get_their_rounds_in_turn(tmp_path: Path) -> None:
+    plan = plan_for(workload("x", "y", name="a/b"), workload("z", name="c/d"), budget_s=20.0)
+    made = Bench(tmp_path / "r.toll", plan, FakeLauncher(FakeClock(), noisy))
+    made.run()
+    told = [(event.workload, event.round) for event in made.told(RoundDone)]
+    for number in range(1, 8):
+        assert {name for name, round_number in told[2 * number - 2 : 2 * number]} == {"a/b", "c/d"}
+
+
+def test_a_full_disk_ends_the_run_with_nothing_left_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = bench(tmp_path, "fast")
+    append = RunFile.append
+
+    def refuse(self: RunFile, launch, samples=()) -> int:
+        if self.launch_count() >= 3:
+            raise TollError("Could not save", "Make room")
+        return append(self, launch, samples)
+
+    monkeypatch.setattr(RunFile, "append", refuse)
+    with pytest.raises(TollError, match="Could not save"):
+        made.run()
+    assert made.launcher.running == 0
+    with RunFile.open(made.path) as run_file:
+        assert run_file.launch_count() == 3
+
+
+def test_plan_of_an_interrupted_run_comes_back(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow", batches=7)
+    made.interrupt_after = 20
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        assert plan_of(run_file, [workload("fast", "slow")], [HOST]) == made.plan
+
+
+def test_plan_of_a_run_from_another_machine_names_what_is_missing(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast")
+    made.interrupt_after = 20
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        with pytest.raises(TollError, match="the workload 'a/b', which does not exist here"):
+            plan_of(run_file, [], [HOST])
+        with pytest.raises(TollError, match="the environment 'host', which does not exist here"):
+            plan_of(run_file, [workload("fast")], [])
