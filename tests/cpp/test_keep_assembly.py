@@ -28,7 +28,7 @@ def bodies(level: str) -> dict[str, list[str]]:
             found[name] = []
         elif name:
             code = line.split("#")[0].strip()
-            if code and not code.startswith(".") or re.match(r"\.L\w+:", code):
+            if (code and not code.startswith(".")) or re.match(r"\.L\w+:", code):
                 found[name].append(code)
     return found
 

@@ -262,7 +262,9 @@ class Faults(unittest.TestCase):
 
 class ByHand(unittest.TestCase):
     def by_hand(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([FIXTURE, *words], capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            [FIXTURE, *words], capture_output=True, text=True, errors="replace", timeout=120
+        )
 
     def test_a_table_with_the_contender_in_it(self) -> None:
         shown = self.by_hand("counts", "step=2")
