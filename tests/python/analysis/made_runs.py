@@ -76,6 +76,14 @@ def make_run(
     return path
 
 
+def published(label: str, note: str = "", **changes: object) -> Published:
+    fields: dict[str, object] = {
+        "contender": "a", "label": label, "low": 1.0, "high": 2.0, "unit": "us", "per": "task",
+        "machine": "old", "year": 2016, "source": "a table", "note": note,
+    }  # fmt: skip
+    return Published(**(fields | changes))  # type: ignore[arg-type]
+
+
 def launch(case_id: int | None, purpose: Purpose, round_: int, **changes: Any) -> Launch:
     fields: dict[str, Any] = {
         "position": 0, "seed": 1, "status": Status.OK, "reason": "",

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-from made_runs import Made, make_run
+from made_runs import Made, make_run, published
 
 from toll import analysis
 from toll.analysis.results import Results, Row
@@ -178,14 +178,6 @@ def test_latencies_pool_the_samples_of_all_launches(path: Path) -> None:
     row = rows(found)["a"]
     assert row.value == pytest.approx(np.median([np.median(launch) for launch in samples]), rel=1e-6)
     assert row.cold == pytest.approx(np.median([3 * np.median(launch[:5]) for launch in samples]), rel=1e-6)
-
-
-def published(label: str, note: str = "", **changes: object) -> Published:
-    fields: dict[str, object] = {
-        "contender": "a", "label": label, "low": 1.0, "high": 2.0, "unit": "us", "per": "task",
-        "machine": "old", "year": 2016, "source": "a table", "note": note,
-    }  # fmt: skip
-    return Published(**(fields | changes))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
