@@ -66,9 +66,13 @@ def precise_enough(logs: Floats, precision: float, level: float) -> bool:
     `logs` has shape (rounds, cases): log of each case's value in each round, NaN where missing;
     `level` is that of the look (`level_at_look`), here corrected for all pairs of cases. Half an
     interval's length on the log scale is held against log(1 + precision). Call it at looks only.
-    A single case has no ratio: then its own median must be known as precisely.
+    A single case has no ratio: then its own median must be known as precisely. Cases without any value
+    are left out, and no case at all is not precise.
     """
+    logs = logs[:, np.isfinite(logs).any(axis=0)]
     cases = logs.shape[1]
+    if not cases:
+        return False
     corrected = bonferroni(level, cases * (cases - 1) // 2)
     fastest = int(np.argmin(np.nanmedian(logs, axis=0)))
     reference = logs[:, fastest] if cases > 1 else np.zeros(logs.shape[0])

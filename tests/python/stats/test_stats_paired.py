@@ -72,6 +72,10 @@ def test_rounds_without_both_values_are_left_out() -> None:
     assert paired_differences(np.array([1.0, np.nan]), np.array([0.5, 1.0])).tolist() == [0.5]
 
 
+def test_the_ratio_is_the_median_of_the_ratios_not_their_mean() -> None:
+    assert ratio_interval(np.log([1.0, 1.1, 30.0]), 0.95)[0] == pytest.approx(1.1)
+
+
 def test_no_pairs_give_no_ratio() -> None:
     ratio, interval = ratio_interval([], 0.95)
     assert np.isnan(ratio)

@@ -146,6 +146,12 @@ def test_precise_enough_asks_every_ratio() -> None:
     assert not precise_enough(gaps, 0.01, 0.95)
 
 
+def test_cases_without_any_value_are_left_out() -> None:
+    logs = np.column_stack([np.zeros(8), np.full(8, 0.3), np.full(8, np.nan)])
+    assert precise_enough(logs, 0.01, 0.95)
+    assert not precise_enough(logs[:, 2:], 0.01, 0.95)
+
+
 def test_a_single_case_must_know_its_own_median() -> None:
     assert precise_enough(np.full((8, 1), 3.0), 0.01, 0.95)
     assert not precise_enough(np.linspace(0, 1, 8)[:, None], 0.01, 0.95)
