@@ -41,7 +41,8 @@ class Anchors:
         rows: dict[_Key, str] = {}
         for workload in results.workloads:
             own = workloads.setdefault(workload.workload, _unique(slug(workload.workload), used))
-            for case in (*workload.rows, *workload.latencies):
+            cases: list[_Case] = [*workload.rows, *workload.latencies]
+            for case in cases:
                 key = _key(workload, case)
                 if key not in rows:
                     rows[key] = _unique(f"{own}--{slug(case.contender)}", used)

@@ -19,12 +19,45 @@ from toll.report.text import clean
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _FULLWIDTH = ("＝", "＋", "－", "＠")  # some spreadsheets read these as formulas too
 COLUMNS = (
-    "workload", "contender", "environment", "parameters", "language", "library", "library_version",
-    "status", "reason", "value", "low", "high", "unit", "per", "ratio", "ratio_low", "ratio_high",
-    "fastest", "tie_groups", "cpu_time", "voluntary_switches", "involuntary_switches", "faults",
-    "memory_calls", "memory_bytes", "memory_heap_peak_bytes", "memory_peak_bytes", "cold",
-    "launches", "failed_launches", "spread", "count", "p50", "p90", "p99", "p999", "max", "footing",
-)  # fmt: skip
+    "workload",
+    "contender",
+    "environment",
+    "parameters",
+    "language",
+    "library",
+    "library_version",
+    "status",
+    "reason",
+    "value",
+    "low",
+    "high",
+    "unit",
+    "per",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "fastest",
+    "tie_groups",
+    "cpu_time",
+    "voluntary_switches",
+    "involuntary_switches",
+    "faults",
+    "memory_calls",
+    "memory_bytes",
+    "memory_heap_peak_bytes",
+    "memory_peak_bytes",
+    "cold",
+    "launches",
+    "failed_launches",
+    "spread",
+    "count",
+    "p50",
+    "p90",
+    "p99",
+    "p999",
+    "max",
+    "footing",
+)
 
 
 def render(results: Results) -> str:
@@ -48,15 +81,21 @@ def render(results: Results) -> str:
 
 def _cells(workload: WorkloadResult, row: Row) -> dict[str, Any]:
     own = {name: getattr(row, name) for name in COLUMNS if name in Row.model_fields}
-    memory = {f"memory_{name}": getattr(row.memory, name) for name in ("calls", "bytes", "heap_peak_bytes",
-                                                                      "peak_bytes")}  # fmt: skip
-    return own | memory | {
-        "workload": workload.workload,
-        "parameters": _json(row.parameters),
-        "footing": _json(row.footing),
-        "tie_groups": " ".join(row.tie_groups),
-        "fastest": "yes" if row.fastest else "no",
-    }  # fmt: skip
+    memory = {
+        f"memory_{name}": getattr(row.memory, name)
+        for name in ("calls", "bytes", "heap_peak_bytes", "peak_bytes")
+    }
+    return (
+        own
+        | memory
+        | {
+            "workload": workload.workload,
+            "parameters": _json(row.parameters),
+            "footing": _json(row.footing),
+            "tie_groups": " ".join(row.tie_groups),
+            "fastest": "yes" if row.fastest else "no",
+        }
+    )
 
 
 def _json(value: dict[str, Any]) -> str:

@@ -50,14 +50,15 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int) -> dict[str
         letter for row, letters in zip(workload.rows, ties, strict=True) if row.fastest for letter in letters
     }
     rows = [
-        _row(row, workload, scale, step) | {
+        _row(row, workload, scale, step)
+        | {
             "id": anchors.row(workload, row),
             "name": naming.label(row),
             "tied": bool(best.intersection(letters)) and not row.fastest,
         }
         for row, letters in zip(workload.rows, ties, strict=True)
         if row.status == "ok" and row.value is not None and math.isfinite(row.value)
-    ]  # fmt: skip
+    ]
     latency_scale = _latency_scale(workload.latencies)
     return {
         "id": anchors.workload(workload),
@@ -86,10 +87,11 @@ def _row(row: Row, workload: WorkloadResult, scale: numbers.Scale, step: int) ->
         "published": [
             band
             for entry in workload.published
-            if entry.contender == row.contender and entry.per == workload.per
+            if entry.contender == row.contender
+            and entry.per == workload.per
             and (band := _published(entry, scale)) is not None
         ],
-    }  # fmt: skip
+    }
 
 
 def _published(entry: PublishedValue, scale: numbers.Scale) -> dict[str, Any] | None:
@@ -98,8 +100,13 @@ def _published(entry: PublishedValue, scale: numbers.Scale) -> dict[str, Any] | 
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return None
     text = f"{numbers.plain(low)} to {numbers.plain(high)}" if low != high else numbers.plain(low)
-    return {"low": _short(low), "high": _short(high), "year": entry.year, "label": clean(entry.label),
-            "text": f"{text} {scale.unit}"}  # fmt: skip
+    return {
+        "low": _short(low),
+        "high": _short(high),
+        "year": entry.year,
+        "label": clean(entry.label),
+        "text": f"{text} {scale.unit}",
+    }
 
 
 def _latency_scale(entries: Sequence[Latency]) -> numbers.Scale:

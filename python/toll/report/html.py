@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from toll.analysis.results import Results
@@ -81,10 +81,15 @@ def _chart_library() -> str:
         ) from error
 
 
+def _template(name: str) -> str:
+    """A template without its indentation, which would be a fifth of the page."""
+    return "\n".join(line.lstrip() for line in _asset(name).splitlines())
+
+
 @cache
 def _templates() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(PAGE),
+        loader=FunctionLoader(_template),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -15,7 +15,7 @@ from toll.report.cases import Naming, shared_ties
 from toll.report.sentences import floor_sentence, grouped, published_range, status_words
 from toll.report.text import clean, headline, said, several
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~$^-])")
+_MARKUP = re.compile(r"([\\`*_{}\[\]#!|~$^]|^[-+](?= )|(?<=^\d)[.)])")
 _REFERENCE = re.compile(r"(?<=[@#])(?=\w)|(?<=GH-)(?=\d)", re.IGNORECASE)
 
 
@@ -26,11 +26,13 @@ def render(results: Results) -> str:
         blocks += _workload(workload, results.run.level)
     if results.problems:
         blocks.append("### Skipped or failed")
-        blocks.append("\n".join(
-            f"- {', '.join(code(f'{p.workload} {p.contender}') for p in problems)}: "
-            f"{prose(status_words(status))}. {prose(headline(reason)[0])}"
-            for (status, reason), problems in grouped(results.problems).items()
-        ))  # fmt: skip
+        blocks.append(
+            "\n".join(
+                f"- {', '.join(code(f'{p.workload} {p.contender}') for p in problems)}: "
+                f"{prose(status_words(status))}. {prose(headline(reason)[0])}"
+                for (status, reason), problems in grouped(results.problems).items()
+            )
+        )
     return "\n\n".join(blocks) + "\n"
 
 
@@ -87,10 +89,19 @@ def _workload(workload: WorkloadResult, level: float) -> list[str]:
 def _values(workload: WorkloadResult, naming: Naming, level: float) -> str:
     scale = numbers.time_scale((row.value for row in workload.rows), workload.unit)
     ties = shared_ties(row.tie_groups for row in workload.rows)
-    titles = ["contender", f"{scale.unit} per {prose(workload.per)}", f"{numbers.percent(level)} interval",
-              "ratio", "interval of ratio", "tied", f"CPU {scale.unit}", "launches"]  # fmt: skip
-    body = [_cells(row, "".join(letters), scale, naming)
-            for row, letters in zip(workload.rows, ties, strict=True)]  # fmt: skip
+    titles = [
+        "contender",
+        f"{scale.unit} per {prose(workload.per)}",
+        f"{numbers.percent(level)} interval",
+        "ratio",
+        "interval of ratio",
+        "tied",
+        f"CPU {scale.unit}",
+        "launches",
+    ]
+    body = [
+        _cells(row, "".join(letters), scale, naming) for row, letters in zip(workload.rows, ties, strict=True)
+    ]
     return _table(titles, body, "lrlrllrr")
 
 
@@ -135,12 +146,18 @@ def _published(workload: WorkloadResult) -> str:
     for entry in workload.published:
         unit = f"{prose(entry.unit)} per {prose(entry.per)}"
         today = entry.today
-        body.append([
-            str(entry.year), prose(entry.label), f"{published_range(entry)} {unit}",
-            f"{numbers.quantity(today.value, today.low, today.high)} {prose(entry.unit)}" if today
-            else numbers.MISSING,
-            prose(entry.machine), prose(entry.source),
-        ])  # fmt: skip
+        body.append(
+            [
+                str(entry.year),
+                prose(entry.label),
+                f"{published_range(entry)} {unit}",
+                f"{numbers.quantity(today.value, today.low, today.high)} {prose(entry.unit)}"
+                if today
+                else numbers.MISSING,
+                prose(entry.machine),
+                prose(entry.source),
+            ]
+        )
     return _table(["year", "published", "then", "today, here", "machine of then", "source"], body, "rlrrll")
 
 

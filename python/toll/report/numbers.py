@@ -128,6 +128,28 @@ def ratio_interval(value: float | None, low: float | None, high: float | None) -
     return f"[{_end(low, places)}, {_end(high, places)}]"
 
 
+def count_scale(values: Iterable[float | None], per: str) -> Scale:
+    """Rare events are counted per 1,000 or per million units of work: no column of leading zeros."""
+    most = max((abs(value) for value in finite(values)), default=0.0)
+    if most >= 0.1 or most == 0:
+        return Scale(f"per {per}")
+    return (
+        Scale(f"per 1,000 {plural(per)}", 1e3) if most >= 1e-4 else Scale(f"per million {plural(per)}", 1e6)
+    )
+
+
+def plural(noun: str) -> str:
+    """ "task" -> "tasks", "entry" -> "entries", "switch" -> "switches"."""
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
+
+
+def reported(value: float) -> str:
+    """A number as its source wrote it: no digit added."""
+    return f"{value:,.10g}" if math.isfinite(value) else MISSING
+
+
 def size(value: float | None) -> str:
     """Bytes in the binary unit that fits: 512 B, 17.2 MiB."""
     if value is None or not math.isfinite(value):
@@ -135,7 +157,8 @@ def size(value: float | None) -> str:
     index = 0
     while abs(value) >= 1024 and index + 1 < len(_BYTE_UNITS):
         value, index = value / 1024, index + 1
-    return f"{plain(value)} {_BYTE_UNITS[index]}"
+    text = plain(value)
+    return f"{text.removesuffix('.00').removesuffix('.0')} {_BYTE_UNITS[index]}"
 
 
 def percent(share: float | None) -> str:

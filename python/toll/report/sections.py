@@ -15,6 +15,18 @@ from toll.report.text import clean, commands, headline, humanise, said, several
 
 _SIZE = "_bytes"
 _SHARE = "_share"
+_LABELS = {  # where the field's own name does not read as a label
+    "load_1min": "Load, 1 min",
+    "pressure_cpu_avg10": "CPU pressure, 10 s",
+    "aslr": "Address randomisation",
+    "max_map_count": "Memory maps, at most",
+    "threads_max": "Threads, at most",
+    "os": "Operating system",
+    "pids_limit": "Processes, at most",
+    "steal_share": "Stolen CPU time",
+    "page_bytes": "Page size",
+    "perf_event_paranoid": "perf_event_paranoid",
+}
 
 
 def page(results: Results) -> dict[str, Any]:
@@ -38,10 +50,19 @@ def page(results: Results) -> dict[str, Any]:
         "problems": _problems(results, anchors),
         "problem_count": len(results.problems),
         "workloads": workloads,
+        "topics": _topics(workloads),
         "case_count": total,
         "level": numbers.percent(results.run.level),
         "run": _run(results),
     }
+
+
+def _topics(workloads: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Workloads by topic for the table of contents, in the page's order."""
+    topics: dict[str, list[dict[str, Any]]] = {}
+    for workload in workloads:
+        topics.setdefault(workload["topic"], []).append(workload)
+    return list(topics.items())
 
 
 def _dateline(results: Results) -> list[str]:
@@ -65,15 +86,26 @@ def _figures(results: Results, measured: int, total: int) -> list[dict[str, str]
     run, floor = results.run, results.floor
     missing = total - measured
     return [
-        {"label": "Floor", "value": numbers.percent(floor.ratio - 1) if floor.ratio is not None else "unknown",
-         "note": "smaller differences were out of reach" if floor.ratio is not None
-         else clean(floor.reason) or "too few canary launches"},
-        {"label": "Measured", "value": f"{measured:,}" + (f" of {total:,}" if missing else ""),
-         "note": f"cases in {several(len(results.workloads), 'workload')}"},
+        {
+            "label": "Floor",
+            "value": numbers.percent(floor.ratio - 1) if floor.ratio is not None else "unknown",
+            "note": "smaller differences were out of reach"
+            if floor.ratio is not None
+            else clean(floor.reason) or "too few canary launches",
+        },
+        {
+            "label": "Measured",
+            "value": f"{measured:,}" + (f" of {total:,}" if missing else ""),
+            "note": f"cases in {several(len(results.workloads), 'workload')}",
+        },
         {"label": "Launches", "value": f"{run.launches:,}", "note": "fresh processes, in random order"},
-        {"label": "Intervals", "value": numbers.percent(run.level), "note": "confidence, of every interval below"},
+        {
+            "label": "Intervals",
+            "value": numbers.percent(run.level),
+            "note": "confidence, of every interval below",
+        },
         {"label": "Took", "value": numbers.duration(run.seconds), "note": _share_in_programs(results)},
-    ]  # fmt: skip
+    ]
 
 
 def _share_in_programs(results: Results) -> str:
@@ -87,8 +119,9 @@ def facts(values: Mapping[str, Any], skip: tuple[str, ...] = ()) -> list[dict[st
     for key, value in values.items():
         lines = _lines(key, value)
         if key not in skip and lines:
-            label = humanise(key.removesuffix(_SIZE).removesuffix(_SHARE).removesuffix("_mhz"))
-            found.append({"label": label, "lines": lines, "wide": len(lines) > 2})
+            bare = key.removesuffix(_SIZE).removesuffix(_SHARE).removesuffix("_mhz")
+            label = _LABELS.get(key) or humanise(bare)
+            found.append({"label": label, "lines": lines, "wide": len(max(lines, key=len)) > 34})
     return found
 
 
@@ -101,8 +134,13 @@ def _lines(key: str, value: Any) -> list[str]:
     if key == "caches" and isinstance(value, list):
         return [_cache(cache) for cache in value if isinstance(cache, Mapping)]
     if key.endswith("_mhz") and isinstance(value, Mapping):
-        return [", ".join(f"{clean(name)} {numbers.plain(mhz, 4)} MHz" for name, mhz in value.items()
-                          if isinstance(mhz, int | float))]  # fmt: skip
+        return [
+            ", ".join(
+                f"{clean(name)} {numbers.plain(mhz, 4)} MHz"
+                for name, mhz in value.items()
+                if isinstance(mhz, int | float)
+            )
+        ]
     if isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
         return [_named(item) for item in value]
     return [line] if (line := said(value)) else []
@@ -130,10 +168,15 @@ def _noise(noise: Any) -> list[dict[str, Any]]:
     if not isinstance(noise, list):
         return []
     return [
-        {"name": humanise(str(item.get("name", ""))), "value": said(item.get("value")),
-         "consequence": said(item.get("consequence")), "remedy": commands(said(item.get("remedy")))}
-        for item in noise if isinstance(item, Mapping)
-    ]  # fmt: skip
+        {
+            "name": humanise(str(item.get("name", ""))),
+            "value": said(item.get("value")),
+            "consequence": said(item.get("consequence")),
+            "remedy": commands(said(item.get("remedy"))),
+        }
+        for item in noise
+        if isinstance(item, Mapping)
+    ]
 
 
 def _floor(results: Results) -> dict[str, Any]:
@@ -151,16 +194,23 @@ def _problems(results: Results, anchors: Anchors) -> list[dict[str, Any]]:
     groups = []
     for (status, reason), problems in grouped(results.problems).items():
         first, rest = headline(reason)
-        groups.append({
-            "status": status_words(status),
-            "kind": status if status in ("skipped", "unsupported", "planned") else "failed",
-            "reason": commands(first), "rest": rest,
-            "cases": [
-                {"workload": clean(problem.workload), "contender": clean(problem.contender),
-                 "where": clean(problem.environment), "anchor": anchors.workloads.get(problem.workload, "")}
-                for problem in problems
-            ],
-        })  # fmt: skip
+        groups.append(
+            {
+                "status": status_words(status),
+                "kind": status if status in ("skipped", "unsupported", "planned") else "failed",
+                "reason": commands(first),
+                "rest": rest,
+                "cases": [
+                    {
+                        "workload": clean(problem.workload),
+                        "contender": clean(problem.contender),
+                        "where": clean(problem.environment),
+                        "anchor": anchors.workloads.get(problem.workload, ""),
+                    }
+                    for problem in problems
+                ],
+            }
+        )
     return groups
 
 
@@ -172,11 +222,16 @@ def _workload(workload: WorkloadResult, anchors: Anchors, level: float) -> dict[
     slowest = max(numbers.finite(row.ratio for row in workload.rows), default=None)
     return {
         "id": anchors.workload(workload),
-        "name": clean(workload.workload), "topic": topic, "short": short,
+        "name": clean(workload.workload),
+        "topic": topic,
+        "short": short,
         "question": clean(workload.question),
-        "shared": [*([naming.environment] if naming.environment else []),
-                   *(f"{name} = {value}" for name, value in naming.shared)],
-        "per": clean(workload.per), "unit": scale.unit,
+        "shared": [
+            *([naming.environment] if naming.environment else []),
+            *(f"{name} = {value}" for name, value in naming.shared),
+        ],
+        "per": clean(workload.per),
+        "unit": scale.unit,
         "best": naming.label(best) if best else "",
         "best_value": _value(best, scale) if best else "",
         "slowest": numbers.ratio(slowest) if slowest is not None else numbers.MISSING,
@@ -185,7 +240,7 @@ def _workload(workload: WorkloadResult, anchors: Anchors, level: float) -> dict[
         "table": table(workload, naming, anchors, level),
         "percentiles": _percentiles(workload, naming, anchors),
         "published": [_published(entry) for entry in workload.published],
-    }  # fmt: skip
+    }
 
 
 def _value(row: Any, scale: numbers.Scale) -> str:
@@ -197,46 +252,73 @@ def _percentiles(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> 
     if not entries:
         return {}
     scale = numbers.time_scale((entry.p50 for entry in entries), entries[0].unit)
-    return {"unit": scale.unit, "rows": [
-        _percentile_row(entry, scale) | {"anchor": anchors.row(workload, entry), "name": clean(entry.contender),
-                                         "qualifiers": naming.qualifiers(entry)}
-        for entry in entries
-    ]}  # fmt: skip
+    return {
+        "unit": scale.unit,
+        "rows": [
+            _percentile_row(entry, scale)
+            | {
+                "anchor": anchors.row(workload, entry),
+                "name": clean(entry.contender),
+                "qualifiers": naming.qualifiers(entry),
+            }
+            for entry in entries
+        ],
+    }
 
 
 def _percentile_row(entry: Latency, scale: numbers.Scale) -> dict[str, Any]:
     cells = []
     for title, name in (("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("p99.9", "p999")):
         value, low, high = (scale.of(getattr(entry, name + end)) for end in ("", "_low", "_high"))
-        cells.append({"title": title, "value": numbers.quantity(value, low, high), "raw": getattr(entry, name),
-                      "interval": numbers.interval(value, low, high)})  # fmt: skip
+        cells.append(
+            {
+                "title": title,
+                "value": numbers.quantity(value, low, high),
+                "raw": getattr(entry, name),
+                "interval": numbers.interval(value, low, high),
+            }
+        )
     cells.append(
         {"title": "max", "value": numbers.plain(scale.of(entry.max)), "raw": entry.max, "interval": ""}
     )
-    return {"cells": cells, "count": f"{entry.count:,}", "launches": f"{entry.launches:,}",
-            "search": f"{clean(entry.contender)}".casefold()}  # fmt: skip
+    return {
+        "cells": cells,
+        "count": f"{entry.count:,}",
+        "launches": f"{entry.launches:,}",
+        "search": f"{clean(entry.contender)}".casefold(),
+    }
 
 
 def _published(entry: Any) -> dict[str, Any]:
     today = entry.today
     source = clean(entry.source)
     return {
-        "year": entry.year, "label": clean(entry.label), "contender": clean(entry.contender),
-        "then": published_range(entry), "unit": f"{clean(entry.unit)} per {clean(entry.per)}",
+        "year": entry.year,
+        "label": clean(entry.label),
+        "contender": clean(entry.contender),
+        "then": published_range(entry),
+        "unit": f"{clean(entry.unit)} per {clean(entry.per)}",
         "today": numbers.quantity(today.value, today.low, today.high) if today else "",
         "today_interval": numbers.interval(today.value, today.low, today.high) if today else "",
-        "machine": clean(entry.machine), "source": source,
+        "machine": clean(entry.machine),
+        "source": source,
         "link": source if source.startswith(("https://", "http://")) and " " not in source else "",
         "note": clean(entry.note),
-    }  # fmt: skip
+    }
 
 
 def _run(results: Results) -> list[dict[str, str]]:
     run = results.run
     pairs = [
-        ("Run", run.name), ("Command", run.command_line), ("toll", run.toll_version), ("Profile", run.profile),
-        ("Asked precision", f"ratio's interval within {numbers.percent(run.precision)}"), ("Seed", run.seed),
-        ("Started", run.started_utc), ("Finished", run.finished_utc or "not finished"),
-        ("Stopped by", run.stopped_by or ""), ("Identity", run.uuid),
-    ]  # fmt: skip
+        ("Run", run.name),
+        ("Command", run.command_line),
+        ("toll", run.toll_version),
+        ("Profile", run.profile),
+        ("Asked precision", f"ratio's interval within {numbers.percent(run.precision)}"),
+        ("Seed", run.seed),
+        ("Started", run.started_utc),
+        ("Finished", run.finished_utc or "not finished"),
+        ("Stopped by", run.stopped_by or ""),
+        ("Identity", run.uuid),
+    ]
     return [{"label": label, "value": clean(value)} for label, value in pairs if value != ""]

@@ -15,8 +15,10 @@ def floor_sentence(floor: Floor) -> str:
         return f"Floor unknown: {clean(floor.reason) or 'too few canary launches'}"
     drift = f"; drift over the run {numbers.ratio(floor.drift)}" if floor.drift is not None else ""
     seen = several(floor.launches, "canary launch", "canary launches")
-    return (f"Floor {numbers.percent(floor.ratio - 1)}: smaller differences were out of this run's reach "
-            f"({seen}{drift})")  # fmt: skip
+    return (
+        f"Floor {numbers.percent(floor.ratio - 1)}: smaller differences were out of this run's reach "
+        f"({seen}{drift})"
+    )
 
 
 def status_words(status: str) -> str:
@@ -26,7 +28,7 @@ def status_words(status: str) -> str:
 
 def published_range(entry: PublishedValue) -> str:
     """What the source reported: "0.64 to 1.21", or one number."""
-    low, high = numbers.plain(entry.low), numbers.plain(entry.high)
+    low, high = numbers.reported(entry.low), numbers.reported(entry.high)
     return low if low == high else f"{low} to {high}"
 
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from toll.analysis.results import Results, Row, WorkloadResult
+from toll.analysis.results import PublishedValue, Results, Row, WorkloadResult
 from toll.report import numbers
 from toll.report.cases import Naming, shared_ties
 from toll.report.sentences import floor_sentence, grouped, published_range, status_words
@@ -53,7 +52,9 @@ class _Writer:
 
     def line(self, words: str = "", style: str = "", indent: int = 0) -> None:
         text = self.text(words, style)
-        self.console.print(Padding(text, (0, 0, 0, indent), expand=False) if indent else text)
+        for line in text.wrap(self.console, max(20, self.console.width - indent)) or [text]:
+            line.rstrip()
+            self.console.print(Text(" " * indent) + line, no_wrap=True, overflow="ignore", crop=False)
 
     def table(self, columns: Sequence[_Column], first_styles: Sequence[str] = ()) -> None:
         kept = _fitting(columns, self.console.width)
@@ -63,10 +64,13 @@ class _Writer:
             if index == 0:
                 table.add_column(title, overflow="fold")
             else:
-                table.add_column(title, justify="right" if column.right else "left", no_wrap=True,
-                                 min_width=column.width())  # fmt: skip
-        padded = [_aligned(column.cells) if column.right and index else column.cells
-                  for index, column in enumerate(kept)]  # fmt: skip
+                table.add_column(
+                    title, justify="right" if column.right else "left", no_wrap=True, min_width=column.width()
+                )
+        padded = [
+            _aligned(column.cells) if column.right and index else column.cells
+            for index, column in enumerate(kept)
+        ]
         for number, cells in enumerate(zip(*padded, strict=True)):
             style = first_styles[number] if first_styles else ""
             table.add_row(*(self.text(cell, style) for cell in cells))
@@ -86,12 +90,18 @@ def render(results: Results, console: Console) -> None:
 def _head(results: Results, writer: _Writer) -> None:
     run, machine = results.run, results.machine
     writer.line(f"toll · {clean(run.name)}", "bold")
-    facts = [said(machine.get("cpu")), _cpus(machine.get("cpus")), said(machine.get("os")),
-             said(machine.get("kernel"))]  # fmt: skip
+    facts = [
+        said(machine.get("cpu")),
+        _cpus(machine.get("cpus")),
+        said(machine.get("os")),
+        said(machine.get("kernel")),
+    ]
     writer.line(" · ".join(filter(None, facts)) or "machine unknown")
     took = f" in {numbers.duration(run.seconds)}" if run.seconds is not None else ""
-    writer.line(f"{clean(run.profile)} profile · {several(run.launches, 'launch', 'launches')}{took} · "
-                f"intervals at {numbers.percent(run.level)} · toll {clean(run.toll_version)}")  # fmt: skip
+    writer.line(
+        f"{clean(run.profile)} profile · {several(run.launches, 'launch', 'launches')}{took} · "
+        f"intervals at {numbers.percent(run.level)} · toll {clean(run.toll_version)}"
+    )
     writer.line(floor_sentence(results.floor), "cyan")
     if run.finished_utc is None:
         writer.line("This run was not finished; `toll run --resume` goes on from here.", "yellow")
@@ -131,15 +141,19 @@ def _values(
     columns = [
         _Column(f"{scale.unit} per {clean(workload.per)}", [naming.label(row) for row in rows], right=False),
         _Column("median", [numbers.quantity(*triple) for triple in triples]),
-        _Column(f"{numbers.percent(level)} interval", [numbers.interval(*t) for t in triples], 2, right=False),
+        _Column(f"{numbers.percent(level)} interval", [numbers.interval(*t) for t in triples], 2, False),
         _Column("ratio", [numbers.ratio(row.ratio, row.ratio_low, row.ratio_high) for row in rows]),
-        _Column("of ratio", [numbers.ratio_interval(row.ratio, row.ratio_low, row.ratio_high)
-                             for row in rows], 3, right=False),
+        _Column(
+            "of ratio",
+            [numbers.ratio_interval(row.ratio, row.ratio_low, row.ratio_high) for row in rows],
+            3,
+            right=False,
+        ),
         _Column("tied", ["".join(letters) for letters in ties], right=False),
         _Column("CPU", [numbers.plain(scale.of(row.cpu_time)) for row in rows], 1),
         _Column("switches", [numbers.plain(row.voluntary_switches) for row in rows], 5),
         _Column("allocations", [numbers.plain(row.memory.calls) for row in rows], 4),
-    ]  # fmt: skip
+    ]
     if not any(ties):
         columns = [column for column in columns if column.title != "tied"]
     writer.table(columns, ["bold green" if row.fastest else "" for row in rows])
@@ -154,10 +168,16 @@ def _percentiles(workload: WorkloadResult, naming: Naming, writer: _Writer) -> N
     scale = numbers.time_scale((entry.p50 for entry in entries), entries[0].unit)
     columns = [_Column(f"{scale.unit}, one by one", [naming.label(entry) for entry in entries], right=False)]
     for title, name, rank in (("p50", "p50", 0), ("p90", "p90", 1), ("p99", "p99", 0), ("p99.9", "p999", 0)):
-        columns.append(_Column(title, [
-            numbers.quantity(*(scale.of(getattr(entry, name + end)) for end in ("", "_low", "_high")))
-            for entry in entries
-        ], rank))  # fmt: skip
+        columns.append(
+            _Column(
+                title,
+                [
+                    numbers.quantity(*(scale.of(getattr(entry, name + end)) for end in ("", "_low", "_high")))
+                    for entry in entries
+                ],
+                rank,
+            )
+        )
     columns.append(_Column("max", [numbers.plain(scale.of(entry.max)) for entry in entries]))
     columns.append(_Column("count", [f"{entry.count:,}" for entry in entries], 2))
     writer.line()
@@ -170,10 +190,20 @@ def _published(workload: WorkloadResult, writer: _Writer) -> None:
     writer.line()
     for entry in workload.published:
         then = published_range(entry)
-        today = f"; today {numbers.quantity(entry.today.value, entry.today.low, entry.today.high)}" if (
-            entry.today) else ""  # fmt: skip
-        writer.line(f"{entry.year}, {clean(entry.label)}: {then} {clean(entry.unit)} per {clean(entry.per)}"
-                    f"{today} ({clean(entry.machine)})", "dim", 2)  # fmt: skip
+        today = _today(entry)
+        writer.line(
+            f"{entry.year}, {clean(entry.label)}: {then} {clean(entry.unit)} per {clean(entry.per)}"
+            f"{today} ({clean(entry.machine)})",
+            "dim",
+            2,
+        )
+
+
+def _today(entry: PublishedValue) -> str:
+    if entry.today is None:
+        return ""
+    value = numbers.quantity(entry.today.value, entry.today.low, entry.today.high)
+    return f"; today, here: {value} {clean(entry.unit)}"
 
 
 def _problems(results: Results, writer: _Writer) -> None:

@@ -16,22 +16,37 @@ _UNSEEN = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _COMMAND = re.compile(
     r"`([^`\n]+)`|((?:sudo )?(?:apt-get|apt|pip|npm) install [\w.+:=@/-]+(?: [\w.+:=@/-]+)*)"
 )
-_ACRONYMS = {"cpu": "CPU", "cpus": "CPUs", "os": "OS", "smt": "SMT", "aslr": "ASLR", "tsc": "TSC",
-             "numa": "NUMA", "libc": "C library", "mhz": "MHz", "pids": "process"}  # fmt: skip
+_ACRONYMS = {
+    "cpu": "CPU",
+    "cpus": "CPUs",
+    "os": "OS",
+    "smt": "SMT",
+    "aslr": "ASLR",
+    "tsc": "TSC",
+    "numa": "NUMA",
+    "libc": "C library",
+    "mhz": "MHz",
+    "pids": "process",
+}
 
 
 def clean(text: object, *, lines: bool = False) -> str:
     """The text with everything that cannot be seen replaced by U+FFFD; line breaks stay where `lines`."""
     kept = "\n\t" if lines else ""
     spaced = str(text) if lines else re.sub(r"\s+", " ", str(text))
-    return _UNSEEN.sub("\ufffd", "".join(
-        "\ufffd" if unicodedata.category(character) in ("Cc", "Cs") and character not in kept else character
-        for character in spaced
-    ))  # fmt: skip
+    return _UNSEEN.sub(
+        "\ufffd",
+        "".join(
+            "\ufffd"
+            if unicodedata.category(character) in ("Cc", "Cs") and character not in kept
+            else character
+            for character in spaced
+        ),
+    )
 
 
 def commands(text: str) -> list[tuple[str, bool]]:
-    """Splits prose from the commands in it: (piece, is a command). Commands stand in backquotes or install."""
+    """Prose and the commands in it as (piece, is a command): what stands in backquotes, or installs."""
     pieces: list[tuple[str, bool]] = []
     end = 0
     for match in _COMMAND.finditer(text):
@@ -73,7 +88,9 @@ def said(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{clean(k).replace('_', ' ')} {said(v)}" for k, v in value.items() if said(v))
     if isinstance(value, list | tuple):
-        return "; ".join(filter(None, map(said, value))) if any(
-            isinstance(item, Mapping) for item in value
-        ) else ", ".join(filter(None, map(said, value)))  # fmt: skip
+        return (
+            "; ".join(filter(None, map(said, value)))
+            if any(isinstance(item, Mapping) for item in value)
+            else ", ".join(filter(None, map(said, value)))
+        )
     return clean(value)

@@ -48,7 +48,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("report", type=Path)
     parser.add_argument("picture", type=Path)
     parser.add_argument("--width", type=int, default=1280, help="of the window, in CSS pixels")
-    parser.add_argument("--height", type=int, help="cut the picture here; the whole page where it is left out")
+    parser.add_argument(
+        "--height", type=int, help="cut the picture here; the whole page where it is left out"
+    )
     parser.add_argument("--dark", action="store_true", help="as a reader sees it whose system is dark")
     parser.add_argument("--scale", type=float, default=1.0, help="device pixels per CSS pixel")
     parser.add_argument("--at", help="CSS selector of the element to take alone")
@@ -59,6 +61,7 @@ def main(arguments: list[str]) -> int:
             color_scheme="dark" if chosen.dark else "light",
         )  # fmt: skip
         if chosen.at:
+            page.add_style_tag(content=".toolbar { visibility: hidden }")  # it would lie over the element
             page.locator(chosen.at).first.screenshot(path=str(chosen.picture))
         else:
             page.screenshot(path=str(chosen.picture), full_page=chosen.height is None)

@@ -1,4 +1,4 @@
-"""Synthetic results that hold everything a report must survive. `python sample_results.py FILE.html` renders them.
+"""Synthetic results with all that a report must survive. `python sample_results.py FILE.html` renders them.
 
 The numbers are drawn from a seeded generator: plausible, not measured.
 """
@@ -34,16 +34,35 @@ FORMULA = '=HYPERLINK("http://example.invalid","x")'
 MARKDOWN = "a|b`c`[x](javascript:alert(1)) @octocat #12"
 LONG = "a_contender_whose_name_goes_on_and_on_" * 4 + "to_the_end"
 UNICODE = "zażółć_gęślą_jaźń_線程_🧵"
-HOSTILE = (SCRIPT, IMAGE, BREAKOUT, SEPARATORS, OVERRIDE, ESCAPE, FORMULA, MARKDOWN, "{{ 7*7 }}", "{a|b}{value}")
+HOSTILE = (
+    SCRIPT,
+    IMAGE,
+    BREAKOUT,
+    SEPARATORS,
+    OVERRIDE,
+    ESCAPE,
+    FORMULA,
+    MARKDOWN,
+    "{{ 7*7 }}",
+    "{a|b}{value}",
+)
 
 SKYNET = (
-    ("tbb_task_group", "oneTBB", "2021.8.0", 118.0, 0.012), ("boost_fiber_work_stealing", "Boost.Fiber", "1.74", 402.0, 0.02),
-    ("boost_fiber_round_robin", "Boost.Fiber", "1.74", 408.0, 0.025), ("cppcoro_static_pool", "cppcoro", "1.0", 371.0, 0.015),
-    ("boost_fiber_shared_work", "Boost.Fiber", "1.74", 1210.0, 0.05), ("std_async_deferred", "std", "libstdc++ 12", 96.4, 0.004),
+    ("tbb_task_group", "oneTBB", "2021.8.0", 118.0, 0.012),
+    ("boost_fiber_work_stealing", "Boost.Fiber", "1.74", 402.0, 0.02),
+    ("boost_fiber_round_robin", "Boost.Fiber", "1.74", 408.0, 0.025),
+    ("cppcoro_static_pool", "cppcoro", "1.0", 371.0, 0.015),
+    ("boost_fiber_shared_work", "Boost.Fiber", "1.74", 1210.0, 0.05),
+    ("std_async_deferred", "std", "libstdc++ 12", 96.4, 0.004),
     ("std_thread", "std", "libstdc++ 12", 11_800.0, 0.03),
-)  # fmt: skip
-WAKEUP = (("atomic_flag", 1450.0), ("counting_semaphore", 1530.0), ("mutex", 2410.0),
-          ("condition_variable", 5230.0), ("spinlock", 182.0))  # fmt: skip
+)
+WAKEUP = (
+    ("atomic_flag", 1450.0),
+    ("counting_semaphore", 1530.0),
+    ("mutex", 2410.0),
+    ("condition_variable", 5230.0),
+    ("spinlock", 182.0),
+)
 
 
 def make_row(rng: random.Random, workload: str, name: str, value: float, spread: float, **more: Any) -> Row:
@@ -52,26 +71,51 @@ def make_row(rng: random.Random, workload: str, name: str, value: float, spread:
     half = 2.0 * spread / launches**0.5
     intervals = more.pop("intervals", True)
     defaults: dict[str, Any] = {
-        "contender": name, "environment": "host", "parameters": {"tasks": 100_000, "threads": 2},
-        "language": "C++", "library": "std", "library_version": "libstdc++ 12", "status": "ok", "reason": "",
+        "contender": name,
+        "environment": "host",
+        "parameters": {"tasks": 100_000, "threads": 2},
+        "language": "C++",
+        "library": "std",
+        "library_version": "libstdc++ 12",
+        "status": "ok",
+        "reason": "",
         "footing": {"threads": 2, "stack_bytes": 16384, "pinning": "none", "allocator": "glibc malloc"},
-        "value": value, "low": value * (1 - half) if intervals else None,
-        "high": value * (1 + half * 1.2) if intervals else None, "unit": "ns", "per": "task",
-        "cpu_time": value * rng.uniform(1.0, 1.98), "voluntary_switches": value * 3e-6,
-        "involuntary_switches": value * 2e-8, "faults": value * 4e-6,
-        "memory": Memory(calls=round(rng.uniform(0, 4), 3), bytes=rng.uniform(20, 400),
-                         heap_peak_bytes=rng.randrange(10**5, 10**8), peak_bytes=rng.randrange(10**6, 10**9)),
-        "counters": {"reason": "perf events: permission denied"}, "cold": value * 1.31,
-        "launches": launches, "spread": spread, "launch_values": centre,
-    }  # fmt: skip
+        "value": value,
+        "low": value * (1 - half) if intervals else None,
+        "high": value * (1 + half * 1.2) if intervals else None,
+        "unit": "ns",
+        "per": "task",
+        "cpu_time": value * rng.uniform(1.0, 1.98),
+        "voluntary_switches": value * 3e-6,
+        "involuntary_switches": value * 2e-8,
+        "faults": value * 4e-6,
+        "memory": Memory(
+            calls=round(rng.uniform(0, 4), 3),
+            bytes=rng.uniform(20, 400),
+            heap_peak_bytes=rng.randrange(10**5, 10**8),
+            peak_bytes=rng.randrange(10**6, 10**9),
+        ),
+        "counters": {"reason": "perf events: permission denied"},
+        "cold": value * 1.31,
+        "launches": launches,
+        "spread": spread,
+        "launch_values": centre,
+    }
     return Row(**(defaults | more))
 
 
 def broken_row(name: str, status: str, reason: str, **more: Any) -> Row:
     defaults: dict[str, Any] = {
-        "contender": name, "environment": "host", "parameters": {"tasks": 100_000, "threads": 2},
-        "language": "C++", "library": "", "library_version": "", "footing": {}, "unit": "ns", "per": "task",
-    }  # fmt: skip
+        "contender": name,
+        "environment": "host",
+        "parameters": {"tasks": 100_000, "threads": 2},
+        "language": "C++",
+        "library": "",
+        "library_version": "",
+        "footing": {},
+        "unit": "ns",
+        "per": "task",
+    }
     return Row(**(defaults | {"status": status, "reason": reason} | more))
 
 
@@ -89,10 +133,17 @@ def ranked(rows: list[Row]) -> list[Row]:
     for row, ties in zip(measured, groups, strict=True):
         ratio = (row.value or 0) / (best.value or 1)
         known = row.low is not None and row is not best
-        done.append(row.model_copy(update={
-            "ratio": ratio, "ratio_low": ratio * 0.985 if known else None,
-            "ratio_high": ratio * 1.02 if known else None, "fastest": row is best, "tie_groups": ties,
-        }))  # fmt: skip
+        done.append(
+            row.model_copy(
+                update={
+                    "ratio": ratio,
+                    "ratio_low": ratio * 0.985 if known else None,
+                    "ratio_high": ratio * 1.02 if known else None,
+                    "fastest": row is best,
+                    "tie_groups": ties,
+                }
+            )
+        )
     return done + [row for row in rows if row.value is None]
 
 
@@ -109,165 +160,381 @@ def latency(rng: random.Random, name: str, median: float, parameters: dict[str, 
         return samples[int(p * len(samples))]
 
     return Latency(
-        contender=name, environment="host", parameters=parameters, unit="ns", count=len(samples) * 16,
-        launches=16, p50=at(0.5), p50_low=at(0.49), p50_high=at(0.51), p90=at(0.9), p90_low=at(0.89),
-        p90_high=at(0.91), p99=at(0.99), p99_low=at(0.988), p99_high=at(0.992), p999=at(0.999),
-        p999_low=at(0.9975) if name != "mutex" else None, p999_high=at(0.9995) if name != "mutex" else None,
-        max=samples[-1], cdf=Cdf(value=[v for v, _ in points], p=[p for _, p in points]),
-    )  # fmt: skip
+        contender=name,
+        environment="host",
+        parameters=parameters,
+        unit="ns",
+        count=len(samples) * 16,
+        launches=16,
+        p50=at(0.5),
+        p50_low=at(0.49),
+        p50_high=at(0.51),
+        p90=at(0.9),
+        p90_low=at(0.89),
+        p90_high=at(0.91),
+        p99=at(0.99),
+        p99_low=at(0.988),
+        p99_high=at(0.992),
+        p999=at(0.999),
+        p999_low=at(0.9975) if name != "mutex" else None,
+        p999_high=at(0.9995) if name != "mutex" else None,
+        max=samples[-1],
+        cdf=Cdf(value=[v for v, _ in points], p=[p for _, p in points]),
+    )
 
 
 def skynet(rng: random.Random) -> WorkloadResult:
-    rows = [make_row(rng, "tasks/skynet", name, value, spread, library=library, library_version=version)
-            for name, library, version, value, spread in SKYNET]  # fmt: skip
+    rows = [
+        make_row(rng, "tasks/skynet", name, value, spread, library=library, library_version=version)
+        for name, library, version, value, spread in SKYNET
+    ]
     rows += [
-        make_row(rng, "tasks/skynet", "goroutines", 254.0, 0.02, language="Go", library="go",
-                 library_version="1.19.8", memory=Memory(reason="a Go program does not pass through malloc")),
-        make_row(rng, "tasks/skynet", "erlang_processes", 871.0, 0.03, language="Erlang", library="erts",
-                 library_version="13.1.5", memory=Memory(reason="a Go program does not pass through malloc"),
-                 failed_launches=2),
-        make_row(rng, "tasks/skynet", "rayon_join", 131.5, 0.012, language="Rust", library="rayon",
-                 library_version="1.7", launches=2, intervals=False),
-        broken_row("folly_fibers", "skipped", "libfolly was not found; `apt install libfolly-dev` brings it where "
-                   "the release has it", library="Folly"),
-        broken_row("seastar_async", "build_failed", "the compiler stopped at seastar_async.cpp:12; `./toll run "
-                   "--verbose` shows all of it\nseastar_async.cpp:12:10: fatal error: seastar/core/app.hh: No such "
-                   "file or directory\n   12 | #include <seastar/core/app.hh>\n      |          ^~~~~~~~~~~~~~~~~~",
-                   library="Seastar"),
-        broken_row("libtask", "failed", "ended by signal 11 (segmentation fault) after 3 of 16 launches; its 4 KiB "
-                   "stacks may be too small", library="libtask", failed_launches=3),
+        make_row(
+            rng,
+            "tasks/skynet",
+            "goroutines",
+            254.0,
+            0.02,
+            language="Go",
+            library="go",
+            library_version="1.19.8",
+            memory=Memory(reason="a Go program does not pass through malloc"),
+        ),
+        make_row(
+            rng,
+            "tasks/skynet",
+            "erlang_processes",
+            871.0,
+            0.03,
+            language="Erlang",
+            library="erts",
+            library_version="13.1.5",
+            memory=Memory(reason="a Go program does not pass through malloc"),
+            failed_launches=2,
+        ),
+        make_row(
+            rng,
+            "tasks/skynet",
+            "rayon_join",
+            131.5,
+            0.012,
+            language="Rust",
+            library="rayon",
+            library_version="1.7",
+            launches=2,
+            intervals=False,
+        ),
+        broken_row(
+            "folly_fibers",
+            "skipped",
+            "libfolly was not found; `apt install libfolly-dev` brings it where the release has it",
+            library="Folly",
+        ),
+        broken_row(
+            "seastar_async",
+            "build_failed",
+            "the compiler stopped at seastar_async.cpp:12; `./toll run "
+            "--verbose` shows all of it\nseastar_async.cpp:12:10: fatal error: seastar/core/app.hh: No such "
+            "file or directory\n   12 | #include <seastar/core/app.hh>\n      |          ^~~~~~~~~~~~~~~~~~",
+            library="Seastar",
+        ),
+        broken_row(
+            "libtask",
+            "failed",
+            "ended by signal 11 (segmentation fault) after 3 of 16 launches; its 4 KiB "
+            "stacks may be too small",
+            library="libtask",
+            failed_launches=3,
+        ),
         broken_row("hand_rolled", "wrong_answer", "answered 4999949999 where 4999950000 was expected"),
-    ]  # fmt: skip
+    ]
     published = [
-        PublishedValue(contender="goroutines", label="Go 1.6.1, GOMAXPROCS=8", low=0.70, high=0.98, unit="µs",
-                       per="task", machine="Intel Core i7-4770S, 4 cores", year=2016,
-                       source="https://www.boost.org/doc/libs/1_64_0/libs/fiber/doc/html/fiber/performance.html",
-                       today=Estimate(value=0.254, low=0.2512, high=0.2571)),
-        PublishedValue(contender="boost_fiber_work_stealing", label="fiber (16C/32T, work stealing, tcmalloc)",
-                       low=0.05, high=0.09, unit="µs", per="task", machine="Intel Core i7-4770S, 4 cores", year=2016,
-                       source="https://www.boost.org/doc/libs/1_64_0/libs/fiber/doc/html/fiber/performance.html",
-                       note="The table's headings promise 16 cores on a machine that has 4.",
-                       today=Estimate(value=0.402, low=0.398, high=0.407)),
-        PublishedValue(contender="", label="Haskell, stack-1.0.4", low=0.32, high=0.32, unit="µs", per="task",
-                       machine="Intel Core i7-4770S, 4 cores", year=2016, source="the same page"),
-    ]  # fmt: skip
+        PublishedValue(
+            contender="goroutines",
+            label="Go 1.6.1, GOMAXPROCS=8",
+            low=0.70,
+            high=0.98,
+            unit="µs",
+            per="task",
+            machine="Intel Core i7-4770S, 4 cores",
+            year=2016,
+            source="https://www.boost.org/doc/libs/1_64_0/libs/fiber/doc/html/fiber/performance.html",
+            today=Estimate(value=0.254, low=0.2512, high=0.2571),
+        ),
+        PublishedValue(
+            contender="boost_fiber_work_stealing",
+            label="fiber (16C/32T, work stealing, tcmalloc)",
+            low=0.05,
+            high=0.09,
+            unit="µs",
+            per="task",
+            machine="Intel Core i7-4770S, 4 cores",
+            year=2016,
+            source="https://www.boost.org/doc/libs/1_64_0/libs/fiber/doc/html/fiber/performance.html",
+            note="The table's headings promise 16 cores on a machine that has 4.",
+            today=Estimate(value=0.402, low=0.398, high=0.407),
+        ),
+        PublishedValue(
+            contender="",
+            label="Haskell, stack-1.0.4",
+            low=0.32,
+            high=0.32,
+            unit="µs",
+            per="task",
+            machine="Intel Core i7-4770S, 4 cores",
+            year=2016,
+            source="the same page",
+        ),
+    ]
     return WorkloadResult(
-        workload="tasks/skynet", question="What does it cost to create, run and join one of 100,000 tasks?",
-        kind="batch", unit="ns", per="task", rows=ranked(rows), published=published,
-    )  # fmt: skip
+        workload="tasks/skynet",
+        question="What does it cost to create, run and join one of 100,000 tasks?",
+        kind="batch",
+        unit="ns",
+        per="task",
+        rows=ranked(rows),
+        published=published,
+    )
 
 
 def wakeup(rng: random.Random) -> WorkloadResult:
     parameters: dict[str, int | str] = {"pause_ns": 20_000}
-    rows = [make_row(rng, "latency/wakeup", name, value, 0.04, per="wake-up", parameters=parameters)
-            for name, value in WAKEUP]  # fmt: skip
+    rows = [
+        make_row(rng, "latency/wakeup", name, value, 0.04, per="wake-up", parameters=parameters)
+        for name, value in WAKEUP
+    ]
     return WorkloadResult(
-        workload="latency/wakeup", kind="samples", unit="ns", per="wake-up", rows=ranked(rows),
+        workload="latency/wakeup",
+        kind="samples",
+        unit="ns",
+        per="wake-up",
+        rows=ranked(rows),
         question="How long after one thread raises a signal does a thread that waits for it return?",
         latencies=[latency(rng, name, value, parameters) for name, value in WAKEUP],
-    )  # fmt: skip
+    )
 
 
 def locks(rng: random.Random) -> WorkloadResult:
     """Parameters and environments vary, and the values lie close together."""
     rows = [
-        make_row(rng, "locks/contended", name, value * (1 + 0.05 * threads), 0.01, per="increment",
-                 parameters={"threads": threads}, environment=environment)
+        make_row(
+            rng,
+            "locks/contended",
+            name,
+            value * (1 + 0.05 * threads),
+            0.01,
+            per="increment",
+            parameters={"threads": threads},
+            environment=environment,
+        )
         for name, value in (("std_mutex", 41.0), ("shared_mutex", 43.0), ("ticket_lock", 41.3))
-        for threads in (1, 2) for environment in ("host", "clang-19")
-    ]  # fmt: skip
-    return WorkloadResult(workload="locks/contended", question="What does one increment under a contended lock cost?",
-                          kind="batch", unit="ns", per="increment", rows=ranked(rows))  # fmt: skip
+        for threads in (1, 2)
+        for environment in ("host", "clang-19")
+    ]
+    return WorkloadResult(
+        workload="locks/contended",
+        question="What does one increment under a contended lock cost?",
+        kind="batch",
+        unit="ns",
+        per="increment",
+        rows=ranked(rows),
+    )
 
 
 def hostile(rng: random.Random) -> WorkloadResult:
     names = (*HOSTILE, LONG, UNICODE)
-    rows = [make_row(rng, "attack", name, 100.0 * (index + 1), 0.02, library=name, footing={name: name})
-            for index, name in enumerate(names)]  # fmt: skip
+    rows = [
+        make_row(rng, "attack", name, 100.0 * (index + 1), 0.02, library=name, footing={name: name})
+        for index, name in enumerate(names)
+    ]
     rows.append(broken_row(SCRIPT + "x", "failed", f"{BREAKOUT} {MARKDOWN}\n{SCRIPT}\n{ESCAPE}"))
     return WorkloadResult(
-        workload=f"attack/{SCRIPT}", question=f"Is {IMAGE} inert? {BREAKOUT}", kind="samples", unit="ns", per=IMAGE,
-        rows=ranked(rows), latencies=[latency(rng, name, 800.0, {"tasks": 100_000, "threads": 2}) for name in names[:3]],
-        published=[PublishedValue(contender=SCRIPT, label=IMAGE, low=1, high=2, unit="ns", per=IMAGE, machine=SCRIPT,
-                                  year=1999, source="javascript:window.attacked=4", note=BREAKOUT)],
-    )  # fmt: skip
+        workload=f"attack/{SCRIPT}",
+        question=f"Is {IMAGE} inert? {BREAKOUT}",
+        kind="samples",
+        unit="ns",
+        per=IMAGE,
+        rows=ranked(rows),
+        latencies=[latency(rng, name, 800.0, {"tasks": 100_000, "threads": 2}) for name in names[:3]],
+        published=[
+            PublishedValue(
+                contender=SCRIPT,
+                label=IMAGE,
+                low=1,
+                high=2,
+                unit="ns",
+                per=IMAGE,
+                machine=SCRIPT,
+                year=1999,
+                source="javascript:window.attacked=4",
+                note=BREAKOUT,
+            )
+        ],
+    )
 
 
 def many(rng: random.Random, count: int = 40) -> WorkloadResult:
-    rows = [make_row(rng, "containers/find", f"{kind}_map_{index:02d}", 8.0 * 1.09**index, 0.02, per="look-up",
-                     library=kind) for index, kind in zip(range(count), ("flat", "node", "btree", "robin") * count,
-                                                          strict=False)]  # fmt: skip
-    return WorkloadResult(workload="containers/find", question="What does finding one of a million keys cost?",
-                          kind="batch", unit="ns", per="look-up", rows=ranked(rows))  # fmt: skip
+    rows = [
+        make_row(
+            rng,
+            "containers/find",
+            f"{kind}_map_{index:02d}",
+            8.0 * 1.09**index,
+            0.02,
+            per="look-up",
+            library=kind,
+        )
+        for index, kind in zip(range(count), ("flat", "node", "btree", "robin") * count, strict=False)
+    ]
+    return WorkloadResult(
+        workload="containers/find",
+        question="What does finding one of a million keys cost?",
+        kind="batch",
+        unit="ns",
+        per="look-up",
+        rows=ranked(rows),
+    )
 
 
 def nothing() -> WorkloadResult:
     return WorkloadResult(
-        workload="async/echo", question="How many requests a second does a socket server answer?", kind="batch",
-        unit="ns", per="request", rows=[broken_row("asio", "skipped", "Boost.Asio was not found; apt install "
-                                                   "libboost-dev"), broken_row("uring", "planned", "not measured yet")],
-    )  # fmt: skip
+        workload="async/echo",
+        question="How many requests a second does a socket server answer?",
+        kind="batch",
+        unit="ns",
+        per="request",
+        rows=[
+            broken_row("asio", "skipped", "Boost.Asio was not found; apt install libboost-dev"),
+            broken_row("uring", "planned", "not measured yet"),
+        ],
+    )
 
 
 def problems(workloads: list[WorkloadResult]) -> list[Problem]:
     return [
-        Problem(workload=w.workload, contender=r.contender, environment=r.environment, parameters=r.parameters,
-                status=r.status, reason=r.reason)
-        for w in workloads for r in w.rows if r.status != "ok"
-    ]  # fmt: skip
+        Problem(
+            workload=w.workload,
+            contender=r.contender,
+            environment=r.environment,
+            parameters=r.parameters,
+            status=r.status,
+            reason=r.reason,
+        )
+        for w in workloads
+        for r in w.rows
+        if r.status != "ok"
+    ]
 
 
 MACHINE: dict[str, Any] = {
-    "cpu": "AMD EPYC 7B13", "architecture": "x86_64", "cpus": 2, "packages": 1, "cores": 1, "threads_per_core": 2,
-    "numa_nodes": 1, "usable_cpus": [0, 1],
-    "caches": [{"level": 1, "type": "Data", "bytes": 32768, "shared_by": 2, "instances": 1},
-               {"level": 1, "type": "Instruction", "bytes": 32768, "shared_by": 2, "instances": 1},
-               {"level": 2, "type": "Unified", "bytes": 524288, "shared_by": 2, "instances": 1},
-               {"level": 3, "type": "Unified", "bytes": 33554432, "shared_by": 2, "instances": 1}],
-    "frequency_mhz": {"min": None, "max": None, "now": 2449.998}, "memory_bytes": 8_330_010_624, "page_bytes": 4096,
-    "kernel": "Linux 6.1.0-28-amd64", "os": "Debian GNU/Linux 12 (bookworm)", "libc": "glibc 2.36",
-    "virtualization": "Google", "invariant_tsc": True,
-    "compilers": [{"name": "g++", "version": "g++ (Debian 12.2.0-14) 12.2.0"},
-                  {"name": "clang++", "version": "Debian clang version 16.0.6 (15~deb12u1)"},
-                  {"name": "go", "version": "go version go1.19.8 linux/amd64"}],
-}  # fmt: skip
-CONDITIONS: dict[str, Any] = {
-    "governor": None, "turbo": None, "smt": True, "virtualization": "Google", "load_1min": 0.34, "cpus": 2,
-    "steal_share": 0.0031, "pressure_cpu_avg10": 0.021, "clock_source": "kvm-clock",
-    "transparent_huge_pages": "always", "aslr": 2, "perf_event_paranoid": 3, "isolated_cpus": "", "cpu_quota": None,
-    "max_map_count": 65530, "threads_max": 63_704, "pids_limit": None, "usable_cpus": [0, 1],
-    "noise": [
-        {"name": "steal", "value": "0.3 % of CPU time since boot", "consequence": "the host gives this machine's "
-         "CPUs to other guests: long tails and drift, recorded with each launch", "remedy": "use a machine with "
-         "dedicated CPUs, or let --profile thorough run until the intervals are met"},
-        {"name": "virtualization", "value": "Google", "consequence": "wake-ups between CPUs and page faults leave the "
-         "guest and cost more than on bare metal", "remedy": "compare contenders on this machine only"},
+    "cpu": "AMD EPYC 7B13",
+    "architecture": "x86_64",
+    "cpus": 2,
+    "packages": 1,
+    "cores": 1,
+    "threads_per_core": 2,
+    "numa_nodes": 1,
+    "usable_cpus": [0, 1],
+    "caches": [
+        {"level": 1, "type": "Data", "bytes": 32768, "shared_by": 2, "instances": 1},
+        {"level": 1, "type": "Instruction", "bytes": 32768, "shared_by": 2, "instances": 1},
+        {"level": 2, "type": "Unified", "bytes": 524288, "shared_by": 2, "instances": 1},
+        {"level": 3, "type": "Unified", "bytes": 33554432, "shared_by": 2, "instances": 1},
     ],
-}  # fmt: skip
+    "frequency_mhz": {"min": None, "max": None, "now": 2449.998},
+    "memory_bytes": 8_330_010_624,
+    "page_bytes": 4096,
+    "kernel": "Linux 6.1.0-28-amd64",
+    "os": "Debian GNU/Linux 12 (bookworm)",
+    "libc": "glibc 2.36",
+    "virtualization": "Google",
+    "invariant_tsc": True,
+    "compilers": [
+        {"name": "g++", "version": "g++ (Debian 12.2.0-14) 12.2.0"},
+        {"name": "clang++", "version": "Debian clang version 16.0.6 (15~deb12u1)"},
+        {"name": "go", "version": "go version go1.19.8 linux/amd64"},
+    ],
+}
+CONDITIONS: dict[str, Any] = {
+    "governor": None,
+    "turbo": None,
+    "smt": True,
+    "virtualization": "Google",
+    "load_1min": 0.34,
+    "cpus": 2,
+    "steal_share": 0.0031,
+    "pressure_cpu_avg10": 0.021,
+    "clock_source": "kvm-clock",
+    "transparent_huge_pages": "always",
+    "aslr": 2,
+    "perf_event_paranoid": 3,
+    "isolated_cpus": "",
+    "cpu_quota": None,
+    "max_map_count": 65530,
+    "threads_max": 63_704,
+    "pids_limit": None,
+    "usable_cpus": [0, 1],
+    "noise": [
+        {
+            "name": "steal",
+            "value": "0.3 % of CPU time since boot",
+            "consequence": "the host gives this machine's "
+            "CPUs to other guests: long tails and drift, recorded with each launch",
+            "remedy": "use a machine with "
+            "dedicated CPUs, or let --profile thorough run until the intervals are met",
+        },
+        {
+            "name": "virtualization",
+            "value": "Google",
+            "consequence": "wake-ups between CPUs and page faults leave the "
+            "guest and cost more than on bare metal",
+            "remedy": "compare contenders on this machine only",
+        },
+    ],
+}
 
 
 def floor(rng: random.Random, count: int = 160) -> Floor:
     values = [1000.0 * rng.lognormvariate(0, 0.006) * (1 + 0.00012 * index) for index in range(count)]
     values[60:66] = [value * 1.06 for value in values[60:66]]
-    return Floor(ratio=1.0123, launches=count, drift=1.021, canary_ns=values,
-                 canary_at_s=[index * 1.07 for index in range(count)])  # fmt: skip
+    return Floor(
+        ratio=1.0123,
+        launches=count,
+        drift=1.021,
+        canary_ns=values,
+        canary_at_s=[index * 1.07 for index in range(count)],
+    )
 
 
 def run_info(**more: Any) -> RunInfo:
     defaults: dict[str, Any] = {
-        "name": "2026-03-14-host", "uuid": "5f0c4a58-35ab-4d8e-9f3e-1d1f2d6c7a10", "toll_version": "0.1.0",
-        "command_line": "./toll run --profile quick", "profile": "quick", "level": 0.95, "precision": 0.01, "seed": 42,
-        "started_utc": "2026-03-14T09:26:53Z", "finished_utc": "2026-03-14T09:29:44Z", "stopped_by": "budget",
-        "seconds": 171.2, "seconds_in_programs": 158.9, "launches": 912,
-    }  # fmt: skip
+        "name": "2026-03-14-host",
+        "uuid": "5f0c4a58-35ab-4d8e-9f3e-1d1f2d6c7a10",
+        "toll_version": "0.1.0",
+        "command_line": "./toll run --profile quick",
+        "profile": "quick",
+        "level": 0.95,
+        "precision": 0.01,
+        "seed": 42,
+        "started_utc": "2026-03-14T09:26:53Z",
+        "finished_utc": "2026-03-14T09:29:44Z",
+        "stopped_by": "budget",
+        "seconds": 171.2,
+        "seconds_in_programs": 158.9,
+        "launches": 912,
+    }
     return RunInfo(**(defaults | more))
 
 
 def make_results(workloads: list[WorkloadResult], **more: Any) -> Results:
     defaults: dict[str, Any] = {
-        "run": run_info(), "machine": MACHINE, "conditions": CONDITIONS, "floor": floor(random.Random(3)),
-        "workloads": workloads, "problems": problems(workloads),
-    }  # fmt: skip
+        "run": run_info(),
+        "machine": MACHINE,
+        "conditions": CONDITIONS,
+        "floor": floor(random.Random(3)),
+        "workloads": workloads,
+        "problems": problems(workloads),
+    }
     return Results(**(defaults | more))
 
 
@@ -276,7 +543,10 @@ def full_results() -> Results:
     rng = random.Random(7)
     return make_results(
         [skynet(rng), wakeup(rng), locks(rng), many(rng), nothing(), hostile(rng)],
-        warnings=["Steal time: the host took 0.3 % of CPU time from this machine; tails may be its doing.", SCRIPT],
+        warnings=[
+            "Steal time: the host took 0.3 % of CPU time from this machine; tails may be its doing.",
+            SCRIPT,
+        ],
     )
 
 
@@ -296,22 +566,36 @@ def big_results(workloads: int = 50, rows: int = 10) -> Results:
     for index in range(workloads):
         names = [(f"contender_{number}", 100.0 * 1.4**number) for number in range(rows)]
         base = latency(rng, "x", 900.0, {"tasks": 1}) if index == 0 else base  # noqa: F821
-        made.append(WorkloadResult(
-            workload=f"topic{index % 7}/workload_{index:02d}", question="What does it cost?", kind="samples",
-            unit="ns", per="operation",
-            rows=ranked([make_row(rng, "", name, value, 0.02, launches=40, parameters={"tasks": 1})
-                         for name, value in names]),
-            latencies=[base.model_copy(update={"contender": name}) for name, _ in names],
-        ))  # fmt: skip
+        made.append(
+            WorkloadResult(
+                workload=f"topic{index % 7}/workload_{index:02d}",
+                question="What does it cost?",
+                kind="samples",
+                unit="ns",
+                per="operation",
+                rows=ranked(
+                    [
+                        make_row(rng, "", name, value, 0.02, launches=40, parameters={"tasks": 1})
+                        for name, value in names
+                    ]
+                ),
+                latencies=[base.model_copy(update={"contender": name}) for name, _ in names],
+            )
+        )
     return make_results(made)
 
 
 def empty_results() -> Results:
     """An interrupted run that measured nothing."""
     return make_results(
-        [], run=run_info(finished_utc=None, stopped_by="interrupt", seconds=None, seconds_in_programs=None, launches=0),
-        machine={}, conditions={}, floor=Floor(ratio=None, launches=0, reason="no canary was launched"),
-    )  # fmt: skip
+        [],
+        run=run_info(
+            finished_utc=None, stopped_by="interrupt", seconds=None, seconds_in_programs=None, launches=0
+        ),
+        machine={},
+        conditions={},
+        floor=Floor(ratio=None, launches=0, reason="no canary was launched"),
+    )
 
 
 if __name__ == "__main__":

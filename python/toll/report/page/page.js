@@ -7,12 +7,15 @@
   const workloads = new Map(data.workloads.map((workload) => [workload.id, workload]));
   const charts = new Map(); // element -> {chart, draw}
   const select = (query, within = document) => [...within.querySelectorAll(query)];
+  const printing = () => root.dataset.printing === "yes";
   const NARROW = 600; // below this a contender's name stands above its interval
 
   // ---- small tools -------------------------------------------------------------------------
 
   const colour = (name) => getComputedStyle(root).getPropertyValue("--" + name).trim();
-  const palette = () => {
+  let known = null; // reading styles makes the browser lay the page out: once a theme is enough
+  const palette = () => (known ??= readPalette());
+  const readPalette = () => {
     const names = ["ink", "soft", "faint", "line", "hair", "grid", "accent", "dot", "published", "surface", "paper"];
     return { ...Object.fromEntries(names.map((name) => [name, colour(name)])),
       curves: [1, 2, 3, 4, 5, 6, 7, 8].map((n) => colour("c" + n)),
@@ -70,7 +73,7 @@
   function logAxis(least, most, room) {
     const low = Math.log10(least), high = Math.log10(most), pad = (high - low) * 0.03;
     const min = low - pad, max = high + pad, decades = max - min;
-    const wanted = room / 62;
+    const wanted = room / 78;
     const units = decades * 3 <= wanted ? [1, 2, 5] : decades * 2 <= wanted ? [1, 3] : [1];
     const skip = Math.max(1, Math.ceil(decades / wanted));
     const ticks = [];
@@ -88,7 +91,7 @@
     return {
       type: "value", min: axis.min, max: axis.max, name, nameLocation: "middle", nameGap: 30,
       nameTextStyle: { color: theme.faint, fontSize: 12, fontFamily: theme.sans },
-      axisLine: { show: true, lineStyle: { color: theme.line } },
+      axisLine: { show: true, onZero: false, lineStyle: { color: theme.line } },
       axisTick: { show: true, customValues: axis.ticks, lineStyle: { color: theme.line } },
       axisLabel: { customValues: axis.ticks, color: theme.soft, fontSize: 11.5, fontFamily: theme.sans,
         formatter: (x) => written(Number(axis.back(x).toPrecision(6))) },
@@ -112,6 +115,9 @@
   /** Same replicate, same place: a spread that looks random but is not. */
   const jitter = (index) => (((index * 0.618034) % 1) - 0.5) * 2;
 
+  /** One dot of a path: a path for a row's replicates is one element where circles would be dozens. */
+  const disc = (x, y, r = 1.7) => `M${(x - r).toFixed(1)} ${y.toFixed(1)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
+
   function extent(rows) {
     const all = rows.flatMap((row) => [row.value, row.low ?? row.value, row.high ?? row.value, ...row.launches,
       ...row.published.flatMap((band) => [band.low, band.high])]).filter((x) => Number.isFinite(x));
@@ -124,7 +130,7 @@
     const names = rows.map((row) => row.name);
     const left = narrow ? 4 : Math.min(Math.max(...names.map((name) => textWidth(name, nameFont))) + 18, width * 0.34);
     const right = narrow ? 8 : Math.max(...rows.map((row) => textWidth(row.text, `600 ${numberFont}`))) + 24;
-    const step = narrow ? 46 : 28;
+    const step = narrow ? 46 : printing() ? Math.max(14, Math.min(28, 1000 / rows.length)) : 28;
     const axis = axisOver(...extent(rows), width - left - right);
     const unit = workload.unit + (axis.note ? ` (${axis.note})` : "");
     const layout = { narrow, left, right, width, nameFont, numberFont, axis };
@@ -157,10 +163,8 @@
     const rule = (x1, x2, style) => ({ type: "line", shape: { x1, y1: y, x2, y2: y }, style, silent: true });
     shapes.push(rule(layout.left, layout.width - layout.right, { stroke: theme.hair, lineWidth: 1 }));
     row.published.forEach((band) => shapes.push(...bandShapes(x(band.low), x(band.high), y, theme)));
-    row.launches.forEach((value, number) => shapes.push({
-      type: "circle", shape: { cx: x(value), cy: y + jitter(number) * 6, r: 1.7 }, silent: true,
-      style: { fill: theme.dot, opacity: 0.32 },
-    }));
+    if (row.launches.length) shapes.push({ type: "path", silent: true, style: { fill: theme.dot, opacity: 0.36 },
+      shape: { pathData: row.launches.map((value, number) => disc(x(value), y + jitter(number) * 6)).join("") } });
     const tone = row.fastest || row.tied ? theme.accent : theme.ink;
     if (row.low !== null && row.high !== null) {
       const [a, b] = [x(row.low), x(row.high)];
@@ -249,7 +253,7 @@
     const vertical = { min: 0, max: top + 0.15, ticks, back: (y) => y, note: "" };
     return {
       animation: false, textStyle: { fontFamily: theme.sans },
-      grid: { left: 62, right: 14, top: 10, bottom: 50 },
+      grid: { left: 62, right: 30, top: 10, bottom: 50 },
       xAxis: valueAxis(axis, `${workload.latencyUnit} for one operation (logarithmic)`, theme),
       yAxis: { ...valueAxis(vertical, "", theme), axisLabel: { ...valueAxis(vertical, "", theme).axisLabel, formatter: (y) => (Math.abs(y - nines(0.5)) < 1e-6 ? "50 %" : share(Math.round(y))) } },
       tooltip: tooltip(theme, (item) => [item.seriesName, `${written(10 ** item.value[0])} ${workload.latencyUnit}`,
@@ -312,8 +316,8 @@
 
   function chartOn(element, height) {
     if (height) element.style.height = height + "px";
-    const known = charts.get(element)?.chart;
-    if (known) { known.resize(); return known; }
+    const drawn = charts.get(element)?.chart;
+    if (drawn) { drawn.resize(); return drawn; }
     return echarts.init(element, null, { renderer: "svg" });
   }
 
@@ -328,7 +332,7 @@
     const section = element.closest(".workload"), figure = element.closest("figure");
     const rows = tableRows(section);
     figure.hidden = rows.length === 0;
-    if (!rows.length || section.hidden) return;
+    if (!rows.length || section.hidden) return null;
     const theme = palette(), width = element.clientWidth;
     const { option, height } = valuesOption(workloads.get(section.id), rows, width, theme);
     const chart = chartOn(element, height);
@@ -345,7 +349,7 @@
     const visible = new Set(select(".percentiles > tbody:not([hidden])", section).map((body) => body.dataset.row));
     const curves = workload.latencies.map((curve, index) => ({ curve, index })).filter(({ curve }) => visible.has(curve.id) && curve.points.length);
     figure.hidden = curves.length === 0;
-    if (!curves.length || section.hidden) return;
+    if (!curves.length || section.hidden) return null;
     if (!hiddenCurves.has(section.id)) hiddenCurves.set(section.id, new Set());
     const hidden = hiddenCurves.get(section.id), chart = chartOn(element);
     chart.setOption(cdfOption(workload, curves, element.clientWidth, palette(), hidden), true);
@@ -361,23 +365,45 @@
 
   const draws = { values: drawValues, cdf: drawCurves };
 
+  /** Draws one chart at once; one without rows is hidden with its figure. */
   function draw(element) {
     const chart = (draws[element.dataset.chart] ?? drawCanary)(element);
     if (chart) charts.set(element, { chart, width: element.clientWidth });
     waiting.delete(element);
   }
 
-  // Charts far down the page wait for an idle moment, so that a long report is readable at once.
-  const waiting = new Set(select(".chart"));
+  // Charts wait for an idle moment, those in sight first, so that a long report is readable at once.
+  const waiting = new Set(), near = new Set();
   const idle = window.requestIdleCallback ?? ((work) => setTimeout(() => work({ timeRemaining: () => 20 }), 16));
-  const soon = () => idle((deadline) => {
-    for (const element of waiting) {
-      draw(element);
+  let scheduled = false;
+
+  function work(deadline) {
+    scheduled = false;
+    for (const element of [...[...waiting].filter((chart) => near.has(chart)), ...waiting]) {
+      if (waiting.has(element)) draw(element);
       if (deadline.timeRemaining() < 4) break;
     }
-    if (waiting.size) soon();
+    if (waiting.size) schedule();
     else root.dataset.drawn = "yes";
-  });
+  }
+
+  function schedule() {
+    if (!scheduled) idle(work);
+    scheduled = true;
+  }
+
+  function drawSoon(elements) {
+    root.dataset.drawn = "no";
+    for (const element of elements) waiting.add(element);
+    schedule();
+  }
+
+  const watchCharts = () => {
+    const watcher = new IntersectionObserver((entries) => {
+      for (const entry of entries) near[entry.isIntersecting ? "add" : "delete"](entry.target);
+    }, { rootMargin: "50% 0px" });
+    select(".chart").forEach((element) => watcher.observe(element));
+  };
 
   const drawAll = () => select(".chart").forEach(draw);
 
@@ -403,7 +429,7 @@
     const count = document.getElementById("filter-count");
     count.textContent = words.length ? `${shown} of ${all} cases` : `${all} ${all === 1 ? "case" : "cases"}`;
     document.getElementById("no-match").hidden = shown > 0 || !words.length;
-    drawAll();
+    drawSoon(select(".workload .chart"));
   }
 
   function startFilter() {
@@ -512,20 +538,24 @@
     let timer = 0;
     window.addEventListener("resize", () => {
       clearTimeout(timer);
-      timer = setTimeout(() => charts.forEach(({ width }, element) => { if (element.clientWidth !== width) draw(element); }), 150);
+      timer = setTimeout(() => drawSoon([...charts].filter(([element, { width }]) => element.clientWidth !== width).map(([element]) => element)), 150);
     });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { known = null; drawSoon(select(".chart")); });
     let opened = [];
     const prepare = () => {
       root.dataset.theme = "light";
+      root.dataset.printing = "yes";
       opened = select("details:not([open])");
       opened.forEach((element) => { element.open = true; });
+      known = null;
       drawAll();
     };
     const restore = () => {
       delete root.dataset.theme;
+      delete root.dataset.printing;
       opened.forEach((element) => { element.open = false; });
-      drawAll();
+      known = null;
+      drawSoon(select(".chart"));
     };
     window.addEventListener("beforeprint", prepare);
     window.addEventListener("afterprint", restore);
@@ -549,5 +579,6 @@
   startCopying();
   startAdapting();
   startContents();
-  soon();
+  watchCharts();
+  drawSoon(select(".chart"));
 })();
