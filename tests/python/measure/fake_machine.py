@@ -50,9 +50,14 @@ class Started:
 
 
 class FakeLauncher:
-    """`cost_ns` is the cost of an iteration of a contender in its n-th launch; it may raise LaunchFailed."""
+    """`cost_ns`: what an iteration of a contender costs in its n-th launch, or in each of its requests.
 
-    def __init__(self, clock: FakeClock, cost_ns: Callable[[str, int], float], answer: int = 7) -> None:
+    It may raise LaunchFailed.
+    """
+
+    def __init__(
+        self, clock: FakeClock, cost_ns: Callable[[str, int], float | list[float]], answer: int = 7
+    ) -> None:
         self.clock = clock
         self.cost_ns = cost_ns
         self.answer = answer
@@ -70,7 +75,7 @@ class FakeLauncher:
 
 
 class FakeChild:
-    def __init__(self, launcher: FakeLauncher, started: Started, cost_ns: float) -> None:
+    def __init__(self, launcher: FakeLauncher, started: Started, cost_ns: float | list[float]) -> None:
         self.launcher, self.started, self.cost_ns = launcher, started, cost_ns
         self.lines = [{"type": "ready", "protocol": 1, "setup_ns": SETUP_NS, "clock": {"frequency_hz": 2e9}}]
         self.raw = b""
@@ -104,7 +109,8 @@ class FakeChild:
         return str((3 if self.started.contender == "canary" else self.launcher.answer) * count)
 
     def _timed(self, kind: str, count: int) -> dict[str, object]:
-        wall_ns = self.cost_ns * count
+        cost_ns = self.cost_ns.pop(0) if isinstance(self.cost_ns, list) else self.cost_ns
+        wall_ns = cost_ns * count
         if wall_ns > 1e9 * self.started.limits.time_s:
             self.launcher.clock.ns += int(1e9 * self.started.limits.time_s)
             raise LaunchFailed(Status.TIMED_OUT, "did not end")

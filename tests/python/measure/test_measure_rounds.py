@@ -397,3 +397,12 @@ def test_plan_of_a_run_from_another_machine_names_what_is_missing(tmp_path: Path
             plan_of(run_file, [], [HOST])
         with pytest.raises(TollError, match="the environment 'host', which does not exist here"):
             plan_of(run_file, [workload("fast")], [])
+
+
+def test_pilot_is_not_deceived_by_a_moment_without_the_cpu(tmp_path: Path) -> None:
+    """20 ms lost in the first request of one iteration must not leave every batch with one iteration."""
+    pilot = [2e7 + 1e5, *[1e5] * 20]
+    made = bench(tmp_path, "x", cost_ns=lambda _, n: list(pilot) if n == 1 else 1e5, launch_s=0.1, batches=4)
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        assert run_file.cases()[0].iterations == pytest.approx(200, rel=0.02)
