@@ -1,7 +1,7 @@
 """Stop when precise enough, without losing coverage by having looked.
 
-A run may look at its intervals only when the number of rounds is on a fixed schedule: 8, 12, 18,
-27, 41 ..., each 1.5 times the one before. Look k may err with probability alpha / (k (k + 1)); these
+A run may look at its intervals only when the number of rounds is on a fixed schedule: 12, 18, 27,
+41, 62 ..., each 1.5 times the one before. Look k may err with probability alpha / (k (k + 1)); these
 add up to alpha over any number of looks, so by the union bound all looks together err with at most
 alpha, for any data and whatever made the run stop. A run that ends elsewhere (its budget is spent)
 gives all that is left, alpha / (looks made + 1), to its last interval.
@@ -18,7 +18,7 @@ from toll.stats.correction import bonferroni
 from toll.stats.order import Floats, quantile_interval
 from toll.stats.paired import paired_differences
 
-FIRST_LOOK = 8
+FIRST_LOOK = 12
 GROWTH = 1.5
 
 
