@@ -107,7 +107,7 @@ def quantity(value: float | None, low: float | None, high: float | None) -> str:
 
 def interval(value: float | None, low: float | None, high: float | None) -> str:
     """ "[121.0, 126.2]" with the value's own decimals; MISSING where there is no interval."""
-    if value is None or low is None or high is None:
+    if value is None or not math.isfinite(value) or low is None or high is None:
         return MISSING
     places = decimals(value, low, high)
     return f"[{_end(low, places)}, {_end(high, places)}]"
@@ -122,7 +122,7 @@ def ratio(value: float | None, low: float | None = None, high: float | None = No
 
 def ratio_interval(value: float | None, low: float | None, high: float | None) -> str:
     """The ratio's interval with the ratio's own decimals."""
-    if value is None or low is None or high is None or low == high:
+    if value is None or not math.isfinite(value) or low is None or high is None or low == high:
         return MISSING
     places = _ratio_places(value, low, high)
     return f"[{_end(low, places)}, {_end(high, places)}]"

@@ -384,7 +384,18 @@
       if (deadline.timeRemaining() < 4) break;
     }
     if (waiting.size) schedule();
-    else root.dataset.drawn = "yes";
+    else {
+      root.dataset.drawn = "yes";
+      settle();
+    }
+  }
+
+  /** A page opened at an anchor returns to it once charts and tables have their heights, unless the reader moved. */
+  let moved = !location.hash;
+  function settle() {
+    const target = moved ? null : document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    moved = true;
+    target?.scrollIntoView();
   }
 
   function schedule() {
@@ -573,6 +584,7 @@
     select("main section[id]").forEach((section) => seen.observe(section));
   }
 
+  for (const event of ["wheel", "touchstart", "keydown", "pointerdown"]) addEventListener(event, () => { moved = true; }, { once: true, passive: true });
   root.classList.add("scripted");
   startFilter();
   startSorting();

@@ -1,0 +1,320 @@
+"""The report in a real browser: drawn, silent, filtered, sorted, printed, and deaf to attacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sample_results as samples
+from playwright.sync_api import Browser, Page
+from screenshot import open_report
+
+from toll.report import html
+
+DRAWN = "html[data-drawn=yes]"
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory) -> Path:
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    file.write_text(html.render(samples.full_results()), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def page(chromium: Browser, report: Path) -> Iterator[Page]:
+    opened = open_report(chromium, report)
+    yield opened
+    opened.context.close()
+
+
+def settled(page: Page) -> None:
+    page.wait_for_timeout(200)  # the filter waits for a pause in typing, a resize for its end
+    page.wait_for_selector(DRAWN, state="attached")
+
+
+def names(page: Page, workload: str, table: str = ".values") -> list[str]:
+    return page.locator(f"#{workload} {table} > tbody:visible").evaluate_all(
+        "all => all.map(b => b.dataset.name)"
+    )
+
+
+def drawn_names(page: Page, workload: str) -> list[str]:
+    """Contenders in the chart from top to bottom, read from its SVG text."""
+    texts = page.locator(f"#{workload} [data-chart=values] svg text").evaluate_all(
+        "all => all.map(t => [t.textContent, t.getBoundingClientRect().top])"
+    )
+    known = set(names(page, workload))
+    return [text for text, _ in sorted(texts, key=lambda pair: pair[1]) if text in known]
+
+
+def marks(page: Page, chart: str) -> int:
+    """SVG shapes that are data: paths with a fill or a stroke inside the chart."""
+    return page.locator(f"{chart} svg path").count()
+
+
+def test_no_console_message_and_no_request_but_the_page_itself(chromium, report):
+    page = chromium.new_context().new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.context.on("request", lambda request: asked.append(request.url))
+    page.goto(report.as_uri())
+    page.wait_for_selector(DRAWN, state="attached")
+    page.fill("#filter", "boost")
+    settled(page)
+    page.locator("#tasks-skynet th[data-key=ratio] button").click()
+    page.pdf()
+    assert said == []
+    assert asked == [report.as_uri()]
+
+
+def test_the_policy_stops_what_a_script_would_fetch(page):
+    refused = page.evaluate(
+        "() => fetch('https://example.invalid/').then(() => 'went out', error => 'refused: ' + error.name)"
+    )
+    assert refused.startswith("refused")
+    blocked = page.evaluate(
+        """() => new Promise(done => {
+            const told = event => done(event.violatedDirective);
+            document.addEventListener('securitypolicyviolation', told, {once: true});
+            const picture = document.createElement('img');
+            picture.src = 'https://example.invalid/x.png';
+            document.body.append(picture);
+        })"""
+    )
+    assert blocked.startswith("img-src")
+
+
+def test_attack_strings_do_nothing(page):
+    page.hover("#latency-wakeup [data-chart=cdf]")
+    assert page.evaluate("window.attacked") is None
+    assert page.locator("main img").count() == 0
+    assert page.locator("script").count() == 3
+    hostile = page.locator("section.workload").last
+    assert samples.SCRIPT in (hostile.locator("bdi.name").first.text_content() or "")
+    assert hostile.locator("svg text", has_text="onerror=window.attacked=2").count() >= 1
+
+
+def test_every_chart_is_drawn(page):
+    results = samples.full_results()
+    charts = page.locator(".chart:visible").count()
+    assert charts == 1 + 5 + 2  # canary; values of all but the empty workload; two with curves
+    for index in range(charts):
+        assert page.locator(".chart:visible").nth(index).locator("svg path").count() > 3
+    assert drawn_names(page, "tasks-skynet") == [
+        row.contender for row in results.workloads[0].rows if row.value
+    ]
+    assert marks(page, "#canary") >= len(results.floor.canary_ns)
+
+
+def test_a_curve_a_contender_and_a_legend_that_hides_it(page):
+    legend = page.locator("#latency-wakeup .legend button")
+    assert legend.count() == 5
+    lines = page.locator("#latency-wakeup [data-chart=cdf] svg path[fill=none]")
+    before = lines.count()
+    legend.first.click()
+    assert legend.first.get_attribute("aria-pressed") == "false"
+    assert lines.count() < before
+
+
+def test_curves_differ_by_dash_not_by_colour_alone(page):
+    dashes = page.locator("#latency-wakeup .legend svg line").evaluate_all(
+        "all => all.map(line => line.getAttribute('stroke-dasharray'))"
+    )
+    assert len(set(dashes)) == 4
+
+
+def test_the_filter_narrows_tables_and_charts(page):
+    page.fill("#filter", "boost fiber")
+    settled(page)
+    assert page.inner_text("#filter-count") == f"3 of {page.locator('.values > tbody').count()} cases"
+    boost = ["boost_fiber_work_stealing", "boost_fiber_round_robin", "boost_fiber_shared_work"]
+    assert names(page, "tasks-skynet") == boost
+    assert drawn_names(page, "tasks-skynet") == boost
+    assert page.locator("section.workload:visible").count() == 1
+    page.fill("#filter", "go 1.19")
+    settled(page)
+    assert names(page, "tasks-skynet") == ["goroutines"]
+    page.fill("#filter", "spinlock")
+    settled(page)
+    assert names(page, "latency-wakeup", ".percentiles") == ["spinlock"]
+    assert page.locator("#latency-wakeup .legend button").count() == 1
+    page.fill("#filter", "nothing is called this")
+    settled(page)
+    assert page.locator("#no-match").is_visible()
+    page.press("#filter", "Escape")
+    settled(page)
+    assert page.locator("section.workload:visible").count() == 6
+    assert len(drawn_names(page, "tasks-skynet")) == 10
+
+
+def test_sorting_orders_table_and_chart_and_keeps_the_unmeasured_last(page):
+    heading = page.locator("#tasks-skynet .values th[data-key=value]")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    order = names(page, "tasks-skynet")
+    assert order[:2] == ["std_thread", "boost_fiber_shared_work"]
+    assert order[-4:] == ["folly_fibers", "seastar_async", "libtask", "hand_rolled"]
+    assert drawn_names(page, "tasks-skynet") == order[:-4]
+    page.locator("#tasks-skynet .values th[data-key=name] button").click()
+    assert names(page, "tasks-skynet") == sorted(order)
+    assert page.locator("#tasks-skynet [aria-sort]").count() == 1
+
+
+def test_sorting_works_from_the_keyboard(page):
+    page.locator("#latency-wakeup .percentiles th[data-key=p99] button").focus()
+    page.keyboard.press("Enter")
+    assert names(page, "latency-wakeup", ".percentiles")[0] == "spinlock"
+    page.keyboard.press("Enter")
+    assert names(page, "latency-wakeup", ".percentiles")[0] == "condition_variable"
+
+
+def test_slash_leads_to_the_filter(page):
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "filter"
+    assert page.input_value("#filter") == ""
+
+
+def test_a_table_is_copied_as_markdown(chromium, report):
+    page = open_report(chromium, report, permissions=["clipboard-read", "clipboard-write"])
+    page.locator("#tasks-skynet button.copy").click()
+    page.locator("#tasks-skynet button.copy", has_text="Copied").wait_for()
+    lines = page.evaluate("navigator.clipboard.readText()").strip().splitlines()
+    assert lines[2].startswith("| `std_async_deferred` | 96.40 \\[96.21, 96.63\\] | 1.00× |")
+    assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
+    assert len(lines) == 2 + 14
+    page.context.close()
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1024, 1440])
+def test_no_width_scrolls_sideways(chromium, report, width):
+    page = open_report(chromium, report, width, 844)
+    page.locator("section.workload").last.scroll_into_view_if_needed()
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.context.close()
+
+
+def test_on_a_phone_rows_are_cards_with_labels(chromium, report):
+    page = open_report(chromium, report, 390, 844)
+    cell = page.locator("#tasks-skynet tbody").first.locator("td.k-cpu")
+    assert cell.evaluate("e => getComputedStyle(e, '::before').content") == '"CPU time"'
+    card = page.locator("#tasks-skynet tbody tr").first.bounding_box()
+    assert card["width"] < 390
+    assert card["height"] > 150
+    assert drawn_names(page, "tasks-skynet")[0] == "std_async_deferred"
+    page.context.close()
+
+
+def test_no_chart_label_is_cut_or_lies_on_another(chromium, report):
+    for width in (390, 1280):
+        page = open_report(chromium, report, width, 844)
+        page.locator("#containers-find").scroll_into_view_if_needed()
+        for workload in ("tasks-skynet", "containers-find", "locks-contended"):
+            page.locator(f"#{workload}").scroll_into_view_if_needed()
+            boxes = page.locator(f"#{workload} [data-chart=values] svg text").evaluate_all(
+                "all => all.map(t => { const b = t.getBoundingClientRect();"
+                " return [b.left, b.top, b.right, b.bottom, t.textContent]; })"
+            )
+            frame = page.locator(f"#{workload} [data-chart=values]").bounding_box()
+            assert len(boxes) > 15
+            for left, top, right, bottom, text in boxes:
+                assert left >= frame["x"] - 1, text
+                assert right <= frame["x"] + frame["width"] + 1, text
+                assert bottom <= frame["y"] + frame["height"] + 1, text
+                for other in boxes:
+                    overlaps = (
+                        left < other[2] - 1
+                        and other[0] < right - 1
+                        and top < other[3] - 2
+                        and other[1] < bottom - 2
+                    )
+                    assert not overlaps or other[4] == text, (width, text, other[4])
+        page.context.close()
+
+
+def channel_sum(page: Page, colour: str) -> int:
+    return sum(int(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3])
+
+
+def test_dark_mode_darkens_page_and_charts_and_follows_a_change(chromium, report):
+    page = open_report(chromium, report, color_scheme="dark")
+    background = "getComputedStyle(document.body).backgroundColor"
+    label = "#tasks-skynet [data-chart=values] svg text"
+    assert channel_sum(page, page.evaluate(background)) < 150
+    dark = page.locator(label).nth(2).get_attribute("fill")
+    page.emulate_media(color_scheme="light")
+    settled(page)
+    assert channel_sum(page, page.evaluate(background)) > 600
+    assert page.locator(label).nth(2).get_attribute("fill") != dark
+    page.context.close()
+
+
+def test_text_keeps_its_contrast_in_both_themes(chromium, report):
+    measure = """() => {
+        const level = text => { const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+            .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+        const probe = document.createElement('i'); document.body.append(probe);
+        const read = name => {
+            probe.style.color = `var(--${name})`; return level(getComputedStyle(probe).color); };
+        const pairs = ['ink', 'soft', 'faint', 'accent', 'warn'].map(name => [read(name), read('paper')]);
+        return Math.min(...pairs.map(([a, b]) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)));
+    }"""
+    for scheme in ("light", "dark"):
+        page = open_report(chromium, report, color_scheme=scheme)
+        assert page.evaluate(measure) >= 4.5, scheme
+        page.context.close()
+
+
+def test_print_is_light_whole_and_expanded_and_leaves_the_page_as_it_was(chromium, report, tmp_path):
+    page = open_report(chromium, report, color_scheme="dark")
+    page.evaluate(
+        """() => { window.printed = {}; window.addEventListener('beforeprint', () => {
+            printed.closed = document.querySelectorAll('details:not([open])').length;
+            printed.theme = document.documentElement.dataset.theme;
+            printed.undrawn = [...document.querySelectorAll('figure:not([hidden]) .chart')]
+                .filter(chart => !chart.querySelector('svg path')).length;
+        }); }"""
+    )
+    written = page.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)
+    assert written.startswith(b"%PDF")
+    assert page.evaluate("window.printed") == {"closed": 0, "theme": "light", "undrawn": 0}
+    settled(page)
+    assert page.evaluate("document.documentElement.dataset.theme") is None
+    assert page.locator("details[open]").count() == 0
+    page.context.close()
+
+
+def test_without_javascript_the_tables_are_all_there(chromium, report):
+    page = chromium.new_context(java_script_enabled=False).new_page()
+    page.goto(report.as_uri())
+    assert page.locator(".values > tbody").count() == sum(
+        len(w.rows) for w in samples.full_results().workloads
+    )
+    assert page.locator("noscript").first.text_content().startswith("Charts, sorting")
+    assert not page.locator(".toolbar").is_visible()
+    page.context.close()
+
+
+def test_a_permalink_leads_to_its_row(chromium, report):
+    page = chromium.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.goto(report.as_uri() + "#latency-wakeup--mutex")
+    page.wait_for_selector(DRAWN, state="attached")
+    assert page.locator("#latency-wakeup--mutex").is_visible()
+    page.wait_for_timeout(300)
+    top = page.locator("#latency-wakeup--mutex").bounding_box()["y"]
+    assert 0 <= top < 900
+    page.context.close()
+
+
+def test_a_run_that_measured_nothing_shows_a_page(chromium, tmp_path):
+    file = tmp_path / "empty.html"
+    file.write_text(html.render(samples.empty_results()), encoding="utf-8")
+    page = open_report(chromium, file)
+    assert page.locator("h1").inner_text() == "Unknown machine"
+    page.context.close()

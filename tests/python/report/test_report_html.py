@@ -1,0 +1,236 @@
+"""The HTML page as text: what stands in it, that nothing in it can act, and that it stays small."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import sample_results as samples
+
+from toll.errors import TollError
+from toll.report import html
+
+ROOT = Path(__file__).resolve().parents[3]
+MEGABYTE = 1_000_000
+
+
+class Document(HTMLParser):
+    """Tags, attributes and the text of the page, as a browser's parser sees them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.texts.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.texts).split())
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return html.render(samples.full_results())
+
+
+@pytest.fixture(scope="module")
+def document(page: str) -> Document:
+    return Document(page)
+
+
+def scripts(page: str) -> list[str]:
+    return re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+
+
+def data_of(page: str) -> dict:
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page).group(1))
+
+
+def test_the_chart_library_is_the_one_that_was_vendored():
+    folder = ROOT / "third_party" / "echarts"
+    stated = re.search(
+        r"sha256\s+([0-9a-f]{64})\s+echarts\.min\.js", (folder / "README.md").read_text()
+    ).group(1)
+    assert hashlib.sha256((folder / "echarts.min.js").read_bytes()).hexdigest() == stated
+    assert 'version="6.1.0"' in (folder / "echarts.min.js").read_text()
+    assert (folder / "LICENSE").read_text().lstrip().startswith("Apache License") or "Apache License" in (
+        folder / "LICENSE"
+    ).read_text()
+    assert "Apache ECharts" in (folder / "NOTICE").read_text()
+
+
+def test_a_checkout_without_the_library_is_told_how_to_mend_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(html, "ECHARTS", tmp_path / "none.js")
+    html._chart_library.cache_clear()
+    with pytest.raises(TollError) as caught:
+        html.render(samples.empty_results())
+    assert "git checkout" in caught.value.next_step
+    html._chart_library.cache_clear()
+
+
+def test_the_policy_forbids_everything_but_the_two_embedded_scripts(page, document):
+    policy = next(meta["content"] for meta in document.all("meta") if meta.get("http-equiv"))
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe-eval" not in policy
+    assert "script-src 'sha256-" in policy
+    assert "'unsafe-inline'" not in policy.split("style-src")[0]
+    embedded = scripts(page)
+    assert len(embedded) == 2
+    for script in embedded:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+
+
+def test_nothing_is_loaded_from_anywhere(document):
+    assert not {tag for tag, _ in document.tags} & {
+        "link",
+        "img",
+        "iframe",
+        "object",
+        "embed",
+        "base",
+        "form",
+    }
+    assert not [attributes for _, attributes in document.tags if "src" in attributes]
+    assert len(document.all("script")) == 3
+
+
+def test_attack_strings_are_text(page, document):
+    handlers = [name for _, attributes in document.tags for name in attributes if name.startswith("on")]
+    assert handlers == []
+    assert samples.SCRIPT in document.text
+    assert samples.IMAGE in document.text
+    assert "{{ 7*7 }}" in document.text
+    assert "\u202e" not in page
+    assert "\x1b" not in page
+    for anchor in document.all("a"):
+        assert (anchor["href"] or "").startswith(("#", "https://", "http://"))
+
+
+def test_the_data_block_cannot_end_early(page):
+    block = re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1)
+    assert not re.search("[<>&\u2028\u2029]", block)
+    names = [row["name"] for row in data_of(page)["workloads"][-1]["rows"]]
+    assert samples.BREAKOUT in names
+
+
+@pytest.mark.parametrize("attack", ["</script>", "<!--", "]]>", "\u2028", "&lt;", "<script"])
+def test_json_for_a_script_element_is_escaped_and_equal(attack):
+    written = html.script_json({attack: attack})
+    assert not re.search("[<>&\u2028]", written)
+    assert json.loads(written) == {attack: attack}
+
+
+def test_the_page_says_first_what_the_reader_must_know(document):
+    text = document.text
+    order = [
+        "2 CPUs",
+        "What makes this machine noisy",
+        "The floor",
+        "Skipped or failed",
+        "At a glance",
+        "How to read this",
+        "What does it cost to create, run and join",
+    ]
+    places = [text.rindex(words) for words in order]
+    assert places == sorted(places)
+    assert "Floor 1.2 %" in text
+    assert "apt install libfolly-dev" in text
+    assert "seastar/core/app.hh: No such file" in text
+
+
+def test_a_row_holds_value_interval_ratio_ties_and_cost(page):
+    body = re.search(
+        r'<tbody[^>]*id="tasks-skynet--boost_fiber_work_stealing".*?</tbody>', page, re.DOTALL
+    ).group(0)
+    text = Document(body).text
+    for piece in (
+        "402",
+        "[398, 407]",
+        "4.17",
+        "[4.11, 4.25]",
+        "a",
+        "556",
+        "57.6 MiB",
+        "412 MiB",
+        "Boost.Fiber 1.74",
+        ["stack", "bytes", "16384"][0],
+    ):
+        assert piece in text, piece
+    assert 'data-v="402.0"' in body
+
+
+def test_rows_that_were_not_measured_stand_in_the_table_with_their_reason(page):
+    body = re.search(r'<tbody[^>]*id="tasks-skynet--libtask".*?</tbody>', page, re.DOTALL).group(0)
+    assert "signal 11" in Document(body).text
+    assert "failed" in Document(body).text
+
+
+def test_headers_are_scoped_and_charts_have_a_text(document):
+    assert all(head.get("scope") in ("row", "col") for head in document.all("th"))
+    charts = [div for div in document.all("div") if "chart" in (div.get("class") or "").split()]
+    assert len(charts) >= 6
+    assert all(chart["role"] == "img" and chart["aria-label"] for chart in charts)
+
+
+def test_anchors_are_unique_and_links_lead_somewhere(document):
+    ids = [attributes["id"] for _, attributes in document.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for anchor in document.all("a"):
+        if (anchor["href"] or "").startswith("#"):
+            assert anchor["href"][1:] in ids
+
+
+def test_charts_get_the_same_numbers_as_the_tables(page):
+    results = samples.full_results()
+    told = {workload["id"]: workload for workload in data_of(page)["workloads"]}["tasks-skynet"]
+    rows = [row for row in results.workloads[0].rows if row.status == "ok"]
+    assert [row["name"] for row in told["rows"]] == [row.contender for row in rows]
+    assert [row["value"] for row in told["rows"]] == [pytest.approx(row.value, rel=1e-4) for row in rows]
+    go = next(row for row in told["rows"] if row["name"] == "goroutines")
+    assert (go["published"][0]["low"], go["published"][0]["high"]) == (700, 980)
+
+
+def test_an_empty_run_makes_a_page():
+    text = Document(html.render(samples.empty_results())).text
+    assert "Nothing was measured" in text
+    assert "Not finished." in text
+    assert "no canary was launched" in text
+
+
+def test_numbers_that_are_not_finite_do_not_break_the_page():
+    workload = samples.nothing()
+    row = samples.make_row(samples.random.Random(1), "", "odd", 5.0, 0.1).model_copy(
+        update={"value": float("inf"), "cpu_time": float("nan"), "launch_values": [float("nan"), 3.0]}
+    )
+    assert html.render(samples.make_results([workload.model_copy(update={"rows": [row]})]))
+
+
+def test_fifty_workloads_of_ten_rows_fit_in_five_megabytes():
+    results = samples.big_results()
+    page = html.render(results)
+    assert len(page.encode()) <= 5 * MEGABYTE
+    curve = data_of(page)["workloads"][0]["latencies"][0]
+    assert len(curve["points"]) > 50
+    assert curve["points"][-1][1] == 1.0  # thinning keeps the maximum

@@ -1,0 +1,128 @@
+"""Digits, units and words: what every format shares."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toll.report import numbers, text
+from toll.report.cases import shared_ties
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "shown", "between"),
+    [
+        (123.456, 121.0, 126.2, "123.5", "[121.0, 126.2]"),
+        (96.4, 96.207, 96.631, "96.40", "[96.21, 96.63]"),
+        (11_823.4, 11_600.0, 12_010.0, "11,820", "[11,600, 12,010]"),
+        (0.012341, 0.0121, 0.0126, "0.01234", "[0.01210, 0.01260]"),
+        (132.4, None, None, "132", "–"),
+        (5.0, 5.0, 5.0, "5.0000", "[5.0000, 5.0000]"),
+        (120.0, 0.4, 3000.0, "120", "[0.4, 3,000]"),
+        (None, None, None, "–", "–"),
+        (math.nan, 1.0, 2.0, "–", "–"),
+    ],
+)
+def test_a_value_shows_the_digits_that_its_interval_supports(value, low, high, shown, between):
+    assert numbers.quantity(value, low, high) == shown
+    assert numbers.interval(value, low, high) == between
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "shown"),
+    [(1.0, None, None, "1.00×"), (1.0, 1.0, 1.0, "1.00×"), (12.345, 12.0, 12.9, "12.3×"),
+     (1.0123, 1.009, 1.015, "1.012×"), (1234.0, None, None, "1,234×"), (None, None, None, "–")],
+)  # fmt: skip
+def test_ratios_have_three_digits_and_a_fourth_where_it_is_supported(value, low, high, shown):
+    assert numbers.ratio(value, low, high) == shown
+
+
+@pytest.mark.parametrize(
+    ("values", "stored", "unit", "first"),
+    [([30.0, 900.0], "ns", "ns", 30.0), ([1500.0, 9e5], "ns", "µs", 1.5), ([2e6, 3e8], "ns", "ms", 2.0),
+     ([30.0, 4e7], "ns", "µs", 0.03), ([0.5], "us", "ns", 500.0), ([None, math.nan], "ns", "ns", None),
+     ([3.0], "requests", "requests", 3.0), ([2.0, 5000.0], "s", "s", 2.0)],
+)  # fmt: skip
+def test_a_column_has_one_unit(values, stored, unit, first):
+    scale = numbers.time_scale(values, stored)
+    assert scale.unit == unit
+    assert first is None or scale.of(values[0]) == pytest.approx(first)
+
+
+@given(st.lists(st.floats(1e-3, 1e12), min_size=1))
+def test_a_scaled_column_never_needs_more_than_seven_digits_unless_it_spans_that_much(values):
+    scale = numbers.time_scale(values, "ns")
+    largest, smallest = max(values) * scale.factor, min(values) * scale.factor
+    assert largest < 1e6 or smallest < 1 or scale.unit == "s"
+
+
+@given(st.floats(1e-9, 1e12), st.floats(0.0, 3.0), st.floats(0.0, 3.0))
+def test_the_written_value_lies_within_its_interval_or_rounds_to_an_end(value, below, above):
+    low, high = value * (1 - min(below, 0.99)), value * (1 + above)
+    shown = float(numbers.quantity(value, low, high).replace(",", ""))
+    assert abs(shown - value) <= max((high - low) / 2, value * 0.06) + 1e-9
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True), st.integers(-12, 12))
+def test_any_float_can_be_written(value, places):
+    for write in (
+        lambda v: numbers.fixed(v, places),
+        numbers.plain,
+        numbers.size,
+        numbers.duration,
+        numbers.ratio,
+    ):
+        assert isinstance(write(value), str)
+        assert write(value) != "-0"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.42, "0.42 s"), (12.4, "12 s"), (171.2, "2 min 51 s"), (11100, "3 h 05 min")]
+)
+def test_durations_read_as_people_say_them(seconds, shown):
+    assert numbers.duration(seconds) == shown
+
+
+def test_rare_events_are_counted_per_thousand_or_million():
+    assert numbers.count_scale([0.02, None], "task") == numbers.Scale("per 1,000 tasks", 1e3)
+    assert numbers.count_scale([2e-6], "entry") == numbers.Scale("per million entries", 1e6)
+    assert numbers.count_scale([2.0, 1e-6], "switch") == numbers.Scale("per switch", 1.0)
+    assert numbers.count_scale([None, 0.0], "task").factor == 1.0
+
+
+def test_bytes_and_reported_values_get_no_false_digits():
+    assert [numbers.size(count) for count in (512, 32_768, 8_330_010_624)] == ["512 B", "32 KiB", "7.76 GiB"]
+    assert [numbers.reported(value) for value in (0.7, 14.4, 1210.0)] == ["0.7", "14.4", "1,210"]
+
+
+def test_published_values_convert_between_times_only():
+    assert numbers.convert(0.7, "µs", "ns") == pytest.approx(700)
+    assert numbers.convert(0.7, "µs", "requests") is None
+
+
+def test_what_cannot_be_seen_is_replaced():
+    assert text.clean("a\x1b[31m\x07b") == "a�[31m�b"
+    assert text.clean("evil\u202egpj.exe") == "evil�gpj.exe"
+    assert text.clean("zero\u200bwidth \ufeff") == "zero�width �"
+    assert text.clean("two\nlines\r\n\tand tabs") == "two lines and tabs"
+    assert text.clean("two\nlines", lines=True) == "two\nlines"
+    assert text.clean("zażółć 線程 🧵") == "zażółć 線程 🧵"
+    assert text.clean("a\ud800b") == "a�b"
+
+
+def test_commands_are_told_from_prose():
+    pieces = text.commands(
+        "libfolly was not found; `apt install x` or sudo apt-get install libfoo-dev bar, then go on"
+    )
+    assert [piece for piece, command in pieces if command] == [
+        "apt install x",
+        "sudo apt-get install libfoo-dev bar",
+    ]
+    assert "".join(piece for piece, _ in pieces).startswith("libfolly was not found; apt install x or sudo")
+
+
+def test_a_letter_that_no_other_row_carries_is_not_shown():
+    assert shared_ties([["a"], ["a", "b"], ["c"], []]) == [["a"], ["a"], [], []]

@@ -1,0 +1,191 @@
+"""Terminal, Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv as reader
+import io
+import json as parser
+import re
+
+import pytest
+import sample_results as samples
+from rich.cells import cell_len
+from rich.console import Console
+
+from toll.analysis.results import Results
+from toll.report import csv, json, markdown, terminal
+
+
+def printed(results: Results, width: int = 80, *, colour: bool = False, encoding: str = "utf-8") -> str:
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    console = Console(
+        file=out, width=width, force_terminal=colour or None, color_system="truecolor" if colour else None
+    )
+    terminal.render(results, console)
+    return raw.getvalue().decode(encoding)
+
+
+@pytest.fixture(scope="module")
+def full() -> Results:
+    return samples.full_results()
+
+
+@pytest.fixture(scope="module")
+def friendly() -> Results:
+    return samples.friendly_results()
+
+
+# ---- terminal
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_no_number_is_cut_at_any_width(friendly, width):
+    lines = printed(friendly, width).splitlines()
+    assert max(map(cell_len, lines)) <= width
+    for number in ("11,800", "122.4×", "5,230", "230.5"):
+        assert any(number in line.split() for line in lines), number
+    assert "…" not in "\n".join(lines)
+
+
+def test_a_piped_report_has_no_colour_no_frames_and_no_trailing_blanks(friendly):
+    text = printed(friendly)
+    assert "\x1b" not in text
+    assert not re.search("[─-╿]", text)  # box drawing
+
+
+def test_the_terminal_marks_the_fastest_and_the_tied(friendly):
+    lines = printed(friendly, 120).splitlines()
+    row = next(line for line in lines if line.startswith("boost_fiber_work_stealing"))
+    assert row.split()[1:8] == ["402", "[398,", "407]", "4.17×", "[4.11,", "4.25]", "a"]
+    assert any("share a letter could not be told apart" in line for line in lines)
+    coloured = printed(friendly, 120, colour=True)
+    assert re.search(r"\x1b\[1;32mstd_async_deferred", coloured)
+
+
+def test_no_color_is_obeyed(friendly, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]", printed(friendly, colour=True))
+
+
+def test_the_terminal_says_what_is_missing_and_what_mends_it(friendly):
+    text = " ".join(printed(friendly).split())
+    assert "skipped: tasks/skynet folly_fibers" in text
+    assert "`apt install libfolly-dev`" in text
+    assert "Floor 1.2 %" in text
+    assert "today, here: 0.2540 µs" in text
+
+
+def test_a_run_file_cannot_steer_the_terminal(full):
+    for colour in (False, True):
+        left = re.sub(r"\x1b\[[0-9;]*m", "", printed(full, colour=colour))
+        assert "\x1b" not in left
+        assert "\x07" not in left
+        assert "\u202e" not in left
+    assert "[31mred" in printed(full)
+
+
+def test_a_terminal_without_unicode_gets_plain_characters(full):
+    text = printed(full, encoding="ascii")
+    assert "1.224x" in text
+    assert "0.7 to 0.98 us per task" in text
+
+
+def test_an_empty_run_is_reported_in_every_format():
+    empty = samples.empty_results()
+    assert "Floor unknown: no canary was launched" in printed(empty)
+    assert "toll run --resume" in printed(empty)
+    assert "Machine unknown" in markdown.render(empty)
+    assert csv.render(empty).count("\n") == 1
+    assert parser.loads(json.render(empty))["workloads"] == []
+
+
+# ---- Markdown
+
+
+def test_markdown_holds_the_table(friendly):
+    text = markdown.render(friendly)
+    assert "| `boost_fiber_work_stealing` | 402 | [398, 407] | 4.17× | [4.11, 4.25] | a | 556 | 16 |" in text
+    assert "| `std_async_deferred` | **96.40** |" in text
+    assert "| `erlang_processes` | 871 |" in text
+    assert "16 (2 failed)" in text
+
+
+def test_every_markdown_table_is_rectangular(full):
+    tables = re.findall(r"(?:^\|.*\|$\n?)+", markdown.render(full), re.MULTILINE)
+    assert len(tables) > 6
+    for table in tables:
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.strip().splitlines()}
+        assert len(widths) == 1, table
+
+
+def test_names_are_inert_in_markdown(full):
+    text = markdown.render(full)
+    outside = re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "", text)
+    assert "<" not in outside
+    assert "@octocat" not in outside
+    assert not re.search(r"(?<!\\)\]\(", outside)
+    assert "\u202e" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "span"),
+    [("plain", "`plain`"), ("a`b", "`` a`b ``"), ("a``b`", "``` a``b` ```"), ("a|b", "`a\\|b`"), ("", "` `")],
+)
+def test_code_spans_hold_anything(name, span):
+    assert markdown.code(name) == span
+
+
+@pytest.mark.parametrize(
+    ("sentence", "safe"),
+    [("see `apt install x`", "see `apt install x`"), ("*a* <b> [c]", "\\*a\\* &lt;b&gt; \\[c\\]"),
+     ("ask @me about #12", "ask @\u200bme about \\#\u200b12"), ("- not a list", "\\- not a list")],
+)  # fmt: skip
+def test_sentences_are_escaped(sentence, safe):
+    assert markdown.prose(sentence) == safe
+
+
+# ---- CSV
+
+
+def rows_of(results: Results) -> list[dict[str, str]]:
+    return list(reader.DictReader(io.StringIO(csv.render(results))))
+
+
+def test_csv_has_one_row_a_case_with_unrounded_numbers(full):
+    rows = rows_of(full)
+    assert len(rows) == sum(len(workload.rows) for workload in full.workloads)
+    first = full.workloads[0].rows[1]
+    assert float(rows[1]["value"]) == first.value
+    assert float(rows[1]["ratio_low"]) == first.ratio_low
+    assert parser.loads(rows[1]["parameters"]) == first.parameters
+    assert parser.loads(rows[1]["footing"]) == first.footing
+    spinlock = next(row for row in rows if row["contender"] == "spinlock")
+    assert float(spinlock["p999"]) == full.workloads[1].latencies[-1].p999
+    assert next(row for row in rows if row["contender"] == "folly_fibers")["value"] == ""
+
+
+@pytest.mark.parametrize("start", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "＝1"])
+def test_no_text_cell_is_a_formula(start):
+    row = samples.broken_row(start, "failed", start)
+    results = samples.make_results([samples.nothing().model_copy(update={"rows": [row]})])
+    cells = rows_of(results)[0]
+    assert cells["contender"] == "'" + start
+    assert cells["reason"] == "'" + start
+
+
+def test_no_cell_of_the_hostile_run_begins_as_a_formula(full):
+    for row in rows_of(full):
+        for name, cell in row.items():
+            assert not cell.lstrip().startswith(("=", "+", "@")), (name, cell)
+            assert not (cell.startswith("-") and not re.fullmatch(r"-[\d.e+-]+", cell)), (name, cell)
+
+
+# ---- JSON
+
+
+def test_json_is_the_contract(full):
+    told = parser.loads(json.render(full))
+    assert told["schema"] == "toll-report/1"
+    assert list(told)[:6] == ["schema", "run", "machine", "conditions", "floor", "workloads"]
+    assert Results.model_validate(told) == full
