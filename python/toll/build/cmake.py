@@ -212,22 +212,35 @@ def _compile(build: Build, targets: Sequence[str], on_progress: OnProgress) -> d
 
 
 def _failed(build: Build, targets: Sequence[str], log: Path) -> dict[str, str]:
-    """Which targets are not up to date after a failed build, and why.
+    """Which targets a failed build did not bring up to date, and why.
 
-    Asked of ninja rather than of the file system: an executable of an earlier build may still lie there, and
-    timing it would show a number for a source that does not compile.
+    Told by the log, and asked of ninja where something failed that targets share; never by looking for the
+    executable: that of an earlier build may still lie there, and timing it would show a number for a source
+    that does not compile.
     """
     blocks = split_failures(log.read_text(encoding="utf-8"))
+    own = {target: text for target in targets for outputs, text in blocks if _makes(outputs, target)}
+    if all(any(_makes(outputs, target) for target in targets) for outputs, _ in blocks):
+        return {target: _reason(build, target, text) for target, text in own.items()}
     reasons = {}
     for target in targets:
-        command = ["ninja", "-C", str(build.folder), "-n", target]
-        asked = subprocess.run(command, capture_output=True, text=True, check=False)
-        if "no work to do" in asked.stdout:
-            continue
-        own = next((text for outputs, text in blocks if f"/{target}.dir/" in outputs), "")
-        text = own or (blocks[0][1] if blocks else log.read_text(encoding="utf-8"))
-        part = build.folder / "logs" / f"{target}.log"
-        part.parent.mkdir(exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        reasons[target] = f"{first_error(text)} (all of it: {part})"
+        command = ["ninja", "-C", str(build.folder), target]
+        again = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        if again.returncode != 0:
+            reasons[target] = _reason(build, target, own.get(target, again.stdout))
     return reasons
+
+
+def _makes(outputs: str, target: str) -> bool:
+    """Whether a step's outputs are a target's: its object files, or .../topic/workload/name once linked."""
+    return (
+        f"/{target}.dir/" in outputs or outputs.replace("/", "-").endswith(f"-{target}") or outputs == target
+    )
+
+
+def _reason(build: Build, target: str, text: str) -> str:
+    """One line, with the place of the whole log of this target."""
+    part = build.folder / "logs" / f"{target}.log"
+    part.parent.mkdir(exist_ok=True)
+    part.write_text(text, encoding="utf-8")
+    return f"{first_error(text)} (all of it: {part})"

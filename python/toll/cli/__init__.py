@@ -78,7 +78,9 @@ def main() -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(Exit.FINE)
     except TollError as error:
-        print(f"toll: {error.what}\n  next: {error.next_step}", file=sys.stderr)
+        print(f"toll: {error.what}", file=sys.stderr)
+        if error.next_step:
+            print(f"  next: {error.next_step}", file=sys.stderr)
         return int(error.code)
     except BrokenPipeError:
         # The reader of our output (`| head`) has gone; a second complaint at shutdown would help nobody.

@@ -116,19 +116,37 @@ class Session:
             RunFile.resume(self.path) if self._resume else RunFile.create(self.path, self._header())
         )
         say(f"measuring {len(self.plan.cases)} cases into {_shown(self.path)}; Ctrl-C stops and reports")
-        with progress("measuring") as bar:
-            self.stopped_by = measure.run(
-                self.plan,
-                self.programs,
-                self.run_file,
-                canary=measure.Canary(_canary(self.folder)),
-                allocations_library=build.allocation_counter(self.folder),
-                on_event=lambda event: _tell(bar, event),
-                wait=wait,
-                environment=_environment(),
-            )
-        self.run_file.close()
-        self.run_file = None
+        try:
+            with progress("measuring") as bar:
+                self.stopped_by = self._launch(self.run_file, bar, wait=wait)
+        except TollError:
+            self._forget_empty(self.run_file)
+            raise
+        self._close()
+
+    def _launch(self, run_file: RunFile, bar: Progress, *, wait: bool) -> str:
+        return measure.run(
+            self.plan,
+            self.programs,
+            run_file,
+            canary=measure.Canary(_canary(self.folder)),
+            allocations_library=build.allocation_counter(self.folder),
+            on_event=lambda event: _tell(bar, event),
+            wait=wait,
+            environment=_environment(),
+        )
+
+    def _forget_empty(self, run_file: RunFile) -> None:
+        """A run that was refused before its first launch leaves no file behind."""
+        empty = not self._resume and run_file.launch_count() == 0
+        self._close()
+        if empty:
+            self.path.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        if self.run_file is not None:
+            self.run_file.close()
+            self.run_file = None
 
     def show(self, *, html: bool, as_json: bool) -> Exit:
         """Prints the tables, writes the HTML file, and says how the run ended."""
@@ -177,8 +195,7 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.run_file is not None:
-            self.run_file.close()
+        self._close()
 
 
 def _only_planned(plan: Plan) -> tuple[Workload, ...]:

@@ -17,6 +17,7 @@ from toll.words import HOST, Contender, Kind, Status, Workload
 CMAKE = """\
 cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CXX)
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.cpp)
 foreach(name good bad)
   add_executable(t-${name} ${name}.cpp)
 endforeach()
@@ -78,7 +79,9 @@ def build_it(root: Path, steps: list[str] | None = None, workload: Workload = WO
 
 
 def test_every_contender_gets_its_program_or_a_reason(project):
-    programs = build_it(project)
+    built: list[str] = []
+    programs = build_it(project, built)
+    assert any("Building" in step for step in built)
     assert list(programs) == ["good", "bad", "left", "new"]
     assert programs["good"].status is Status.OK
     assert programs["good"].library_version == "lib 3"
@@ -93,7 +96,7 @@ def test_every_contender_gets_its_program_or_a_reason(project):
 
     steps: list[str] = []
     assert build_it(project, steps)["good"].status is Status.OK
-    assert steps == []  # nothing changed, nothing is built
+    assert not any("Building" in step or "Linking" in step for step in steps)  # nothing changed
 
 
 def test_a_source_that_no_longer_compiles_is_never_timed(project):
@@ -116,6 +119,28 @@ def test_a_source_that_no_longer_compiles_is_never_timed(project):
     (project / "bad.cpp").write_text(MAIN)
     assert build_it(project)["bad"].status is Status.OK
     assert why_not(project / "build/host")(contender("bad")) == ""
+
+
+def test_a_program_that_does_not_link_is_named(project):
+    (project / "bad.cpp").write_text("int bar();\nint main() { return bar(); }\n")
+    programs = build_it(project)
+    assert programs["bad"].status is Status.BUILD_FAILED
+    assert "bar" in programs["bad"].reason
+    assert programs["good"].status is Status.OK
+
+
+def test_what_all_share_fails_all_that_need_it(project):
+    cmake = project / "CMakeLists.txt"
+    cmake.write_text(
+        cmake.read_text() + "add_library(shared shared.cpp)\ntarget_link_libraries(t-good shared)\n"
+    )
+    (project / "shared.cpp").write_text("")
+    assert build_it(project)["good"].status is Status.OK
+    (project / "shared.cpp").write_text("nonsense;\n")
+    programs = build_it(project)
+    assert programs["good"].status is Status.BUILD_FAILED
+    assert "shared.cpp:1" in programs["good"].reason
+    assert programs["bad"].status is Status.OK
 
 
 def test_what_was_not_asked_for_is_not_built(project):

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from conftest import ROOT, Toll, copy_checkout, toll_in
 
 import toll
+from conftest import ROOT, Toll, copy_checkout, toll_in
 from toll.words import Purpose
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -137,8 +137,10 @@ def start(checkout: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def wait_for_launches(path: Path, count: int) -> None:
-    for _ in range(600):
+def wait_for_launches(path: Path, count: int, process: subprocess.Popen[str]) -> None:
+    for _ in range(1800):
+        if process.poll() is not None:
+            raise AssertionError(f"the run ended too early: {process.communicate()}")
         if path.exists():
             try:
                 with toll.open(path) as run:
@@ -156,7 +158,7 @@ def test_ctrl_c_keeps_and_shows_what_is_measured_and_resume_goes_on(first, check
         checkout, "tasks/skynet/my_own", "--set", "tasks=1000", "--budget", "60s", "--precision", "0.0001",
         "--output", "stopped", "--wait",
     )  # fmt: skip
-    wait_for_launches(path, 3)
+    wait_for_launches(path, 3, process)
     process.send_signal(signal.SIGINT)
     shown, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
@@ -170,7 +172,7 @@ def test_ctrl_c_keeps_and_shows_what_is_measured_and_resume_goes_on(first, check
     resumed = start(checkout, "--resume", command.group(1), "--wait")
     with toll.open(path) as run:
         had = run.file.launch_count(Purpose.MEASURE)
-    wait_for_launches(path, had + 3)
+    wait_for_launches(path, had + 3, resumed)
     resumed.send_signal(signal.SIGINT)
     resumed.communicate(timeout=60)
     after = report(toll_here, "stopped")["run"]
@@ -184,7 +186,7 @@ def test_a_second_run_says_that_one_is_measuring(first, checkout, toll_here):
         "--output", "holder", "--wait",
     )  # fmt: skip
     try:
-        wait_for_launches(checkout / "runs/holder.toll", 1)
+        wait_for_launches(checkout / "runs/holder.toll", 1, process)
         second = toll_here("run", "tasks/skynet/my_own", "--output", "second", "--budget", "5s")
         assert second.returncode == 2
         assert "Another run is measuring" in second.stderr
