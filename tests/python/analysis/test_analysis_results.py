@@ -202,6 +202,53 @@ def test_a_published_value_stands_beside_its_row(path: Path, value: Published, t
     assert (found.today and found.today.value) == (today and pytest.approx(today))
 
 
+def test_a_published_percentile_stands_beside_the_same_percentile(path: Path) -> None:
+    rng = np.random.default_rng(4)
+    samples = [rng.lognormal(5, 0.5, 2000) for _ in range(9)]
+    asked = [
+        published("tail", unit="ns", statistic=name) for name in ("p50", "p90", "p99", "p999", "max", "p7")
+    ]
+    run = make_run(path, [Made("a", [1.0] * 9, samples=samples)], kind=Kind.SAMPLES, published=asked)
+    found = read(run).workloads[0]
+    latency = found.latencies[0]
+    values = [one.today and one.today.value for one in found.published]
+    assert values == [latency.p50, latency.p90, latency.p99, latency.p999, latency.max, None]
+    assert found.published[2].today is not None
+    assert (found.published[2].today.low, found.published[2].today.high) == (
+        latency.p99_low,
+        latency.p99_high,
+    )
+
+
+def test_latencies_come_in_the_workloads_unit(path: Path) -> None:
+    samples = [np.linspace(2000.0, 4000.0, 500) for _ in range(8)]
+    run = make_run(path, [Made("a", [1.0] * 8, samples=samples)], kind=Kind.SAMPLES, unit="us")
+    latency = read(run).workloads[0].latencies[0]
+    numbers = [latency.p50, latency.p50_low, latency.p50_high, latency.max, latency.cdf.value[0]]
+    assert numbers == pytest.approx([3.0, 3.0, 3.0, 4.0, 2.0], rel=2e-3)
+
+
+@pytest.mark.parametrize(("precision", "rank"), [(0.01, 2), (0.0, 3)])
+def test_a_run_that_may_have_stopped_early_pays_for_its_looks(
+    path: Path, precision: float, rank: int
+) -> None:
+    values = [float(value) for value in range(1, 13)]  # 12 rounds: the first look of the schedule
+    row = rows(read(make_run(path, [Made("a", values)], precision=precision)))["a"]
+    assert (row.low, row.high) == pytest.approx((rank, 13 - rank))
+
+
+def test_the_run_says_how_long_it_took_and_how_long_its_programs_ran(path: Path) -> None:
+    run = read(make_run(path, [Made("a", noisy(10.0))], canary=noisy(9.0, 4))).run
+    assert run.seconds == pytest.approx(60.0)
+    assert run.launches == 24
+    assert run.seconds_in_programs == pytest.approx(24 * 0.005)
+
+
+def test_a_floor_above_the_asked_precision_is_said(path: Path) -> None:
+    run = make_run(path, [Made("a", noisy(10.0))], canary=noisy(9.0, 60, sigma=0.05), precision=0.01)
+    assert any("were out of reach in this run" in warning for warning in read(run).warnings)
+
+
 def test_the_floor_and_drift_come_from_the_canary(path: Path) -> None:
     calm = np.random.default_rng(5).normal(0, 0.01, 60)
     found = read(make_run(path, [Made("a", noisy(10.0))], canary=list(100 * np.exp(calm)))).floor
