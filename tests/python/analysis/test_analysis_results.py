@@ -66,7 +66,17 @@ def test_memory_that_was_not_counted_says_why(path: Path) -> None:
 
 def test_values_come_in_the_workloads_unit(path: Path) -> None:
     row = rows(read(make_run(path, [Made("a", [5000.0] * 6)], unit="us")))["a"]
-    assert (row.value, row.cold, row.unit) == (pytest.approx(5.0), pytest.approx(15.0), "us")
+    assert (row.value, row.cold) == pytest.approx((5.0, 15.0))
+    assert row.unit == "us"
+
+
+def test_rows_come_by_value_then_the_others_by_status_and_name(path: Path) -> None:
+    cases = [
+        Made("z", [], status=Status.SKIPPED), Made("slow", [20.0] * 6), Made("c", [Status.FAILED]),
+        Made("fast", [10.0] * 6), Made("b", [], status=Status.SKIPPED),
+    ]  # fmt: skip
+    found = read(make_run(path, cases)).workloads[0].rows
+    assert [row.contender for row in found] == ["fast", "slow", "c", "b", "z"]
 
 
 def test_ratios_pair_the_rounds_so_that_drift_cancels(path: Path) -> None:

@@ -28,7 +28,9 @@ def table(shape: Shape, rng: np.random.Generator) -> np.ndarray:
     population = Population(shape)
     noise = population.draw(rng, CASES, MOST_ROUNDS).T
     weather = np.cumsum(rng.normal(0, 0.02, (MOST_ROUNDS, 1)), axis=0)
-    return noise + TRUE_LOGS + weather  # noise of equal shape: the median of a log ratio is the true one
+    # Noise of equal shape on all sides: the median of a log ratio is the true one.
+    logs: np.ndarray = noise + TRUE_LOGS + weather
+    return logs
 
 
 def run_until_precise(logs: np.ndarray, precision: float) -> int:
