@@ -27,17 +27,19 @@ class Need:
     packages: tuple[str, ...]
     command: tuple[str, ...] = ()
     header: tuple[str, ...] = ()
+    library: tuple[str, ...] = ()
 
     def found(self) -> str | None:
-        """Where it is, or None. Looks at commands and headers only: nothing is run."""
-        for command in self.command:
-            if path := shutil.which(command):
-                return path
-        for header in self.header:
-            for folder in _include_folders():
-                if (folder / header).exists():
-                    return str(folder / header)
-        return None
+        """Where it is, or None. Looks at commands and files only: nothing is run."""
+        places: list[str | None] = []
+        if self.command:
+            places.append(next(filter(None, map(shutil.which, self.command)), None))
+        if self.header:
+            places.append(_first_file(_include_folders(), self.header))
+        if self.library:
+            names = [f"{name}.{ending}" for name in self.library for ending in ("so", "a")]
+            places.append(_first_file(_library_folders(), names))
+        return places[0] if all(places) else None
 
 
 @cache
@@ -52,6 +54,7 @@ def table() -> dict[str, Need]:
             packages=tuple(entry["packages"]),
             command=tuple(entry.get("command", ())),
             header=tuple(entry.get("header", ())),
+            library=tuple(entry.get("library", ())),
         )
         for name, entry in content.items()
     }
@@ -108,6 +111,7 @@ def install(needs: Sequence[Need], on_line: Callable[[str], None]) -> None:
             Exit.REGRESSION_OR_FAILED_CHECK,
         )
     _include_folders.cache_clear()
+    _library_folders.cache_clear()
 
 
 def _apt(command: list[str]) -> subprocess.CompletedProcess[str]:
@@ -141,8 +145,20 @@ def _apt_knows(name: str) -> bool:
     return "Candidate:" in done.stdout and "Candidate: (none)" not in done.stdout
 
 
+def _first_file(folders: Iterable[Path], names: Sequence[str]) -> str | None:
+    found = (folder / name for name in names for folder in folders)
+    return next((str(path) for path in found if path.exists()), None)
+
+
 @cache
 def _include_folders() -> tuple[Path, ...]:
     """Where a compiler looks for headers by default, Debian's folder for this architecture included."""
     folders = [Path(folder) for folder in INCLUDE_FOLDERS]
     return (*folders, *sorted(Path("/usr/include").glob("*-linux-gnu")))
+
+
+@cache
+def _library_folders() -> tuple[Path, ...]:
+    """Where a linker looks by default."""
+    folders = [Path("/usr/lib"), Path("/usr/lib64"), Path("/usr/local/lib")]
+    return (*folders, *sorted(Path("/usr/lib").glob("*-linux-gnu")))

@@ -31,7 +31,7 @@ def test_every_need_of_a_contender_is_in_the_table_and_has_a_find_file():
 def test_the_table_is_well_formed():
     raw = tomllib.loads(packages.TABLE.read_text())
     for name, entry in raw.items():
-        assert set(entry) <= {"group", "purpose", "packages", "command", "header"}, name
+        assert set(entry) <= {"group", "purpose", "packages", "command", "header", "library"}, name
         assert entry["group"] in ("build", "library", "test"), name
         assert entry.get("command") or entry.get("header"), name
     assert {need.name for need in packages.group("build")} >= {"cmake", "ninja", "cxx", "json"}
@@ -43,6 +43,11 @@ def test_a_command_or_a_header_is_found(tmp_path, monkeypatch):
     (tmp_path / "unheard/of.h").write_text("")
     monkeypatch.setattr(packages, "_include_folders", lambda: (tmp_path,))
     assert Need("h", "library", "", (), header=("unheard/of.h",)).found() == str(tmp_path / "unheard/of.h")
+    both = Need("h", "library", "", (), header=("unheard/of.h",), library=("libunheard",))
+    monkeypatch.setattr(packages, "_library_folders", lambda: (tmp_path,))
+    assert both.found() is None  # the header alone does not link
+    (tmp_path / "libunheard.a").write_text("")
+    assert both.found() == str(tmp_path / "unheard/of.h")
     assert ABSENT.found() is None
     assert packages.missing([ABSENT]) == (ABSENT,)
 
