@@ -12,6 +12,7 @@ from pathlib import Path
 
 from toll.errors import Exit, TollError
 from toll.measure.clock import Clock, SystemClock
+from toll.measure.estimate import left_s, rounds_wanted
 from toll.measure.events import (
     CaseEnded,
     Event,
@@ -129,6 +130,8 @@ class _Run:
         self._environment = environment
         self._preloads = {item.name: item.preload for item in plan.environments}
         self._workloads: list[WorkloadState] = begin(plan, programs, run_file)
+        for workload in self._workloads:
+            workload.rounds_wanted = rounds_wanted(workload, plan.settings)
         stored = run_file.all_launches()
         self._launches = len(stored)
         self._canaries = sum(launch.purpose is Purpose.CANARY for launch in stored)
@@ -221,6 +224,7 @@ class _Run:
         if missing:
             self._tell(RoundDone(workload.name, number))
         workload.judge(self._settings)
+        workload.rounds_wanted = rounds_wanted(workload, self._settings)
         if workload.stopped_by:
             self._end_workload(workload, workload.stopped_by)
 
@@ -278,7 +282,8 @@ class _Run:
         self._launches += 1
         if self._clock_hz is None and "frequency_hz" in outcome.launch.clock:
             self._clock_hz = _plausible_hz(outcome.launch.clock["frequency_hz"])
-        self._tell(LaunchDone(case, outcome.launch, self._launches, self._elapsed_s(), self._estimate_s()))
+        left = left_s(self._workloads, self._left_s())
+        self._tell(LaunchDone(case, outcome.launch, self._launches, self._elapsed_s(), left))
         return outcome
 
     def _within_budget(self) -> tuple[LaunchRoom, bool]:
@@ -325,16 +330,6 @@ class _Run:
 
     def _left_s(self) -> float:
         return self._settings.budget_s - self._elapsed_s() if self._settings.budget_s else math.inf
-
-    def _estimate_s(self) -> float | None:
-        """What is left at most: the budget, or all launches that a case may have."""
-        most = self._settings.max_launches
-        going = [workload for workload in self._workloads if not workload.stopped_by]
-        rounds_s = sum(workload.round_cost_ns() * (most - workload.round) for workload in going) / 1e9
-        if any(case.cost_ns == 0 for workload in going for case in workload.active_cases):
-            rounds_s = math.inf  # not every pilot has run
-        left = max(0.0, min(self._left_s(), rounds_s))
-        return left if math.isfinite(left) else None
 
 
 def _plausible_hz(value: object) -> float | None:

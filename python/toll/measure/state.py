@@ -61,6 +61,7 @@ class WorkloadState:
     name: str
     cases: list[CaseState]
     round: int = 0  # the last complete one
+    rounds_wanted: int = 0  # at which it will probably have had enough
     stopped_by: str = ""  # "" while it goes on
 
     @property

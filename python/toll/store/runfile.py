@@ -51,7 +51,7 @@ class RunFile(Reader):
     def open(cls, path: Path) -> Self:
         """An existing file, for reading only. Trusts nothing in it: TollError for whatever is not sound."""
         check_bytes(path)
-        connection = _connect(path, "ro")
+        connection = _connect(path, "ro&immutable=1" if _lies_still(path) else "ro")
         try:
             harden(connection)
             check_database(connection, path)
@@ -78,9 +78,13 @@ class RunFile(Reader):
             )
         connection = _connect(path, "rw")
         run_file = cls(path, connection, writable=True)
-        with run_file._saving("the resumed run"):
-            _use_log(connection)
-            connection.execute("UPDATE run SET stopped_by = NULL")
+        try:
+            with run_file._saving("the resumed run"):
+                _use_log(connection)
+                connection.execute("UPDATE run SET stopped_by = NULL")
+        except TollError:
+            connection.close()
+            raise
         return run_file
 
     def add_plan(
@@ -243,6 +247,11 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
     except sqlite3.Error as error:
         raise _unreadable(path, error) from None
+
+
+def _lies_still(path: Path) -> bool:
+    """Whether nobody can be writing: only then may SQLite do without the files that a log needs beside it."""
+    return not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
 
 
 def _use_log(connection: sqlite3.Connection) -> None:

@@ -26,7 +26,7 @@ MAX_JSON_DEPTH = 32
 MAX_VALUE_BYTES = 64 * 1024 * 1024  # of any one value: 16 million samples a launch
 MAX_ROWS = {
     "run": 1, "environment": 1_000, "workload": 10_000, "case": 100_000,
-    "launch": 5_000_000, "batch": 50_000_000, "sample": 50_000_000, "allocation": 5_000_000,
+    "launch": 1_000_000, "batch": 10_000_000, "sample": 10_000_000, "allocation": 1_000_000,
 }  # fmt: skip
 CHECK_SECONDS = 60.0
 

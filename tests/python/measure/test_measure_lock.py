@@ -131,7 +131,17 @@ def test_all_places_are_locked(tmp_path: Path) -> None:
             machine_lock(FakeClock(), interrupt=Interrupt(), files=both),
         ):
             pass
-        take(both[0])  # what could be had was given back
+        waiting = Interrupt()
+
+        def on_wait(_: str) -> None:
+            take(both[0])  # who waits holds nothing meanwhile
+            waiting.request()
+
+        with (
+            pytest.raises(Interrupted),
+            machine_lock(FakeClock(), interrupt=waiting, on_wait=on_wait, files=both),
+        ):
+            pass
     finally:
         holder.communicate("")
 

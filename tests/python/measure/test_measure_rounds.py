@@ -13,10 +13,13 @@ from toll.errors import TollError
 from toll.measure import plan_of
 from toll.measure.events import CaseEnded, Finished, LaunchDone, RoundDone, RunStarted, WorkloadDone
 from toll.measure.launcher import LaunchFailed
+from toll.plan import PROFILES
+from toll.stats import FIRST_LOOK, next_look
 from toll.store import RunFile
 from toll.words import HOST, Kind, Purpose, Status
 
 NOISE = random.Random(1)
+FIRST_ROUNDS = list(range(1, FIRST_LOOK + 1))
 
 
 def steady(contender: str, launch: int) -> float:
@@ -44,7 +47,7 @@ def rounds_of(path: Path) -> dict[str, list[int]]:
 def test_stops_at_the_first_look_when_it_knows_enough(tmp_path: Path) -> None:
     made = bench(tmp_path, "fast", "slow")
     assert made.run() == "precision"
-    assert rounds_of(made.path) == {"fast": list(range(1, 9)), "slow": list(range(1, 9))}
+    assert rounds_of(made.path) == {"fast": FIRST_ROUNDS, "slow": FIRST_ROUNDS}
     with RunFile.open(made.path) as run_file:
         assert run_file.header().stopped_by == "precision"
         assert run_file.header().finished_utc is not None
@@ -68,10 +71,10 @@ def test_most_launches_end_a_run_without_a_budget(tmp_path: Path) -> None:
 
 
 def test_looks_only_where_the_stopping_rule_foresees_it(tmp_path: Path) -> None:
-    """Values that are known from the second round on still wait for the looks at 8, 12, 18 ... rounds."""
-    made = bench(tmp_path, "fast", "slow", min_launches=10)
+    """Values that are known from the second round on still wait for the next look of the schedule."""
+    made = bench(tmp_path, "fast", "slow", min_launches=FIRST_LOOK + 1)
     assert made.run() == "precision"
-    assert len(rounds_of(made.path)["fast"]) == 12
+    assert len(rounds_of(made.path)["fast"]) == next_look(FIRST_LOOK)
 
 
 def test_every_launch_of_a_case_does_the_same_work_in_another_layout(tmp_path: Path) -> None:
@@ -308,7 +311,7 @@ def test_interrupt_keeps_what_is_measured_and_resume_completes_it(tmp_path: Path
         assert run_file.launch_count() == len(made.told(LaunchDone))
     made.interrupt_after = 0
     assert made.run() == "precision"
-    assert rounds_of(made.path) == {name: list(range(1, 9)) for name in ("fast", "slow", "third")}
+    assert rounds_of(made.path) == dict.fromkeys(("fast", "slow", "third"), FIRST_ROUNDS)
     with RunFile.open(made.path) as run_file:
         assert all(len(run_file.launches(case.id, Purpose.PILOT)) == 1 for case in run_file.cases())
         assert all(case.iterations for case in run_file.cases())
@@ -406,3 +409,37 @@ def test_pilot_is_not_deceived_by_a_moment_without_the_cpu(tmp_path: Path) -> No
     made.run()
     with RunFile.open(made.path) as run_file:
         assert run_file.cases()[0].iterations == pytest.approx(200, rel=0.02)
+
+
+def test_quick_measures_a_large_catalogue_in_three_minutes(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(150)]
+    plan = plan_for(
+        workload(*names), **{key: getattr(PROFILES["quick"], key) for key in ("budget_s", "batches")}
+    )
+    assert plan.settings.launch_s < 0.1
+    made = Bench(
+        tmp_path / "r.toll", plan, FakeLauncher(FakeClock(), noisy), canary=CANARY, library=Path("/x.so")
+    )
+    made.run()
+    assert made.events[-1].elapsed_s <= 180
+    assert min(len(rounds) for rounds in rounds_of(made.path).values()) >= 8
+
+
+def test_estimate_comes_down_to_the_end_of_the_run(tmp_path: Path) -> None:
+    """Without a budget the estimate follows from how fast the intervals narrow."""
+    made = bench(
+        tmp_path,
+        "a",
+        "b",
+        cost_ns=lambda *_: 1e5 * math.exp(NOISE.gauss(0, 0.02)),
+        budget_s=0.0,
+        precision=0.01,
+    )
+    assert made.run() == "precision"
+    done = made.told(LaunchDone)
+    assert done[0].left_s is None  # no pilot yet for the other case
+    measured = [event for event in done if event.launch.round > FIRST_LOOK]
+    total_s = made.events[-1].elapsed_s
+    for event in measured[: len(measured) // 2]:
+        assert 0 < event.left_s < 4 * (total_s - event.elapsed_s) + 1
+    assert done[-1].left_s < 0.1 * total_s

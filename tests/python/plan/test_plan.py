@@ -66,6 +66,7 @@ def test_selects_by_name_and_wildcard(names: tuple[str, ...], count: int) -> Non
         ("tasks/skynt", "tasks/skynet"),
         ("tasks/skynet/std_thraed", "tasks/skynet/std_thread"),
         ("latency/wakup/std_mutex", "latency/wakeup/std_mutex"),
+        ("latency/wakeup/std_mutex/x", "latency/wakeup/std_mutex"),
     ],
 )
 def test_unknown_name_offers_the_nearest(name: str, offered: str) -> None:

@@ -1,5 +1,6 @@
 """What is written is read back, and a finished run is one file."""
 
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -159,21 +160,62 @@ except TollError as error:
 """
 
 
+def test_copy_without_its_log_on_read_only_media() -> None:
+    """What a kill left, copied without its -wal: the launches of the last checkpoint can be read."""
+    folder = Path(tempfile.mkdtemp())
+    killed_run(folder / "k.toll")
+    with contextlib.closing(sqlite3.connect(folder / "k.toll")) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        shutil.copy(folder / "k.toll", folder / "copy.toll")
+    (folder / "other").mkdir()
+    shutil.move(folder / "copy.toll", folder / "other" / "copy.toll")
+    assert (folder / "other" / "copy.toll").read_bytes()[18] == 2  # still says that it has a log
+    folder.chmod(0o755)
+    assert "launches 6" in open_as_stranger(folder / "other" / "copy.toll")
+    shutil.rmtree(folder)
+
+
+def open_as_stranger(path: Path) -> str:
+    """Opens a file in a folder closed for writing, without root's powers; returns what it says."""
+    path.parent.chmod(0o555)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", OPEN_AS_STRANGER, str(path)],
+            env={"PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    finally:
+        path.parent.chmod(0o755)
+    return done.stdout + done.stderr
+
+
+def test_resume_of_a_read_only_file_is_refused_in_words(path: Path) -> None:
+    with make(path) as run_file:
+        run_file.finish("interrupt")
+    script = OPEN_AS_STRANGER.replace("RunFile.open(", "RunFile.resume(")
+    folder = Path(tempfile.mkdtemp())
+    shutil.copy(path, folder)
+    (folder / path.name).chmod(0o444)
+    folder.chmod(0o555)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(folder / path.name)],
+        env={"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+    assert "Could not save the resumed run" in done.stdout, done
+    assert "5 launches are saved" in done.stdout
+
+
 def test_killed_run_in_a_folder_that_cannot_be_written() -> None:
     """Either SQLite reads the log without writing, or the message says what to copy; never a traceback."""
     folder = Path(tempfile.mkdtemp())  # pytest's own folders are closed to other users
     killed_run(folder / "k.toll")
     Path(folder / "k.toll-shm").unlink()
-    folder.chmod(0o555)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", OPEN_AS_STRANGER, str(folder / "k.toll")],
-            env={"PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-    finally:
-        shutil.rmtree(folder)
-    assert "launches 6" in done.stdout or ("k.toll-wal" in done.stdout and "Copy" in done.stdout), done
+    said = open_as_stranger(folder / "k.toll")
+    shutil.rmtree(folder)
+    assert "launches 6" in said or ("k.toll-wal" in said and "Copy" in said), said
 
 
 def test_read_only_folder_is_named(tmp_path: Path) -> None:

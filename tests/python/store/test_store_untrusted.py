@@ -85,7 +85,7 @@ def test_database_of_somebody_else(tmp_path: Path) -> None:
 def test_truncated(path: Path, kept: float) -> None:
     data = path.read_bytes()
     path.write_bytes(data[: int(kept * len(data))])
-    assert "truncated" in refusal(path).what
+    assert "is truncated: it ends" in (what := refusal(path).what) or "bytes are there" in what
 
 
 def test_newer_version_names_what_is_needed(path: Path) -> None:
@@ -160,7 +160,7 @@ def test_contents_must_make_sense(path: Path, statement: str) -> None:
 
 def test_blob_beyond_the_limit_is_not_read_into_memory(path: Path) -> None:
     change(path, "UPDATE sample SET data = zeroblob(70000000), count = 17500000")
-    refusal(path)
+    assert "too big" in refusal(path).what  # SQLite itself refuses, before the bytes are there
 
 
 def test_wrong_type_in_a_strict_column(path: Path) -> None:
