@@ -1,0 +1,87 @@
+"""`toll test`: every step is run, a failure of one fails the whole, and the runners' closing lines are shown."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import toll.cli
+from toll.catalog import packages
+from toll.cli import checks
+from toll.cli.checks import Step
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def shell(text: str) -> Step:
+    return Step("a step", ("sh", "-c", text))
+
+
+def test_the_runners_own_closing_line_is_kept(capsys):
+    outcome = checks.run(shell("echo working; printf '\\033[32m3 passed\\033[0m in 1.2s\\n'"), ROOT)
+    assert outcome.status == 0
+    assert outcome.closing == ("3 passed in 1.2s",)
+    assert "working" in capsys.readouterr().out
+    text = checks.summary([outcome])
+    assert "ok" in text
+    assert "3 passed in 1.2s" in text
+    assert "1 of 1 steps passed" in text
+
+
+def test_a_failed_step_is_called_failed():
+    outcomes = [checks.run(shell("exit 3"), ROOT), checks.run(shell("true"), ROOT)]
+    assert [outcome.status for outcome in outcomes] == [3, 0]
+    text = checks.summary(outcomes)
+    assert "FAILED" in text
+    assert "1 of 2 steps passed" in text
+
+
+def test_a_tool_that_is_missing_fails_loudly(capsys):
+    outcome = checks.run(Step("a step", ("no-such-tool",)), ROOT)
+    assert outcome.status == 127
+    assert "no-such-tool is not installed" in checks.summary([outcome])
+    assert "cannot start no-such-tool" in capsys.readouterr().out
+
+
+def names(**options: bool) -> list[str]:
+    return [step.name for step in checks.steps(ROOT, **options)]
+
+
+def test_all_kinds_of_tests_are_there():
+    full = names(fast=False, bench=False)
+    wanted = {"ruff", "ruff format", "mypy", "clang-format", "clang-tidy", "pytest"}
+    wanted |= {f"{name}: ctest" for name in ("dev", "clang", "asan", "ubsan", "tsan")}
+    assert wanted <= set(full)
+    fast = names(fast=True, bench=False)
+    assert set(full) - set(fast) >= {"clang-tidy", "asan: ctest", "tsan: ctest"}
+    assert {"ruff", "mypy", "dev: ctest", "pytest"} <= set(fast)
+    assert set(names(fast=False, bench=True)) - set(full) == {"bench"}
+
+
+def test_every_cxx_file_is_looked_at():
+    steps = {step.name: step for step in checks.steps(ROOT, fast=False, bench=False)}
+    looked_at = set(steps["clang-format"].command)
+    for path in (ROOT / "suites").rglob("*.cpp"):
+        assert str(path.relative_to(ROOT)) in looked_at
+        assert path.stem in steps["clang-tidy"].command[-1]
+
+
+@pytest.mark.parametrize(("statuses", "code"), [(["true", "true"], 0), (["true", "false", "true"], 1)])
+def test_one_failure_fails_the_whole(monkeypatch, capsys, statuses, code):
+    monkeypatch.setattr(packages, "missing", lambda needs: ())
+    monkeypatch.setattr(checks, "steps", lambda root, **options: [shell(status) for status in statuses])
+    monkeypatch.setattr(sys, "argv", ["toll", "test"])
+    assert toll.cli.main() == code
+    assert f"{statuses.count('true')} of {len(statuses)} steps passed" in capsys.readouterr().out
+
+
+def test_what_is_missing_is_installed_first(monkeypatch, capsys):
+    installed: list[str] = []
+    monkeypatch.setattr(packages, "missing", lambda needs: (packages.table()["doctest"],))
+    monkeypatch.setattr(packages, "install", lambda needs, say: installed.extend(need.name for need in needs))
+    monkeypatch.setattr(checks, "steps", lambda root, **options: [])
+    monkeypatch.setattr(sys, "argv", ["toll", "test"])
+    assert toll.cli.main() == 0
+    assert installed == ["doctest"]
