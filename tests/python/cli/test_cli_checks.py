@@ -1,4 +1,4 @@
-"""`toll test`: every step is run, a failure of one fails the whole, and the runners' closing lines are shown."""
+"""`toll test`: every step is run, one failure fails the whole, closing lines are shown."""
 
 from __future__ import annotations
 
