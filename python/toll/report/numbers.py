@@ -134,7 +134,9 @@ def count_scale(values: Iterable[float | None], per: str) -> Scale:
     if most >= 0.1 or most == 0:
         return Scale(f"per {per}")
     return (
-        Scale(f"per 1,000 {plural(per)}", 1e3) if most >= 1e-4 else Scale(f"per million {plural(per)}", 1e6)
+        Scale(f"per\u00a01,000 {plural(per)}", 1e3)
+        if most >= 1e-4
+        else Scale(f"per\u00a0million {plural(per)}", 1e6)
     )
 
 

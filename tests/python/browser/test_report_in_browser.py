@@ -110,6 +110,19 @@ def test_every_chart_is_drawn(page):
     assert marks(page, "#canary") >= len(results.floor.canary_ns)
 
 
+def test_a_row_of_the_chart_tells_its_numbers_under_the_pointer(page):
+    label = page.locator("#tasks-skynet [data-chart=values] svg text", has_text="goroutines")
+    page.locator("#tasks-skynet").evaluate("section => section.scrollIntoView()")
+    settled(page)
+    box = label.bounding_box()
+    page.mouse.move(box["x"] + box["width"] + 200, box["y"] + box["height"] / 2)
+    tooltip = page.locator("#tasks-skynet .tooltip")
+    tooltip.wait_for(timeout=5000)
+    assert tooltip.locator("b").inner_text() == "goroutines"
+    for piece in ("254.0 ns", "[251.5, 257.0]", "2.63×", "2016: 700 to 980 ns"):
+        assert piece in tooltip.inner_text()
+
+
 def test_a_curve_a_contender_and_a_legend_that_hides_it(page):
     legend = page.locator("#latency-wakeup .legend button")
     assert legend.count() == 5

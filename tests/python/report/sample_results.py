@@ -183,6 +183,75 @@ def latency(rng: random.Random, name: str, median: float, parameters: dict[str, 
     )
 
 
+def skynet_broken() -> list[Row]:
+    return [
+        broken_row(
+            "folly_fibers",
+            "skipped",
+            "libfolly was not found; `apt install libfolly-dev` brings it where the release has it",
+            library="Folly",
+        ),
+        broken_row(
+            "seastar_async",
+            "build_failed",
+            "the compiler stopped at seastar_async.cpp:12; `./toll run "
+            "--verbose` shows all of it\nseastar_async.cpp:12:10: fatal error: seastar/core/app.hh: No such "
+            "file or directory\n   12 | #include <seastar/core/app.hh>\n      |          ^~~~~~~~~~~~~~~~~~",
+            library="Seastar",
+        ),
+        broken_row(
+            "libtask",
+            "failed",
+            "ended by signal 11 (segmentation fault) after 3 of 16 launches; its 4 KiB "
+            "stacks may be too small",
+            library="libtask",
+            failed_launches=3,
+        ),
+        broken_row("hand_rolled", "wrong_answer", "answered 4999949999 where 4999950000 was expected"),
+    ]
+
+
+def skynet_published() -> list[PublishedValue]:
+    return [
+        PublishedValue(
+            contender="goroutines",
+            label="Go 1.6.1, GOMAXPROCS=8",
+            low=0.70,
+            high=0.98,
+            unit="µs",
+            per="task",
+            machine="Intel Core i7-4770S, 4 cores",
+            year=2016,
+            source="https://www.boost.org/doc/libs/1_64_0/libs/fiber/doc/html/fiber/performance.html",
+            today=Estimate(value=0.254, low=0.2512, high=0.2571),
+        ),
+        PublishedValue(
+            contender="boost_fiber_work_stealing",
+            label="fiber (16C/32T, work stealing, tcmalloc)",
+            low=0.05,
+            high=0.09,
+            unit="µs",
+            per="task",
+            machine="Intel Core i7-4770S, 4 cores",
+            year=2016,
+            source="https://www.boost.org/doc/libs/1_64_0/libs/fiber/doc/html/fiber/performance.html",
+            note="The table's headings promise 16 cores on a machine that has 4.",
+            today=Estimate(value=0.402, low=0.398, high=0.407),
+        ),
+        PublishedValue(
+            contender="",
+            label="Haskell, stack-1.0.4",
+            low=0.32,
+            high=0.32,
+            unit="µs",
+            per="task",
+            machine="Intel Core i7-4770S, 4 cores",
+            year=2016,
+            source="the same page",
+        ),
+    ]
+
+
 def skynet(rng: random.Random) -> WorkloadResult:
     rows = [
         make_row(rng, "tasks/skynet", name, value, spread, library=library, library_version=version)
@@ -224,67 +293,7 @@ def skynet(rng: random.Random) -> WorkloadResult:
             launches=2,
             intervals=False,
         ),
-        broken_row(
-            "folly_fibers",
-            "skipped",
-            "libfolly was not found; `apt install libfolly-dev` brings it where the release has it",
-            library="Folly",
-        ),
-        broken_row(
-            "seastar_async",
-            "build_failed",
-            "the compiler stopped at seastar_async.cpp:12; `./toll run "
-            "--verbose` shows all of it\nseastar_async.cpp:12:10: fatal error: seastar/core/app.hh: No such "
-            "file or directory\n   12 | #include <seastar/core/app.hh>\n      |          ^~~~~~~~~~~~~~~~~~",
-            library="Seastar",
-        ),
-        broken_row(
-            "libtask",
-            "failed",
-            "ended by signal 11 (segmentation fault) after 3 of 16 launches; its 4 KiB "
-            "stacks may be too small",
-            library="libtask",
-            failed_launches=3,
-        ),
-        broken_row("hand_rolled", "wrong_answer", "answered 4999949999 where 4999950000 was expected"),
-    ]
-    published = [
-        PublishedValue(
-            contender="goroutines",
-            label="Go 1.6.1, GOMAXPROCS=8",
-            low=0.70,
-            high=0.98,
-            unit="µs",
-            per="task",
-            machine="Intel Core i7-4770S, 4 cores",
-            year=2016,
-            source="https://www.boost.org/doc/libs/1_64_0/libs/fiber/doc/html/fiber/performance.html",
-            today=Estimate(value=0.254, low=0.2512, high=0.2571),
-        ),
-        PublishedValue(
-            contender="boost_fiber_work_stealing",
-            label="fiber (16C/32T, work stealing, tcmalloc)",
-            low=0.05,
-            high=0.09,
-            unit="µs",
-            per="task",
-            machine="Intel Core i7-4770S, 4 cores",
-            year=2016,
-            source="https://www.boost.org/doc/libs/1_64_0/libs/fiber/doc/html/fiber/performance.html",
-            note="The table's headings promise 16 cores on a machine that has 4.",
-            today=Estimate(value=0.402, low=0.398, high=0.407),
-        ),
-        PublishedValue(
-            contender="",
-            label="Haskell, stack-1.0.4",
-            low=0.32,
-            high=0.32,
-            unit="µs",
-            per="task",
-            machine="Intel Core i7-4770S, 4 cores",
-            year=2016,
-            source="the same page",
-        ),
+        *skynet_broken(),
     ]
     return WorkloadResult(
         workload="tasks/skynet",
@@ -293,7 +302,7 @@ def skynet(rng: random.Random) -> WorkloadResult:
         unit="ns",
         per="task",
         rows=ranked(rows),
-        published=published,
+        published=skynet_published(),
     )
 
 

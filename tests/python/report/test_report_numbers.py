@@ -87,8 +87,8 @@ def test_durations_read_as_people_say_them(seconds, shown):
 
 
 def test_rare_events_are_counted_per_thousand_or_million():
-    assert numbers.count_scale([0.02, None], "task") == numbers.Scale("per 1,000 tasks", 1e3)
-    assert numbers.count_scale([2e-6], "entry") == numbers.Scale("per million entries", 1e6)
+    assert numbers.count_scale([0.02, None], "task") == numbers.Scale("per\u00a01,000 tasks", 1e3)
+    assert numbers.count_scale([2e-6], "entry") == numbers.Scale("per\u00a0million entries", 1e6)
     assert numbers.count_scale([2.0, 1e-6], "switch") == numbers.Scale("per switch", 1.0)
     assert numbers.count_scale([None, 0.0], "task").factor == 1.0
 

@@ -159,7 +159,10 @@
     const { axis, narrow } = layout;
     const y = api.coord([axis.min, index])[1] + (narrow ? 9 : 0);
     const x = (value) => api.coord([axis.at(value), index])[0];
-    const shapes = [...rowTexts(row, y, layout, theme)];
+    const reach = (narrow ? 44 : 26) / 2;
+    const shapes = [ // the whole line answers to the pointer, not the mark alone
+      { type: "rect", shape: { x: 0, y: y - reach, width: layout.width, height: 2 * reach }, style: { fill: "transparent" } },
+      ...rowTexts(row, y, layout, theme)];
     const rule = (x1, x2, style) => ({ type: "line", shape: { x1, y1: y, x2, y2: y }, style, silent: true });
     shapes.push(rule(layout.left, layout.width - layout.right, { stroke: theme.hair, lineWidth: 1 }));
     row.published.forEach((band) => shapes.push(...bandShapes(x(band.low), x(band.high), y, theme)));

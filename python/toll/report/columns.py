@@ -1,0 +1,121 @@
+"""The numbers of a row, one column each: what a column is called, what it means, how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from toll.analysis.results import Row, WorkloadResult
+from toll.report import numbers
+from toll.report.text import clean
+
+Number = Callable[[Row], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One number a row."""
+
+    key: str
+    title: str
+    unit: str
+    hint: str
+    raw: Number
+    write: Callable[[Row], str]
+    interval: Callable[[Row], str] | None = None
+    always: bool = False  # stands even where no row has a number
+    below: Column | None = None  # a second number in the same cell, in small
+
+
+def columns(workload: WorkloadResult, level: str) -> list[Column]:
+    """The columns in which some row has a number; of a pair, the one that has."""
+    rows, per = workload.rows, clean(workload.per)
+    scale = numbers.time_scale((row.value for row in rows), workload.unit)
+    candidates = [
+        *_times(scale, per, level),
+        *_switches(rows, per),
+        *_memory(rows, per),
+        Column("launches", "Launches", "", "fresh processes that measured this row",
+               lambda row: row.launches, _launches, always=True),
+    ]  # fmt: skip
+    return [column for candidate in candidates if (column := _present(candidate, rows)) is not None]
+
+
+def _present(column: Column, rows: Sequence[Row]) -> Column | None:
+    def known(one: Column) -> bool:
+        return one.always or any(one.raw(row) is not None for row in rows)
+
+    below = column.below if column.below and known(column.below) else None
+    return replace(column, below=below) if known(column) else below
+
+
+def _times(scale: numbers.Scale, per: str, level: str) -> list[Column]:
+    def value(row: Row) -> tuple[float | None, float | None, float | None]:
+        return scale.of(row.value), scale.of(row.low), scale.of(row.high)
+
+    def ratio(row: Row) -> tuple[float | None, float | None, float | None]:
+        return row.ratio, row.ratio_low, row.ratio_high
+
+    unit = f"{scale.unit} per {per}"
+    return [
+        Column("value", "Time", unit, f"wall clock, median over launches, with its {level} interval",
+               lambda row: row.value, lambda row: numbers.quantity(*value(row)),
+               lambda row: numbers.interval(*value(row)), always=True),
+        Column("ratio", "Ratio", "to fastest", f"to the fastest row, paired by round; {level} interval",
+               lambda row: row.ratio, lambda row: numbers.ratio(*ratio(row)),
+               lambda row: numbers.ratio_interval(*ratio(row)), always=True),
+        _scaled("cpu", "CPU time", "of all threads", lambda row: row.cpu_time, replace(scale, unit=unit)),
+        _scaled("cold", "First batch", "the first batch of a launch, before anything is warm",
+                lambda row: row.cold, replace(scale, unit=unit)),
+    ]  # fmt: skip
+
+
+def _switches(rows: Sequence[Row], per: str) -> list[Column]:
+    """Context switches of both kinds share a scale, so that they can be compared; faults have their own."""
+    both = [count for row in rows for count in (row.voluntary_switches, row.involuntary_switches)]
+    scale = numbers.count_scale(both, per)
+    preempted = _scaled("involuntary", "preempted", "involuntary context switches",
+                        lambda row: row.involuntary_switches, scale)  # fmt: skip
+    waits = _scaled(
+        "voluntary",
+        "Waits",
+        "voluntary context switches: the thread blocked; in small, involuntary ones: the kernel took the CPU",
+        lambda row: row.voluntary_switches,
+        scale,
+    )
+    faults = numbers.count_scale((row.faults for row in rows), per)
+    return [
+        replace(waits, below=preempted),
+        _scaled("faults", "Page faults", "minor and major", lambda row: row.faults, faults),
+    ]
+
+
+def _memory(rows: Sequence[Row], per: str) -> list[Column]:
+    scale = numbers.count_scale((row.memory.calls for row in rows), per)
+    calls = _scaled(
+        "calls",
+        "Allocations",
+        "calls of malloc and its family, in a launch of their own; in small, the bytes that they asked for",
+        lambda row: row.memory.calls,
+        scale,
+    )
+    heap = _sized("heap", "Heap peak", "", "most bytes allocated at once in one iteration; in small, the "
+                  "highest resident set of any launch", lambda row: row.memory.heap_peak_bytes)  # fmt: skip
+    return [
+        replace(calls, below=_sized("bytes", "bytes", f"per {per}", "asked of malloc and its family",
+                                    lambda row: row.memory.bytes)),
+        replace(heap, below=_sized("rss", "resident", "", "highest resident set of any launch",
+                                   lambda row: row.memory.peak_bytes)),
+    ]  # fmt: skip
+
+
+def _scaled(key: str, title: str, hint: str, raw: Number, scale: numbers.Scale) -> Column:
+    return Column(key, title, scale.unit, hint, raw, lambda row: numbers.plain(scale.of(raw(row))))
+
+
+def _sized(key: str, title: str, unit: str, hint: str, raw: Number) -> Column:
+    return Column(key, title, unit, hint, raw, lambda row: numbers.size(raw(row)))
+
+
+def _launches(row: Row) -> str:
+    return f"{row.launches:,}" if row.launches or row.status == "ok" else numbers.MISSING
