@@ -14,6 +14,7 @@ add_library(toll STATIC
   src/failure.cpp
   src/launch.cpp
   src/layout.cpp
+  src/offset.cpp
   src/protocol.cpp
   src/resources.cpp
   src/serve.cpp

@@ -10,8 +10,8 @@
 
 namespace toll::canary {
 
-constexpr std::size_t words = 512 * 1024 / sizeof(std::uint64_t);  // a power of 2
-constexpr int steps = 600'000;                                     // about 5 ms on a 2020s machine
+constexpr std::size_t words = std::size_t{512} * 1024 / sizeof(std::uint64_t);  // a power of 2
+constexpr int steps = 600'000;  // about 5 ms on a 2020s machine
 
 /// One pass from a fixed state: the same answer on every machine, and each step depends on the one
 /// before it through both a multiplication and a load.

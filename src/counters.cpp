@@ -85,7 +85,7 @@ Counters::~Counters() {
 }
 
 Counters::Counters(Counters&& other) noexcept
-    : events_(std::exchange(other.events_, {})), reason_(other.reason_) {}
+    : events_(std::exchange(other.events_, {})), reason_(std::move(other.reason_)) {}
 
 Counters& Counters::operator=(Counters&& other) noexcept {
     std::swap(events_, other.events_);
@@ -128,6 +128,7 @@ Counters Counters::from_environment() {
 
 std::vector<std::string> Counters::known_names() {
     std::vector<std::string> names;
+    names.reserve(known_events.size());
     for (const KnownEvent& event : known_events) { names.emplace_back(event.name); }
     return names;
 }
@@ -146,6 +147,7 @@ std::vector<CounterReading> Counters::read() const {
 
 std::vector<std::string> Counters::names() const {
     std::vector<std::string> names;
+    names.reserve(events_.size());
     for (const Event& event : events_) { names.push_back(event.name); }
     return names;
 }

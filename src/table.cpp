@@ -1,6 +1,7 @@
 #include "table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <vector>
 
@@ -17,9 +18,9 @@ constexpr int batches = 11;
 constexpr std::uint64_t samples = 10'000;
 
 double quantile(std::vector<double> values, double p) {
-    const auto rank = static_cast<std::size_t>(p * static_cast<double>(values.size() - 1) + 0.5);
-    std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(rank));
-    return values[rank];
+    const std::ptrdiff_t rank = std::lround(p * static_cast<double>(values.size() - 1));
+    std::ranges::nth_element(values, values.begin() + rank);
+    return values[static_cast<std::size_t>(rank)];
 }
 
 /// How many iterations last about batch_target_ns.

@@ -16,7 +16,7 @@ namespace toll {
 namespace {
 
 // sched_getaffinity fails where the mask is smaller than the kernel's; 16 Ki CPUs hold any machine.
-constexpr std::size_t most_cpus = 16 * 1024;
+constexpr std::size_t most_cpus = std::size_t{16} * 1024;
 
 class CpuSet {
 public:
