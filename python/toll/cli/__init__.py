@@ -41,7 +41,7 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
             command(*arguments, **options)
         except KeyboardInterrupt:
             raise TollError(
-                "interrupted before anything was measured", "start again when it suits", Exit.INTERRUPTED
+                "interrupted", "start again when it suits", Exit.INTERRUPTED
             ) from None
 
     return guarded

@@ -161,22 +161,46 @@ def test_a_checkout_that_is_read_only_is_named(fresh, tmp_path):
     assert fresh.done() == []
 
 
-def test_without_python_it_prints_the_one_command(fresh, tmp_path):
-    """No python3 on PATH, not root, no sudo: PATH holds only what the script itself needs."""
+def bare_machine(fresh: Checkout, tmp_path: Path, user: int, apt: str) -> subprocess.CompletedProcess[str]:
+    """Starts where PATH holds only what the script itself needs: no python3, no sudo."""
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name in ("readlink", "dirname", "sha256sum", "flock", "apt-get"):
-        (tools / name).symlink_to(shutil.which(name) or "/usr/bin/true")
-    (tools / "id").write_text("#!/bin/sh\necho 1000\n")
-    (tools / "id").chmod(0o755)
+    for name in ("readlink", "dirname", "sha256sum", "flock", "cut", "rm", "mv", "mkdir", "cp", "sleep"):
+        (tools / name).symlink_to(shutil.which(name) or f"/usr/bin/{name}")
+    for name, text in (("id", f"echo {user}"), ("apt-get", apt)):
+        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tools / name).chmod(0o755)
     script = (fresh.folder / "toll").read_text().replace("/usr/bin/python3", "/nowhere/python3")
     (fresh.folder / "toll").write_text(script)
-    done = subprocess.run(
+    return subprocess.run(
         ["/bin/sh", str(fresh.folder / "toll"), "list"],
         env={"PATH": str(tools)},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_without_python_a_user_is_told_the_one_command(fresh, tmp_path):
+    done = bare_machine(fresh, tmp_path, 1000, "exit 0")
     assert done.returncode == 2
     assert "sudo apt-get install -y python3 python3-venv" in done.stderr
+
+
+def test_without_python_root_gets_it_installed(fresh, tmp_path):
+    brings = f'cp "{fresh.python}" "{tmp_path}/tools/python3"'
+    apt = f'echo "apt-get $*" >> "{fresh.log}"; [ "$1" = update ] || {brings}'
+    done = bare_machine(fresh, tmp_path, 0, apt)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"toll(list) with {fresh.folder}/python\n"
+    update, install, *rest = fresh.done()
+    assert update.startswith("apt-get update")
+    assert install.endswith("python3 python3-venv")
+    assert rest == ["venv --clear", "pip"]
+
+
+def test_an_apt_that_fails_is_named(fresh, tmp_path):
+    done = bare_machine(fresh, tmp_path, 0, "echo no network >&2; exit 100")
+    assert done.returncode == 2
+    assert "no network" in done.stderr
+    assert "could not install python3 python3-venv" in done.stderr
