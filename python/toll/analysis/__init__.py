@@ -92,7 +92,7 @@ def _table_warnings(
     ]
     if wide and header.precision > 0:
         warnings.append(
-            f"{workload.name}: {len(wide)} of {len(comparison.cases)} ratios are not known to"
+            f"{workload.name}: {len(wide)} of {len(comparison.cases) - 1} ratios are not known to"
             f" ±{header.precision:.1%} ({', '.join(wide[:5])}{', ...' if len(wide) > 5 else ''});"
             " `./toll run --profile thorough` goes on until they are."
         )

@@ -254,6 +254,15 @@ def test_the_run_says_how_long_it_took_and_how_long_its_programs_ran(path: Path)
     assert run.seconds_in_programs == pytest.approx(24 * 0.005)
 
 
+def test_ratios_wider_than_the_asked_precision_are_counted_and_named(path: Path) -> None:
+    steady = noisy(10.0, sigma=1e-5)
+    cases = [Made("fast", steady), Made("calm", [2 * value for value in steady])]
+    cases.append(Made("wild", noisy(30.0, sigma=0.3)))
+    warnings = read(make_run(path, cases)).warnings
+    assert len(warnings) == 1
+    assert "1 of 2 ratios are not known to ±1.0% (wild)" in warnings[0]
+
+
 def test_a_floor_above_the_asked_precision_is_said(path: Path) -> None:
     run = make_run(path, [Made("a", noisy(10.0))], canary=noisy(9.0, 60, sigma=0.05), precision=0.01)
     assert any("were out of reach in this run" in warning for warning in read(run).warnings)

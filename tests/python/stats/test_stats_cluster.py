@@ -70,15 +70,13 @@ PROMISED = {
     ("normal", 0.1, 8): (0.95, 0.95, 0.95, 0.95),
     ("normal", 0.1, 20): (0.95, 0.95, 0.95, 0.95),
     ("skewed", 0.1, 12): (0.90, 0.85, 0.93, 0.93),
-    ("bimodal", 0.1, 8): (0.93, 0.93, 0.95, 0.95),
+    ("bimodal", 0.1, 8): (0.92, 0.92, 0.95, 0.95),
     ("bimodal", 0.1, 20): (0.95, 0.95, 0.95, 0.95),
 }
 
 
 @pytest.mark.parametrize(("shape", "size", "launches"), PROMISED)
-def test_pooled_intervals_cover_what_the_documentation_promises(
-    shape: str, size: float, launches: int
-) -> None:
+def test_pooled_intervals_cover_what_is_documented(shape: str, size: float, launches: int) -> None:
     hits = coverage(Machine(shape, size), launches, TRIALS)
     for p, promised in zip(QUANTILES, PROMISED[shape, size, launches], strict=True):
         assert_covers(hits[p], TRIALS, promised)
@@ -172,8 +170,12 @@ def test_launches_not_samples_decide_how_wide_an_interval_is() -> None:
 
 
 def test_intervals_do_not_change_from_one_report_to_the_next() -> None:
-    launches = spread_out(9, 2000)
-    assert Pooled(launches).interval(0.9, 0.95) == Pooled(launches).interval(0.9, 0.95)
+    rng = np.random.default_rng(7)
+    effects = rng.exponential(0.3, 20)  # skewed, so that the bootstrap decides, not Woodruff's interval
+    launches = [count_samples((100 * np.exp(rng.normal(e, 0.02, 2000))).astype(np.float32)) for e in effects]
+    asked = np.linspace(0.02, 0.98, 49)
+    first, second = Pooled(launches), Pooled(launches)
+    assert [first.interval(p, 0.8) for p in asked] == [second.interval(p, 0.8) for p in asked]
 
 
 def test_a_thinned_distribution_keeps_ends_and_tails() -> None:

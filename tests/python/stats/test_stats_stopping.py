@@ -148,6 +148,13 @@ def test_precise_enough_asks_every_ratio() -> None:
     assert not precise_enough(gaps, 0.01, 0.95)
 
 
+def test_precision_is_half_the_length_of_the_interval_on_the_log_scale() -> None:
+    ends = np.log(1.05) * np.linspace(-1.0, 1.0, 8)  # the 95 % interval of eight values is their range
+    logs = np.column_stack([np.zeros(8), 1.0 + ends])
+    assert precise_enough(logs, 0.0501, 0.95)
+    assert not precise_enough(logs, 0.0499, 0.95)
+
+
 def test_cases_without_any_value_are_left_out() -> None:
     logs = np.column_stack([np.zeros(8), np.full(8, 0.3), np.full(8, np.nan)])
     assert precise_enough(logs, 0.01, 0.95)
