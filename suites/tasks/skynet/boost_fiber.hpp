@@ -1,34 +1,83 @@
 #pragma once
 
-// What the Boost.Fiber contenders share: one fiber for each node, joined by its parent.
+// The Boost.Fiber contenders: a scheduler, a stack allocator and a way for results to travel. Every child
+// runs at once on a fiber of its own (launch::dispatch, as in Boost.Fiber's own skynet programs).
 
-#include "workload.hpp"
+#include "boost_fiber_schedulers.hpp"
+#include "boost_fiber_stacks.hpp"
+#include "spawning.hpp"
 
-#include <array>
 #include <boost/fiber/all.hpp>
-#include <boost/version.hpp>
 #include <memory>
-#include <numeric>
+#include <utility>
 
 namespace toll::skynet {
 
-/// The published programs used 4 KiB (one page), which crashes on a machine with AVX-512: the dynamic linker saves the
-/// vector registers on the fiber's stack when it resolves a symbol for the first time. Seen with Boost 1.81 and glibc
-/// 2.36: 4 and 8 KiB crash, 8 KiB survives with LD_BIND_NOW=1, 16 KiB always did.
-inline constexpr std::size_t fiber_stack_bytes = 16 * 1024;
+/// What all fiber sources share: stacks, and their limit.
+template <class Stacks>
+class Fibers {
+public:
+    explicit Fibers(const Inputs& inputs) : stacks_(inputs) {}
 
-/// Sum of `node`; every child runs at once on a fiber of its own (`launch::dispatch`, as Boost.Fiber's own skynet).
-template <class StackAllocator>
-std::uint64_t fiber_sum(StackAllocator& stacks, Subtree node) {
-    if (node.is_leaf()) { return node.ordinal; }
-    std::array<std::uint64_t, children> sums{};
-    std::array<boost::fibers::fiber, children> fibers;
-    for (std::uint64_t i = 0; i < children; ++i) {
-        fibers[i] = boost::fibers::fiber(boost::fibers::launch::dispatch, std::allocator_arg, stacks,
-                                         [&stacks, &sums, node, i] { sums[i] = fiber_sum(stacks, node.child(i)); });
+    bool room() noexcept { return stacks_.room(); }
+    static void ended() noexcept {}  // a stack is given back later, by the scheduler
+    void check() { stacks_.check(); }
+
+protected:
+    template <class Work>
+    boost::fibers::fiber fiber(Work&& work) {
+        return {boost::fibers::launch::dispatch, std::allocator_arg, stacks_, std::forward<Work>(work)};
     }
-    for (auto& fiber : fibers) { fiber.join(); }
-    return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
-}
+
+    Stacks stacks_;
+};
+
+template <class Stacks>
+struct JoinedFibers : Fibers<Stacks> {
+    using Fibers<Stacks>::Fibers;
+    using Unit = boost::fibers::fiber;
+
+    template <class Work>
+    Unit start(Work work) {
+        return this->fiber(std::move(work));
+    }
+};
+
+template <class Stacks>
+struct DetachedFibers : Fibers<Stacks> {
+    using Fibers<Stacks>::Fibers;
+
+    template <class Work>
+    void start(Work work) {
+        this->fiber(std::move(work)).detach();
+    }
+};
+
+template <class Stacks>
+struct FutureFibers : Fibers<Stacks> {
+    using Fibers<Stacks>::Fibers;
+    using Unit = boost::fibers::future<std::uint64_t>;
+
+    template <class Work>
+    Unit start(Work work) {
+        return boost::fibers::async(boost::fibers::launch::dispatch, std::allocator_arg, this->stacks_,
+                                    std::move(work));
+    }
+};
+
+template <class Stacks>
+using Join = JoinedTree<JoinedFibers<Stacks>>;
+template <class Stacks>
+using Detach = DetachedTree<DetachedFibers<Stacks>, boost::fibers::buffered_channel<std::uint64_t>>;
+template <class Stacks>
+using Future = FutureTree<FutureFibers<Stacks>>;
+
+/// The scheduler outlives the tree: fibers that have ended are given back by it.
+template <class Scheduler, class Sum>
+struct BoostFiber : private Scheduler, public Sum {
+    explicit BoostFiber(const Inputs& inputs) : Scheduler(inputs), Sum(inputs) {}
+
+    static constexpr bool once_per_process = requires { requires Scheduler::once_per_process; };
+};
 
 }  // namespace toll::skynet

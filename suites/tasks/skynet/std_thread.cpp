@@ -1,22 +1,17 @@
-#include "workload.hpp"
+#include "spawning.hpp"
+#include "thread_limit.hpp"
 
-#include <array>
-#include <numeric>
 #include <thread>
+#include <utility>
 
-struct StdThread {
-    explicit StdThread(const toll::skynet::Inputs&) {}
+struct StdThreads : toll::skynet::ThreadLimit {
+    using ThreadLimit::ThreadLimit;
+    using Unit = std::thread;
 
-    std::uint64_t run(toll::skynet::Subtree node) {
-        if (node.is_leaf()) { return node.ordinal; }
-        std::array<std::uint64_t, toll::skynet::children> sums{};
-        std::array<std::jthread, toll::skynet::children> threads;
-        for (std::uint64_t i = 0; i < sums.size(); ++i) {
-            threads[i] = std::jthread([this, &sums, node, i] { sums[i] = run(node.child(i)); });
-        }
-        for (auto& thread : threads) { thread.join(); }
-        return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
+    template <class Work>
+    Unit start(Work work) {
+        return std::thread(std::move(work));
     }
 };
 
-TOLL_CONTENDER(skynet, std_thread, StdThread);
+TOLL_CONTENDER(skynet, std_thread, toll::skynet::JoinedTree<StdThreads>);

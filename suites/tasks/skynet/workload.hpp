@@ -6,10 +6,13 @@
 
 #include <toll/contender.hpp>
 
-#include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstdint>
+#include <numeric>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 namespace toll::skynet {
@@ -33,9 +36,33 @@ struct Subtree {
     }
 };
 
+/// One sum for each child of a node.
+using Sums = std::array<std::uint64_t, children>;
+
+[[nodiscard]] inline std::uint64_t total(const Sums& sums) noexcept {
+    return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
+}
+
+/// For contenders that can have one thread only; `why` begins the sentence that others get.
+inline void require_one_thread(const Inputs& inputs, std::string_view why) {
+    if (inputs.threads != 1) { throw Unsupported(std::string(why) + "; ask for threads=1"); }
+}
+
+/// Nodes below the root of a tree with `tasks` leaves: 10 + 100 + ... + tasks.
+[[nodiscard]] constexpr std::uint64_t units_below_root(std::uint64_t tasks) noexcept {
+    std::uint64_t units = 0;
+    for (; tasks > 1; tasks /= children) { units += tasks; }
+    return units;
+}
+
 /// What a contender models: made once with its schedulers and pools, then asked again and again.
-/// `run` spawns one task for every node below the root and returns the root's sum once all have ended.
-/// `once_per_process` (optional): true for a contender whose library cannot be set up twice in one process.
+///  - `run` spawns one task for every node below the root and returns the root's sum once all have ended;
+///  - `footing()` (optional): what the contender knows better than the workload, laid over the workload's
+///  own:
+///    `units_created` where it is not one for each node below the root, `stack_bytes` where it was chosen at
+///    set-up;
+///  - `once_per_process` (optional): true for a contender whose library cannot be set up twice in one
+///  process.
 template <class T>
 concept Tree = std::constructible_from<T, const Inputs&> && requires(T tree, Subtree root) {
     { tree.run(root) } -> std::same_as<std::uint64_t>;
@@ -49,11 +76,13 @@ public:
 
     static std::vector<Parameter> parameters() {
         return {{"tasks", "100000", "leaf tasks", "leaves of the tree, a power of 10"},
-                {"threads", "cpus", "threads", "operating-system threads that run the tasks; 0: one for each task"}};
+                {"threads", "cpus", "threads",
+                 "operating-system threads that run the tasks; 0: one for each task"}};
     }
 
     explicit Workload(const Arguments& arguments)
-        : inputs_{arguments.number("tasks"), static_cast<unsigned>(arguments.number("threads", 0))}, tree_{checked(inputs_)} {}
+        : inputs_{arguments.number("tasks"), static_cast<unsigned>(arguments.number("threads", 0))},
+          tree_{checked(inputs_)} {}
 
     [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return inputs_.tasks; }
 
@@ -67,16 +96,30 @@ public:
         return iterations * (inputs_.tasks * (inputs_.tasks - 1) / 2);
     }
 
+    /// `units_created`: concurrency units (threads, fibers, tasks) that one iteration makes.
     [[nodiscard]] Footing footing() const {
-        if (inputs_.threads == 0) { return {{"threads", "one for each task"}}; }
-        return {{"threads", static_cast<std::int64_t>(inputs_.threads)}};
+        Footing footing{{"units_created", units_below_root(inputs_.tasks)}};
+        if (inputs_.threads == 0) {
+            footing.set({"threads", "one for each task"});
+        } else {
+            footing.set({"threads", inputs_.threads});
+        }
+        if constexpr (requires { tree_.footing(); }) {
+            const Footing known_better = tree_.footing();
+            for (const auto& [name, value] : known_better.all()) {
+                std::visit([&](const auto& known) { footing.set({name, known}); }, value);
+            }
+        }
+        return footing;
     }
 
 private:
     static const Inputs& checked(const Inputs& inputs) {
         std::uint64_t size = inputs.tasks;
         while (size >= children && size % children == 0) { size /= children; }
-        if (size != 1) { throw Unsupported("tasks must be a power of 10, got " + std::to_string(inputs.tasks)); }
+        if (size != 1) {
+            throw Unsupported("tasks must be a power of 10, got " + std::to_string(inputs.tasks));
+        }
         return inputs;
     }
 

@@ -1,0 +1,10 @@
+# Boost.Thread: threads whose stack size can be chosen.
+find_package(Boost QUIET COMPONENTS thread)
+if(TARGET Boost::thread)
+  add_library(toll_contender_boost_thread INTERFACE)
+  target_link_libraries(toll_contender_boost_thread INTERFACE Boost::thread)
+  set(TOLL_BOOST_THREAD_VERSION "${Boost_VERSION_STRING}")
+else()
+  set(TOLL_BOOST_THREAD_REASON "Boost.Thread was not found")
+  set(TOLL_BOOST_THREAD_PACKAGE libboost-thread1.81-dev)
+endif()

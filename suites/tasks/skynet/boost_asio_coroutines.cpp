@@ -1,0 +1,21 @@
+#include "boost_asio.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+struct BoostAsioCoroutines : toll::skynet::Coroutines<boost::asio::io_context::executor_type> {
+    explicit BoostAsioCoroutines(const toll::skynet::Inputs& inputs) : Coroutines(inputs) {
+        toll::skynet::require_one_thread(inputs, "one thread runs the io_context");
+    }
+
+    std::uint64_t run(toll::skynet::Subtree root) {
+        auto sum = boost::asio::co_spawn(context_, Coroutines::sum(root), boost::asio::use_future);
+        context_.restart();
+        context_.run();
+        return sum.get();
+    }
+
+    boost::asio::io_context context_{1};  // the hint: one thread runs it
+};
+
+TOLL_CONTENDER(skynet, boost_asio_coroutines, BoostAsioCoroutines);

@@ -1,0 +1,17 @@
+#include "boost_asio.hpp"
+
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+
+struct BoostAsioThreadPool : toll::skynet::Coroutines<boost::asio::thread_pool::executor_type> {
+    explicit BoostAsioThreadPool(const toll::skynet::Inputs& inputs)
+        : Coroutines(inputs), pool_(inputs.threads) {}
+
+    std::uint64_t run(toll::skynet::Subtree root) {
+        return boost::asio::co_spawn(pool_, Coroutines::sum(root), boost::asio::use_future).get();
+    }
+
+    boost::asio::thread_pool pool_;
+};
+
+TOLL_CONTENDER(skynet, boost_asio_thread_pool, BoostAsioThreadPool);

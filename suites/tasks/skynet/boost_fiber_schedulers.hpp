@@ -1,0 +1,74 @@
+#pragma once
+
+#include "workload.hpp"
+
+#include <boost/fiber/all.hpp>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace toll::skynet {
+
+/// This thread and `threads - 1` more under one Boost.Fiber scheduling algorithm. The workers' main fibers
+/// sleep until the end; their schedulers run other fibers meanwhile.
+class FiberWorkers {
+public:
+    /// `schedule` installs the algorithm in the calling thread; it is called once in each thread.
+    template <class Schedule>
+    FiberWorkers(unsigned threads, Schedule schedule) {
+        for (unsigned i = 1; i < threads; ++i) {
+            workers_.emplace_back([this, schedule] {
+                schedule();
+                std::unique_lock lock{mutex_};
+                end_.wait(lock, [this] { return ended_; });
+            });
+        }
+        schedule();
+    }
+    FiberWorkers(const FiberWorkers&) = delete;
+    FiberWorkers& operator=(const FiberWorkers&) = delete;
+    ~FiberWorkers() {
+        std::unique_lock lock{mutex_};
+        ended_ = true;
+        lock.unlock();
+        end_.notify_all();
+        for (std::thread& worker : workers_) { worker.join(); }
+    }
+
+private:
+    std::mutex mutex_;
+    boost::fibers::condition_variable_any end_;
+    bool ended_ = false;
+    std::vector<std::thread> workers_;
+};
+
+/// Boost.Fiber's default: a queue for each thread, no migration.
+struct RoundRobin {
+    explicit RoundRobin(const Inputs& inputs) {
+        require_one_thread(inputs, "round robin schedules one thread");
+    }
+};
+
+/// One queue for all threads, behind a mutex.
+struct WorkSharing {
+    explicit WorkSharing(const Inputs& inputs)
+        : workers(inputs.threads,
+                  [] { boost::fibers::use_scheduling_algorithm<boost::fibers::algo::shared_work>(); }) {}
+
+    FiberWorkers workers;
+};
+
+/// A queue for each thread; a thread whose queue is empty takes from another's.
+struct WorkStealing {
+    /// Boost.Fiber counts these schedulers in a static variable and never forgets one.
+    static constexpr bool once_per_process = true;
+
+    explicit WorkStealing(const Inputs& inputs)
+        : workers(inputs.threads, [threads = inputs.threads] {
+              boost::fibers::use_scheduling_algorithm<boost::fibers::algo::work_stealing>(threads);
+          }) {}
+
+    FiberWorkers workers;
+};
+
+}  // namespace toll::skynet

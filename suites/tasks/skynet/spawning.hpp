@@ -1,0 +1,129 @@
+#pragma once
+
+// The tree for contenders that make one unit (a thread, a fiber) for each node below the root.
+
+#include "failure.hpp"
+#include "workload.hpp"
+
+#include <array>
+
+namespace toll::skynet {
+
+/// What such a contender tells: how a unit is made.
+///  - `start(work)` makes a unit that runs `work`. JoinedTree: it returns a `Unit` with join(); FutureTree: a
+///  `Unit`
+///    with get(), the value that `work` returned; DetachedTree: nothing.
+///  - `room()` is asked before each start: false where another unit would exceed a limit of the machine.
+///  - `ended()` is told that a unit's join or get returned.
+///  - `check()` throws where room() was false since the last check: one sentence that names the limit.
+///  - `footing()` (optional): see Tree.
+/// `Source` is constructible from Inputs.
+template <class Source>
+class SpawningTree {
+public:
+    explicit SpawningTree(const Inputs& inputs) : source(inputs) {}
+
+    [[nodiscard]] Footing footing() const {
+        if constexpr (requires { source.footing(); }) { return source.footing(); }
+        return {};
+    }
+
+protected:
+    /// Calls start(0), start(1) ... for as many children as can be made. Returns how many.
+    template <class Start>
+    std::uint64_t start_children(const Start& start) {
+        std::uint64_t started = 0;
+        try {
+            for (; started < children && source.room(); ++started) { start(started); }
+        } catch (...) { failure.keep(std::current_exception()); }
+        return started;
+    }
+
+    std::uint64_t checked(std::uint64_t sum) {
+        failure.rethrow();
+        source.check();
+        return sum;
+    }
+
+    Source source;
+    FirstFailure failure;
+};
+
+/// A child writes its sum into its parent's array; the parent joins its children.
+template <class Source>
+class JoinedTree : public SpawningTree<Source> {
+public:
+    using SpawningTree<Source>::SpawningTree;
+
+    std::uint64_t run(Subtree root) { return this->checked(sum(root)); }
+
+private:
+    std::uint64_t sum(Subtree node) {
+        if (node.is_leaf()) { return node.ordinal; }
+        Sums sums{};
+        std::array<typename Source::Unit, children> units;
+        const std::uint64_t started = this->start_children([&](std::uint64_t i) {
+            units[i] = this->source.start([this, &sums, node, i] { sums[i] = sum(node.child(i)); });
+        });
+        for (std::uint64_t i = 0; i < started; ++i) {
+            units[i].join();
+            this->source.ended();
+        }
+        return total(sums);
+    }
+};
+
+/// A child's sum reaches its parent through a future.
+template <class Source>
+class FutureTree : public SpawningTree<Source> {
+public:
+    using SpawningTree<Source>::SpawningTree;
+
+    std::uint64_t run(Subtree root) { return this->checked(sum(root)); }
+
+private:
+    std::uint64_t sum(Subtree node) {
+        if (node.is_leaf()) { return node.ordinal; }
+        std::array<typename Source::Unit, children> units;
+        const std::uint64_t started = this->start_children([&](std::uint64_t i) {
+            units[i] = this->source.start([this, node, i] { return sum(node.child(i)); });
+        });
+        std::uint64_t all = 0;
+        for (std::uint64_t i = 0; i < started; ++i) {
+            all += units[i].get();
+            this->source.ended();
+        }
+        return all;
+    }
+};
+
+/// A child sends its sum to its parent through a channel; nobody joins it. `Channel` has push() and
+/// value_pop().
+template <class Source, class Channel>
+class DetachedTree : public SpawningTree<Source> {
+public:
+    using SpawningTree<Source>::SpawningTree;
+
+    std::uint64_t run(Subtree root) {
+        Channel result{2};
+        send_sum(root, result);
+        return this->checked(result.value_pop());
+    }
+
+private:
+    void send_sum(Subtree node, Channel& parent) {
+        if (node.is_leaf()) {
+            parent.push(node.ordinal);
+            return;
+        }
+        Channel sums{16};  // a power of two that holds ten: no child waits for room
+        const std::uint64_t started = this->start_children([&](std::uint64_t i) {
+            this->source.start([this, &sums, node, i] { send_sum(node.child(i), sums); });
+        });
+        std::uint64_t all = 0;
+        for (std::uint64_t i = 0; i < started; ++i) { all += sums.value_pop(); }
+        parent.push(all);
+    }
+};
+
+}  // namespace toll::skynet

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "machine_limits.hpp"
+
+#include <atomic>
+
+namespace toll::skynet {
+
+/// Counts the operating-system threads of a tree that are made and not yet joined, so that a tree too large
+/// for this machine ends with a sentence. Costs two atomic additions a thread, which itself costs over a
+/// thousand times as much.
+class ThreadLimit {
+public:
+    explicit ThreadLimit(const Inputs& inputs)
+        : inputs_(inputs), limit_(lowest(units_below_root(inputs.tasks))) {
+        if (inputs.threads != 0) {
+            throw Unsupported("every task has a thread of its own; ask for threads=0");
+        }
+    }
+
+    bool room() noexcept {
+        if (alive_.fetch_add(1, std::memory_order_relaxed) < limit_.units) { return true; }
+        alive_.fetch_sub(1, std::memory_order_relaxed);
+        exceeded_.store(true, std::memory_order_relaxed);
+        return false;
+    }
+    void ended() noexcept { alive_.fetch_sub(1, std::memory_order_relaxed); }
+    void check() {
+        if (exceeded_.exchange(false)) { throw beyond(limit_, inputs_, "threads"); }
+    }
+
+private:
+    static Limit lowest(std::uint64_t all_units) {
+        std::uint64_t running = 0;  // the fourth word is RUNNING/ALL
+        std::string word;
+        std::ifstream load("/proc/loadavg");
+        for (int i = 0; i < 4; ++i) { load >> word; }
+        if (const auto slash = word.find('/'); slash != std::string::npos) {
+            running = std::stoull(word.substr(slash + 1));
+        }
+        const Limit maps = guarded_stacks_limit(all_units);
+        const Limit pids = sysctl_limit("kernel.pid_max", running, 1, "one number a thread", all_units);
+        const Limit threads =
+            sysctl_limit("kernel.threads-max", running, 1, "all threads of the machine", all_units);
+        const auto fewer = [](const Limit& a, const Limit& b) { return a.units < b.units; };
+        return std::min({maps, pids, threads, cgroup()}, fewer);
+    }
+
+    /// A container's own limit, under either version of the control groups.
+    static Limit cgroup() {
+        for (const std::string folder : {"/sys/fs/cgroup/", "/sys/fs/cgroup/pids/"}) {
+            const std::uint64_t limit = number_in(folder + "pids.max", 0);
+            if (limit == 0) { continue; }
+            return {folder + "pids.max = " + std::to_string(limit), "a larger --pids-limit for the container",
+                    left_of(limit, number_in(folder + "pids.current", 0))};
+        }
+        return {};
+    }
+
+    Inputs inputs_;
+    Limit limit_;
+    std::atomic<std::uint64_t> alive_{0};
+    std::atomic<bool> exceeded_{false};
+};
+
+}  // namespace toll::skynet
