@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
@@ -89,10 +88,10 @@ double measure_frequency_hz(double milliseconds) noexcept {
 std::optional<double> number_from_environment(const char* name, double low, double high) {
     const char* text = std::getenv(name);
     if (text == nullptr || *text == '\0') { return std::nullopt; }
-    const std::string_view view(text);
-    double value = 0;
-    const auto [end, error] = std::from_chars(view.begin(), view.end(), value);
-    if (error != std::errc{} || end != view.end() || !(value >= low && value <= high)) {
+    // strtod, not from_chars: libc++ has the latter for floating point only since version 20.
+    char* end = nullptr;
+    const double value = std::strtod(text, &end);
+    if (*end != '\0' || !(value >= low && value <= high)) {
         throw UsageError(std::string(name) + "=" + text + " is not a number in its range; unset it");
     }
     return value;

@@ -70,7 +70,7 @@ TEST_CASE("a layout re-makes the state; none keeps it; the same seed shifts the 
     const auto once = [&](toll::Launch::Seed seed) { return launch.batch(2, seed); };
     CHECK(once({}).units == 6);
     CHECK(Seen::made == 1);
-    for (const std::uint64_t seed : {1, 2, 3, 1}) { (void)once(seed); }
+    for (const std::uint64_t seed : {1U, 2U, 3U, 1U}) { (void)once(seed); }
     CHECK(Seen::made == 5);
     CHECK(Seen::ended == 4);
     const auto& stacks = Seen::stacks;

@@ -14,7 +14,8 @@ namespace {
     return toll::with_stack_shifted(shift, [] {
         char here = 0;
         toll::keep(here);
-        return reinterpret_cast<std::uintptr_t>(&here);
+        const auto address = reinterpret_cast<std::uintptr_t>(&here);
+        return address;
     });
 }
 
