@@ -11,7 +11,7 @@ from toll.report.anchors import Anchors
 from toll.report.cases import Naming
 from toll.report.rows import table
 from toll.report.sentences import floor_sentence, grouped, published_range, status_words
-from toll.report.text import clean, commands, headline, humanise, said, several
+from toll.report.text import clean, commands, headline, humanise, instant, said, several
 
 _SIZE = "_bytes"
 _SHARE = "_share"
@@ -316,8 +316,8 @@ def _run(results: Results) -> list[dict[str, str]]:
         ("Profile", run.profile),
         ("Asked precision", f"ratio's interval within {numbers.percent(run.precision)}"),
         ("Seed", run.seed),
-        ("Started", run.started_utc),
-        ("Finished", run.finished_utc or "not finished"),
+        ("Started", instant(run.started_utc)),
+        ("Finished", instant(run.finished_utc or "") or "not finished"),
         ("Stopped by", run.stopped_by or ""),
         ("Identity", run.uuid),
     ]

@@ -21,6 +21,7 @@ from toll.report.sentences import floor_sentence, grouped, published_range, stat
 from toll.report.text import clean, headline, said, several
 
 _NAME_WIDTH = 16  # a contender's name folds within this at least
+_ASKED_FOR = 2  # ranks up to here: interval and CPU time
 _ASCII = str.maketrans({"×": "x", "µ": "u", "–": "-", "·": "-", "…": "...", "→": "->"})
 
 
@@ -137,6 +138,7 @@ def _values(
 ) -> None:
     scale = numbers.time_scale((row.value for row in rows), workload.unit)
     triples = [(scale.of(row.value), scale.of(row.low), scale.of(row.high)) for row in rows]
+    waits = numbers.count_scale((row.voluntary_switches for row in rows), "")
     ties = shared_ties(row.tie_groups for row in rows)
     columns = [
         _Column(f"{scale.unit} per {clean(workload.per)}", [naming.label(row) for row in rows], right=False),
@@ -151,7 +153,7 @@ def _values(
         ),
         _Column("tied", ["".join(letters) for letters in ties], right=False),
         _Column("CPU", [numbers.plain(scale.of(row.cpu_time)) for row in rows], 1),
-        _Column("switches", [numbers.plain(row.voluntary_switches) for row in rows], 5),
+        _Column(_rate("waits", waits), [numbers.plain(waits.of(row.voluntary_switches)) for row in rows], 5),
         _Column("allocations", [numbers.plain(row.memory.calls) for row in rows], 4),
     ]
     if not any(ties):
@@ -159,6 +161,11 @@ def _values(
     writer.table(columns, ["bold green" if row.fastest else "" for row in rows])
     if any(ties):
         writer.line("Rows that share a letter could not be told apart by this run.", "dim")
+
+
+def _rate(noun: str, scale: numbers.Scale) -> str:
+    """A column of events: "waits", "waits/1,000", "waits/million" units of work."""
+    return noun + {1.0: "", 1e3: "/1,000", 1e6: "/million"}[scale.factor]
 
 
 def _percentiles(workload: WorkloadResult, naming: Naming, writer: _Writer) -> None:
@@ -185,18 +192,15 @@ def _percentiles(workload: WorkloadResult, naming: Naming, writer: _Writer) -> N
 
 
 def _published(workload: WorkloadResult, writer: _Writer) -> None:
-    if not workload.published:
-        return
-    writer.line()
-    for entry in workload.published:
-        then = published_range(entry)
-        today = _today(entry)
-        writer.line(
-            f"{entry.year}, {clean(entry.label)}: {then} {clean(entry.unit)} per {clean(entry.per)}"
-            f"{today} ({clean(entry.machine)})",
-            "dim",
-            2,
-        )
+    """What the literature reported, by the machine that it was measured on."""
+    machines = dict.fromkeys((entry.year, entry.machine) for entry in workload.published)
+    for year, machine in machines:
+        writer.line()
+        writer.line(f"Published {year}, {clean(machine)}", "dim")
+        for entry in workload.published:
+            if (entry.year, entry.machine) == (year, machine):
+                then = f"{published_range(entry)} {clean(entry.unit)} per {clean(entry.per)}"
+                writer.line(f"{clean(entry.label)}: {then}{_today(entry)}", "dim", 2)
 
 
 def _today(entry: PublishedValue) -> str:
@@ -218,12 +222,14 @@ def _problems(results: Results, writer: _Writer) -> None:
 
 
 def _fitting(columns: Sequence[_Column], width: int) -> list[_Column]:
-    """The columns that fit beside a folded name; those with the highest rank go first."""
+    """The columns that fit beside the name; those with the highest rank go first.
+
+    A name rather folds than push out what every reader asks for, but it is not folded for the rest.
+    """
     kept = list(columns)
-    name = min(columns[0].width(), max(_NAME_WIDTH, width // 4))
-    while name + sum(column.width() + 2 for column in kept[1:]) > width:
-        rank = max(column.rank for column in kept)
-        if rank == 0:
+    while (rank := max(column.rank for column in kept)) > 0:
+        room = max(_NAME_WIDTH, width // 4 if rank <= _ASKED_FOR else width * 3 // 8)
+        if min(columns[0].width(), room) + sum(column.width() + 2 for column in kept[1:]) <= width:
             break
         kept = [column for column in kept if column.rank != rank]
     return kept

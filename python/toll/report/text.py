@@ -72,6 +72,12 @@ def humanise(key: str) -> str:
     return label[:1].upper() + label[1:]
 
 
+def instant(utc: str) -> str:
+    """An ISO 8601 instant in UTC to the second: "2026-03-14 09:26:53 UTC"; other text stays as it is."""
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00:00)", utc)
+    return f"{match[1]} {match[2]} UTC" if match else clean(utc)
+
+
 def several(count: int, noun: str, plural: str = "") -> str:
     """ "1 case", "12 cases", "2 processes"."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

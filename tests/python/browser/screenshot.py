@@ -64,6 +64,8 @@ def main(arguments: list[str]) -> int:
             page.add_style_tag(content=".toolbar { visibility: hidden }")  # it would lie over the element
             page.locator(chosen.at).first.screenshot(path=str(chosen.picture))
         else:
+            if chosen.height is None:  # what lies out of sight is not laid out, but the picture shows it
+                page.add_style_tag(content=".workload { content-visibility: visible !important }")
             page.screenshot(path=str(chosen.picture), full_page=chosen.height is None)
     return 0
 

@@ -123,6 +123,24 @@ def test_a_row_of_the_chart_tells_its_numbers_under_the_pointer(page):
         assert piece in tooltip.inner_text()
 
 
+def test_a_canary_that_varies_tenfold_is_drawn_on_a_logarithmic_axis(chromium, tmp_path):
+    floor = samples.floor(samples.random.Random(1))
+    wild = floor.model_copy(
+        update={"canary_ns": [value * 10 ** (i % 3) for i, value in enumerate(floor.canary_ns)]}
+    )
+    file = tmp_path / "wild.html"
+    file.write_text(html.render(samples.make_results([], floor=wild)), encoding="utf-8")
+    page = open_report(chromium, file)
+    frame = page.locator("#canary").bounding_box()
+    tops = page.locator("#canary svg path[fill^='#']").evaluate_all(
+        "all => all.map(p => p.getBoundingClientRect().top)"
+    )
+    inside = [top for top in tops if frame["y"] <= top <= frame["y"] + frame["height"]]
+    assert len(inside) >= len(floor.canary_ns)
+    assert max(inside) - min(inside) > 80
+    page.context.close()
+
+
 def test_a_curve_a_contender_and_a_legend_that_hides_it(page):
     legend = page.locator("#latency-wakeup .legend button")
     assert legend.count() == 5
@@ -176,6 +194,8 @@ def test_sorting_orders_table_and_chart_and_keeps_the_unmeasured_last(page):
     page.locator("#tasks-skynet .values th[data-key=name] button").click()
     assert names(page, "tasks-skynet") == sorted(order)
     assert page.locator("#tasks-skynet [aria-sort]").count() == 1
+    heading.locator("button").click()
+    assert names(page, "tasks-skynet")[-4:] == ["folly_fibers", "hand_rolled", "libtask", "seastar_async"]
 
 
 def test_sorting_works_from_the_keyboard(page):
@@ -227,7 +247,8 @@ def test_no_chart_label_is_cut_or_lies_on_another(chromium, report):
     for width in (390, 1280):
         page = open_report(chromium, report, width, 844)
         page.locator("#containers-find").scroll_into_view_if_needed()
-        for workload in ("tasks-skynet", "containers-find", "locks-contended"):
+        hostile = page.locator("section.workload").last.get_attribute("id")
+        for workload in ("tasks-skynet", "containers-find", "locks-contended", hostile):
             page.locator(f"#{workload}").scroll_into_view_if_needed()
             boxes = page.locator(f"#{workload} [data-chart=values] svg text").evaluate_all(
                 "all => all.map(t => { const b = t.getBoundingClientRect();"
@@ -314,13 +335,15 @@ def test_without_javascript_the_tables_are_all_there(chromium, report):
     page.context.close()
 
 
-def test_a_permalink_leads_to_its_row(chromium, report):
-    page = chromium.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    page.goto(report.as_uri() + "#latency-wakeup--mutex")
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("anchor", ["latency-wakeup--mutex", "containers-find--node_map_37", "async-echo"])
+def test_a_permalink_leads_to_its_row(chromium, report, width, anchor):
+    page = chromium.new_context(viewport={"width": width, "height": 900}).new_page()
+    page.goto(f"{report.as_uri()}#{anchor}")
     page.wait_for_selector(DRAWN, state="attached")
-    assert page.locator("#latency-wakeup--mutex").is_visible()
+    assert page.locator(f"#{anchor}").is_visible()
     page.wait_for_timeout(300)
-    top = page.locator("#latency-wakeup--mutex").bounding_box()["y"]
+    top = page.locator(f"#{anchor}").bounding_box()["y"]
     assert 0 <= top < 900
     page.context.close()
 

@@ -113,6 +113,12 @@ def test_what_cannot_be_seen_is_replaced():
     assert text.clean("a\ud800b") == "a�b"
 
 
+def test_instants_are_written_to_the_second():
+    assert text.instant("2026-03-14T09:26:53.881+00:00") == "2026-03-14 09:26:53 UTC"
+    assert text.instant("2026-03-14T09:26:53Z") == "2026-03-14 09:26:53 UTC"
+    assert text.instant("yester\x1bday") == "yester�day"
+
+
 def test_commands_are_told_from_prose():
     pieces = text.commands(
         "libfolly was not found; `apt install x` or sudo apt-get install libfoo-dev bar, then go on"

@@ -310,8 +310,8 @@
       animation: false, textStyle: { fontFamily: theme.sans }, grid: { left: 64, right: 14, top: 10, bottom: 44 },
       xAxis: valueAxis(across, "seconds since the run began", theme, { nameGap: 26, splitLine: { show: false } }),
       yAxis: valueAxis(up, unit, theme, { nameGap: 46 }),
-      tooltip: tooltip(theme, ({ value: [x, y] }) => [`${written(y)} ${unit}`, `after ${written(x)} s`]),
-      series: [{ type: "scatter", data: points, symbolSize: 5, itemStyle: { color: theme.accent, opacity: 0.65 } }],
+      tooltip: tooltip(theme, ({ value: [x, y] }) => [`${written(up.back(y))} ${unit}`, `after ${written(x)} s`]),
+      series: [{ type: "scatter", data: points.map(([x, y]) => [x, up.at(y)]), symbolSize: 5, itemStyle: { color: theme.accent, opacity: 0.65 } }],
     };
   }
 
