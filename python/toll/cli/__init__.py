@@ -40,9 +40,7 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except KeyboardInterrupt:
-            raise TollError(
-                "interrupted", "start again when it suits", Exit.INTERRUPTED
-            ) from None
+            raise TollError("interrupted", "start again when it suits", Exit.INTERRUPTED) from None
 
     return guarded
 

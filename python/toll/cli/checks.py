@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,15 +21,17 @@ CLOSING = re.compile(
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 CXX_FOLDERS = ("include", "src", "suites", "tests")
 PYTHON_FOLDERS = ("python", "tests", "cmake")
+NOT_RUN = -1
 SANITIZERS = ("asan", "ubsan", "tsan")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command; `name` is what the summary calls it."""
+    """One command; `name` is what the summary calls it, `after` the step without which it means nothing."""
 
     name: str
     command: tuple[str, ...]
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +70,27 @@ def _cxx_steps(name: str, *options: str) -> Iterator[Step]:
     folder = f"build/{name}"
     preset = "dev" if name == "clang" else name
     yield Step(f"{name}: configure", ("cmake", "--preset", preset, "-B", folder, *options))
-    yield Step(f"{name}: build", ("cmake", "--build", folder))
+    yield Step(f"{name}: build", ("cmake", "--build", folder), f"{name}: configure")
     ctest = ("ctest", "--test-dir", folder, "--no-tests=error", "--output-on-failure")
-    yield Step(f"{name}: ctest", ctest)
+    yield Step(f"{name}: ctest", ctest, f"{name}: build")
 
 
 def _clang() -> str:
     """The Clang that packages.toml found."""
     return table()["clang"].found() or "clang++"
+
+
+def run_all(steps: Iterable[Step], root: Path) -> list[Outcome]:
+    """Runs every step; one whose `after` failed is not started, and counts as failed."""
+    outcomes: list[Outcome] = []
+    for step in steps:
+        failed = {outcome.step.name for outcome in outcomes if outcome.status != 0}
+        if step.after in failed:
+            print(f"\n=== {step.name}: not run, because {step.after} failed", flush=True)
+            outcomes.append(Outcome(step, NOT_RUN, 0.0, (f"not run, because {step.after} failed",)))
+        else:
+            outcomes.append(run(step, root))
+    return outcomes
 
 
 def run(step: Step, root: Path) -> Outcome:

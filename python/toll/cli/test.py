@@ -25,7 +25,7 @@ def command(
 
     if missing := packages.missing(packages.table().values()):
         packages.install(missing, say)
-    outcomes = [checks.run(step, ROOT) for step in checks.steps(ROOT, fast=fast, bench=bench)]
+    outcomes = checks.run_all(checks.steps(ROOT, fast=fast, bench=bench), ROOT)
     typer.echo(checks.summary(outcomes))
     if any(outcome.status != 0 for outcome in outcomes):
         raise typer.Exit(Exit.REGRESSION_OR_FAILED_CHECK)

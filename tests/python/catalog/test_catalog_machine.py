@@ -62,7 +62,7 @@ def laptop(tmp_path: Path) -> Path:
         "proc/sys/vm/max_map_count": "65530",
         "proc/self/cgroup": "0::/user/me",
         "sys/fs/cgroup/user/cpu.max": "50000 100000",
-        "sys/fs/cgroup/user/me/cpu.max": "max 100000",
+        "sys/fs/cgroup/user/me/cpu.max": "150000 100000",
         "sys/fs/cgroup/user/me/pids.max": "500",
         "etc/os-release": 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 99"',
     }  # fmt: skip

@@ -38,6 +38,20 @@ def test_a_failed_step_is_called_failed():
     assert "1 of 2 steps passed" in text
 
 
+def test_what_follows_a_failed_step_is_not_run_and_not_passed(capsys):
+    steps = [
+        Step("build", ("false",)),
+        Step("tests", ("sh", "-c", "echo 9 passed"), "build"),
+        Step("report", ("true",), "tests"),
+        Step("lint", ("true",)),
+    ]
+    outcomes = checks.run_all(steps, ROOT)
+    assert [outcome.status for outcome in outcomes] == [1, checks.NOT_RUN, checks.NOT_RUN, 0]
+    assert "9 passed" not in capsys.readouterr().out
+    assert "not run, because build failed" in checks.summary(outcomes)
+    assert "1 of 4 steps passed" in checks.summary(outcomes)
+
+
 def test_a_tool_that_is_missing_fails_loudly(capsys):
     outcome = checks.run(Step("a step", ("no-such-tool",)), ROOT)
     assert outcome.status == 127

@@ -20,7 +20,10 @@ case "$*" in
     for folder; do :; done
     mkdir -p "$folder/bin" && cp "$0" "$folder/bin/python" ;;
 "-m pip install"*)
-    echo pip >> "{log}"
+    case "$*" in
+    *--require-hashes*"-r "*requirements*.lock) echo pip >> "{log}" ;;
+    *) echo "pip without hashes: $*" >> "{log}" ;;
+    esac
     sleep "${{PIP_TAKES:-0}}"
     [ -z "${{PIP_FAILS:-}}" ] || {{ echo "no such mirror" >&2; exit 1; }} ;;
 "-m toll"*) shift 2; echo "toll($*) with $PYTHONPATH" ;;
