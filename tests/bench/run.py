@@ -97,6 +97,8 @@ def report() -> Iterator[Figure]:
         report_scale.make(path, 10_000_000, 20, 20)
         command = [sys.executable, str(ROOT / "tests/bench/report_scale.py"), "--measure", str(path)]
         found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    if found["samples"] != 10_000_000:
+        raise RuntimeError(f"the report saw {found['samples']:,.0f} samples instead of 10 million")
     yield Figure(
         "report", "analysis and HTML of 10 million samples", found["total_s"], "s", report_scale.SECONDS
     )
