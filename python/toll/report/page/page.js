@@ -128,7 +128,7 @@
     const narrow = width < NARROW;
     const nameFont = `600 12.5px ${theme.mono}`, numberFont = `12px ${theme.sans}`;
     const names = rows.map((row) => row.name);
-    const left = narrow ? 4 : Math.min(Math.max(...names.map((name) => textWidth(name, nameFont))) + 18, width * 0.34);
+    const left = narrow ? 4 : Math.min(Math.max(...names.map((name) => textWidth(name, nameFont))) + 18, width * 0.4);
     const right = narrow ? 8 : Math.max(...rows.map((row) => textWidth(row.text, `600 ${numberFont}`))) + 24;
     const step = narrow ? 46 : printing() ? Math.max(14, Math.min(28, 1000 / rows.length)) : 28;
     const axis = axisOver(...extent(rows), width - left - right);
@@ -387,18 +387,7 @@
       if (deadline.timeRemaining() < 4) break;
     }
     if (waiting.size) schedule();
-    else {
-      root.dataset.drawn = "yes";
-      settle();
-    }
-  }
-
-  /** A page opened at an anchor returns to it once charts and tables have their heights, unless the reader moved. */
-  let moved = !location.hash;
-  function settle() {
-    const target = moved ? null : document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    moved = true;
-    target?.scrollIntoView();
+    else root.dataset.drawn = "yes";
   }
 
   function schedule() {
@@ -587,7 +576,6 @@
     select("main section[id]").forEach((section) => seen.observe(section));
   }
 
-  for (const event of ["wheel", "touchstart", "keydown", "pointerdown"]) addEventListener(event, () => { moved = true; }, { once: true, passive: true });
   root.classList.add("scripted");
   startFilter();
   startSorting();
