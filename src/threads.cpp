@@ -173,6 +173,11 @@ void Crew::run(const Work& work) {
     if (shared_->failure) { std::rethrow_exception(shared_->failure); }
 }
 
+unsigned Crew::arrived() const {
+    const std::scoped_lock lock(shared_->mutex);
+    return shared_->ready;
+}
+
 unsigned Crew::members() const noexcept {
     return static_cast<unsigned>(shared_->threads.size());
 }

@@ -49,6 +49,8 @@ public:
     void run(const Work& work);
 
     [[nodiscard]] unsigned members() const noexcept;
+    /// How many members have reached the barrier of the present or last run().
+    [[nodiscard]] unsigned arrived() const;
 
 private:
     struct Shared;

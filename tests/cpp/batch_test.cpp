@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <new>
+#include <algorithm>
 
 #include "launch.hpp"
 
@@ -33,8 +33,9 @@ namespace toll::counted {
 struct Seen {
     static inline int made = 0;
     static inline int ended = 0;
+    static inline int most_alive = 0;
     static inline std::vector<std::uintptr_t> stacks{};
-    Seen() { ++made; }
+    Seen() { most_alive = std::max(most_alive, ++made - ended); }
     ~Seen() { ++ended; }
     Seen(const Seen&) = delete;
     Seen& operator=(const Seen&) = delete;
@@ -63,7 +64,7 @@ TOLL_CONTENDER(counted, seen, toll::counted::Seen);
 
 TEST_CASE("a layout re-makes the state; none keeps it; the same seed shifts the stack alike") {
     using toll::counted::Seen;
-    Seen::made = Seen::ended = 0;
+    Seen::made = Seen::ended = Seen::most_alive = 0;
     Seen::stacks.clear();
     toll::Launch launch(toll::find_contender("test/counted", "seen"), {});
     CHECK(Seen::made == 1);
@@ -73,6 +74,7 @@ TEST_CASE("a layout re-makes the state; none keeps it; the same seed shifts the 
     for (const std::uint64_t seed : {1U, 2U, 3U, 1U}) { (void)once(seed); }
     CHECK(Seen::made == 5);
     CHECK(Seen::ended == 4);
+    CHECK(Seen::most_alive == 1);  // two at once would share ports, pins and memory
     const auto& stacks = Seen::stacks;
     CHECK(stacks[1] == stacks[4]);
     CHECK((stacks[1] != stacks[2] || stacks[2] != stacks[3]));

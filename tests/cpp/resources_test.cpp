@@ -73,6 +73,15 @@ TEST_CASE("sleeping takes wall time and no CPU time, and switches voluntarily") 
     CHECK(batch.used.voluntary_switches < 100);
 }
 
+TEST_CASE("switches of other threads count") {
+    const toll::Batch batch = timed([] {
+        const std::jthread other([] {
+            for (int i = 0; i < 50; ++i) { usleep(100); }
+        });
+    });
+    CHECK(batch.used.voluntary_switches >= 50);
+}
+
 TEST_CASE("first touches of pages are minor faults, and outside work does not count") {
     constexpr std::size_t pages = 500;
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

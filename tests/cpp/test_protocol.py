@@ -196,6 +196,8 @@ class Faults(unittest.TestCase):
         self.assertEqual(len(fits), LINE_LIMIT)
         self.assertEqual(serve("counts", fits).types, ["ready", "stopped"])
         self.expect(serve("counts", b" " + fits), "usage", "longer than")
+        # After another line, reads no longer end where the limit does.
+        self.expect(serve("counts", batch(1), b" " + fits), "usage", "longer than")
         self.expect(serve("counts", b"x" * (3 * LINE_LIMIT)), "usage", "longer than")
 
     def test_wrong_words_are_usage_errors(self) -> None:

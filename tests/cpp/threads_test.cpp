@@ -20,12 +20,13 @@ TEST_CASE("usable CPUs are ascending and hold where we run") {
 
 TEST_CASE("a pinned thread stays, and its CPUs come back") {
     const std::string former = toll::cpus_of_this_thread();
-    const int last = toll::usable_cpus().back();
+    const std::vector<int> all = toll::usable_cpus();
+    const int last = all.back();
     {
         const toll::PinnedHere here(last);
         CHECK(sched_getcpu() == last);
         CHECK(toll::cpus_of_this_thread() == std::to_string(last));
-        CHECK(toll::usable_cpus().back() == last);
+        CHECK(toll::usable_cpus() == all);
         CHECK(toll::cpus_of_this_thread() != (toll::usable_cpus().size() > 1 ? former : ""));
     }
     CHECK(toll::cpus_of_this_thread() == former);
@@ -44,10 +45,12 @@ TEST_CASE("no member of a crew begins before all are there, and run() waits for 
     CHECK(crew.members() == members);
     std::atomic<unsigned> inside{0};
     std::atomic<unsigned> most{0};
+    std::atomic<unsigned> early{0};
     std::vector<int> visits(members, 0);
     for (int round = 1; round <= 200; ++round) {
         inside = 0;
         crew.run([&](unsigned member) {
+            if (crew.arrived() < members) { ++early; }
             ++visits[member];  // no two members share an entry
             ++inside;
             // Every member sees all the others inside: they run side by side, not one after another.
@@ -57,6 +60,7 @@ TEST_CASE("no member of a crew begins before all are there, and run() waits for 
         REQUIRE(most == members * static_cast<unsigned>(round));
     }
     CHECK(visits == std::vector<int>(members, 200));
+    CHECK(early == 0);
 }
 
 TEST_CASE("a crew's members are tied to their CPUs") {

@@ -1,0 +1,70 @@
+#include "machine_limits.hpp"
+#include "smallest_stack.hpp"
+#include "thread_limit.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace {
+
+using namespace toll::skynet;
+
+TEST_CASE("nodes below the root") {
+    CHECK(units_below_root(1) == 0);
+    CHECK(units_below_root(10) == 10);
+    CHECK(units_below_root(100'000) == 111'110);
+}
+
+TEST_CASE("what is left of a limit never wraps around") {
+    CHECK(left_of(1000, 2000) == 0);
+    CHECK(left_of(100, 90) == 0);
+    CHECK(left_of(32'000, 1000) == 32'000 - 1000 - 1000 - 64);
+}
+
+TEST_CASE("the sentence names the limit, the size that fits and the command") {
+    const Limit limit{"vm.max_map_count = 65530", "sudo sysctl -w vm.max_map_count=237171", 31'700};
+    const std::string text = beyond(limit, Inputs{1'000'000, 2}, "stacks").what();
+    CHECK(text.find("31700 stacks") != std::string::npos);
+    CHECK(text.find("tasks=1000000") != std::string::npos);
+    CHECK(text.find("vm.max_map_count = 65530") != std::string::npos);
+    CHECK(text.find("tasks=10000 ") != std::string::npos);  // 11,110 units; 111,110 would not fit
+    CHECK(text.find("sudo sysctl -w vm.max_map_count=237171") != std::string::npos);
+}
+
+TEST_CASE("the command raises the limit far enough for the whole tree") {
+    const std::uint64_t units = units_below_root(1'000'000);
+    const Limit limit = sysctl_limit("vm.max_map_count", 100, 2, "maps", units);
+    REQUIRE_FALSE(limit.raise.empty());
+    const std::uint64_t raised = std::stoull(limit.raise.substr(limit.raise.find('=') + 1));
+    CHECK(left_of(raised, 100) / 2 >= units);
+}
+
+TEST_CASE("a limit that this kernel does not have lets everything through") {
+    const Limit limit = sysctl_limit("vm.no_such_limit", 100, 2, "none", 1'000'000);
+    CHECK(limit.units == std::numeric_limits<std::uint64_t>::max());
+}
+
+TEST_CASE("threads are counted until they are joined") {
+    ThreadLimit limit(Inputs{10, 0});
+    REQUIRE(limit.room());
+    limit.ended();
+    CHECK_NOTHROW(limit.check());
+    CHECK_THROWS_AS(ThreadLimit(Inputs{10, 2}), toll::Unsupported);
+    std::uint64_t most = 0;
+    while (limit.room()) { ++most; }
+    CHECK(most > 0);
+    CHECK_THROWS_AS(limit.check(), toll::Unsupported);
+    limit.ended();
+    CHECK(limit.room());
+}
+
+TEST_CASE("the smallest stack is one that the C library takes") {
+    pthread_attr_t attributes;
+    REQUIRE(pthread_attr_init(&attributes) == 0);
+    CHECK(pthread_attr_setstacksize(&attributes, smallest_stack_bytes()) == 0);
+    CHECK(pthread_attr_setstacksize(&attributes, smallest_stack_bytes() - 4096) != 0);
+    pthread_attr_destroy(&attributes);
+}
+
+}  // namespace

@@ -1,0 +1,160 @@
+#include "spawning.hpp"
+
+#include <doctest/doctest.h>
+
+#include <queue>
+#include <stdexcept>
+#include <thread>
+
+namespace {
+
+using namespace toll::skynet;
+
+/// Runs each unit at once, counts them, and fails where a test wants it to.
+struct Counting {
+    explicit Counting(const Inputs&) {}
+
+    bool room() {
+        if (started < most) { return true; }
+        refused = true;
+        return false;
+    }
+    void ended() { ++joined; }
+    static void check() {
+        if (refused) { throw toll::Unsupported("no room"); }
+    }
+    static void begin() {
+        if (++started == fails_at) { throw std::runtime_error("no thread"); }
+    }
+    static void reset() {
+        started = joined = fails_at = 0;
+        most = ~std::uint64_t{0};
+        refused = false;
+    }
+
+    static inline std::uint64_t started, joined, fails_at, most;
+    static inline bool refused;
+};
+
+struct CountingJoin : Counting {
+    using Counting::Counting;
+    struct Unit {
+        static void join() {}
+    };
+    template <class Work>
+    Unit start(Work work) {
+        begin();
+        work();
+        return {};
+    }
+};
+
+struct CountingFuture : Counting {
+    using Counting::Counting;
+    struct Unit {
+        [[nodiscard]] std::uint64_t get() const { return value; }
+        std::uint64_t value = 0;
+    };
+    template <class Work>
+    Unit start(Work work) {
+        begin();
+        return {work()};
+    }
+};
+
+struct CountingDetach : Counting {
+    using Counting::Counting;
+    template <class Work>
+    void start(Work work) {
+        begin();
+        work();
+    }
+};
+
+struct Channel {
+    explicit Channel(std::size_t) {}
+    void push(std::uint64_t value) { values.push(value); }
+    std::uint64_t value_pop() {
+        REQUIRE_FALSE(values.empty());
+        const std::uint64_t value = values.front();
+        values.pop();
+        return value;
+    }
+    std::queue<std::uint64_t> values;
+};
+
+using Join = JoinedTree<CountingJoin>;
+using Future = FutureTree<CountingFuture>;
+using Detach = DetachedTree<CountingDetach, Channel>;
+
+constexpr Subtree root(std::uint64_t tasks) {
+    return {0, tasks};
+}
+
+TEST_CASE_TEMPLATE("a tree makes one unit a node below the root and sums the leaves", T, Join, Future,
+                   Detach) {
+    for (const std::uint64_t tasks : {1U, 10U, 100U, 1000U}) {
+        Counting::reset();
+        T tree(Inputs{tasks, 1});
+        CHECK(tree.run(root(tasks)) == tasks * (tasks - 1) / 2);
+        CHECK(Counting::started == units_below_root(tasks));
+    }
+}
+
+TEST_CASE_TEMPLATE("a tree that exceeds a limit ends with the limit's sentence", T, Join, Future, Detach) {
+    Counting::reset();
+    Counting::most = 57;
+    T tree(Inputs{1000, 1});
+    CHECK_THROWS_AS(tree.run(root(1000)), toll::Unsupported);
+    CHECK(Counting::started == 57);
+    Counting::reset();
+    CHECK(tree.run(root(1000)) == 499'500);
+}
+
+TEST_CASE_TEMPLATE("a unit that cannot be made fails the tree after all others ended", T, Join, Future,
+                   Detach) {
+    Counting::reset();
+    Counting::fails_at = 23;
+    T tree(Inputs{100, 1});
+    CHECK_THROWS_WITH_AS(tree.run(root(100)), "no thread", std::runtime_error);
+    if (!std::is_same_v<T, Detach>) { CHECK(Counting::joined == Counting::started - 1); }
+    Counting::reset();
+    CHECK(tree.run(root(100)) == 4950);
+}
+
+TEST_CASE("the first failure of many threads is kept, once") {
+    FirstFailure failure;
+    {
+        std::jthread one([&] { failure.keep(std::make_exception_ptr(std::runtime_error("a unit"))); });
+        std::jthread two([&] { failure.keep(std::make_exception_ptr(std::runtime_error("a unit"))); });
+    }
+    CHECK_THROWS_WITH_AS(failure.rethrow(), "a unit", std::runtime_error);
+    CHECK_NOTHROW(failure.rethrow());
+}
+
+struct Plain {
+    explicit Plain(const Inputs&) {}
+    static std::uint64_t run(Subtree) { return 0; }
+};
+struct Knowing : Plain {
+    using Plain::Plain;
+    [[nodiscard]] static toll::Footing footing() { return {{"units_created", 7}, {"stack_bytes", 16384}}; }
+};
+
+template <class T>
+toll::Footing footing_of() {
+    const auto parameters = Workload<T>::parameters();
+    const std::vector<std::string_view> words{"tasks=1000", "threads=2"};
+    return Workload<T>(toll::Arguments(parameters, words)).footing();
+}
+
+TEST_CASE("the footing counts the units, unless the contender knows better") {
+    const auto plain = footing_of<Plain>().all();
+    CHECK(std::get<std::int64_t>(plain.at("units_created")) == 1110);
+    CHECK(std::get<std::int64_t>(plain.at("threads")) == 2);
+    const auto knowing = footing_of<Knowing>().all();
+    CHECK(std::get<std::int64_t>(knowing.at("units_created")) == 7);
+    CHECK(std::get<std::int64_t>(knowing.at("stack_bytes")) == 16384);
+}
+
+}  // namespace
