@@ -49,6 +49,8 @@ def write(directory: Path, name: str) -> Path:
     template = directory / "contender.cpp.template"
     source, suite = directory / f"{name}.cpp", directory / "suite.toml"
     kind = "".join(word.capitalize() for word in name.split("_"))
+    if not template.is_file():
+        raise TollError(f"{directory} has no {template.name}", "copy a contender beside it, and add its line")
     if source.exists():
         raise TollError(f"{source} is there already", "choose another name")
     try:
