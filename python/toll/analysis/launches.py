@@ -183,21 +183,22 @@ def _why_not_counted(counting: Sequence[Launch]) -> str:
     return counting[-1].reason or "the counting pass gave no answer"
 
 
-def counters_per_unit(launches: Sequence[Launch]) -> dict[str, float | str]:
-    """Hardware counts per unit of work over all launches, or the program's reason for having none."""
-    totals: dict[str, float] = {}
-    units: dict[str, int] = {}
-    reason = ""
-    for launch in launches:
-        for batch in _timed(launch):
-            for name, value in checked_json(dict(batch.counters), "the hardware counters").items():
-                if isinstance(value, int | float) and not isinstance(value, bool):
-                    totals[name] = totals.get(name, 0.0) + float(value)
-                    units[name] = units.get(name, 0) + batch.units
-                elif name == "reason":
-                    reason = str(value)
-    found: dict[str, float | str] = {name: totals[name] / units[name] for name in totals}
-    return found or ({"reason": reason} if reason else {})
+def counters_per_unit(case: CaseData) -> dict[str, float | str]:
+    """Hardware counts per unit of work, from the pilot's last request (its largest and warmest).
+
+    Only the pilot counts events. Where there are none: the program's reason.
+    """
+    pilots = [launch for launch in case.others if launch.purpose is Purpose.PILOT and launch.batches]
+    if not pilots:
+        return {}
+    last = pilots[-1].batches[-1]
+    counters = checked_json(dict(last.counters), "the hardware counters")
+    counts = {name: float(value) / last.units for name, value in counters.items() if _is_count(value)}
+    return counts or {name: str(value) for name, value in counters.items() if name == "reason"}
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def timed_totals(launches: Sequence[Launch], what: Callable[[Batch], float]) -> float | None:

@@ -41,7 +41,7 @@ def row_with_numbers(case: CaseData, compared: Compared, level: float) -> Row:
         involuntary_switches=timed_totals(case.launches, lambda batch: batch.involuntary_switches),
         faults=timed_totals(case.launches, lambda batch: batch.minor_faults + batch.major_faults),
         memory=_memory(case),
-        counters=counters_per_unit(case.launches),
+        counters=counters_per_unit(case),
         cold=None if case.cold_ns is None else case.cold_ns / scale,
         launches=len(case.launches),
         failed_launches=len(case.failures),

@@ -48,6 +48,8 @@ from toll.words import Kind, Program, Purpose, Status
 
 CANARY_WORK = Work(iterations=1, batches=4, warmup=True)
 CALIBRATION_MS = "100"
+# Hardware events are counted in the pilot alone: inherited counters make each thread creation dearer.
+COUNTING_EVENTS = {"TOLL_COUNTERS": "1"}
 _SHORTEST_LIMIT_S = 5.0
 _MEMORY_SHARE = 0.8
 _MOST_FAILED_BEATS = 2  # a canary that does not work is left alone
@@ -171,6 +173,7 @@ class _Run:
 
     def _pilot(self, state: CaseState, position: int) -> None:
         errand = self._errand(state, Purpose.PILOT, 0, position)
+        errand = replace(errand, environment={**COUNTING_EVENTS, **errand.environment})
         outcome = self._launch(state, errand, piloting(state.case.kind, self._settings))
         if outcome.launch.status is not Status.OK:
             self._end_case(state, outcome.launch.status, outcome.launch.reason)

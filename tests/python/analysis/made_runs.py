@@ -46,7 +46,7 @@ class Made:
     samples: Sequence[np.ndarray] = ()  # of each OK launch, kind "samples"
     allocations: Allocations | None = None
     warm_up_factor: float = 3.0
-    batch_changes: Mapping[str, Any] = field(default_factory=dict)
+    counters: Mapping[str, Any] = field(default_factory=dict)  # of the pilot's last request
 
 
 def make_run(
@@ -103,6 +103,8 @@ def _add_launches(
     run_file: RunFile, made: Made, case_id: int, kind: Kind, launch_changes: Mapping[str, Any]
 ) -> None:
     arrays = iter(made.samples)
+    pilot = (batch(1e6, counters={"instructions": 1}), batch(2e6, counters=made.counters))
+    run_file.append(launch(case_id, Purpose.PILOT, 0, batches=pilot))
     for round_, value in enumerate(made.launches):
         if value is None:
             continue
@@ -112,7 +114,7 @@ def _add_launches(
             continue
         warm_up = batch(100 * value * made.warm_up_factor, warmup=True)
         # Three batches whose median is the value: a mean or a first batch would give another number.
-        timed = [batch(100 * value * factor, **made.batch_changes) for factor in (1.0, 0.5, 40.0)]
+        timed = [batch(100 * value * factor) for factor in (1.0, 0.5, 40.0)]
         samples: list[np.ndarray | None] = []
         if kind is Kind.SAMPLES:
             array = next(arrays).astype(np.float32)

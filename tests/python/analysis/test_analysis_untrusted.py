@@ -69,7 +69,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[Kind, Path]:
                 [*rng.lognormal(2, 0.1, 9), Status.FAILED],
                 samples=[rng.lognormal(5, 0.3, SAMPLES) for _ in range(9)],
                 allocations=counted,
-                batch_changes={"counters": {"instructions": 5}},
+                counters={"instructions": 5},
             )
             for name in ("a", "b")
         ]
