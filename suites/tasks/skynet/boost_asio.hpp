@@ -56,10 +56,12 @@ protected:
         const auto spawn_children = [executor, node](auto resume) {
             const auto siblings = std::make_shared<Siblings<decltype(resume)>>(std::move(resume));
             for (std::uint64_t i = 0; i < children; ++i) {
-                asio::co_spawn(executor, sum(node.child(i)),
-                               [siblings, i](const std::exception_ptr& failure, std::uint64_t child_sum) {
-                                   siblings->ended(i, failure, child_sum);
-                               });
+                const auto ended = [siblings, i](const std::exception_ptr& failure, std::uint64_t child_sum) {
+                    siblings->ended(i, failure, child_sum);
+                };
+                try {
+                    asio::co_spawn(executor, sum(node.child(i)), ended);
+                } catch (...) { ended(std::current_exception(), 0); }
             }
         };
         using Token = const asio::use_awaitable_t<Executor>;

@@ -13,7 +13,7 @@ namespace toll::skynet {
 /// enlarge.
 inline std::size_t smallest_stack_bytes() {
     const long now = sysconf(_SC_THREAD_STACK_MIN);
-    return std::max<std::size_t>(PTHREAD_STACK_MIN, now > 0 ? static_cast<std::size_t>(now) : 0);
+    return static_cast<std::size_t>(std::max<long>(PTHREAD_STACK_MIN, now));
 }
 
 }  // namespace toll::skynet

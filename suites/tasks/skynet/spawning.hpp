@@ -6,6 +6,8 @@
 #include "workload.hpp"
 
 #include <array>
+#include <exception>
+#include <new>
 
 namespace toll::skynet {
 
@@ -16,6 +18,7 @@ namespace toll::skynet {
 ///  - `room()` is asked before each start: false where another unit would exceed a limit of the machine.
 ///  - `ended()` is told that a unit's join or get returned.
 ///  - `check()` throws where room() was false since the last check: one sentence that names the limit.
+///  - `cannot_start()` (optional): throws what start's exception means, where that says little by itself.
 ///  - `footing()` (optional): see Tree.
 /// `Source` is constructible from Inputs.
 template <class Source>
@@ -40,7 +43,14 @@ protected:
     }
 
     std::uint64_t checked(std::uint64_t sum) {
-        failure.rethrow();
+        try {
+            failure.rethrow();
+        } catch (const std::bad_alloc&) {
+            throw;  // explains itself
+        } catch (const std::exception&) {
+            if constexpr (requires { source.cannot_start(); }) { source.cannot_start(); }
+            throw;
+        }
         source.check();
         return sum;
     }

@@ -3,6 +3,8 @@
 #include "machine_limits.hpp"
 
 #include <atomic>
+#include <string>
+#include <system_error>
 
 namespace toll::skynet {
 
@@ -25,6 +27,12 @@ public:
         return false;
     }
     void ended() noexcept { alive_.fetch_sub(1, std::memory_order_relaxed); }
+    /// The kernel refused a thread for a reason of its own.
+    [[noreturn]] void cannot_start() const {
+        throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
+                                "no further thread can be made with tasks=" + std::to_string(inputs_.tasks) +
+                                    " (look at ulimit -u, ulimit -v and the container's memory limit)");
+    }
     void check() {
         if (exceeded_.exchange(false)) { throw beyond(limit_, inputs_, "threads"); }
     }

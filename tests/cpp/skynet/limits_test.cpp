@@ -1,10 +1,14 @@
 #include "machine_limits.hpp"
 #include "smallest_stack.hpp"
+#include "spawning.hpp"
 #include "thread_limit.hpp"
 
 #include <doctest/doctest.h>
 
+#include <pthread.h>
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -57,6 +61,28 @@ TEST_CASE("threads are counted until they are joined") {
     CHECK_THROWS_AS(limit.check(), toll::Unsupported);
     limit.ended();
     CHECK(limit.room());
+}
+
+struct Refused : ThreadLimit {
+    using ThreadLimit::ThreadLimit;
+    using Unit = std::thread;
+    template <class Work>
+    Unit start(const Work&) {
+        throw std::runtime_error("try again");
+    }
+};
+
+TEST_CASE("a thread that the kernel refuses is a resource error that names the limits to look at") {
+    JoinedTree<Refused> tree(Inputs{100, 0});
+    std::string text;
+    try {
+        (void)tree.run(Subtree{0, 100});
+    } catch (const std::system_error& failure) {
+        CHECK(failure.code() == std::errc::resource_unavailable_try_again);
+        text = failure.what();
+    }
+    CHECK(text.find("tasks=100 ") != std::string::npos);
+    CHECK(text.find("ulimit -u") != std::string::npos);
 }
 
 TEST_CASE("the smallest stack is one that the C library takes") {
