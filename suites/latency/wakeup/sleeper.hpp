@@ -2,18 +2,19 @@
 
 #include <toll/contender.hpp>
 
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <atomic>
 #include <chrono>
-#include <fcntl.h>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace toll::wakeup {
 
-/// Tells from another thread whether a thread sleeps in the kernel, by its state in /proc (proc(5), `stat`, field 3).
+/// Tells from another thread whether a thread sleeps in the kernel, by its state in /proc (proc(5), `stat`,
+/// field 3).
 class Sleeper {
 public:
     Sleeper() = default;
@@ -30,13 +31,16 @@ public:
     }
 
     /// Returns once the watched thread sleeps, or as soon as `gave_up()` is true.
-    /// Throws Unsupported where the thread's state cannot be read, std::runtime_error where it does not sleep within 2 s.
+    /// Throws Unsupported where the thread's state cannot be read, std::runtime_error where it does not sleep
+    /// within 2 s.
     template <class GaveUp>
     void await_asleep(GaveUp gave_up) const {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
         while (!asleep() && !gave_up()) {
             if (std::chrono::steady_clock::now() > deadline) {
-                throw std::runtime_error("the waiting thread did not go to sleep within 2 s; is the contender one that never sleeps?");
+                throw std::runtime_error(
+                    "the waiting thread did not go to sleep within 2 s; is the contender one that never "
+                    "sleeps?");
             }
         }
     }
@@ -45,7 +49,9 @@ private:
     [[nodiscard]] bool asleep() const {
         char text[256];
         const auto length = ::pread(file_.load(std::memory_order_acquire), text, sizeof text, 0);
-        if (length <= 0) { throw Unsupported("cannot read a thread's state under /proc/self/task; parked mode needs it"); }
+        if (length <= 0) {
+            throw Unsupported("cannot read a thread's state under /proc/self/task; parked mode needs it");
+        }
         // The command's name in parentheses may itself hold any character: the state follows the last ')'.
         const std::string_view stat(text, static_cast<std::size_t>(length));
         const auto name_end = stat.rfind(')');

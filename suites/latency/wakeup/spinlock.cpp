@@ -1,6 +1,7 @@
 #include "workload.hpp"
 
-/// Test-and-test-and-set with a pause: spins on a shared copy of the line, and writes only when it looks free.
+/// Test-and-test-and-set with a pause: spins on a shared copy of the line, and writes only when it looks
+/// free.
 struct Spinlock {
     static constexpr bool never_sleeps = true;
     std::atomic<bool> locked{false};

@@ -1,21 +1,23 @@
 #pragma once
 
 // latency/wakeup: the time from the signal in one thread to the return from the wait in another.
-// Question and contenders after the "concurrency latency" document of 2021 (see published.toml), which made a thread
-// for each sample; here one pair of threads serves all samples of a launch.
+// Question and contenders after the "concurrency latency" document of 2021 (see published.toml), which made a
+// thread for each sample; here one pair of threads serves all samples of a launch.
 
 #include "sleeper.hpp"
 
 #include <toll/contender.hpp>
+#include <toll/offset.hpp>
 #include <toll/relax.hpp>
 #include <toll/threads.hpp>
 
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <exception>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,8 +27,10 @@ namespace toll::wakeup {
 /// What a contender models. One thread raises, one other thread waits; each wait answers one raise.
 ///  - `raise()` is the signal, timed from just before it;
 ///  - `wait()` returns once the signal was raised, timed until just after it;
-///  - `arm()` (optional) is called by the raising thread before the other begins to wait: a mutex is locked here;
-///  - `disarm()` (optional) is called by the waiting thread after `wait` returned, untimed: a flag is cleared here;
+///  - `arm()` (optional) is called by the raising thread before the other begins to wait: a mutex is locked
+///  here;
+///  - `disarm()` (optional) is called by the waiting thread after `wait` returned, untimed: a flag is cleared
+///  here;
 ///  - `never_sleeps` (optional): true for a contender that spins for as long as it waits.
 template <class S>
 concept Signal = std::default_initializable<S> && requires(S signal) {
@@ -48,25 +52,35 @@ void disarm(S& signal) {
 }
 
 /// Two threads on two CPUs, in step by spinning on atomics outside the timed part.
-///  - parked: this thread raises `there` once the kernel reports the peer asleep in its wait (seen, not assumed; a
-///    contender that never sleeps has then waited for `settle_ns`). The sample runs from this thread's raise to the
-///    peer's return.
-///  - hot: a ping-pong. This thread raises `there` and at once waits on `back`, which the peer raises as soon as it
-///    returned. The sample runs from the peer's raise to this thread's return.
-/// Every raise publishes a plain integer first; a wait that returns before its raise reads the old one, and the
-/// sample's answer is then 0 instead of 1.
+///  - parked: this thread raises `there` once the kernel reports the peer asleep in its wait (seen, not
+///  assumed; a
+///    contender that never sleeps has then waited for `settle_ns`). The sample runs from this thread's raise
+///    to the peer's return.
+///  - hot: a ping-pong. This thread raises `there` and at once waits on `back`, which the peer raises as
+///    soon as it returned. The sample runs from the peer's raise to this thread's return.
+/// Every raise publishes a plain integer first; a wait that returns before its raise reads the old one, and
+/// the sample's answer is then 0 instead of 1.
 template <Signal S>
 class Workload {
 public:
     static constexpr WorkloadInfo info{"latency/wakeup", Kind::samples, "ns", "wake-up"};
 
     static std::vector<Parameter> parameters() {
-        return {{"mode", "parked", "", "parked: the waiter sleeps in the kernel; hot: it went to wait just before (ping-pong)"}};
+        return {{"mode", "parked", "",
+                 "parked: the waiter sleeps in the kernel; hot: it went to wait just before (ping-pong)"}};
     }
 
-    explicit Workload(const Arguments& arguments) : hot_(is_hot(arguments)), cpus_(pair_of_cpus()) {
+    explicit Workload(const Arguments& arguments)
+        : hot_(is_hot(arguments)), cpus_(pair_of_cpus()), clock_offset_(agreeing_clocks(cpus_)) {
         pin_this_thread(cpus_[0]);
         peer_ = std::thread([this] { serve_peer(); });
+        // Else the peer's own start would fall into the first samples, and its allocations into the
+        // counting pass.
+        while (!peer_ready_.load(std::memory_order_acquire)) { cpu_relax(); }
+        if (peer_failed_) {
+            peer_.join();
+            std::rethrow_exception(peer_failed_);
+        }
     }
 
     Workload(const Workload&) = delete;
@@ -90,6 +104,7 @@ public:
     [[nodiscard]] Footing footing() const {
         return {{"threads", std::int64_t{2}},
                 {"pinned_cpus", std::to_string(cpus_[0]) + "," + std::to_string(cpus_[1])},
+                {"clock_offset_ns", std::to_string(std::lround(clock_offset_.ns))},
                 {"waits", never_sleeps<S> ? "spins" : "sleeps in the kernel"}};
     }
 
@@ -107,9 +122,21 @@ private:
     static std::array<int, 2> pair_of_cpus() {
         const auto cpus = usable_cpus();
         if (cpus.size() < 2) {
-            throw Unsupported("needs two CPUs, one for each thread; this process may use " + std::to_string(cpus.size()));
+            throw Unsupported("needs two CPUs, one for each thread; this process may use " +
+                              std::to_string(cpus.size()));
         }
         return {cpus[0], cpus[1]};
+    }
+
+    /// Measured once a process, before the peer keeps its CPU busy.
+    static const ClockOffset& agreeing_clocks(const std::array<int, 2>& cpus) {
+        static const ClockOffset offset = measure_offset(Clock::system(), cpus[0], cpus[1]);
+        if (!offset.agrees()) {
+            throw Unsupported("the clocks of CPUs " + std::to_string(cpus[0]) + " and " +
+                              std::to_string(cpus[1]) + " disagree by " + std::to_string(offset.ns) +
+                              " ns: a time from one to the other means nothing");
+        }
+        return offset;
     }
 
     Checksum sample_parked(float& entry) {
@@ -151,7 +178,8 @@ private:
             while (clock_->elapsed_ns(begin, clock_->stop()) < settle_ns) { cpu_relax(); }
         } else {
             try {
-                sleeper_.await_asleep([this] { return returned_.load(std::memory_order_acquire) == number_; });
+                sleeper_.await_asleep(
+                    [this] { return returned_.load(std::memory_order_acquire) == number_; });
             } catch (...) {
                 there_.raise();  // lets the peer go: the destructor joins it
                 await(returned_);
@@ -165,8 +193,12 @@ private:
     }
 
     void serve_peer() {
-        pin_this_thread(cpus_[1]);
-        sleeper_.watch_this_thread();
+        try {
+            pin_this_thread(cpus_[1]);
+            sleeper_.watch_this_thread();
+        } catch (...) { peer_failed_ = std::current_exception(); }
+        peer_ready_.store(true, std::memory_order_release);
+        if (peer_failed_) { return; }
         for (std::uint64_t number = 1;; ++number) {
             std::uint64_t turn = 0;
             while ((turn = turn_.load(std::memory_order_acquire)) != number && turn != stop) { cpu_relax(); }
@@ -201,12 +233,15 @@ private:
     alignas(128) std::atomic<std::uint64_t> turn_{0};
     alignas(128) std::atomic<std::uint64_t> waiting_{0};
     alignas(128) std::atomic<std::uint64_t> returned_{0};
-    std::uint64_t peer_read_ = 0;   ///< written by the peer before `returned_`, read after it
-    Ticks peer_at_ = 0;      ///< likewise
+    std::atomic<bool> peer_ready_{false};
+    std::exception_ptr peer_failed_;  ///< written before `peer_ready_`
+    std::uint64_t peer_read_ = 0;     ///< written by the peer before `returned_`, read after it
+    Ticks peer_at_ = 0;               ///< likewise
     alignas(128) std::uint64_t number_ = 0;
     const Clock* clock_ = nullptr;  ///< set before the first turn, published to the peer by `turn_`
     bool hot_;
     std::array<int, 2> cpus_;
+    ClockOffset clock_offset_;
     Sleeper sleeper_;
     std::thread peer_;
 };
