@@ -9,10 +9,10 @@ struct BoostAsioCoroutines : toll::skynet::Coroutines<boost::asio::io_context::e
     }
 
     std::uint64_t run(toll::skynet::Subtree root) {
-        auto sum = boost::asio::co_spawn(context_, Coroutines::sum(root), boost::asio::use_future);
+        auto result = co_spawn(context_, sum(context_.get_executor(), root), boost::asio::use_future);
         context_.restart();
         context_.run();
-        return sum.get();
+        return result.get();
     }
 
     boost::asio::io_context context_{1};  // the hint: one thread runs it

@@ -8,7 +8,7 @@ struct BoostAsioThreadPool : toll::skynet::Coroutines<boost::asio::thread_pool::
         : Coroutines(inputs), pool_(inputs.threads) {}
 
     std::uint64_t run(toll::skynet::Subtree root) {
-        return boost::asio::co_spawn(pool_, Coroutines::sum(root), boost::asio::use_future).get();
+        return co_spawn(pool_, sum(pool_.get_executor(), root), boost::asio::use_future).get();
     }
 
     boost::asio::thread_pool pool_;

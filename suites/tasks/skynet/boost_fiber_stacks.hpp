@@ -15,7 +15,7 @@ namespace toll::skynet {
 /// The published programs used 4 KiB (one page), which crashes on a machine with AVX-512: the dynamic linker
 /// saves the vector registers on the fiber's stack when it resolves a symbol for the first time. Seen with
 /// Boost 1.81 and glibc 2.36: 4 and 8 KiB crash, 8 KiB survives with LD_BIND_NOW=1, 16 KiB always did.
-inline constexpr std::size_t fiber_stack_bytes = 16 * 1024;
+inline constexpr std::size_t fiber_stack_bytes = std::size_t{16} * 1024;
 
 /// malloc and free for each stack.
 struct FixedStacks : boost::fibers::fixedsize_stack {

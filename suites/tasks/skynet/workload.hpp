@@ -126,7 +126,7 @@ public:
 
 private:
     /// What comes before the contender is made.
-    static const Inputs& checked(const Inputs& inputs) {
+    static Inputs checked(Inputs inputs) {
         keep_freed_memory();
         std::uint64_t size = inputs.tasks;
         while (size >= children && size % children == 0) { size /= children; }

@@ -1,0 +1,67 @@
+// tasks/skynet in Go: a goroutine for each node, results through one channel a parent, as in
+// github.com/atemerev/skynet (skynet.go), whose channels are unbuffered too.
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"toll"
+)
+
+const children = 10
+
+func skynet(result chan<- uint64, ordinal, size uint64) {
+	if size == 1 {
+		result <- ordinal
+		return
+	}
+	sums := make(chan uint64)
+	for i := uint64(0); i < children; i++ {
+		go skynet(sums, ordinal+i*(size/children), size/children)
+	}
+	var sum uint64
+	for i := 0; i < children; i++ {
+		sum += <-sums
+	}
+	result <- sum
+}
+
+func setUp(arguments toll.Arguments) (toll.State, error) {
+	tasks := arguments["tasks"]
+	units := uint64(1) // the root is a goroutine too
+	size := tasks
+	for ; size >= children && size%children == 0; size /= children {
+		units += size
+	}
+	if size != 1 {
+		return toll.State{}, toll.Error{Kind: "unsupported",
+			Message: fmt.Sprintf("tasks must be a power of 10, got %d", tasks)}
+	}
+	if threads := arguments["threads"]; threads > 1024 {
+		return toll.State{}, toll.Error{Kind: "usage", Message: "threads must be 1024 at most, 0 for Go's own choice"}
+	} else if threads > 0 {
+		runtime.GOMAXPROCS(int(threads))
+	}
+	return toll.State{
+		Run: func() uint64 {
+			result := make(chan uint64)
+			go skynet(result, 0, tasks)
+			return <-result
+		},
+		Expected: tasks * (tasks - 1) / 2,
+		Units:    tasks,
+		Footing:  map[string]any{"threads": runtime.GOMAXPROCS(0), "units_created": units, "results": "channel"},
+	}, nil
+}
+
+func main() {
+	offered := func(name, threads string) toll.Contender {
+		return toll.Contender{Workload: "tasks/skynet", Name: name, Library: "Go", Unit: "ns", Per: "task",
+			Parameters: []toll.Parameter{
+				{Name: "tasks", Default: "100000", Unit: "leaf tasks", Meaning: "leaves of the tree, a power of 10"},
+				{Name: "threads", Default: threads, Unit: "threads", Meaning: "GOMAXPROCS; 0: Go's own choice"},
+			}, SetUp: setUp}
+	}
+	toll.Main(offered("go_goroutines", "cpus"), offered("go_gomaxprocs_default", "0"))
+}
