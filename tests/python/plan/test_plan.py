@@ -214,7 +214,7 @@ def launches_s(settings: Settings, cases: int) -> float:
 def test_quick_fits_any_catalogue_into_three_minutes(cases: int) -> None:
     quick = PROFILES["quick"]
     assert quick.budget_s <= 170
-    assert quick.min_launches >= 8
+    assert quick.min_launches >= 12
     assert launches_s(quick, cases) <= quick.budget_s
 
 
