@@ -193,7 +193,9 @@ def counters_per_unit(case: CaseData) -> dict[str, float | str]:
         return {}
     last = pilots[-1].batches[-1]
     counters = checked_json(dict(last.counters), "the hardware counters")
-    counts = {name: float(value) / last.units for name, value in counters.items() if _is_count(value)}
+    counts: dict[str, float | str] = {
+        name: float(value) / last.units for name, value in counters.items() if _is_count(value)
+    }
     return counts or {name: str(value) for name, value in counters.items() if name == "reason"}
 
 

@@ -56,6 +56,8 @@ def _beside(published: Published, rows: Sequence[Row], latencies: Sequence[Laten
         note=published.note,
         statistic=published.statistic,
         today=today,
+        environment=None if row is None else row.environment,
+        parameters=None if row is None else row.parameters,
     )
 
 

@@ -119,6 +119,8 @@ class PublishedValue(Model):
     note: str = ""
     statistic: str = "value"  # or "p50", "p90", "p99", "p999", "max" of a latency
     today: Estimate | None = None  # in `unit`, of the row on this machine
+    environment: str | None = None  # of the row that stands for it; None where no row has numbers
+    parameters: dict[str, int | str] | None = None
 
 
 class WorkloadResult(Model):

@@ -87,11 +87,17 @@ def _row(row: Row, workload: WorkloadResult, scale: numbers.Scale, step: int) ->
         "published": [
             band
             for entry in workload.published
-            if entry.contender == row.contender
+            if _stands_for(row, entry)
             and entry.per == workload.per
             and (band := _published(entry, scale)) is not None
         ],
     }
+
+
+def _stands_for(row: Row, entry: PublishedValue) -> bool:
+    """Whether the value belongs on this row's line of the chart, which shows medians of launches."""
+    matched = (entry.contender, entry.environment, entry.parameters)
+    return entry.statistic in ("value", "p50") and matched == (row.contender, row.environment, row.parameters)
 
 
 def _published(entry: PublishedValue, scale: numbers.Scale) -> dict[str, Any] | None:

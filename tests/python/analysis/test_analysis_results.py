@@ -212,6 +212,15 @@ def test_a_published_value_stands_beside_its_row(path: Path, value: Published, t
     assert (found.today and found.today.value) == (today and pytest.approx(today))
 
 
+def test_a_published_value_names_the_row_that_it_was_matched_with(path: Path) -> None:
+    cases = [Made("a", [10.0] * 6, {"tasks": tasks}) for tasks in (100_000, 10_000)]
+    cases.append(Made("b", [], {"tasks": 10_000}, status=Status.SKIPPED))
+    asked = [published("threads (10,000)"), published("threads"), published("threads", contender="b")]
+    found = read(make_run(path, cases, published=asked)).workloads[0].published
+    matched = [(one.environment, one.parameters) for one in found]
+    assert matched == [("host", {"tasks": 10_000}), ("host", {"tasks": 100_000}), (None, None)]
+
+
 def test_a_published_percentile_stands_beside_the_same_percentile(path: Path) -> None:
     rng = np.random.default_rng(4)
     samples = [rng.lognormal(5, 0.5, 2000) for _ in range(9)]

@@ -212,6 +212,38 @@ def test_charts_get_the_same_numbers_as_the_tables(page):
     assert (go["published"][0]["low"], go["published"][0]["high"]) == (700, 980)
 
 
+def published_marks(results) -> list[tuple[str, list[float]]]:
+    told = data_of(html.render(results))["workloads"][0]["rows"]
+    return [(row["name"], [band["low"] for band in row["published"]]) for row in told if row["published"]]
+
+
+@pytest.mark.parametrize("statistic", ["p90", "p99", "p999", "max"])
+def test_the_interval_chart_shows_published_medians_and_no_tails(statistic):
+    workload = samples.wakeup(samples.random.Random(1))
+    parameters = workload.rows[0].parameters
+    entries = [samples.wakeup_published(name, parameters) for name in ("value", "p50", statistic)]
+    results = samples.make_results([workload.model_copy(update={"published": entries})])
+    assert published_marks(results) == [("spinlock", [500, 200])]
+
+
+def test_a_published_value_is_drawn_on_the_row_that_it_was_matched_with():
+    rng = samples.random.Random(1)
+    workload = samples.locks(rng)
+    entry = samples.wakeup_published("value", {"threads": 2}).model_copy(
+        update={"contender": "ticket_lock", "environment": "clang-19", "per": "increment"}
+    )
+    for update, drawn in (
+        ({}, [("ticket_lock (clang-19, threads=2)", [500])]),
+        ({"environment": "host"}, [("ticket_lock (host, threads=2)", [500])]),
+        ({"parameters": {"threads": 1}}, [("ticket_lock (clang-19, threads=1)", [500])]),
+        ({"environment": None, "parameters": None}, []),
+        ({"per": "lock"}, []),
+    ):
+        published = [entry.model_copy(update=update)]
+        results = samples.make_results([workload.model_copy(update={"published": published})])
+        assert published_marks(results) == drawn
+
+
 def test_an_empty_run_makes_a_page():
     text = Document(html.render(samples.empty_results())).text
     assert "Nothing was measured" in text
