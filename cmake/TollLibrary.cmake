@@ -29,7 +29,7 @@ target_include_directories(toll
 target_compile_features(toll PUBLIC cxx_std_20)
 target_compile_options(toll PRIVATE ${TOLL_WARNINGS})
 target_link_libraries(toll
-  PUBLIC Threads::Threads
+  PUBLIC Threads::Threads ${CMAKE_DL_LIBS}
   PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
 
 add_library(toll_main STATIC src/main.cpp)

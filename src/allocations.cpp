@@ -1,5 +1,9 @@
 #include "toll/allocations.hpp"
 
+#include <dlfcn.h>
+
+#include <string_view>
+
 #include "allocations_preload.hpp"
 #include "toll/errors.hpp"
 
@@ -21,6 +25,22 @@ AllocationCounts stop_counting_allocations() {
     TollAllocations seen{};
     toll_allocations_stop(&seen);
     return {seen.calls, seen.bytes, seen.peak_bytes};
+}
+
+std::string malloc_provider() {
+    // Asked of the dynamic linker: &malloc may be a jump inside the program instead.
+    void* const function = toll_allocations_next_malloc != nullptr ? toll_allocations_next_malloc()
+                                                                   : dlsym(RTLD_DEFAULT, "malloc");
+    Dl_info found{};
+    if (function == nullptr || dladdr(function, &found) == 0 || found.dli_fname == nullptr) {
+        return "unknown";
+    }
+    const std::string_view path(found.dli_fname);
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+#if defined(__GLIBC__)
+    if (name == "libc.so.6") { return "glibc"; }
+#endif
+    return std::string(name);
 }
 
 }  // namespace toll

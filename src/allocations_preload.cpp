@@ -186,6 +186,10 @@ void toll_allocations_stop(TollAllocations* seen) {
     seen->peak_bytes = static_cast<std::uint64_t>(peak_live_bytes.load() - live_at_start);
 }
 
+void* toll_allocations_next_malloc() {
+    return find_next() ? reinterpret_cast<void*>(next.malloc) : nullptr;
+}
+
 void* malloc(std::size_t bytes) {
     return allocate(bytes);
 }

@@ -14,4 +14,5 @@ struct TollAllocations {
 extern "C" {
 [[gnu::weak]] void toll_allocations_start();
 [[gnu::weak]] void toll_allocations_stop(TollAllocations* seen);
+[[gnu::weak]] void* toll_allocations_next_malloc();  // address of the malloc that serves what is counted
 }

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "failure.hpp"
+#include "toll/allocations.hpp"
 
 namespace toll::protocol {
 namespace {
@@ -122,7 +123,7 @@ std::string description(std::span<const Contender> contenders) {
 
 std::string ready(const Launch& launch) {
     const Clock& clock = launch.clock();
-    Json footing = Json::object();
+    Json footing{{"malloc", malloc_provider()}};
     const Footing observed = launch.footing();
     for (const auto& [name, value] : observed.all()) {
         std::visit([&, &key = name](const auto& held) { footing[key] = held; }, value);

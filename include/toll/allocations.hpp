@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace toll {
 
@@ -22,5 +23,10 @@ void start_counting_allocations();
 
 /// Ends the counting that the last start began.
 [[nodiscard]] AllocationCounts stop_counting_allocations();
+
+/// What serves malloc in this process: "glibc", or the file name of the shared object, such as
+/// "libjemalloc.so.2" where it is preloaded, or of the program where malloc is linked into it. The
+/// counting library itself is looked through. "unknown" where the dynamic linker cannot tell.
+[[nodiscard]] std::string malloc_provider();
 
 }  // namespace toll

@@ -144,6 +144,11 @@ TEST_CASE("calls of all threads are counted, none lost") {
     CHECK(seen.calls <= threads * each + around);
 }
 
+TEST_CASE("the provider of malloc is named with the library") {
+    const bool other = std::getenv("TOLL_TEST_OTHER") != nullptr;
+    CHECK(toll::malloc_provider() == (other ? "libtoll_other_allocator.so" : "glibc"));
+}
+
 TEST_CASE("an allocator behind the library serves what is counted") {
     if (std::getenv("TOLL_TEST_OTHER") == nullptr) { return; }
     auto* const served = reinterpret_cast<unsigned long (*)()>(dlsym(RTLD_DEFAULT, "other_allocator_served"));

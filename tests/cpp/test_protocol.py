@@ -112,6 +112,11 @@ class Requests(unittest.TestCase):
         self.assertEqual(said.messages[1]["checksum"], "14")
         self.assertEqual(said.messages[0]["footing"]["text"], "a=b")
 
+    @unittest.skipUnless(ALLOCATIONS, "a sanitizer brings its own malloc")
+    def test_the_footing_names_what_serves_malloc(self) -> None:
+        said = serve("counts", STOP)
+        self.assertEqual(said.messages[0]["footing"]["malloc"], "glibc")
+
     def test_cpus_is_the_number_of_usable_cpus(self) -> None:
         said = serve("counts", STOP)
         self.assertEqual(said.messages[0]["footing"]["many"], len(os.sched_getaffinity(0)))
