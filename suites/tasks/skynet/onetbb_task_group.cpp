@@ -7,7 +7,6 @@ struct OneTbbTaskGroup {
     explicit OneTbbTaskGroup(const toll::skynet::Inputs& inputs) : arena_(static_cast<int>(inputs.threads)) {}
 
     std::uint64_t run(toll::skynet::Subtree root) { return arena_.execute(Sum{root}); }
-
     struct Sum {
         std::uint64_t operator()() const {
             if (node.is_leaf()) { return node.ordinal; }
