@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from toll.analysis.results import Row, WorkloadResult
 from toll.report import numbers
+from toll.report.sentences import harness_note
 from toll.report.text import clean
 
 Number = Callable[[Row], float | None]
@@ -24,6 +25,8 @@ class Column:
     write: Callable[[Row], str]
     interval: Callable[[Row], str] | None = None
     always: bool = False  # stands even where no row has a number
+    head: str = ""  # the unit as the table's head says it, under a caption that says what it is per
+    note: str = ""  # what a reader must know before comparing this number
     below: Column | None = None  # a second number in the same cell, in small
 
 
@@ -31,9 +34,10 @@ def columns(workload: WorkloadResult, level: str) -> list[Column]:
     """The columns in which some row has a number; of a pair, the one that has."""
     rows, per = workload.rows, clean(workload.per)
     scale = numbers.time_scale((row.value for row in rows), workload.unit)
+    note = harness_note(workload)
     candidates = [
-        *_times(scale, per, level),
-        *_switches(rows, per),
+        *_times(scale, per, level, note),
+        *_switches(rows, per, note),
         *_memory(rows, per),
         Column("launches", "Launches", "", "fresh processes that measured this row",
                lambda row: row.launches, _launches, always=True),
@@ -49,7 +53,7 @@ def _present(column: Column, rows: Sequence[Row]) -> Column | None:
     return replace(column, below=below) if known(column) else below
 
 
-def _times(scale: numbers.Scale, per: str, level: str) -> list[Column]:
+def _times(scale: numbers.Scale, per: str, level: str, note: str) -> list[Column]:
     def value(row: Row) -> tuple[float | None, float | None, float | None]:
         return scale.of(row.value), scale.of(row.low), scale.of(row.high)
 
@@ -60,17 +64,18 @@ def _times(scale: numbers.Scale, per: str, level: str) -> list[Column]:
     return [
         Column("value", "Time", unit, f"wall clock, median over launches, with its {level} interval",
                lambda row: row.value, lambda row: numbers.quantity(*value(row)),
-               lambda row: numbers.interval(*value(row)), always=True),
+               lambda row: numbers.interval(*value(row)), always=True, head=scale.unit),
         Column("ratio", "Ratio", "to fastest", f"to the fastest row, paired by round; {level} interval",
                lambda row: row.ratio, lambda row: numbers.ratio(*ratio(row)),
-               lambda row: numbers.ratio_interval(*ratio(row)), always=True),
-        _scaled("cpu", "CPU time", "of all threads", lambda row: row.cpu_time, replace(scale, unit=unit)),
-        _scaled("cold", "First batch", "the first batch of a launch, before anything is warm",
-                lambda row: row.cold, replace(scale, unit=unit)),
+               lambda row: numbers.ratio_interval(*ratio(row)), always=True, head="to fastest"),
+        replace(_scaled("cpu", "CPU time", "of all threads", lambda row: row.cpu_time,
+                        replace(scale, unit=unit)), head=scale.unit, note=note),
+        replace(_scaled("cold", "First batch", "the first batch of a launch, before anything is warm",
+                        lambda row: row.cold, replace(scale, unit=unit)), head=scale.unit),
     ]  # fmt: skip
 
 
-def _switches(rows: Sequence[Row], per: str) -> list[Column]:
+def _switches(rows: Sequence[Row], per: str, note: str) -> list[Column]:
     """Context switches of both kinds share a scale, so that they can be compared; faults have their own."""
     both = [count for row in rows for count in (row.voluntary_switches, row.involuntary_switches)]
     scale = numbers.count_scale(both, per)
@@ -85,8 +90,10 @@ def _switches(rows: Sequence[Row], per: str) -> list[Column]:
     )
     faults = numbers.count_scale((row.faults for row in rows), per)
     return [
-        replace(waits, below=preempted),
-        _scaled("faults", "Page faults", "minor and major", lambda row: row.faults, faults),
+        replace(waits, below=preempted, note=note),
+        replace(
+            _scaled("faults", "Page faults", "minor and major", lambda row: row.faults, faults), note=note
+        ),
     ]
 
 
@@ -102,15 +109,16 @@ def _memory(rows: Sequence[Row], per: str) -> list[Column]:
     heap = _sized("heap", "Heap peak", "", "most bytes allocated at once in one iteration; in small, the "
                   "highest resident set of any launch", lambda row: row.memory.heap_peak_bytes)  # fmt: skip
     return [
-        replace(calls, below=_sized("bytes", "bytes", f"per {per}", "asked of malloc and its family",
-                                    lambda row: row.memory.bytes)),
+        replace(calls, below=_sized("bytes", "bytes", scale.unit, "asked of malloc and its family",
+                                    lambda row: scale.of(row.memory.bytes))),
         replace(heap, below=_sized("rss", "resident", "", "highest resident set of any launch",
                                    lambda row: row.memory.peak_bytes)),
     ]  # fmt: skip
 
 
 def _scaled(key: str, title: str, hint: str, raw: Number, scale: numbers.Scale) -> Column:
-    return Column(key, title, scale.unit, hint, raw, lambda row: numbers.plain(scale.of(raw(row))))
+    return Column(key, title, scale.unit, hint, raw, lambda row: numbers.plain(scale.of(raw(row))),
+                  head=numbers.rate(scale))  # fmt: skip
 
 
 def _sized(key: str, title: str, unit: str, hint: str, raw: Number) -> Column:

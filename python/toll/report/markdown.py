@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from toll.analysis.results import Results, Row, WorkloadResult
 from toll.report import numbers
 from toll.report.cases import Naming, shared_ties
-from toll.report.sentences import floor_sentence, grouped, published_range, status_words
+from toll.report.sentences import floor_sentence, grouped, harness_note, published_range, status_words
 from toll.report.text import clean, headline, said, several
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]#!|~$^]|^[-+](?= )|(?<=^\d)[.)])")
@@ -96,7 +96,7 @@ def _values(workload: WorkloadResult, naming: Naming, level: float) -> str:
         "ratio",
         "interval of ratio",
         "tied",
-        f"CPU {scale.unit}",
+        ", ".join(filter(None, (f"CPU {scale.unit}", harness_note(workload)))),
         "launches",
     ]
     body = [

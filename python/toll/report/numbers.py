@@ -140,6 +140,11 @@ def count_scale(values: Iterable[float | None], per: str) -> Scale:
     )
 
 
+def rate(scale: Scale) -> str:
+    """What a count scale counts per where the unit of work is known: "", "per 1,000", "per million"."""
+    return {1e3: "per\u00a01,000", 1e6: "per\u00a0million"}.get(scale.factor, "")
+
+
 def plural(noun: str) -> str:
     """ "task" -> "tasks", "entry" -> "entries", "switch" -> "switches"."""
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":

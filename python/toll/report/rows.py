@@ -46,7 +46,10 @@ def _head(column: Column) -> dict[str, Any]:
         "key": column.key,
         "title": column.title,
         "unit": column.unit,
-        "hint": column.hint,
+        "head": column.head,
+        "note": column.note,
+        "hint": "; ".join(filter(None, (column.unit, column.hint, column.note))),
+        "copy": ", ".join(filter(None, (column.title, column.unit, column.note))),
         "below": _head(column.below) if column.below else None,
     }
 
@@ -89,7 +92,7 @@ def _cell(column: Column, row: Row, width: int) -> dict[str, Any]:
     whole, fraction = numbers.split(number) if width else (number, "")
     return {
         "key": column.key,
-        "title": column.title,
+        "title": f"{column.title}, {column.note}" if column.note else column.title,
         "unit": column.unit,
         "raw": "" if raw is None else repr(raw),
         "whole": whole,

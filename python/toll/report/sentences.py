@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from toll.analysis.results import Floor, Problem, PublishedValue
+from toll.analysis.results import Floor, Problem, PublishedValue, WorkloadResult
 from toll.report import numbers
 from toll.report.text import clean, several
 
@@ -19,6 +19,11 @@ def floor_sentence(floor: Floor) -> str:
         f"Floor {numbers.percent(floor.ratio - 1)}: smaller differences were out of this run's reach "
         f"({seen}{drift})"
     )
+
+
+def harness_note(workload: WorkloadResult) -> str:
+    """What CPU time, waits and faults hold besides the operation, where each operation is timed alone."""
+    return "harness included" if workload.kind == "samples" else ""
 
 
 def status_words(status: str) -> str:

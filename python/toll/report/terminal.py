@@ -17,7 +17,7 @@ from rich.text import Text
 from toll.analysis.results import PublishedValue, Results, Row, WorkloadResult
 from toll.report import numbers
 from toll.report.cases import Naming, shared_ties
-from toll.report.sentences import floor_sentence, grouped, published_range, status_words
+from toll.report.sentences import floor_sentence, grouped, harness_note, published_range, status_words
 from toll.report.text import clean, headline, said, several
 
 _NAME_WIDTH = 16  # a contender's name folds within this at least
@@ -35,7 +35,7 @@ class _Column:
     right: bool = True
 
     def width(self) -> int:
-        return max(map(cell_len, [self.title, *self.cells]))
+        return max(map(cell_len, [*self.title.split("\n"), *self.cells]))
 
 
 class _Writer:
@@ -140,6 +140,7 @@ def _values(
     triples = [(scale.of(row.value), scale.of(row.low), scale.of(row.high)) for row in rows]
     waits = numbers.count_scale((row.voluntary_switches for row in rows), "")
     ties = shared_ties(row.tie_groups for row in rows)
+    note = "".join(f"\n{word}" for word in harness_note(workload).split())
     columns = [
         _Column(f"{scale.unit} per {clean(workload.per)}", [naming.label(row) for row in rows], right=False),
         _Column("median", [numbers.quantity(*triple) for triple in triples]),
@@ -152,8 +153,12 @@ def _values(
             right=False,
         ),
         _Column("tied", ["".join(letters) for letters in ties], right=False),
-        _Column("CPU", [numbers.plain(scale.of(row.cpu_time)) for row in rows], 1),
-        _Column(_rate("waits", waits), [numbers.plain(waits.of(row.voluntary_switches)) for row in rows], 5),
+        _Column(f"CPU{note}", [numbers.plain(scale.of(row.cpu_time)) for row in rows], 1),
+        _Column(
+            _rate("waits", waits) + note,
+            [numbers.plain(waits.of(row.voluntary_switches)) for row in rows],
+            5,
+        ),
         _Column("allocations", [numbers.plain(row.memory.calls) for row in rows], 4),
     ]
     if not any(ties):

@@ -181,6 +181,47 @@ def test_a_row_holds_value_interval_ratio_ties_and_cost(page):
     assert 'data-v="402.0"' in body
 
 
+def heads(page: str, workload: str) -> dict[str, tuple[str, ...]]:
+    """A table's head by column: the words of each line in a cell."""
+    section = re.search(rf'<section class="workload" id="{workload}".*?</section>', page, re.DOTALL).group(0)
+    table = re.search(r'<table class="values".*?</thead>', section, re.DOTALL).group(0)
+    cells = re.findall(r'data-key="(\w+)"[^>]*>(.*?)</th>', table, re.DOTALL)
+    return {
+        key: tuple(re.sub("<[^>]+>", "|", text).replace("||", "|").strip("|").split("|"))
+        for key, text in cells
+    }
+
+
+def test_where_operations_are_timed_alone_costs_of_the_whole_request_say_so(page):
+    alone, grouped = heads(page, "latency-wakeup"), heads(page, "tasks-skynet")
+    for key in ("cpu", "voluntary", "faults"):
+        assert "harness included" in alone[key]
+        assert "harness included" not in grouped[key]
+    assert "harness included" not in alone["value"] + alone["cold"] + alone["calls"]
+    assert 'data-label="CPU time, harness included"' in page
+
+
+def test_the_head_says_ns_and_the_caption_and_the_hints_what_it_is_per(page):
+    found = heads(page, "latency-wakeup")
+    assert found["value"] == ("Time", "ns")
+    assert found["cold"] == ("First batch", "ns")
+    assert found["calls"] == ("Allocations", "bytes")
+    assert not any("wake-up" in line for lines in found.values() for line in lines)
+    assert "ns per wake-up, median over launches with 95 % interval; counts are per wake-up too" in page
+    assert 'title="ns per wake-up; wall clock, median over launches' in page
+    assert 'data-unit="ns per wake-up"' in page
+
+
+def test_bytes_are_counted_per_as_many_units_of_work_as_the_calls_above_them():
+    rng = samples.random.Random(1)
+    memory = samples.Memory(calls=0.01, bytes=0.31)
+    rows = [samples.make_row(rng, "", "a", 5.0, 0.01, memory=memory)]
+    page = html.render(samples.make_results([samples.nothing().model_copy(update={"rows": rows})]))
+    assert heads(page, "async-echo")["calls"] == ("Allocations", "per\u00a01,000", "bytes")
+    cell = re.search(r"<td[^>]*k-calls.*?</td>", page, re.DOTALL).group(0)
+    assert Document(cell).text == "10.0bytes 310 B"
+
+
 def test_rows_that_were_not_measured_stand_in_the_table_with_their_reason(page):
     body = re.search(r'<tbody[^>]*id="tasks-skynet--libtask".*?</tbody>', page, re.DOTALL).group(0)
     assert "signal 11" in Document(body).text

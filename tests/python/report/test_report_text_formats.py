@@ -63,6 +63,16 @@ def test_the_terminal_marks_the_fastest_and_the_tied(friendly):
     assert re.search(r"\x1b\[1;32mstd_async_deferred", coloured)
 
 
+def test_cpu_time_and_waits_of_single_operations_say_that_the_harness_is_in_them():
+    rng = samples.random.Random(1)
+    for workload, said in ((samples.wakeup(rng), True), (samples.skynet(rng), False)):
+        results = samples.make_results([workload])
+        table = printed(results, 200).split("median")[0].splitlines()[-2:]
+        assert (table[0].split() == ["harness", "harness"]) == said
+        assert ("CPU" in printed(results, 200).split("median")[1].splitlines()[0]) != said
+        assert ("CPU ns, harness included |" in markdown.render(results)) == said
+
+
 def test_no_color_is_obeyed(friendly, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]", printed(friendly, colour=True))

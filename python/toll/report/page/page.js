@@ -499,7 +499,7 @@
 
   function asMarkdown(table) {
     const heads = [...table.tHead.rows[0].cells];
-    const lines = [heads.map((head) => plain(cellText(head))), heads.map((head) => (head.matches(".num") ? "---:" : ":---"))];
+    const lines = [heads.map((head) => plain(head.dataset.copy ?? cellText(head))), heads.map((head) => (head.matches(".num") ? "---:" : ":---"))];
     for (const body of table.tBodies) {
       if (body.hidden) continue;
       const [name, ...cells] = body.rows[0].cells;
