@@ -1,0 +1,83 @@
+// tasks/skynet with tokio: a task for each node below the root, results through join handles.
+
+mod skynet;
+
+use serde_json::json;
+use skynet::{expected, inputs, locked_version, nodes_below_root, CHILDREN, PARAMETERS};
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
+
+// Not an async function: it spawns itself, and through the handle's type the recursion needs no box.
+fn skynet(ordinal: u64, size: u64) -> JoinHandle<u64> {
+    tokio::spawn(async move {
+        if size == 1 {
+            return ordinal;
+        }
+        let step = size / CHILDREN;
+        let children: [_; CHILDREN as usize] = std::array::from_fn(|i| skynet(ordinal + i as u64 * step, step));
+        let mut sum = 0;
+        for child in children {
+            sum += child.await.expect("a child panicked");
+        }
+        sum
+    })
+}
+
+struct Tree {
+    runtime: Runtime,
+    tasks: u64,
+    threads: usize,
+}
+
+impl toll::State for Tree {
+    fn run(&mut self) -> u64 {
+        self.runtime.block_on(async { skynet(0, self.tasks).await.expect("the root panicked") })
+    }
+
+    fn expected(&self) -> u64 {
+        expected(self.tasks)
+    }
+
+    fn units(&self) -> u64 {
+        self.tasks
+    }
+
+    fn footing(&self) -> serde_json::Value {
+        json!({"threads": self.threads, "units_created": nodes_below_root(self.tasks) + 1, "results": "join handle"})
+    }
+}
+
+fn multi_thread(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, toll::Error> {
+    let (tasks, threads) = inputs(arguments)?;
+    let runtime = Builder::new_multi_thread().worker_threads(threads).build();
+    made(runtime, tasks, threads)
+}
+
+fn current_thread(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, toll::Error> {
+    let (tasks, threads) = inputs(arguments)?;
+    if threads != 1 {
+        return Err(toll::Error::new("unsupported", "a current_thread runtime has one thread; ask for threads=1"));
+    }
+    made(Builder::new_current_thread().build(), tasks, threads)
+}
+
+fn made(runtime: std::io::Result<Runtime>, tasks: u64, threads: usize) -> Result<Box<dyn toll::State>, toll::Error> {
+    match runtime {
+        Ok(runtime) => Ok(Box::new(Tree { runtime, tasks, threads })),
+        Err(error) => Err(toll::Error::new("resource", format!("tokio cannot start its threads: {error}"))),
+    }
+}
+
+fn main() -> std::process::ExitCode {
+    let offered = |name, set_up| toll::Contender {
+        workload: "tasks/skynet",
+        name,
+        library: "tokio",
+        library_version: locked_version("tokio"),
+        unit: "ns",
+        per: "task",
+        parameters: PARAMETERS,
+        set_up,
+    };
+    toll::main(&[offered("rust_tokio", multi_thread as _), offered("rust_tokio_current_thread", current_thread as _)])
+}

@@ -1,0 +1,3 @@
+module toll
+
+go 1.19

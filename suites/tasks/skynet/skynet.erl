@@ -1,0 +1,54 @@
+%% tasks/skynet in Erlang: a process for each node, results as messages to the parent, as in
+%% github.com/atemerev/skynet (skynet.erl).
+-module(skynet).
+-export([main/0]).
+
+-define(CHILDREN, 10).
+
+node(Ordinal, 1, Parent) ->
+    Parent ! Ordinal;
+node(Ordinal, Size, Parent) ->
+    Self = self(),
+    Step = Size div ?CHILDREN,
+    spawn_children(Ordinal, Step, Self, ?CHILDREN),
+    Parent ! sum(?CHILDREN, 0).
+
+spawn_children(_, _, _, 0) -> ok;
+spawn_children(Ordinal, Step, Self, Left) ->
+    spawn(fun() -> node(Ordinal, Step, Self) end),
+    spawn_children(Ordinal + Step, Step, Self, Left - 1).
+
+sum(0, Total) -> Total;
+sum(Left, Total) -> receive Sum -> sum(Left - 1, Total + Sum) end.
+
+run(Tasks) ->
+    Self = self(),
+    spawn(fun() -> node(0, Tasks, Self) end),
+    sum(1, 0).
+
+set_up(#{<<"tasks">> := Tasks, <<"threads">> := Threads}) ->
+    Units = nodes(Tasks, Tasks, 1),  % the root is a process too
+    Schedulers = erlang:system_info(schedulers),
+    Threads >= 1 andalso Threads =< Schedulers orelse toll:fail(unsupported, io_lib:format(
+        "the emulator has ~p schedulers; ask for threads=1 to ~p, not ~p", [Schedulers, Schedulers, Threads])),
+    erlang:system_flag(schedulers_online, Threads),
+    Limit = erlang:system_info(process_limit),
+    Units < Limit - 1000 orelse toll:fail(resource, io_lib:format(
+        "tasks=~p needs ~p processes, and the emulator was started for ~p (+P)", [Tasks, Units, Limit])),
+    #{run => fun() -> run(Tasks) end,
+      expected => Tasks * (Tasks - 1) div 2,
+      units => Tasks,
+      footing => #{threads => erlang:system_info(schedulers_online), units_created => Units,
+                   process_limit => Limit, results => <<"message">>}}.
+
+nodes(_, 1, Sum) -> Sum;
+nodes(Tasks, Size, Sum) when Size >= ?CHILDREN, Size rem ?CHILDREN =:= 0 ->
+    nodes(Tasks, Size div ?CHILDREN, Sum + Size);
+nodes(Tasks, _, _) -> toll:fail(unsupported, io_lib:format("tasks must be a power of 10, got ~p", [Tasks])).
+
+main() ->
+    toll:main([#{workload => <<"tasks/skynet">>, name => <<"erlang_processes">>, library => <<"Erlang/OTP">>,
+                 unit => <<"ns">>, per => <<"task">>,
+                 parameters => [{<<"tasks">>, <<"100000">>, <<"leaf tasks">>, <<"leaves of the tree, a power of 10">>},
+                                {<<"threads">>, <<"cpus">>, <<"threads">>, <<"schedulers online">>}],
+                 set_up => fun set_up/1}]).

@@ -1,0 +1,92 @@
+// tasks/skynet in Java: a virtual thread for each node below the root, results through join.
+
+import java.util.List;
+import java.util.Map;
+
+final class Skynet {
+    private static final int CHILDREN = 10;
+
+    /** One node; `sum` is read by the parent after the join. */
+    private static final class Node implements Runnable {
+        private final long ordinal;
+        private final long size;
+        private long sum;
+
+        Node(long ordinal, long size) {
+            this.ordinal = ordinal;
+            this.size = size;
+        }
+
+        @Override
+        public void run() {
+            if (size == 1) {
+                sum = ordinal;
+                return;
+            }
+            Node[] nodes = new Node[CHILDREN];
+            Thread[] threads = new Thread[CHILDREN];
+            for (int i = 0; i < CHILDREN; i++) {
+                nodes[i] = new Node(ordinal + i * (size / CHILDREN), size / CHILDREN);
+                threads[i] = Thread.startVirtualThread(nodes[i]);
+            }
+            try {
+                for (int i = 0; i < CHILDREN; i++) {
+                    threads[i].join();
+                    sum += nodes[i].sum;
+                }
+            } catch (InterruptedException nobodyInterrupts) {
+                throw new IllegalStateException(nobodyInterrupts);
+            }
+        }
+    }
+
+    private record Tree(long tasks, int threads) implements Toll.State {
+        @Override
+        public long run() throws InterruptedException {
+            Node root = new Node(0, tasks);
+            Thread.startVirtualThread(root).join(); // virtual as well: its parking then costs no kernel thread
+            return root.sum;
+        }
+
+        @Override
+        public long expected() {
+            return tasks * (tasks - 1) / 2;
+        }
+
+        @Override
+        public long units() {
+            return tasks;
+        }
+
+        @Override
+        public Map<String, Object> footing() {
+            long units = 1; // the root is a virtual thread too
+            for (long size = tasks; size > 1; size /= CHILDREN) {
+                units += size;
+            }
+            return Toll.object("threads", threads, "units_created", units, "results", "join");
+        }
+    }
+
+    private static Toll.State setUp(Map<String, Long> arguments) throws Toll.Failure {
+        long tasks = arguments.get("tasks");
+        long threads = arguments.get("threads");
+        if (!Long.toUnsignedString(tasks).matches("10{0,17}")) {
+            throw new Toll.Failure("unsupported",
+                "tasks must be a power of 10, got " + Long.toUnsignedString(tasks));
+        }
+        if (threads < 1 || threads > 1024) {
+            throw new Toll.Failure("usage", "threads must be 1 to 1024, got " + Long.toUnsignedString(threads));
+        }
+        // The scheduler reads this when the first virtual thread starts.
+        System.setProperty("jdk.virtualThreadScheduler.parallelism", Long.toString(threads));
+        return new Tree(tasks, (int) threads);
+    }
+
+    public static void main(String[] words) {
+        Toll.main(List.of(new Toll.Contender("tasks/skynet", "java_virtual_threads", "Java", "ns", "task", List.of(
+            new Toll.Parameter("tasks", "100000", "leaf tasks", "leaves of the tree, a power of 10"),
+            new Toll.Parameter("threads", "cpus", "threads", "carrier threads of the virtual threads")),
+            Skynet::setUp)), words);
+    }
+}

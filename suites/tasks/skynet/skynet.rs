@@ -1,0 +1,47 @@
+// tasks/skynet in Rust: what tokio and rayon share.
+
+pub const CHILDREN: u64 = 10;
+
+pub const PARAMETERS: &[toll::Parameter] = &[
+    toll::Parameter {
+        name: "tasks",
+        default: "100000",
+        unit: "leaf tasks",
+        meaning: "leaves of the tree, a power of 10",
+    },
+    toll::Parameter {
+        name: "threads",
+        default: "cpus",
+        unit: "threads",
+        meaning: "operating-system threads that run the tasks",
+    },
+];
+
+/// The two parameters, checked.
+pub fn inputs(arguments: &toll::Arguments) -> Result<(u64, usize), toll::Error> {
+    let (tasks, threads) = (arguments["tasks"], arguments["threads"]);
+    if !(0..20).any(|power| 10u64.checked_pow(power) == Some(tasks)) {
+        return Err(toll::Error::new("unsupported", format!("tasks must be a power of 10, got {tasks}")));
+    }
+    if !(1..=1024).contains(&threads) {
+        return Err(toll::Error::new("usage", format!("threads must be 1 to 1024, got {threads}")));
+    }
+    Ok((tasks, threads as usize))
+}
+
+/// The root's sum.
+pub fn expected(tasks: u64) -> u64 {
+    tasks.wrapping_mul(tasks.wrapping_sub(1)) / 2
+}
+
+/// Nodes below the root: 10 + 100 + ... + tasks.
+pub fn nodes_below_root(tasks: u64) -> u64 {
+    std::iter::successors(Some(tasks), |size| Some(size / CHILDREN)).take_while(|&size| size > 1).sum()
+}
+
+/// A crate's version as Cargo.lock has it.
+pub fn locked_version(name: &str) -> &'static str {
+    let lock = include_str!("Cargo.lock");
+    let entry = lock.split("[[package]]").find(|entry| entry.contains(&format!("name = \"{name}\"\n")));
+    entry.and_then(|entry| entry.split("version = \"").nth(1)?.split('"').next()).unwrap_or("")
+}
