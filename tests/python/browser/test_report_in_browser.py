@@ -243,6 +243,21 @@ def test_on_a_phone_rows_are_cards_with_labels(chromium, report):
     page.context.close()
 
 
+def test_on_a_phone_percentiles_are_cards_with_the_name_above_the_numbers(chromium, report):
+    page = open_report(chromium, report, 390, 844)
+    card = page.locator("#latency-wakeup .percentiles tbody", has_text="condition_variable")
+    name = card.locator(".name").bounding_box()
+    assert name["height"] < 30  # one line
+    cells = card.locator("td")
+    labels = cells.evaluate_all("all => all.map(e => getComputedStyle(e, '::before').content)")
+    assert labels == ['"p50"', '"p90"', '"p99"', '"p99.9"', '"max"', '"Operations"']
+    for index in range(cells.count()):
+        box = cells.nth(index).bounding_box()
+        assert box["y"] >= name["y"] + name["height"]
+        assert box["x"] + box["width"] <= 390
+    page.context.close()
+
+
 def test_no_chart_label_is_cut_or_lies_on_another(chromium, report):
     for width in (390, 1280):
         page = open_report(chromium, report, width, 844)
