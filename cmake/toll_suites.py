@@ -25,7 +25,7 @@ LANGUAGES = {
     ".py": "Python",
 }
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-OPTIONS = {"library", "language", "source", "needs", "parameters", "footing", "note"}
+OPTIONS = {"library", "language", "source", "needs", "parameters", "footing", "environments", "note"}
 
 
 def fail(file: Path, sentence: str) -> None:

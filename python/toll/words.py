@@ -72,7 +72,8 @@ class Published:
     year: int
     source: str
     note: str = ""
-    statistic: str = "value"  # what was published: "value", or "p50", "p90", "p99", "p999", "max" of a latency
+    statistic: str = "value"  # or "p50", "p90", "p99", "p999", "max" of a latency
+    environment: str = "host"  # of the row that answers the same question: "tcmalloc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class Contender:
     parameters: Parameters = field(default_factory=dict)  # overrides of the workload's defaults
     footing: Mapping[str, str | int] = field(default_factory=dict)  # declared; observed is per launch
     note: str = ""
+    environments: tuple[str, ...] = ("host",)  # where it is measured unless others are asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,9 @@ class Environment:
     standard_library: str = ""
     flags: str = ""
     allocator: str = "glibc malloc"
-    preload: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()  # shared libraries, by path; the first serves malloc
+    languages: tuple[str, ...] = ()  # of the programs that it can do something for; () is any
+    unavailable: str = ""  # why nothing runs in it here and the command that mends it; "" where it does
 
 
 HOST = Environment("host")

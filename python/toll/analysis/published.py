@@ -25,10 +25,11 @@ def beside_today(
 
 
 def matching_row(published: Published, rows: Sequence[Row]) -> Row | None:
-    """The contender's row whose parameters the label or the note names; else its first, the default."""
+    """The contender's row there whose parameters the label or the note names; else its first one there."""
     named = {re.sub("[,_]", "", text) for text in _NUMBER.findall(f"{published.label} {published.note}")}
-    candidates = [row for row in rows if row.contender == published.contender and row.value is not None]
-    # max takes the first of equals: plan order puts the host and the default parameters first.
+    answer = (published.contender, published.environment)
+    candidates = [row for row in rows if (row.contender, row.environment) == answer and row.value is not None]
+    # max takes the first of equals: plan order puts the default parameters first.
     return max(
         candidates,
         key=lambda row: sum(str(value) in named for value in row.parameters.values()),

@@ -90,6 +90,20 @@ def _program(
     return program(Status.OK, "", (str(executable),))
 
 
+def in_environment(programs: Sequence[Program], environment: Environment) -> tuple[Program, ...]:
+    """The same executables, to be launched in `environment`; where it is not available, why not."""
+    moved = [replace(program, environment=environment.name) for program in programs]
+    if not environment.unavailable:
+        return tuple(moved)
+    reason = environment.unavailable
+    return tuple(
+        replace(program, command=(), status=Status.SKIPPED, reason=reason)
+        if program.status is Status.OK
+        else program
+        for program in moved
+    )
+
+
 def canary(folder: Path) -> tuple[str, ...]:
     """The command of the canary in a build folder."""
     return (str(folder / "bin/toll_canary"),)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,9 +29,10 @@ class Need:
     command: tuple[str, ...] = ()
     header: tuple[str, ...] = ()
     library: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
 
     def found(self) -> str | None:
-        """Where it is, or None. Looks at commands and files only: nothing is run."""
+        """Where it is, or None. Looks at commands and files only: nothing of it is run."""
         places: list[str | None] = []
         if self.command:
             places.append(next(filter(None, map(shutil.which, self.command)), None))
@@ -39,6 +41,8 @@ class Need:
         if self.library:
             names = [f"{name}.{ending}" for name in self.library for ending in ("so", "a")]
             places.append(_first_file(_library_folders(), names))
+        if self.shared:
+            places.append(next(map(str, shared_libraries(self.shared)), None))
         return places[0] if all(places) else None
 
 
@@ -55,6 +59,7 @@ def table() -> dict[str, Need]:
             command=tuple(entry.get("command", ())),
             header=tuple(entry.get("header", ())),
             library=tuple(entry.get("library", ())),
+            shared=tuple(entry.get("shared", ())),
         )
         for name, entry in content.items()
     }
@@ -112,6 +117,21 @@ def install(needs: Sequence[Need], on_line: Callable[[str], None]) -> None:
         )
     _include_folders.cache_clear()
     _library_folders.cache_clear()
+    _linker_cache.cache_clear()
+
+
+def shared_libraries(names: Iterable[str]) -> Iterator[Path]:
+    """Every file that the dynamic linker may find by one of these exact names, its own choice first.
+
+    Files of other architectures may be among them.
+    """
+    seen = set()
+    for name in names:
+        listed = [Path(path) for known, path in _linker_cache() if known == name]
+        for path in (*listed, *(folder / name for folder in _library_folders())):
+            if path not in seen and path.is_file():
+                seen.add(path)
+                yield path
 
 
 def _apt(command: list[str]) -> subprocess.CompletedProcess[str]:
@@ -143,6 +163,18 @@ def _apt_knows(name: str) -> bool:
         return False
     done = subprocess.run(["apt-cache", "policy", name], capture_output=True, text=True, check=False)
     return "Candidate:" in done.stdout and "Candidate: (none)" not in done.stdout
+
+
+@cache
+def _linker_cache() -> tuple[tuple[str, str], ...]:
+    """(name, path) of each library in the dynamic linker's cache; () where there is no such cache."""
+    # On Debian only root has its folder on PATH.
+    ldconfig = shutil.which("ldconfig") or shutil.which("ldconfig", path="/usr/sbin:/sbin")
+    if ldconfig is None:
+        return ()
+    done = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, errors="replace", check=False)
+    found = re.findall(r"^\s+(\S+) \(.*\) => (.+)$", done.stdout, re.MULTILINE)
+    return tuple((name, path) for name, path in found)
 
 
 def _first_file(folders: Iterable[Path], names: Sequence[str]) -> str | None:

@@ -15,8 +15,9 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from toll.catalog import environments
 from toll.errors import TollError
-from toll.words import Contender, Kind, Parameter, Published, Workload
+from toll.words import HOST, Contender, Kind, Parameter, Published, Workload
 
 LANGUAGES = {
     ".cpp": "C++",
@@ -49,6 +50,7 @@ class _Contender(_Entry):
     needs: list[str] = Field(default_factory=list)
     parameters: dict[str, int | str] = Field(default_factory=dict)
     footing: dict[str, int | str] = Field(default_factory=dict)
+    environments: list[str] = Field(default_factory=list)  # those of the suite, where it says nothing
     note: str = ""
 
 
@@ -60,6 +62,7 @@ class _Suite(_Entry):
     answer: str
     parameters: dict[str, _Parameter] = Field(default_factory=dict)
     footing: dict[str, int | str] = Field(default_factory=dict)
+    environments: list[str] = Field(default_factory=lambda: [HOST.name])
     contenders: dict[str, _Contender] = Field(default_factory=dict)
 
 
@@ -77,6 +80,7 @@ class _Source(_Entry):
 class _PublishedValue(_Source):
     label: str
     contender: str = ""
+    environment: str = HOST.name
     statistic: Literal["value", "p50", "p90", "p99", "p999", "max"] = "value"
     value: float | None = None  # either this, or low and high
     low: float | None = None
@@ -115,6 +119,7 @@ def _workload(file: Path) -> Workload:
     name = f"{directory.parent.name}/{directory.name}"
     if suite.kind not in tuple(Kind):
         raise _error(file, "kind", f'kind = "{suite.kind}" is not a kind', f"write one of: {', '.join(Kind)}")
+    _check_environments(file, name, suite.environments)
     return Workload(
         name=name,
         question=suite.question,
@@ -148,6 +153,7 @@ def _contender(file: Path, workload: str, suite: _Suite, name: str) -> Contender
     language = entry.language or LANGUAGES.get(source.suffix, "")
     if not language:
         raise _error(file, name, f"the language of {source.name} is unknown", 'say it: language = "..."')
+    _check_environments(file, f"{workload} {name}", entry.environments, language)
     return Contender(
         workload=workload,
         name=name,
@@ -158,7 +164,20 @@ def _contender(file: Path, workload: str, suite: _Suite, name: str) -> Contender
         parameters=entry.parameters,
         footing={**suite.footing, **entry.footing},
         note=entry.note,
+        environments=tuple(entry.environments or suite.environments),
     )
+
+
+def _check_environments(file: Path, where: str, asked: list[str], language: str = "") -> None:
+    """All are on offer; a contender's own ones also do something for its language ("": any)."""
+    offered = {environment.name: environment for environment in environments.OFFERED}
+    for name in asked:
+        if name not in offered:
+            raise _unknown_key(file, name, offered, f"{where} names an environment that does not exist:")
+        takes = offered[name].languages
+        if language and takes and language not in takes:
+            what = f"{where} is {language}, which does not take the environment {name}"
+            raise _error(file, name, what, f"leave it out; it is for {' and '.join(takes)}")
 
 
 def _several(default: int | str | list[int | str]) -> tuple[int | str, ...]:
@@ -179,13 +198,20 @@ def _published_value(file: Path, shared: _Source, entry: _PublishedValue) -> Pub
     if low is None or high is None or low > high:
         what = f'"{entry.label}" has neither a value nor an ordered low and high'
         raise _error(file, entry.label, what, "write value = 12.5, or low = 10.0 and high = 15.0")
+    _check_environments(file, f'"{entry.label}"', [entry.environment])
     own = {name: getattr(entry, name) or getattr(shared, name) for name in _Source.model_fields}
     for name in ("source", "machine", "year", "unit", "per"):
         if not own[name]:
             what = f'"{entry.label}" has no {name}'
             raise _error(file, entry.label, what, f"write {name} = ... there or in [source]")
     return Published(
-        contender=entry.contender, label=entry.label, low=low, high=high, statistic=entry.statistic, **own
+        contender=entry.contender,
+        label=entry.label,
+        low=low,
+        high=high,
+        statistic=entry.statistic,
+        environment=entry.environment,
+        **own,
     )
 
 

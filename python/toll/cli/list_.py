@@ -51,6 +51,7 @@ def _rows(names: list[str]) -> list[dict[str, Any]]:
                     "per": workload.per,
                     "parameters": {p.name: list(p.defaults) for p in workload.parameters} | _own(contender),
                     "needs": list(contender.needs),
+                    "environments": list(contender.environments),
                     "source": str(contender.source.relative_to(ROOT)),
                     "note": contender.note,
                 }

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import toll
 from toll import build, measure
-from toll.catalog import machine, packages, suites
+from toll.catalog import environments, machine, packages, suites
 from toll.cli import report
 from toll.cli.console import Progress, progress, say
 from toll.cli.places import ROOT, RUNS, build_folder, run_path
@@ -25,7 +25,7 @@ from toll.errors import Exit, TollError
 from toll.measure import events
 from toll.plan import PROFILES, Plan, Selection, Settings, make
 from toll.store import RunFile, RunHeader, now_utc
-from toll.words import HOST, Program, Status, Workload
+from toll.words import HOST, Environment, Program, Status, Workload
 
 UNITS_S = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
 
@@ -62,12 +62,11 @@ def settings_of(wishes: Wishes) -> Settings:
     )
 
 
-def planned(names: Sequence[str], values: Sequence[str], wishes: Wishes, output: str) -> Session:
+def planned(selection: Selection, wishes: Wishes, output: str) -> Session:
     """A new run. Everything that a typing error can break is checked here, before anything is installed."""
     catalogue = suites.load(ROOT)
-    selection = Selection.parse(names, values)
     cpus = len(machine.usable_cpus())
-    plan = make(catalogue, selection, [HOST], settings_of(wishes), cpus)
+    plan = make(catalogue, selection, environments.OFFERED, settings_of(wishes), cpus)
     return Session(plan, _new_path(output), resume=False)
 
 
@@ -75,7 +74,7 @@ def resumed(name: str) -> Session:
     """The rest of an interrupted run. Raises TollError where it is complete or not ours."""
     path = run_path(name)
     with RunFile.open(path) as run_file:
-        plan = measure.plan_of(run_file, suites.load(ROOT), [HOST])
+        plan = measure.plan_of(run_file, suites.load(ROOT), environments.OFFERED)
     return Session(plan, path, resume=True)
 
 
@@ -96,19 +95,28 @@ class Session:
         if self._resume:  # a complete run says so before minutes are spent on building
             RunFile.resume(self.path).close()
         chosen = _only_planned(self.plan)
-        _system_packages(chosen, install=install)
+        _system_packages(chosen, self.plan.environments, install=install)
         with progress("building") as bar:
-            self.programs = build.programs(
+            built = build.programs(
                 chosen,
                 HOST,
                 build_dir=self.folder,
                 root=ROOT,
                 on_progress=lambda done, total, what: bar.step(done, total, what.rsplit("/", 1)[-1]),
             )
-        for program in self.programs:
+        for program in built:
             if program.status is not Status.OK:
                 say(f"{program.workload} {program.contender}: {program.status}: {program.reason}")
-        self.plan = replace(self.plan, environments=(build.described(self.folder, HOST),))
+        self._share(built)
+
+    def _share(self, built: Sequence[Program]) -> None:
+        """The environments differ in what is preloaded: one build serves them all."""
+        found = [build.described(self.folder, environments.located(item)) for item in self.plan.environments]
+        for environment in found:
+            if environment.unavailable:
+                say(f"environment {environment.name}: {Status.SKIPPED}: {environment.unavailable}")
+        self.programs = tuple(program for item in found for program in build.in_environment(built, item))
+        self.plan = replace(self.plan, environments=tuple(found))
 
     def measure(self, *, wait: bool) -> None:
         """Launches until enough is known, the budget is spent, or somebody interrupts."""
@@ -209,10 +217,11 @@ def _only_planned(plan: Plan) -> tuple[Workload, ...]:
     )
 
 
-def _system_packages(workloads: Sequence[Workload], *, install: bool) -> None:
-    """Brings what the build cannot do without, and what the contenders would like, as far as it can."""
+def _system_packages(workloads: Sequence[Workload], wanted: Sequence[Environment], *, install: bool) -> None:
+    """Brings what the build cannot do without, and what contenders and environments would like."""
     needed = packages.missing(packages.group("build"))
     names = {need for workload in workloads for contender in workload.contenders for need in contender.needs}
+    names |= {environment.name for environment in wanted}
     wished = packages.missing(need for name, need in packages.table().items() if name in names)
     if needed and not install:
         raise TollError(

@@ -31,6 +31,10 @@ def command(
     values: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=V,V", help="Parameter values; each is a case.")
     ] = None,
+    envs: Annotated[
+        list[str] | None,
+        typer.Option("--env", metavar="NAME,NAME", help="Environments (toll env list), or all."),
+    ] = None,
     budget: Annotated[str, typer.Option(metavar="TIME", help="Wall time for measuring: 60s, 5m, 1h.")] = "",
     precision: Annotated[
         float | None, typer.Option(help="Stop when ratios are known to within this: 0.01 is 1 %.")
@@ -51,9 +55,10 @@ def command(
 ) -> None:
     """Measure this machine: set up, build, launch, print tables, and write one HTML file."""
     from toll.cli import measuring
+    from toll.plan import Selection
 
     if resume:
-        if selection or values or budget or output or precision is not None or seed is not None:
+        if selection or values or envs or budget or output or precision is not None or seed is not None:
             raise TollError(
                 "--resume goes on with the plan of its run file and takes no new one",
                 f"leave the rest out: toll run --resume {resume}",
@@ -66,7 +71,8 @@ def command(
             precision=precision,
             seed=seed,
         )
-        session = measuring.planned(selection or [], values or [], wishes, output)
+        wanted = Selection.parse(selection or [], values or [], envs or [])
+        session = measuring.planned(wanted, wishes, output)
     with session:
         session.prepare(install=not no_install)
         session.measure(wait=wait)

@@ -32,6 +32,7 @@ class Errand:
     environment: Mapping[str, str]
     kind: Kind
     answer: int | None  # of one iteration; None: not checked
+    malloc: str = ""  # the file that must serve malloc in the program; "": not checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,14 @@ class Talk:
         self.ready = read_ready(self._child)
 
     def time(self, count: int, *, warmup: bool = False) -> Timed:
-        """One timed request with a layout of its own."""
+        """One timed request. The first brings the launch's layout; the others find the state that it left.
+
+        A layout makes the state anew: with one in each request every batch would time cold pools and caches
+        (Boost.Fiber's pooled stacks: 1,890 instead of 700 ns a task), and no warm-up would warm anything.
+        """
         started = self._clock.now_ns()
-        answer = ask_timed(
-            self._child, self._errand.kind, count, self._layouts.randrange(2**31), self._errand.answer
-        )
+        layout = None if self.timed else self._layouts.randrange(2**31)
+        answer = ask_timed(self._child, self._errand.kind, count, layout, self._errand.answer)
         self.request_ns += self._clock.now_ns() - started
         self.timed.append(Timed(replace(answer.batch, warmup=warmup), answer.samples))
         return answer
@@ -159,6 +163,7 @@ class LaunchRoom:
             try:
                 talk = Talk(child, errand, self.clock)
                 talk.start()
+                _check_malloc(errand.malloc, talk.ready)
                 conversation(talk)
                 send_stop(child)
                 return Status.OK, _end(child), talk
@@ -166,6 +171,18 @@ class LaunchRoom:
                 child.kill()
         except LaunchFailed as failure:
             return failure.status, failure.reason, talk
+
+
+def _check_malloc(wanted: str, ready: Ready | None) -> None:
+    """A program that does not take the preloaded allocator would be timed under a false name."""
+    served_by = (ready.footing if ready else {}).get("malloc")
+    if wanted and served_by != wanted:
+        told = f"takes malloc from {served_by}" if served_by else "does not say what serves its malloc"
+        raise LaunchFailed(
+            Status.FAILED,
+            f"was started with {wanted} preloaded and {told}; next: see footing.malloc in docs/protocol.md,"
+            " or measure it with --env host",
+        )
 
 
 def _end(child: Child) -> str:

@@ -255,6 +255,7 @@ class _Run:
 
     def _errand(self, state: CaseState, purpose: Purpose, number: int, position: int) -> Errand:
         program, case = state.program, state.case
+        preload = self._preloads.get(case.environment, ())
         return Errand(
             case_id=state.id,
             purpose=purpose,
@@ -262,9 +263,10 @@ class _Run:
             position=position,
             seed=layout_seed(self._settings.seed, purpose, number, case.key),
             command=(*program.command, *arguments(case.workload, case.contender, case.parameters)),
-            environment=preloading(self._environment, self._preloads.get(case.environment, ())),
+            environment=preloading(self._environment, preload),
             kind=case.kind,
             answer=case.answer,
+            malloc=Path(preload[0]).name if preload else "",
         )
 
     def _launch(self, state: CaseState | None, errand: Errand, conversation: Conversation) -> Outcome:

@@ -8,7 +8,7 @@ from itertools import product
 
 from toll.errors import TollError
 from toll.plan.arithmetic import evaluate
-from toll.plan.selection import Selection, nearest, select
+from toll.plan.selection import Selection, nearest, select, select_environments
 from toll.plan.settings import Settings
 from toll.words import Case, Contender, Environment, Parameter, Parameters, ParameterValue, Workload
 
@@ -35,6 +35,7 @@ def make(
 ) -> Plan:
     """The cases that `selection` asks for, in the catalogue's order; `cpus` is the number of usable CPUs.
 
+    `environments` are those on offer, the host first; the plan holds those that a case needs.
     Raises TollError for names and parameters that do not exist, values of the wrong type, and nothing to do.
     """
     settings.check()
@@ -42,20 +43,37 @@ def make(
     if not chosen:
         raise TollError("There is nothing to measure: no contender is declared.", "See `toll list`.")
     _check_parameters(chosen, selection.values)
+    offered = select_environments(environments, selection.environments)
     cases: dict[str, Case] = {}
-    for (workload, contenders), environment in product(chosen, environments):
+    for (workload, contenders), environment in product(chosen, offered):
         for contender in contenders:
+            if not _takes_part(contender, environment, selection):
+                continue
             for parameters in _parameter_sets(workload, contender, selection.values, cpus):
                 case = _case(workload, contender, environment, parameters)
                 cases[case.key] = case
                 if len(cases) > MAX_CASES:
                     raise TollError(f"This asks for more than {MAX_CASES} cases.", "Give --set fewer values.")
+    if not cases:
+        asked = ", ".join(environment.name for environment in offered)
+        raise TollError(
+            f"None of the selected contenders can be measured in {asked}.",
+            "`toll env list` shows what an environment is for; --env host is for all.",
+        )
+    used = {(case.workload, case.environment) for case in cases.values()}
     return Plan(
-        tuple(workload for workload, _ in chosen),
-        tuple(environments),
+        tuple(workload for workload, _ in chosen if any(name == workload.name for name, _ in used)),
+        tuple(item for item in offered if any(name == item.name for _, name in used)),
         tuple(cases.values()),
         settings.for_cases(len(cases)),
     )
+
+
+def _takes_part(contender: Contender, environment: Environment, selection: Selection) -> bool:
+    """Whether it is asked for there, by name or by its suite, and the environment does anything to it."""
+    if environment.languages and contender.language not in environment.languages:
+        return False
+    return bool(selection.environments) or environment.name in contender.environments
 
 
 def _check_parameters(

@@ -9,7 +9,9 @@ from fnmatch import fnmatchcase
 from typing import Self
 
 from toll.errors import TollError
-from toll.words import Contender, Workload
+from toll.words import Contender, Environment, Workload
+
+ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +20,16 @@ class Selection:
 
     names: tuple[str, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # parameter -> values, still text
+    environments: tuple[str, ...] = ()  # (): those that each contender names; ("all",): all on offer
 
     @classmethod
-    def parse(cls, names: Sequence[str] = (), settings: Sequence[str] = ()) -> Self:
-        """From the command line: names, and settings such as "tasks=10000,100000". Raises TollError."""
+    def parse(
+        cls, names: Sequence[str] = (), settings: Sequence[str] = (), environments: Sequence[str] = ()
+    ) -> Self:
+        """From the command line: names, settings such as "tasks=10000,100000", environments "host,tcmalloc".
+
+        Raises TollError.
+        """
         values: dict[str, tuple[str, ...]] = {}
         for setting in settings:
             name, equals, text = setting.partition("=")
@@ -31,7 +39,14 @@ class Selection:
                     f"{setting!r} is not a setting.", "Write --set NAME=VALUE or --set NAME=VALUE,VALUE."
                 )
             values[name.strip()] = values.get(name.strip(), ()) + items
-        return cls(tuple(name.strip().rstrip("/") for name in names), values)
+        asked = [name.strip() for text in environments for name in text.split(",")]
+        if not all(asked):
+            raise TollError(
+                "--env names no environment, or none between two commas.",
+                "Write --env NAME,NAME or --env all.",
+            )
+        chosen = tuple(dict.fromkeys(asked))
+        return cls(tuple(name.strip().rstrip("/") for name in names), values, chosen)
 
 
 def select(
@@ -49,6 +64,19 @@ def select(
         if contenders:
             chosen.append((workload, contenders))
     return chosen
+
+
+def select_environments(offered: Sequence[Environment], names: Sequence[str]) -> tuple[Environment, ...]:
+    """The environments asked for, in the order on offer; all where none is asked for. Raises TollError."""
+    known = [environment.name for environment in offered]
+    for name in names:
+        if name not in (*known, ALL):
+            close = difflib.get_close_matches(name, [*known, ALL], n=1, cutoff=0.5)
+            meant = f"Did you mean {close[0]}? " if close else ""
+            raise TollError(
+                f"There is no environment {name!r}.", f"{meant}There are: {', '.join(known)} (toll env list)."
+            )
+    return tuple(item for item in offered if not names or ALL in names or item.name in names)
 
 
 def _asked(full_name: str, names: Sequence[str]) -> bool:

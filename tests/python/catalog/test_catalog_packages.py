@@ -31,9 +31,10 @@ def test_every_need_of_a_contender_is_in_the_table_and_has_a_find_file():
 def test_the_table_is_well_formed():
     raw = tomllib.loads(packages.TABLE.read_text())
     for name, entry in raw.items():
-        assert set(entry) <= {"group", "purpose", "packages", "command", "header", "library"}, name
+        keys = {"group", "purpose", "packages", "command", "header", "library", "shared"}
+        assert set(entry) <= keys, name
         assert entry["group"] in ("build", "library", "test"), name
-        assert entry.get("command") or entry.get("header"), name
+        assert entry.get("command") or entry.get("header") or entry.get("shared"), name
     assert {need.name for need in packages.group("build")} >= {"cmake", "ninja", "cxx", "json"}
 
 

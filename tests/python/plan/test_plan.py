@@ -152,7 +152,8 @@ def test_too_many_cases() -> None:
 
 
 def test_environments_multiply_and_keys_differ() -> None:
-    cases = make([workload("a/b", "x")], Selection(), [HOST, Environment("clang-19")], Settings(), 2).cases
+    asked = Selection(environments=("all",))
+    cases = make([workload("a/b", "x")], asked, [HOST, Environment("clang-19")], Settings(), 2).cases
     assert len({case.key for case in cases}) == 2
 
 
