@@ -59,11 +59,15 @@ def read_ready(child: Child) -> Ready:
     return Ready(round(fields.number("setup_ns")), fields.details("clock"), fields.details("footing"))
 
 
-def ask_timed(child: Child, kind: Kind, count: int, layout: int, answer: int | None) -> Timed:
-    """One timed request of `count` iterations or samples; holds its checksum against the reference answer."""
+def ask_timed(child: Child, kind: Kind, count: int, layout: int | None, answer: int | None) -> Timed:
+    """One timed request of `count` iterations or samples; holds its checksum against the reference answer.
+
+    With `layout` the program makes the contender's state anew first; with None it goes on with what is there.
+    """
     samples = kind is Kind.SAMPLES
     asked = "count" if samples else "iterations"
-    _send(child, {"type": "samples" if samples else "batch", asked: count, "layout": layout})
+    request: dict[str, object] = {"type": "samples" if samples else "batch", asked: count}
+    _send(child, request if layout is None else request | {"layout": layout})
     fields = _Fields(_message(child, "samples" if samples else "batch"))
     values = _samples(child, fields, count) if samples else None
     batch = _batch(fields)
