@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from toll.build import languages
 from toll.build.known import FAILURES, entries, failures
 from toll.build.log import first_error, split_failures
 from toll.catalog.machine import usable_cpus
@@ -62,7 +63,12 @@ def programs(
         targets = [index[key]["target"] for key in wanted if key in index and index[key].get("target")]
         failed = _compile(build, [*targets, *OWN_TARGETS], on_progress)
         _remember(build, targets, failed)
-    return tuple(_program(build, environment, key, index.get(key), failed) for key in wanted)
+        others = languages.programs(
+            workloads, environment, build_dir=build_dir, root=root, on_progress=on_progress
+        )
+    return tuple(
+        others.get(key) or _program(build, environment, key, index.get(key), failed) for key in wanted
+    )
 
 
 def _program(

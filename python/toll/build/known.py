@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from toll.build import languages
 from toll.catalog.libraries import why_unavailable
 from toll.words import Contender
 
@@ -36,6 +37,8 @@ def why_not(folder: Path) -> Callable[[Contender], str]:
     failed = failures(folder)
 
     def reason(contender: Contender) -> str:
+        if languages.takes(contender):
+            return languages.why_not(contender, folder)
         entry = index.get((contender.workload, contender.name))
         if entry is None:
             return why_unavailable(contender)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from toll.catalog.toolchains import feature, newest_jdk
 from toll.errors import Exit, TollError
 
 TABLE = Path(__file__).with_name("packages.toml")
@@ -23,12 +24,14 @@ class Need:
     """One thing from outside: how to see that it is there, and the packages that bring it."""
 
     name: str
-    group: str  # "build", "library" or "test"
+    group: str  # "build", "library", "language" or "test"
     purpose: str
     packages: tuple[str, ...]
     command: tuple[str, ...] = ()
     header: tuple[str, ...] = ()
     library: tuple[str, ...] = ()
+    jdk: int = 0  # the oldest version that will do
+    otherwise: str = ""  # the command where no package is on offer
     shared: tuple[str, ...] = ()
 
     def found(self) -> str | None:
@@ -41,6 +44,11 @@ class Need:
         if self.library:
             names = [f"{name}.{ending}" for name in self.library for ending in ("so", "a")]
             places.append(_first_file(_library_folders(), names))
+        if self.jdk:
+            newest = newest_jdk()
+            places.append(
+                str(newest[0] / "bin/javac") if newest and feature(newest[1]) >= self.jdk else None
+            )
         if self.shared:
             places.append(next(map(str, shared_libraries(self.shared)), None))
         return places[0] if all(places) else None
@@ -59,6 +67,8 @@ def table() -> dict[str, Need]:
             command=tuple(entry.get("command", ())),
             header=tuple(entry.get("header", ())),
             library=tuple(entry.get("library", ())),
+            jdk=entry.get("jdk", 0),
+            otherwise=entry.get("otherwise", ""),
             shared=tuple(entry.get("shared", ())),
         )
         for name, entry in content.items()
@@ -66,7 +76,7 @@ def table() -> dict[str, Need]:
 
 
 def group(name: str) -> tuple[Need, ...]:
-    """All needs of one group: "build", "library" or "test"."""
+    """All needs of one group: "build", "library", "language" or "test"."""
     return tuple(need for need in table().values() if need.group == name)
 
 
@@ -84,7 +94,19 @@ def package_names(needs: Iterable[Need]) -> tuple[str, ...]:
 def command_for(needs: Iterable[Need]) -> str:
     """The one command to type."""
     sudo = "" if os.geteuid() == 0 else "sudo "
-    return f"{sudo}apt-get install -y {' '.join(package_names(needs))}"
+    offered, others = _by_offer(needs)
+    commands = [f"{sudo}apt-get install -y {' '.join(package_names(offered))}"] if offered else []
+    return " && ".join([*commands, *(need.otherwise.format(sudo=sudo) for need in others)])
+
+
+def _by_offer(needs: Iterable[Need]) -> tuple[list[Need], list[Need]]:
+    """Those that apt is asked for, and those that have another command and that apt does not know here."""
+    offered: list[Need] = []
+    others: list[Need] = []
+    for need in needs:
+        known = not need.otherwise or any(_apt_knows(name) for name in "|".join(need.packages).split("|"))
+        (offered if known else others).append(need)
+    return offered, others
 
 
 def install(needs: Sequence[Need], on_line: Callable[[str], None]) -> None:

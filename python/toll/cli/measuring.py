@@ -222,7 +222,10 @@ def _system_packages(workloads: Sequence[Workload], wanted: Sequence[Environment
     needed = packages.missing(packages.group("build"))
     names = {need for workload in workloads for contender in workload.contenders for need in contender.needs}
     names |= {environment.name for environment in wanted}
-    wished = packages.missing(need for name, need in packages.table().items() if name in names)
+    # Toolchains of other languages are large: they come by `toll setup`, which was asked for them.
+    wished = packages.missing(
+        need for name, need in packages.table().items() if name in names and need.group != "language"
+    )
     if needed and not install:
         raise TollError(
             f"missing on this machine: {', '.join(need.name for need in needed)}",

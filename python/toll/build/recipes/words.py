@@ -1,0 +1,117 @@
+"""What recipes are made of, and where a compiler's log says what is wrong."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+# "file:line: ..." or "file:line:column: ..." (Go, javac, erlc, GHC), "error: ..." and "error[E0425]: ..." (cargo).
+_ERROR = re.compile(r"^(error(\[\w+\])?:|\S+:\d+(:\d+)?: )")
+_WARNING = re.compile(r"^\S+ ([Ww]arning\b|\[-W)")
+_ENDS_EARLY = re.compile(r"error:(\s*\[.*\])?$")
+_LONGEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A toolchain as it was found."""
+
+    path: Path  # the command that builds
+    version: str  # as rows show it
+    too_old: str = ""  # a sentence, where it is
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One source to be made into one program."""
+
+    tool: Tool
+    root: Path  # the checkout
+    source: Path
+    out: Path  # for whatever the build leaves
+    program: Path  # the executable that the job is about
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command of a build."""
+
+    command: tuple[str, ...]
+    cwd: Path
+    environment: Mapping[str, str] = field(default_factory=dict)  # besides the user's own
+
+
+class Recipe(Protocol):
+    """How one language's programs are made."""
+
+    need: str  # in packages.toml
+
+    def tool(self, place: Path) -> Tool:
+        """The toolchain whose command, or home, was found at `place`."""
+
+    def sources(self, job: Job) -> list[Path]:
+        """Every file that the program depends on."""
+
+    def steps(self, job: Job) -> list[Step]:
+        """The commands, in order."""
+
+    def wrapper(self, job: Job) -> str:
+        """The shell script that starts the program; "" where the build itself leaves an executable."""
+
+    def finish(self, job: Job) -> None:
+        """Puts the executable where it belongs."""
+
+
+class WithWrapper:
+    """For languages whose programs need a starter."""
+
+    def wrapper(self, job: Job) -> str:
+        raise NotImplementedError
+
+    def finish(self, job: Job) -> None:
+        job.program.write_text(self.wrapper(job), encoding="utf-8")
+        job.program.chmod(0o755)
+
+
+class WithExecutable:
+    """For languages whose compiler writes the executable itself."""
+
+    def wrapper(self, job: Job) -> str:  # noqa: ARG002
+        return ""
+
+    def finish(self, job: Job) -> None:
+        pass
+
+
+def starter(*words: str) -> str:
+    """A script that becomes the program, so that signals and memory limits meet the program itself."""
+    return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
+
+
+def told(*command: str) -> str:
+    """What a command prints, stripped; "" where it fails."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def files_below(folder: Path, *endings: str) -> list[Path]:
+    """All files with these endings below a folder."""
+    return [path for path in folder.rglob("*") if path.suffix in endings and path.is_file()]
+
+
+def first_error(text: str) -> str:
+    """The first line that is an error in the words of these compilers; at most 300 characters."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for number, line in enumerate(lines):
+        if _ERROR.match(line) and not _WARNING.match(line):
+            rest = lines[number + 1 : number + 2] if _ENDS_EARLY.search(line) else []
+            return " ".join([line, *rest])[:_LONGEST]
+    return (lines[-1] if lines else "the build said nothing")[:_LONGEST]
