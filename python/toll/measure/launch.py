@@ -13,6 +13,7 @@ from toll.measure.launcher import Child, Launcher, LaunchFailed, Limits
 from toll.measure.machine import Disturbance
 from toll.measure.process import quoted, signal_name
 from toll.measure.protocol import Ready, Timed, ask_allocations, ask_timed, read_ready, send_stop
+from toll.measure.warming import MOST_WARMUP_BATCHES, steady
 from toll.store import Launch, Samples
 from toll.words import Allocations, Kind, Purpose, Status
 
@@ -70,6 +71,7 @@ class Talk:
         self.timed: list[Timed] = []
         self.allocations: Allocations | None = None
         self.request_ns = 0  # from request to answer, all together
+        self.observed: dict[str, object] = {}  # what the runner adds to the launch's footing
 
     def start(self) -> None:
         """Waits for `ready`."""
@@ -88,6 +90,21 @@ class Talk:
         self.timed.append(Timed(replace(answer.batch, warmup=warmup), answer.samples))
         return answer
 
+    def warm(self, count: int, limit_ns: int) -> None:
+        """Timed requests that do not count, until the program is steady or the time is up; at least one.
+
+        The first is the cold one. A batch of samples is a single measurement too: its wall time.
+        """
+        ends_ns = self._clock.now_ns() + limit_ns
+        costs: list[float] = []
+        while not steady(costs) and len(costs) < MOST_WARMUP_BATCHES:
+            if costs and self._clock.now_ns() >= ends_ns:
+                break
+            batch = self.time(count, warmup=True).batch
+            costs.append(batch.wall_ns / batch.iterations)
+        ended = "steady" if steady(costs) else f"not steady after {limit_ns / 1e9:g} s"
+        self.observed |= {"warmup_batches": len(costs), "warmup": ended}
+
     def count_allocations(self, iterations: int) -> None:
         """The counting pass."""
         started = self._clock.now_ns()
@@ -99,10 +116,13 @@ Conversation = Callable[[Talk], None]
 
 
 def measuring(work: Work) -> Conversation:
-    """The same work in every launch of a case."""
+    """The same work in every launch of a case, after the warming that the program asks for."""
 
     def talk(talk: Talk) -> None:
-        if work.warmup:
+        limit_ns = talk.ready.warmup_limit_ns if talk.ready else 0
+        if limit_ns:
+            talk.warm(work.iterations, limit_ns)
+        elif work.warmup:
             talk.time(work.iterations, warmup=True)
         for _ in range(work.batches):
             talk.time(work.iterations)
@@ -148,7 +168,7 @@ class LaunchRoom:
             steal_ns=disturbance.steal_ns,
             pressure_ns=disturbance.pressure_ns,
             clock=ready.clock if ready else {},
-            footing=ready.footing if ready else {},
+            footing={**ready.footing, **talk.observed} if ready and talk else {},
         )
         if status is not Status.OK or talk is None:
             return Outcome(launch)  # no number of a failed launch is kept

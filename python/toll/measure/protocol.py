@@ -36,6 +36,7 @@ class Ready:
     setup_ns: int
     clock: Mapping[str, Any]
     footing: Mapping[str, Any]
+    warmup_limit_ns: int = 0  # how long this program may be warmed; 0: one warm-up batch is enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,12 @@ def read_ready(child: Child) -> Ready:
     fields = _Fields(_message(child, "ready"))
     if fields.whole("protocol") != PROTOCOL:
         raise _failed(f"speaks protocol {fields.whole('protocol')}; this toll speaks protocol {PROTOCOL}")
-    return Ready(round(fields.number("setup_ns")), fields.details("clock"), fields.details("footing"))
+    return Ready(
+        round(fields.number("setup_ns")),
+        fields.details("clock"),
+        fields.details("footing"),
+        fields.optional("warmup_limit_ns"),
+    )
 
 
 def ask_timed(child: Child, kind: Kind, count: int, layout: int | None, answer: int | None) -> Timed:
@@ -179,6 +185,10 @@ class _Fields:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= _MAX_NUMBER:
             raise self._bad(name, f"a whole number of at least {low}")
         return value
+
+    def optional(self, name: str) -> int:
+        """A whole number, 0 where there is none."""
+        return self.whole(name) if name in self._message else 0
 
     def number(self, name: str) -> float:
         value = self._message.get(name)

@@ -32,10 +32,10 @@ def test_every_need_of_a_contender_is_in_the_table_and_has_a_find_file():
 def test_the_table_is_well_formed():
     raw = tomllib.loads(packages.TABLE.read_text())
     for name, entry in raw.items():
-        keys = {"group", "purpose", "packages", "command", "header", "library", "shared"}
+        keys = {"group", "purpose", "packages", "command", "header", "library", "shared", "jdk", "otherwise"}
         assert set(entry) <= keys, name
         assert entry["group"] in ("build", "library", "language", "test"), name
-        assert entry.get("command") or entry.get("header") or entry.get("shared"), name
+        assert any(entry.get(key) for key in ("command", "header", "shared", "jdk")), name
     assert {need.name for need in packages.group("build")} >= {"cmake", "ninja", "cxx", "json"}
 
 
