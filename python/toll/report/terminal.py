@@ -7,14 +7,14 @@ control characters, so a run file cannot steer the reader's terminal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from toll.analysis.results import PublishedValue, Results, Row, WorkloadResult
+from toll.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
 from toll.report import numbers
 from toll.report.cases import Naming, shared_ties
 from toll.report.sentences import floor_sentence, grouped, harness_note, published_range, status_words
@@ -22,7 +22,10 @@ from toll.report.text import clean, headline, said, several
 
 _NAME_WIDTH = 16  # a contender's name folds within this at least
 _ASKED_FOR = 2  # ranks up to here: interval and CPU time
-_ASCII = str.maketrans({"×": "x", "µ": "u", "–": "-", "·": "-", "…": "...", "→": "->"})
+_PARAMETER_WIDTH = 10  # a wider parameter stands in the name
+_WIDE_ENOUGH = 60  # in a narrower terminal every parameter stands in the name
+_BREAKS_AFTER = "_/-,:= "
+_ASCII = str.maketrans({"×": "x", "µ": "u", "–": "-", "·": "-", "…": "...", "→": "->", "\u00a0": " "})
 
 
 @dataclass(slots=True)
@@ -58,7 +61,10 @@ class _Writer:
             self.console.print(Text(" " * indent) + line, no_wrap=True, overflow="ignore", crop=False)
 
     def table(self, columns: Sequence[_Column], first_styles: Sequence[str] = ()) -> None:
-        kept = _fitting(columns, self.console.width)
+        told = [column for column in columns if not column.rank or set(column.cells) != {numbers.MISSING}]
+        kept = _fitting([told[0], *map(_aligned, told[1:])], self.console.width)
+        room = self.console.width - sum(column.width() + 2 for column in kept[1:])
+        kept[0] = replace(kept[0], cells=["\n".join(folded(cell, max(8, room))) for cell in kept[0].cells])
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
         for index, column in enumerate(kept):
             title = self.text(column.title, "dim")
@@ -68,11 +74,7 @@ class _Writer:
                 table.add_column(
                     title, justify="right" if column.right else "left", no_wrap=True, min_width=column.width()
                 )
-        padded = [
-            _aligned(column.cells) if column.right and index else column.cells
-            for index, column in enumerate(kept)
-        ]
-        for number, cells in enumerate(zip(*padded, strict=True)):
+        for number, cells in enumerate(zip(*(column.cells for column in kept), strict=True)):
             style = first_styles[number] if first_styles else ""
             table.add_row(*(self.text(cell, style) for cell in cells))
         self.console.print(table)
@@ -142,7 +144,7 @@ def _values(
     ties = shared_ties(row.tie_groups for row in rows)
     note = "".join(f"\n{word}" for word in harness_note(workload).split())
     columns = [
-        _Column(f"{scale.unit} per {clean(workload.per)}", [naming.label(row) for row in rows], right=False),
+        *_who(f"{scale.unit} per {clean(workload.per)}", rows, naming, writer.console.width),
         _Column("median", [numbers.quantity(*triple) for triple in triples]),
         _Column(f"{numbers.percent(level)} interval", [numbers.interval(*t) for t in triples], 2, False),
         _Column("ratio", [numbers.ratio(row.ratio, row.ratio_low, row.ratio_high) for row in rows]),
@@ -168,6 +170,24 @@ def _values(
         writer.line("Rows that share a letter could not be told apart by this run.", "dim")
 
 
+def _who(title: str, cases: Sequence[Row | Latency], naming: Naming, width: int) -> list[_Column]:
+    """The contender, and in narrow columns of their own the parameters that tell its rows apart."""
+    own = [
+        _Column(clean(name), list(map(_parameter, values)), right=all(isinstance(v, int) for v in values))
+        for name in naming.varying
+        for values in [[case.parameters.get(name, "") for case in cases]]
+    ]
+    apart = [width >= _WIDE_ENOUGH and column.width() <= _PARAMETER_WIDTH for column in own]
+    rest = tuple(name for name, alone in zip(naming.varying, apart, strict=True) if not alone)
+    shorter = replace(naming, varying=rest)
+    names = _Column(title, [shorter.label(case) for case in cases], right=False)
+    return [names, *(column for column, alone in zip(own, apart, strict=True) if alone)]
+
+
+def _parameter(value: int | str) -> str:
+    return f"{value:,}" if isinstance(value, int) else clean(value)
+
+
 def _rate(noun: str, scale: numbers.Scale) -> str:
     """A column of events: "waits", "waits/1,000", "waits/million" units of work."""
     return noun + {1.0: "", 1e3: "/1,000", 1e6: "/million"}[scale.factor]
@@ -178,7 +198,7 @@ def _percentiles(workload: WorkloadResult, naming: Naming, writer: _Writer) -> N
     if not entries:
         return
     scale = numbers.time_scale((entry.p50 for entry in entries), entries[0].unit)
-    columns = [_Column(f"{scale.unit}, one by one", [naming.label(entry) for entry in entries], right=False)]
+    columns = _who(f"{scale.unit}, one by one", entries, naming, writer.console.width)
     for title, name, rank in (("p50", "p50", 0), ("p90", "p90", 1), ("p99", "p99", 0), ("p99.9", "p999", 0)):
         columns.append(
             _Column(
@@ -197,22 +217,23 @@ def _percentiles(workload: WorkloadResult, naming: Naming, writer: _Writer) -> N
 
 
 def _published(workload: WorkloadResult, writer: _Writer) -> None:
-    """What the literature reported, by the machine that it was measured on."""
-    machines = dict.fromkeys((entry.year, entry.machine) for entry in workload.published)
-    for year, machine in machines:
+    """What the literature reported beside this machine's value, a table for each machine of then."""
+    tables: dict[tuple[int, str, str, str], list[PublishedValue]] = {}
+    for entry in workload.published:
+        tables.setdefault((entry.year, entry.machine, entry.unit, entry.per), []).append(entry)
+    for (year, machine, unit, per), entries in tables.items():
         writer.line()
         writer.line(f"Published {year}, {clean(machine)}", "dim")
-        for entry in workload.published:
-            if (entry.year, entry.machine) == (year, machine):
-                then = f"{published_range(entry)} {clean(entry.unit)} per {clean(entry.per)}"
-                writer.line(f"{clean(entry.label)}: {then}{_today(entry)}", "dim", 2)
-
-
-def _today(entry: PublishedValue) -> str:
-    if entry.today is None:
-        return ""
-    value = numbers.quantity(entry.today.value, entry.today.low, entry.today.high)
-    return f"; today, here: {value} {clean(entry.unit)}"
+        today = [(entry.today.value, entry.today.low, entry.today.high) if entry.today else (None,) * 3
+                 for entry in entries]  # fmt: skip
+        writer.table(
+            [
+                _Column(f"{clean(unit)} per {clean(per)}", [clean(e.label) for e in entries], right=False),
+                _Column("then", [published_range(entry) for entry in entries]),
+                _Column("today, here", [numbers.quantity(*triple) for triple in today]),
+                _Column("interval", [numbers.interval(*triple) for triple in today], 1, right=False),
+            ]
+        )
 
 
 def _problems(results: Results, writer: _Writer) -> None:
@@ -240,9 +261,25 @@ def _fitting(columns: Sequence[_Column], width: int) -> list[_Column]:
     return kept
 
 
-def _aligned(cells: Sequence[str]) -> list[str]:
-    """Numbers padded so that their decimal points stand under each other."""
-    tails = [len(numbers.split(cell)[1]) if any(map(str.isdigit, cell)) else 0 for cell in cells]
+def folded(name: str, width: int) -> list[str]:
+    """The name in lines of at most `width` columns, cut after "_" and the like; all but the first set in."""
+    lines: list[str] = []
+    rest = name
+    while cell_len(rest) > (room := max(1, width - (2 if lines else 0))):
+        fits = next(end for end in range(len(rest), 0, -1) if cell_len(rest[:end]) <= room or end == 1)
+        cuts = [end for end in range(1, fits + 1) if rest[end - 1] in _BREAKS_AFTER or rest[end] == "("]
+        end = next((cut for cut in reversed(cuts) if cut > 1), fits)
+        lines.append(rest[:end].rstrip())
+        rest = rest[end:].lstrip()
+    return [line if index == 0 else f"  {line}" for index, line in enumerate([*lines, rest])]
+
+
+def _aligned(column: _Column) -> _Column:
+    """Numbers on the right padded so that their decimal points stand under each other."""
+    if not column.right:
+        return column
+    tails = [len(numbers.split(cell)[1]) if any(map(str.isdigit, cell)) else 0 for cell in column.cells]
     longest = max(tails, default=0)
     # A no-break space: rich trims ordinary ones from the end of a right-aligned line.
-    return [cell + "\u00a0" * (longest - tail) for cell, tail in zip(cells, tails, strict=True)]
+    padded = [cell + "\u00a0" * (longest - tail) for cell, tail in zip(column.cells, tails, strict=True)]
+    return replace(column, cells=padded)

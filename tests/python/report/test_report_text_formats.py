@@ -83,7 +83,72 @@ def test_the_terminal_says_what_is_missing_and_what_mends_it(friendly):
     assert "skipped: tasks/skynet folly_fibers" in text
     assert "`apt install libfolly-dev`" in text
     assert "Floor 1.2 %" in text
-    assert "today, here: 0.2540 µs" in text
+
+
+def test_published_values_stand_in_columns_beside_todays(friendly):
+    lines = printed(friendly, 80).splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("Published 2016")) + 1
+    head, go = (line.rstrip() for line in lines[start : start + 2])
+    boost, haskell = lines[start + 2].rstrip(), lines[start + 4].rstrip()
+    assert head.split() == ["µs", "per", "task", "then", "today,", "here", "interval"]
+    assert go.split()[-6:] == ["0.7", "to", "0.98", "0.2540", "[0.2512,", "0.2571]"]
+    assert boost.split()[-3:] == ["0.402", "[0.398,", "0.407]"]
+    assert haskell.split()[-3:] == ["0.32", "–", "–"]
+    assert go.index("0.98") + 4 == boost.index("0.09") + 4 == haskell.index("0.32") + 4
+    assert go.index("[") == boost.index("[")
+
+
+def test_parameters_stand_in_columns_of_their_own_where_there_is_room():
+    results = samples.make_results([samples.locks(samples.random.Random(1))])
+    rows = [line.split() for line in printed(results, 80).splitlines()]
+    assert [words[2] for words in rows if words[:2] == ["ticket_lock", "(host)"]] == ["1", "2"]
+    assert "\n  threads=1)" in printed(results, 50)
+
+
+def test_twenty_five_long_names_stay_readable_at_80_columns():
+    rng = samples.random.Random(1)
+    rows = [
+        samples.make_row(
+            rng, "", f"boost_fiber_work_{kind}_{stack}", 100.0 * (index + 1), 0.02,
+            parameters={"tasks": 10_000 * (1 + 9 * (index % 2)), "threads": index % 3},
+        )
+        for index, (kind, stack) in enumerate([("stealing", "protected"), ("sharing", "pooled")] * 13)
+    ]  # fmt: skip
+    workload = samples.nothing().model_copy(update={"rows": samples.ranked(rows)})
+    lines = printed(samples.make_results([workload]), 80).splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("ns per request"))
+    table = lines[start + 1 :]
+    starts = [line for line in table if not line.startswith(" ")]
+    assert len(starts) == 26
+    assert len(table) <= 2 * len(starts)
+    assert all(re.search(r"_ +1?0?\d,\d{3}  ", line) for line in starts)  # a name is cut after "_" only
+    assert all(re.fullmatch(r"  \w+", line.rstrip()) for line in table if line not in starts)
+    assert all(" [" in line for line in starts)  # the interval is never given up for the name
+
+
+def test_a_column_without_any_number_is_left_out():
+    rng = samples.random.Random(1)
+    rows = [samples.make_row(rng, "", name, 9.0, 0.1, intervals=False) for name in "ab"]
+    workload = samples.nothing().model_copy(update={"rows": rows})
+    head = printed(samples.make_results([workload]), 200)
+    assert "95 % interval" not in head
+    assert "of ratio" not in head
+    assert "allocations" in head
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "lines"),
+    [
+        ("short", 10, ["short"]),
+        ("boost_fiber_work_stealing", 18, ["boost_fiber_work_", "  stealing"]),
+        ("std_thread (tasks=10000, threads=2)", 16, ["std_thread", "  (tasks=10000,", "  threads=2)"]),
+        ("unbreakable", 5, ["unbre", "  aka", "  ble"]),
+        ("線程線程", 4, ["線程", "  線", "  程"]),
+        ("", 8, [""]),
+    ],
+)
+def test_names_are_cut_where_words_end(name, width, lines):
+    assert terminal.folded(name, width) == lines
 
 
 def test_a_run_file_cannot_steer_the_terminal(full):
@@ -98,7 +163,8 @@ def test_a_run_file_cannot_steer_the_terminal(full):
 def test_a_terminal_without_unicode_gets_plain_characters(full):
     text = printed(full, encoding="ascii")
     assert "1.224x" in text
-    assert "0.7 to 0.98 us per task" in text
+    assert "us per task" in text
+    assert "0.7 to 0.98" in text
 
 
 def test_an_empty_run_is_reported_in_every_format():
