@@ -102,14 +102,28 @@ void note_live(std::int64_t change) noexcept {
     while (live > peak && !peak_live_bytes.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {}
 }
 
+/// While this thread asks the allocator behind us for a size. tcmalloc's first answer allocates through
+/// operator new, which is ours: that block is not the program's, and asking for its size in turn would
+/// never end. Initial-exec, because any other thread-local variable may be allocated on first use.
+[[gnu::tls_model("initial-exec")]] thread_local bool asking_size = false;
+
+/// What the allocator really gave; 0 for what it takes for itself while it is asked.
+std::int64_t size_of(void* block) noexcept {
+    if (asking_size) { return 0; }
+    asking_size = true;
+    const auto bytes = static_cast<std::int64_t>(next.usable_size(block));
+    asking_size = false;
+    return bytes;
+}
+
 /// Counts a successful allocation and hands it on.
 void* counted(void* block, std::size_t bytes) noexcept {
-    if (block == nullptr) { return nullptr; }
+    if (block == nullptr || asking_size) { return block; }
     if (counting.load(std::memory_order_relaxed)) {
         calls.fetch_add(1, std::memory_order_relaxed);
         requested_bytes.fetch_add(bytes, std::memory_order_relaxed);
     }
-    note_live(static_cast<std::int64_t>(next.usable_size(block)));
+    note_live(size_of(block));
     return block;
 }
 
@@ -123,7 +137,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
 
 void release(void* block) noexcept {
     if (block == nullptr || in_pool(block) || !find_next()) { return; }
-    note_live(-static_cast<std::int64_t>(next.usable_size(block)));
+    note_live(-size_of(block));
     next.free(block);
 }
 
@@ -134,7 +148,7 @@ void* reallocate(void* block, std::size_t bytes) noexcept {
         if (moved != nullptr) { std::memcpy(moved, block, std::min(bytes, pool_size_of(block))); }
         return moved;
     }
-    const auto former = static_cast<std::int64_t>(next.usable_size(block));
+    const std::int64_t former = size_of(block);
     void* moved = next.realloc(block, bytes);
     // realloc(block, 0) frees: nothing is allocated. A failed one leaves the block as it was.
     if (moved != nullptr || bytes == 0) { note_live(-former); }

@@ -31,6 +31,14 @@ void free(void* block) {
     static auto* const next = behind<void(void*)>("free");
     next(block);
 }
+
+// As tcmalloc does: the first question for a size allocates, through the operator new that stands in front.
+std::size_t malloc_usable_size(void* block) {
+    static std::atomic<void*> of_its_own{nullptr};
+    if (of_its_own.load() == nullptr) { of_its_own = ::operator new(16); }
+    static auto* const next = behind<std::size_t(void*)>("malloc_usable_size");
+    return next(block);
+}
 }
 
 // As tcmalloc and jemalloc do: an operator new that bypasses malloc. It must never be reached.
