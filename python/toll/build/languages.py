@@ -174,5 +174,3 @@ def _results(folder: Path) -> dict[str, str]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-

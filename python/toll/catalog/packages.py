@@ -46,9 +46,7 @@ class Need:
             places.append(_first_file(_library_folders(), names))
         if self.jdk:
             newest = newest_jdk()
-            places.append(
-                str(newest[0] / "bin/javac") if newest and feature(newest[1]) >= self.jdk else None
-            )
+            places.append(str(newest[0] / "bin/javac") if newest and feature(newest[1]) >= self.jdk else None)
         if self.shared:
             places.append(next(map(str, shared_libraries(self.shared)), None))
         return places[0] if all(places) else None
@@ -94,12 +92,12 @@ def package_names(needs: Iterable[Need]) -> tuple[str, ...]:
 def command_for(needs: Iterable[Need]) -> str:
     """The one command to type."""
     sudo = "" if os.geteuid() == 0 else "sudo "
-    offered, others = _by_offer(needs)
+    offered, others = by_offer(needs)
     commands = [f"{sudo}apt-get install -y {' '.join(package_names(offered))}"] if offered else []
     return " && ".join([*commands, *(need.otherwise.format(sudo=sudo) for need in others)])
 
 
-def _by_offer(needs: Iterable[Need]) -> tuple[list[Need], list[Need]]:
+def by_offer(needs: Iterable[Need]) -> tuple[list[Need], list[Need]]:
     """Those that apt is asked for, and those that have another command and that apt does not know here."""
     offered: list[Need] = []
     others: list[Need] = []

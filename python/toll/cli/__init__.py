@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from toll import __version__
-from toll.cli import doctor, env, export, list_, new, report, run, test
+from toll.cli import doctor, env, export, list_, new, report, run, setup, test
 from toll.errors import Exit, TollError
 
 app = typer.Typer(
@@ -64,6 +64,7 @@ _verb("run", run)
 _verb("report", report)
 _verb("list", list_)
 _verb("doctor", doctor)
+_verb("setup", setup)
 app.add_typer(env.app, name="env")
 _verb("export", export)
 _verb("new", new)

@@ -14,7 +14,7 @@ from made_runs import Made, make_run
 import toll.cli
 from toll.catalog import suites
 
-VERBS = ("run", "report", "list", "doctor", "export", "new", "test")
+VERBS = ("run", "report", "list", "doctor", "setup", "export", "new", "test")
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,10 @@ class Rust(WithExecutable):
     need = "rust"
 
     def tool(self, place: Path) -> Tool:
-        version = (told(str(place), "--version").split() + ["", ""])[1]
+        version = " ".join(told(str(place), "--version").split()[1:2]) or "of unknown version"
         numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
         wanted = ".".join(map(str, OLDEST))
-        too_old = f"cargo {version or 'of unknown version'} is older than {wanted}" if numbers < OLDEST else ""
+        too_old = f"cargo {version} is older than {wanted}" if numbers < OLDEST else ""
         return Tool(place, f"Rust {version}", too_old)
 
     def sources(self, job: Job) -> list[Path]:

@@ -1,0 +1,61 @@
+"""`toll setup`: brings libraries and the toolchains of other languages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toll.errors import Exit, TollError
+
+if TYPE_CHECKING:
+    from toll.catalog.packages import Need
+
+EXAMPLE = "toll setup --languages"
+GROUPS = ("build", "library", "language")  # what contenders may need; `toll test` brings its own
+
+
+def command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="What to bring, as toll doctor names it; all where none is named."),
+    ] = None,
+    languages: Annotated[
+        bool, typer.Option("--languages", help="Only the toolchains of other languages than C++.")
+    ] = False,
+) -> None:
+    """Bring what contenders need from the system: as root or by sudo, else the command to type is printed."""
+    from toll.catalog import packages
+
+    needs = _chosen(names or [], ("language",) if languages else GROUPS)
+    for _ in range(2):  # apt may know more once its index is up to date
+        offered, _others = packages.by_offer(packages.missing(needs))
+        if not offered:
+            break
+        packages.install(offered, lambda line: typer.echo(line, err=True))
+    for need in needs:
+        typer.echo(f"  {' ' if need.found() else '-'} {need.name:13} {need.found() or 'missing'}")
+    if missing := packages.missing(needs):
+        what = ", ".join(f"{need.name} ({need.purpose})" for need in missing)
+        raise TollError(
+            f"no package on offer here brings: {what}",
+            packages.command_for(missing),
+            Exit.REGRESSION_OR_FAILED_CHECK,
+        )
+
+
+def _chosen(names: Sequence[str], groups: Sequence[str]) -> list[Need]:
+    """The needs of these names, or of these groups where none is given. Raises TollError with the nearest."""
+    from toll.catalog import packages
+    from toll.catalog.suites import nearest
+
+    table = packages.table()
+    for name in names:
+        if name not in table:
+            close = nearest(name, table)
+            step = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(table)}"
+            raise TollError(f"toll knows nothing called {name!r} that could be set up", step)
+    if names:
+        return [table[name] for name in dict.fromkeys(names)]
+    return [need for need in table.values() if need.group in groups]
