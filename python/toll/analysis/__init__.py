@@ -85,8 +85,9 @@ def _table_warnings(
             f"{workload.name}: too few launches to compare {len(comparison.cases)} rows with each other;"
             f" {comparison.rounds_missing} more rounds are needed, so its ratios have no interval."
         )
+    several = len({row.environment for row in rows}) > 1
     wide = [
-        row.contender
+        f"{row.contender} ({row.environment})" if several else row.contender
         for row in rows
         if row.ratio_low and row.ratio_high and (row.ratio_high / row.ratio_low) > (1 + header.precision) ** 2
     ]
