@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
+import io
+import os
 import sys
 import tempfile
 import traceback
@@ -15,6 +19,14 @@ import typer
 from toll import __version__
 from toll.cli import doctor, env, export, list_, new, report, run, setup, test
 from toll.errors import Exit, TollError
+
+# What a disk or a folder may answer, and what helps.
+REFUSALS = {
+    errno.ENOSPC: "make room on that disk, or write elsewhere",
+    errno.EDQUOT: "make room within your quota, or write elsewhere",
+    errno.EROFS: "it is read-only: write elsewhere, or work in a copy of the checkout",
+    errno.EACCES: "it is not yours to write: write elsewhere, or work in a copy of the checkout",
+}
 
 app = typer.Typer(
     name="toll",
@@ -33,16 +45,39 @@ def _verb(name: str, module: Any) -> None:
 
 
 def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
-    """Ctrl-C outside of measuring (which has its own answer to it) ends with the shell's code for it."""
+    """What can end any verb from outside becomes a sentence and an exit code.
+
+    Ctrl-C outside of measuring (which has its own answer to it) ends with the shell's code for it; a full
+    disk or a folder without permission is named, also where standard output goes there; a reader of
+    standard output that has left (`| head`) is no error.
+    """
 
     @functools.wraps(command)
     def guarded(*arguments: Any, **options: Any) -> None:
         try:
-            command(*arguments, **options)
+            try:
+                command(*arguments, **options)
+            finally:
+                if sys.stdout is not None:  # closed by the caller: >&-
+                    sys.stdout.flush()  # at the interpreter's end nobody could catch its failure
         except KeyboardInterrupt:
             raise TollError("interrupted", "start again when it suits", Exit.INTERRUPTED) from None
+        except BrokenPipeError:
+            _drop_output()
+        except OSError as error:
+            if error.errno not in REFUSALS:
+                raise
+            _drop_output()
+            what = error.filename or "the output"
+            raise TollError(f"cannot write {what}: {error.strerror}", REFUSALS[error.errno]) from None
 
     return guarded
+
+
+def _drop_output() -> None:
+    """Sends what is still buffered for standard output nowhere: writing it would fail once more."""
+    with contextlib.suppress(OSError, ValueError):  # a test's stand-in has no descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_version(asked: bool) -> None:
@@ -73,6 +108,8 @@ _verb("test", test)
 
 def main() -> int:
     """Runs one command line and returns its exit code (toll.errors.Exit). Never prints a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # where the locale has no letter for it, "?" stands for it
+        sys.stdout.reconfigure(errors="replace")
     try:
         app(prog_name="toll")
     except SystemExit as end:
@@ -82,10 +119,6 @@ def main() -> int:
         if error.next_step:
             print(f"  next: {error.next_step}", file=sys.stderr)
         return int(error.code)
-    except BrokenPipeError:
-        # The reader of our output (`| head`) has gone; a second complaint at shutdown would help nobody.
-        sys.stderr.close()
-        return int(Exit.FINE)
     except Exception as error:  # the one place that may: a user never sees a traceback
         return _unexpected(error)
     return int(Exit.FINE)

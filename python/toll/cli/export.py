@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from toll.cli.places import run_path
+from toll.cli.places import behind_links, is_special, run_path
 from toll.errors import TollError
 
 EXAMPLE = "toll export runs/monday.toll --format parquet"
@@ -35,7 +35,7 @@ def command(
     path = run_path(run)
     target = output or path.with_name(f"{path.stem}{_ending(form)}")
     try:
-        _complete_or_nothing(target, lambda partial: _write(path, form, partial))
+        _complete_or_nothing(behind_links(target), lambda partial: _write(path, form, partial))
     except OSError as error:
         raise TollError(
             f"cannot write {target}: {error.strerror or error}", "name a writable place: --output /tmp/run"
@@ -53,9 +53,12 @@ def _ending(form: Format) -> str:
 
 
 def _complete_or_nothing(target: Path, write: Callable[[Path], None]) -> None:
-    """Writes beside the target and moves it there at the end; an older export is replaced."""
+    """Writes beside the target and moves it there at the end; an older export is replaced, a device used."""
     import shutil
 
+    if is_special(target):
+        write(target)
+        return
     partial = target.with_name(f".{target.name}.partial")
     if target.is_dir() and not all(file.suffix in (".parquet", ".csv") for file in target.iterdir()):
         raise TollError(

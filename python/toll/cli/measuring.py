@@ -50,9 +50,13 @@ def seconds(text: str) -> float:
 
 
 def settings_of(wishes: Wishes) -> Settings:
-    """The profile's settings with the user's wishes. Raises TollError for an impossible precision."""
+    """The profile's settings with the user's wishes. Raises TollError for impossible ones."""
     if wishes.precision is not None and not 0 < wishes.precision < 1:
         raise TollError(f"--precision {wishes.precision} is not between 0 and 1", "write 0.01 for 1 %")
+    if wishes.seed is not None and not 0 <= wishes.seed < 2**63:
+        raise TollError(
+            f"--seed {wishes.seed} is not between 0 and {2**63 - 1}", "leave it out: a seed is drawn then"
+        )
     settings = PROFILES[wishes.profile]
     return replace(
         settings,

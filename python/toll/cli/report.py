@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toll.cli.places import run_path
+from toll.cli.places import behind_links, is_special, run_path
 from toll.errors import TollError
 
 if TYPE_CHECKING:
@@ -60,17 +60,27 @@ def show(results: Results) -> None:
 
     from toll.report import terminal
 
-    terminal.render(results, Console())
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich itself would exit with 1, which says: a failed check
+
+    terminal.render(results, Output())
 
 
 def write(path: Path, text: str) -> None:
-    """Writes a report, complete or not at all. Raises TollError where the disk refuses."""
-    partial = path.with_name(f".{path.name}.partial")
+    """Writes a report, complete or not at all. Raises TollError where the disk refuses.
+
+    A device or a pipe (/dev/stdout, /dev/null) is written to: to put a file in its place would destroy it.
+    """
+    target = behind_links(path)
+    partial = target if is_special(target) else target.with_name(f".{target.name}.partial")
     try:
         partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        if partial != target:
+            partial.replace(target)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        if partial != target:
+            partial.unlink(missing_ok=True)
         raise TollError(
             f"cannot write {path}: {error.strerror}", "name a writable place: --output /tmp/report.html"
         ) from None

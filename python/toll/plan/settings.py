@@ -73,7 +73,7 @@ class Settings:
             "max_launches": self.max_launches <= 1_000_000,
             "time_limit_s": 0 < self.time_limit_s <= 86_400,
             "canary_share": self.canary_share <= 0.5,
-            "seed": self.seed < 2**63,
+            "seed": 0 <= self.seed < 2**63,
         }
         for name, holds in rules.items():
             if not holds:

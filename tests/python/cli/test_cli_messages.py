@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -68,6 +71,7 @@ def toll_version() -> str:
         (["run", "--budget", "soon"], ["'soon' is not a length of time", "60s"]),
         (["run", "--budget", "0"], ["not a length of time"]),
         (["run", "--precision", "2"], ["between 0 and 1", "0.01"]),
+        (["run", "--seed", "-1"], ["--seed -1 is not between 0 and"]),
         (["run", "--profile", "fast"], ["quick", "standard", "thorough"]),
         (["run", "--resume", "nowhere.toll"], ["nowhere.toll"]),
         (["run", "tasks", "--resume", "x.toll"], ["takes no new one", "leave the rest out"]),
@@ -152,21 +156,65 @@ def test_an_export_does_not_replace_a_folder_of_other_things(toll, run_file, tmp
     assert (tmp_path / "letters/to_grandmother.txt").exists()
 
 
-def test_a_reader_that_leaves_early_is_no_error(toll, checkout):
-    import os
-    import sys
-
-    command = f"{sys.executable} -m toll list --json | head -c 1"
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command],
+def in_a_shell(checkout: Path, command: str, *arguments: object, **environment: str):
+    """`command` is one line of bash; $toll starts the command line, $1 ... are the arguments."""
+    python = f"{sys.executable} -m toll"
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command, "bash", *map(str, arguments)],
         cwd=checkout,
-        env={**os.environ, "PYTHONPATH": str(checkout / "python")},
+        env={**os.environ, "PYTHONPATH": str(checkout / "python"), "toll": python, **environment},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stdout == "["
-    assert done.stderr == ""
+
+
+def test_a_reader_that_leaves_early_is_no_error(checkout):
+    done = in_a_shell(checkout, "$toll list --json | head -c 1")
+    assert (done.stdout, done.stderr, done.returncode) == ("[", "", 0)
+
+
+@pytest.mark.parametrize("form", ["terminal", "json", "csv"])
+def test_a_reader_that_never_reads_is_no_error(checkout, run_file, form):
+    done = in_a_shell(checkout, f'$toll report "$1" --format {form} | true', run_file)
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+@pytest.mark.parametrize("arguments", ["list", "list --json", "doctor", 'report "$1"', 'report "$1" -f json'])
+def test_output_that_finds_no_room_is_named(checkout, run_file, arguments):
+    done = in_a_shell(checkout, f"$toll {arguments} > /dev/full", run_file)
+    fails(done, 2, "cannot write the output: No space left", "make room")
+
+
+def test_a_closed_output_is_no_bug(checkout):
+    assert "bug" not in in_a_shell(checkout, "$toll list >&-").stderr
+
+
+def test_letters_that_the_locale_lacks_do_not_end_a_report(checkout, run_file):
+    done = in_a_shell(checkout, '$toll report "$1" -f markdown', run_file, PYTHONIOENCODING="ascii")
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "quick" in done.stdout
+
+
+@pytest.mark.parametrize("verb", ["report", "export"])
+def test_a_pipe_given_as_output_is_written_to_and_stays(toll, checkout, run_file, tmp_path, verb):
+    """As root, a file moved to the place of /dev/null would break the machine."""
+    os.mkfifo(tmp_path / "pipe")
+    done = in_a_shell(
+        checkout, f'cat "$2" & $toll {verb} "$1" -f json -o "$2" && wait', run_file, tmp_path / "pipe"
+    )
+    assert done.returncode == 0, done.stderr
+    assert '"quick"' in done.stdout
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe"]
+
+
+def test_a_link_given_as_output_stays_a_link(toll, run_file, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    for verb in ("report", "export"):
+        assert toll(verb, str(run_file), "-f", "json", "-o", str(tmp_path / "link")).returncode == 0
+        assert (tmp_path / "link").is_symlink()
+        assert '"quick"' in (tmp_path / "file").read_text()
 
 
 def test_a_bug_is_one_line_and_a_saved_traceback(monkeypatch, capsys, tmp_path):
