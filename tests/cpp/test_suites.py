@@ -30,7 +30,7 @@ class Suites(unittest.TestCase):
 
     def test_one_call_a_contender(self) -> None:
         done = self.turn(
-            '[contenders]\nstd_mutex = { library = "std" }\n'
+            '[contenders]\nstd_mutex = { library = "std", environments = ["host"] }\n'
             'go_channel = { library = "Go", source = "x.go" }\n'
             'fiber = { library = "Boost.Fiber", needs = ["boost_fiber", "numa"], source = "f.cpp" }\n'
         )

@@ -12,7 +12,7 @@ from toll import build
 from toll.build.known import why_not
 from toll.build.log import first_error, split_failures
 from toll.errors import TollError
-from toll.words import HOST, Contender, Kind, Status, Workload
+from toll.words import HOST, Contender, Environment, Kind, Program, Status, Workload
 
 CMAKE = """\
 cmake_minimum_required(VERSION 3.25)
@@ -188,3 +188,13 @@ def test_failures_are_cut_out_of_a_log():
 def test_a_log_that_says_nothing():
     assert first_error("") == "the build said nothing"
     assert first_error("odd\nend") == "end"
+
+
+def test_environments_share_the_programs_of_one_build():
+    good = Program("t/w", "good", "host", ("/x",), library_version="3")
+    bad = Program("t/w", "bad", "host", (), Status.BUILD_FAILED, "no")
+    there = build.in_environment([good, bad], Environment("tcmalloc"))
+    assert there == (replace(good, environment="tcmalloc"), replace(bad, environment="tcmalloc"))
+    missing, failed = build.in_environment([good, bad], Environment("tcmalloc", unavailable="not found"))
+    assert (missing.status, missing.reason, missing.command) == (Status.SKIPPED, "not found", ())
+    assert (failed.status, failed.reason) == (Status.BUILD_FAILED, "no")  # says more

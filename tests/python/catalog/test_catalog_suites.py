@@ -96,6 +96,25 @@ def test_everything_in_a_suite_arrives(root):
     assert other.source == root / "suites/tasks/tree/plain.cpp"
 
 
+def test_environments_are_the_contenders_own_or_the_suites(root):
+    assert [each.environments for each in suites.load(root)[0].contenders] == [("host",)] * 2
+    change(root, "needs =", 'environments = ["jemalloc"], needs =')
+    assert [each.environments for each in suites.load(root)[0].contenders] == [("host",), ("jemalloc",)]
+    change(root, 'unit = "ns"', 'environments = ["host", "tcmalloc"]\nunit = "ns"')
+    plain, other = suites.load(root)[0].contenders
+    assert (plain.environments, other.environments) == (("host", "tcmalloc"), ("jemalloc",))
+
+
+def test_a_published_value_names_the_environment_that_answers_it(root):
+    assert {value.environment for value in suites.load(root)[0].published} == {"host"}
+    change(root, "value = 12", 'environment = "tcmalloc"\nvalue = 12', "published.toml")
+    assert suites.load(root)[0].published[0].environment == "tcmalloc"
+    change(root, '"tcmalloc"', '"tcmaloc"', "published.toml")
+    with pytest.raises(TollError) as raised:
+        suites.load(root)
+    assert "did you mean tcmalloc?" in raised.value.next_step
+
+
 def test_published_values_inherit_their_source(root):
     value, bounds = suites.load(root)[0].published
     assert (value.low, value.high, value.year, value.machine, value.statistic) == (
@@ -123,6 +142,12 @@ def test_published_values_inherit_their_source(root):
         ("plain = {", "Plain = {", 23, ["'Plain'", "a-z"]),
         ("[contenders]", "[contenders", None, ["line 22", "correct the TOML"]),
         ("needs = [\"boost_fiber\"]", "needs = \"boost_fiber\"", 24, ["needs", "list"]),
+        ("needs =", "environments = [\"tcmaloc\"], needs =", 24, ["tcmaloc", "did you mean tcmalloc?"]),
+        ("unit = \"ns\"", "environments = [\"hots\"]\nunit = \"ns\"", 3, ["hots", "did you mean host?"]),
+        (
+            "needs =", "language = \"Go\", environments = [\"host\", \"tcmalloc\"], needs =", 24,
+            ["tasks/tree other is Go", "tcmalloc", "C and C++"],
+        ),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_suite_is_named(root, old, new, line, words):

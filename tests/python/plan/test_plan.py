@@ -151,6 +151,49 @@ def test_too_many_cases() -> None:
         make([workload("a/b", "x")], Selection.parse([], [f"tasks={values}"]), [HOST], Settings(), 2)
 
 
+PRELOADED = Environment("tcmalloc", languages=("C", "C++"))
+BOTH = replace(
+    workload("a/b", "x", "y"),
+    contenders=(
+        Contender("a/b", "x", "C++", "std", Path("x.cpp"), environments=("host", "tcmalloc")),
+        Contender("a/b", "y", "C++", "std", Path("y.cpp")),
+        Contender("a/b", "z", "Go", "go", Path("z.go"), environments=("host", "tcmalloc")),
+    ),
+)
+
+
+def planned(*asked: str, names: tuple[str, ...] = ()) -> tuple[list[tuple[str, str]], list[str]]:
+    """(contender, environment) of each case, and the plan's environments."""
+    plan = make([BOTH], Selection.parse(names, (), asked), [HOST, PRELOADED], Settings(), 2)
+    cases = [(case.contender, case.environment) for case in plan.cases]
+    return cases, [environment.name for environment in plan.environments]
+
+
+def test_environments_are_those_that_a_contender_names() -> None:
+    cases = [("x", "host"), ("y", "host"), ("z", "host"), ("x", "tcmalloc")]
+    assert planned() == (cases, ["host", "tcmalloc"])
+    assert planned(names=("a/b/y",)) == ([("y", "host")], ["host"])  # none is prepared that no case needs
+
+
+def test_asked_environments_replace_them_where_they_do_something() -> None:
+    everywhere = [("x", "host"), ("y", "host"), ("z", "host"), ("x", "tcmalloc"), ("y", "tcmalloc")]
+    assert planned("all") == planned("tcmalloc, host") == planned("tcmalloc", "host")
+    assert planned("all") == (everywhere, ["host", "tcmalloc"])
+    assert planned("tcmalloc") == ([("x", "tcmalloc"), ("y", "tcmalloc")], ["tcmalloc"])
+    with pytest.raises(TollError, match="None of the selected contenders can be measured in tcmalloc"):
+        planned("tcmalloc", names=("a/b/z",))
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [("tcmaloc", "Did you mean tcmalloc?"), ("zzz", "There are: host, tcmalloc"), ("host,", "--env all")],
+)
+def test_an_environment_that_is_not_offered_is_named(asked: str, words: str) -> None:
+    with pytest.raises(TollError) as caught:
+        planned(asked)
+    assert words in caught.value.next_step
+
+
 def test_environments_multiply_and_keys_differ() -> None:
     asked = Selection(environments=("all",))
     cases = make([workload("a/b", "x")], asked, [HOST, Environment("clang-19")], Settings(), 2).cases

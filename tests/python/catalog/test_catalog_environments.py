@@ -1,0 +1,125 @@
+"""Environments: allocators that are found, missing or broken, in folders made for it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from toll.catalog import environments, packages
+from toll.words import HOST, Environment
+
+# What each library offers to tell its version, as the real ones do.
+SOURCES = {
+    "tcmalloc": 'const char* tc_version(int* a, int* b, const char** c) { return "gperftools 9.8.7"; }',
+    "jemalloc": """
+        int mallctl(const char* name, void* to, unsigned long* size, void* from, unsigned long bytes) {
+            *(const char**)to = "9.8.7-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c";
+            return 0;
+        }""",
+    "mimalloc": "int mi_version(void) { return 90807; }",
+}
+OFFERED = {environment.name: environment for environment in environments.OFFERED}
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch) -> tuple[Path, Path]:
+    """The only two folders in which libraries are looked for."""
+    there = (tmp_path / "first", tmp_path / "second")
+    for folder in there:
+        folder.mkdir()
+    monkeypatch.setattr(packages, "_linker_cache", lambda: ())
+    monkeypatch.setattr(packages, "_library_folders", lambda: there)
+    return there
+
+
+def put_library(folder: Path, name: str, source: str = "") -> Path:
+    target = folder / packages.table()[name].shared[0]
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-16")
+    assert compiler, "these tests need a C compiler"
+    command = [compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", str(target)]
+    subprocess.run(command, input=source or SOURCES[name], text=True, check=True)
+    return target
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_an_allocator_is_found_with_its_version(folders, name):
+    library = put_library(folders[1], name)
+    found = environments.located(OFFERED[name])
+    assert found.preload == (str(library),)
+    assert found.allocator == f"{name} 9.8.7 ({library.name})"
+    assert (found.unavailable, found.languages) == ("", ("C", "C++"))
+    assert packages.table()[name].found() == str(library)
+
+
+def test_the_versions_of_older_mimallocs_have_a_digit_each(folders):
+    put_library(folders[0], "mimalloc", "int mi_version(void) { return 209; }")
+    assert environments.located(OFFERED["mimalloc"]).allocator.startswith("mimalloc 2.0.9 ")
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_missing_allocator_names_the_command_that_brings_it(folders, monkeypatch, name):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    missing = environments.located(OFFERED[name])
+    need = packages.table()[name]
+    assert missing.preload == ()
+    assert need.found() is None
+    assert need.shared[0] in missing.unavailable
+    package = packages.package_names([need])[0]
+    assert missing.unavailable.endswith(f"not found; next: sudo apt-get install -y {package}")
+
+
+def test_a_library_that_cannot_be_loaded_is_passed_over(folders):
+    broken = folders[0] / packages.table()["tcmalloc"].shared[0]
+    broken.write_text("not a library")
+    told = environments.located(OFFERED["tcmalloc"]).unavailable
+    assert f"{broken} cannot be preloaded" in told
+    assert "apt-get install" in told
+    good = put_library(folders[1], "tcmalloc")
+    assert environments.located(OFFERED["tcmalloc"]).preload == (str(good),)
+
+
+def test_a_library_that_is_something_else_is_not_taken_for_it(folders):
+    put_library(folders[0], "jemalloc", "int nothing_of_the_kind;")
+    assert environments.located(OFFERED["jemalloc"]).preload == ()
+
+
+def test_a_path_that_ld_preload_would_split_is_not_used(tmp_path, monkeypatch):
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    put_library(folder, "mimalloc")
+    monkeypatch.setattr(packages, "_linker_cache", lambda: ())
+    monkeypatch.setattr(packages, "_library_folders", lambda: (folder,))
+    assert environments.located(OFFERED["mimalloc"]).preload == ()
+
+
+def test_the_dynamic_linkers_choice_comes_first(folders, monkeypatch):
+    (name,) = packages.table()["tcmalloc"].shared
+    for folder in folders:
+        (folder / name).write_text("")
+    monkeypatch.setattr(packages, "_linker_cache", lambda: ((name, str(folders[1] / name)),))
+    assert list(packages.shared_libraries([name])) == [folders[1] / name, folders[0] / name]
+
+
+def test_the_dynamic_linkers_cache_is_read():
+    names = dict(packages._linker_cache())
+    if not names:
+        pytest.skip("this machine has no ldconfig")
+    assert Path(names["libc.so.6"]).is_file()
+
+
+def test_the_host_says_whose_malloc_it_has(monkeypatch):
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    assert environments.located(HOST).allocator.endswith("malloc")
+    assert environments.located(HOST).unavailable == ""
+    monkeypatch.setenv("LD_PRELOAD", "/opt/other.so")
+    assert "LD_PRELOAD=/opt/other.so" in environments.located(HOST).allocator
+
+
+def test_every_environment_is_known_to_the_table_of_packages():
+    assert environments.names() == ("host", "tcmalloc", "jemalloc", "mimalloc")
+    others = [item for item in environments.OFFERED if item != HOST]
+    assert all(packages.table()[item.name].shared for item in others)
+    assert all(isinstance(item, Environment) and item.languages for item in others)
