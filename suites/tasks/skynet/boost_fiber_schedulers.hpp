@@ -2,7 +2,9 @@
 
 #include "workload.hpp"
 
+#include <atomic>
 #include <boost/fiber/all.hpp>
+#include <latch>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -15,19 +17,40 @@ class FiberWorkers {
 public:
     /// `schedule` installs the algorithm in the calling thread; it is called once in each thread.
     template <class Schedule>
-    FiberWorkers(unsigned threads, Schedule schedule) {
-        for (unsigned i = 1; i < threads; ++i) {
-            workers_.emplace_back([this, schedule] {
-                schedule();
-                std::unique_lock lock{mutex_};
-                end_.wait(lock, [this] { return ended_; });
-            });
+    FiberWorkers(unsigned threads, Schedule schedule) : missing_(threads - 1) {
+        try {
+            for (unsigned i = 1; i < threads; ++i) {
+                workers_.emplace_back([this, schedule] {
+                    all_made_.wait(Made::unknown);
+                    if (all_made_ == Made::no) { return; }
+                    schedule();
+                    missing_.count_down();
+                    std::unique_lock lock{mutex_};
+                    end_.wait(lock, [this] { return ended_; });
+                });
+            }
+        } catch (...) {
+            tell(Made::no);  // a machine that is out of threads: those that exist must be joined
+            end();
+            throw;
         }
+        // Not before all are made: work stealing holds each thread until all others have come.
+        tell(Made::yes);
         schedule();
+        missing_.wait();  // else the workers' start would fall into the first timed part
     }
     FiberWorkers(const FiberWorkers&) = delete;
     FiberWorkers& operator=(const FiberWorkers&) = delete;
-    ~FiberWorkers() {
+    ~FiberWorkers() { end(); }
+
+private:
+    enum class Made { unknown, yes, no };
+
+    void tell(Made made) {
+        all_made_ = made;
+        all_made_.notify_all();
+    }
+    void end() {
         std::unique_lock lock{mutex_};
         ended_ = true;
         lock.unlock();
@@ -35,7 +58,8 @@ public:
         for (std::thread& worker : workers_) { worker.join(); }
     }
 
-private:
+    std::atomic<Made> all_made_{Made::unknown};
+    std::latch missing_;  ///< workers that cannot run fibers yet
     std::mutex mutex_;
     boost::fibers::condition_variable_any end_;
     bool ended_ = false;

@@ -1,12 +1,11 @@
-#include "workload.hpp"
+#include "onetbb_threads.hpp"
 
-#include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
 struct OneTbbTaskGroup {
-    explicit OneTbbTaskGroup(const toll::skynet::Inputs& inputs) : arena_(static_cast<int>(inputs.threads)) {}
+    explicit OneTbbTaskGroup(const toll::skynet::Inputs& inputs) : threads_(inputs.threads) {}
 
-    std::uint64_t run(toll::skynet::Subtree root) { return arena_.execute(Sum{root}); }
+    std::uint64_t run(toll::skynet::Subtree root) { return threads_.arena.execute(Sum{root}); }
     struct Sum {
         std::uint64_t operator()() const {
             if (node.is_leaf()) { return node.ordinal; }
@@ -19,7 +18,7 @@ struct OneTbbTaskGroup {
         }
         toll::skynet::Subtree node;
     };
-    tbb::task_arena arena_;
+    toll::skynet::OneTbbThreads threads_;
 };
 
 TOLL_CONTENDER(skynet, onetbb_task_group, OneTbbTaskGroup);

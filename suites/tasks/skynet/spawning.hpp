@@ -24,6 +24,8 @@ namespace toll::skynet {
 template <class Source>
 class SpawningTree {
 public:
+    static constexpr bool thread_per_task = requires { requires Source::thread_per_task; };
+
     explicit SpawningTree(const Inputs& inputs) : source(inputs) {}
 
     [[nodiscard]] Footing footing() const {

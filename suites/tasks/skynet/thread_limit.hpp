@@ -13,6 +13,8 @@ namespace toll::skynet {
 /// thousand times as much.
 class ThreadLimit {
 public:
+    static constexpr bool thread_per_task = true;
+
     explicit ThreadLimit(const Inputs& inputs)
         : inputs_(inputs), limit_(lowest(units_below_root(inputs.tasks))) {
         if (inputs.threads != 0) {

@@ -5,6 +5,7 @@
 // Source: Alexander Temerev's skynet micro-benchmark (github.com/atemerev/skynet), as ported by Boost.Fiber.
 
 #include <toll/contender.hpp>
+#include <toll/keep.hpp>
 
 #include <array>
 #include <concepts>
@@ -73,7 +74,8 @@ inline void keep_freed_memory() noexcept {
 ///  - `run` spawns one task for every node below the root and returns the root's sum once all have ended;
 ///  - `footing()` (optional): what the contender knows better, laid over the workload's own: `units_created`
 ///    where it is not one for each node below the root, `stack_bytes` where it was chosen at set-up;
-///  - `once_per_process` (optional): true for a library that cannot be set up twice in one process.
+///  - `once_per_process` (optional): true for a library that cannot be set up twice in one process;
+///  - `thread_per_task` (optional): true where threads=0 is what it takes. All others get 1 thread or more.
 template <class T>
 concept Tree = std::constructible_from<T, const Inputs&> && requires(T tree, Subtree root) {
     { tree.run(root) } -> std::same_as<std::uint64_t>;
@@ -92,14 +94,19 @@ public:
     }
 
     explicit Workload(const Arguments& arguments)
-        : inputs_{arguments.number("tasks"), static_cast<unsigned>(arguments.number("threads", 0))},
+        : inputs_{arguments.number("tasks", 1, most_tasks),
+                  static_cast<unsigned>(arguments.number("threads", 0, most_threads))},
           tree_{checked(inputs_)} {}
 
     [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return inputs_.tasks; }
 
     Checksum run(std::uint64_t iterations) {
         Checksum sum{0};
-        for (std::uint64_t i = 0; i < iterations; ++i) { sum += tree_.run(Subtree{0, inputs_.tasks}); }
+        for (std::uint64_t i = 0; i < iterations; ++i) {
+            Subtree root{0, inputs_.tasks};
+            keep_changed(root);  // else a compiler that sees through a contender sums once and multiplies
+            sum += tree_.run(root);
+        }
         return sum;
     }
 
@@ -125,6 +132,10 @@ public:
     }
 
 private:
+    // Beyond these a request is a mistake: nobody waits for such a tree, and its sum would not fit 64 bits.
+    static constexpr std::uint64_t most_tasks = 1'000'000'000;
+    static constexpr std::uint64_t most_threads = 4096;
+
     /// What comes before the contender is made.
     static Inputs checked(Inputs inputs) {
         keep_freed_memory();
@@ -132,6 +143,11 @@ private:
         while (size >= children && size % children == 0) { size /= children; }
         if (size != 1) {
             throw Unsupported("tasks must be a power of 10, got " + std::to_string(inputs.tasks));
+        }
+        if constexpr (!requires { requires T::thread_per_task; }) {
+            if (inputs.threads == 0) {
+                throw Unsupported("tasks share the threads here; ask for threads=1 or more");
+            }
         }
         return inputs;
     }

@@ -142,10 +142,15 @@ struct Knowing : Plain {
 };
 
 template <class T>
-toll::Footing footing_of() {
+Workload<T> made(std::string_view tasks, std::string_view threads) {
     const auto parameters = Workload<T>::parameters();
-    const std::vector<std::string_view> words{"tasks=1000", "threads=2"};
-    return Workload<T>(toll::Arguments(parameters, words)).footing();
+    const std::vector<std::string_view> words{tasks, threads};
+    return Workload<T>(toll::Arguments(parameters, words));
+}
+
+template <class T>
+toll::Footing footing_of() {
+    return made<T>("tasks=1000", "threads=2").footing();
 }
 
 TEST_CASE("the footing counts the units, unless the contender knows better") {
@@ -155,6 +160,34 @@ TEST_CASE("the footing counts the units, unless the contender knows better") {
     const auto knowing = footing_of<Knowing>().all();
     CHECK(std::get<std::int64_t>(knowing.at("units_created")) == 7);
     CHECK(std::get<std::int64_t>(knowing.at("stack_bytes")) == 16384);
+}
+
+struct OwnThreads : Plain {
+    using Plain::Plain;
+    static constexpr bool thread_per_task = true;
+};
+
+TEST_CASE("threads=0 is for contenders that make a thread for each task, and no number wraps around") {
+    CHECK_THROWS_AS(made<Plain>("tasks=10", "threads=0"), toll::Unsupported);
+    CHECK_NOTHROW(made<OwnThreads>("tasks=10", "threads=0"));
+    CHECK_THROWS_AS(made<OwnThreads>("tasks=10", "threads=4294967296"), toll::UsageError);
+    CHECK_THROWS_AS(made<Plain>("tasks=10000000000", "threads=1"), toll::UsageError);
+}
+
+/// Tells the compiler that equal trees have equal sums, and counts how often it is really asked.
+struct SeenThrough : Plain {
+    using Plain::Plain;
+    [[gnu::const, gnu::noinline]] static std::uint64_t run(Subtree root) {
+        asked = asked + 1;
+        return root.size;
+    }
+    static inline volatile std::uint64_t asked = 0;
+};
+
+TEST_CASE("every iteration is run, also where a compiler could take one sum for all") {
+    SeenThrough::asked = 0;
+    CHECK(made<SeenThrough>("tasks=10", "threads=1").run(7) == 70);
+    CHECK(SeenThrough::asked == 7);
 }
 
 }  // namespace
