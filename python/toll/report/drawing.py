@@ -10,6 +10,7 @@ from toll.analysis.results import Latency, PublishedValue, Results, Row, Workloa
 from toll.report import numbers
 from toll.report.anchors import Anchors
 from toll.report.cases import Naming, shared_ties
+from toll.report.slopes import Slope, slopes
 from toll.report.text import clean
 
 # Points of all curves and replicates together: keeps the page under 5 MB whatever the run's size.
@@ -17,7 +18,7 @@ POINTS = 150_000
 
 
 def drawing(results: Results) -> dict[str, Any]:
-    """The data block: {canary, workloads: [{id, unit, rows, latencies}]}."""
+    """The data block: {canary, workloads: [{id, unit, rows, slopes, latencies}]}."""
     anchors = Anchors.of(results)
     total = sum(
         sum(len(row.launch_values) for row in workload.rows)
@@ -64,6 +65,7 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int) -> dict[str
         "id": anchors.workload(workload),
         "unit": f"{scale.unit} per {clean(workload.per)}",
         "rows": rows,
+        "slopes": [_slope(slope, workload, anchors) for slope in slopes(workload, naming)],
         "latencyUnit": latency_scale.unit,
         "latencies": [
             _curve(entry, latency_scale, step)
@@ -90,6 +92,21 @@ def _row(row: Row, workload: WorkloadResult, scale: numbers.Scale, step: int) ->
             if _stands_for(row, entry)
             and entry.per == workload.per
             and (band := _published(entry, scale)) is not None
+        ],
+    }
+
+
+def _slope(slope: Slope, workload: WorkloadResult, anchors: Anchors) -> dict[str, Any]:
+    """Points name their row, which holds the numbers."""
+    return {
+        "parameter": clean(slope.parameter),
+        "lines": [
+            {
+                "id": f"line{index}",
+                "name": line.name,
+                "points": [[value, anchors.row(workload, row)] for value, row in line.points],
+            }
+            for index, line in enumerate(slope.lines)
         ],
     }
 

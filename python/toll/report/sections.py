@@ -11,6 +11,7 @@ from toll.report.anchors import Anchors
 from toll.report.cases import Naming
 from toll.report.rows import table
 from toll.report.sentences import floor_sentence, grouped, published_range, status_words
+from toll.report.slopes import heading, slopes
 from toll.report.text import clean, commands, headline, humanise, instant, said, several
 
 _SIZE = "_bytes"
@@ -238,6 +239,10 @@ def _workload(workload: WorkloadResult, anchors: Anchors, level: float) -> dict[
         "measured": sum(row.status == "ok" for row in workload.rows),
         "total": len(workload.rows),
         "table": table(workload, naming, anchors, level),
+        "slopes": [
+            {"heading": heading(slope), "parameter": clean(slope.parameter), "lines": len(slope.lines)}
+            for slope in slopes(workload, naming)
+        ],
         "percentiles": _percentiles(workload, naming, anchors),
         "published": [_published(entry) for entry in workload.published],
     }

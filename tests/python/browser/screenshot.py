@@ -60,12 +60,14 @@ def main(arguments: list[str]) -> int:
             opened, chosen.report, chosen.width, chosen.height or 900, device_scale_factor=chosen.scale,
             color_scheme="dark" if chosen.dark else "light",
         )  # fmt: skip
+        if (
+            chosen.at or chosen.height is None
+        ):  # what lies out of sight is not painted, but the picture shows it
+            page.add_style_tag(content=".workload { content-visibility: visible !important }")
         if chosen.at:
             page.add_style_tag(content=".toolbar { visibility: hidden }")  # it would lie over the element
             page.locator(chosen.at).first.screenshot(path=str(chosen.picture))
         else:
-            if chosen.height is None:  # what lies out of sight is not laid out, but the picture shows it
-                page.add_style_tag(content=".workload { content-visibility: visible !important }")
             page.screenshot(path=str(chosen.picture), full_page=chosen.height is None)
     return 0
 

@@ -101,7 +101,7 @@ def test_attack_strings_do_nothing(page):
 def test_every_chart_is_drawn(page):
     results = samples.full_results()
     charts = page.locator(".chart:visible").count()
-    assert charts == 1 + 5 + 2  # canary; values of all but the empty workload; two with curves
+    assert charts == 1 + 5 + 2 + 1  # canary; values of all but the empty workload; curves; over threads
     for index in range(charts):
         assert page.locator(".chart:visible").nth(index).locator("svg path").count() > 3
     assert drawn_names(page, "tasks-skynet") == [
@@ -149,6 +149,63 @@ def test_a_curve_a_contender_and_a_legend_that_hides_it(page):
     legend.first.click()
     assert legend.first.get_attribute("aria-pressed") == "false"
     assert lines.count() < before
+
+
+def line_marks(page: Page, chart: str) -> int:
+    """Small shapes in a curve's colour: the points' symbols and the ends of their intervals."""
+    colours = page.evaluate(
+        """() => [1, 2, 3, 4, 5, 6, 7, 8].map(n =>
+            getComputedStyle(document.documentElement).getPropertyValue('--c' + n).trim())"""
+    )
+    shapes = page.locator(f"{chart} svg path").evaluate_all(
+        "all => all.map(p => [p.getAttribute('fill'), p.getAttribute('stroke'),"
+        " p.getBoundingClientRect().width])"
+    )
+    return sum(bool({fill, stroke} & set(colours)) and 5 < width < 14 for fill, stroke, width in shapes)
+
+
+def test_time_over_a_parameter_is_drawn_line_by_line_and_follows_filter_and_legend(page):
+    chart = "#locks-contended [data-chart=slope]"
+    figure = page.locator("#locks-contended figure:has([data-chart=slope])")
+    page.locator(chart).scroll_into_view_if_needed()
+    legend = figure.locator(".legend button")
+    settled(page)
+    assert legend.all_text_contents()[:2] == ["std_mutex (host)", "std_mutex (clang-19)"]
+    assert legend.count() == 6
+    whole = line_marks(page, chart)
+    assert whole == 6 * 2 * 3  # lines, points, and for each a symbol and the two ends of its interval
+    texts = page.locator(f"{chart} svg text").all_text_contents()
+    assert {"1", "2", "threads"} <= set(texts)
+    legend.first.click()
+    page.mouse.move(5, 5)  # what the pointer is on is drawn larger, the rest paler
+    page.locator("#filter").focus()
+    settled(page)
+    assert line_marks(page, chart) == whole - 6
+    page.fill("#filter", "shared_mutex")
+    settled(page)
+    assert legend.all_text_contents() == ["shared_mutex (host)", "shared_mutex (clang-19)"]
+    page.fill("#filter", "spinlock")
+    settled(page)
+    assert not figure.is_visible()
+
+
+def test_a_parameter_over_decades_has_a_logarithmic_axis_with_its_own_values(chromium, tmp_path):
+    rng = samples.random.Random(1)
+    rows = [
+        samples.make_row(rng, "", "a", 50.0, 0.01, parameters={"tasks": tasks})
+        for tasks in (1_000, 10_000, 1_000_000)
+    ]
+    file = tmp_path / "tasks.html"
+    workload = samples.nothing().model_copy(update={"rows": samples.ranked(rows)})
+    file.write_text(html.render(samples.make_results([workload])), encoding="utf-8")
+    page = open_report(chromium, file)
+    ticks = page.locator("[data-chart=slope] svg text").evaluate_all(
+        "all => Object.fromEntries(all.map(t => [t.textContent, t.getBoundingClientRect().left]))"
+    )
+    assert "tasks (logarithmic)" in ticks
+    first, second, last = (ticks[text] for text in ("1,000", "10,000", "1,000,000"))
+    assert (last - first) / (second - first) == pytest.approx(3, rel=0.1)
+    page.context.close()
 
 
 def test_curves_differ_by_dash_not_by_colour_alone(page):

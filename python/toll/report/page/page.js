@@ -272,6 +272,53 @@
     };
   }
 
+  // ---- time over a parameter -----------------------------------------------------------------
+
+  /** Ticks at the parameter's own values, without those that would touch the one before. */
+  function parameterAxis(xs, room) {
+    const values = [...new Set(xs)].sort((a, b) => a - b), least = values[0], most = values.at(-1);
+    const logarithmic = least > 0 && most / least >= 10;
+    const at = logarithmic ? Math.log10 : (x) => x;
+    const pad = (at(most) - at(least)) * 0.05 || 1, min = at(least) - pad, max = at(most) + pad;
+    const place = (x) => ((at(x) - min) / (max - min)) * room;
+    const kept = [];
+    for (const x of values) if (!kept.length || place(x) - place(kept.at(-1)) > 12 + 7 * String(x).length) kept.push(x);
+    return { min, max, ticks: kept.map(at), at, back: logarithmic ? (x) => Math.round(10 ** x) : (x) => x, note: logarithmic ? "logarithmic" : "" };
+  }
+
+  function slopeOption(workload, slope, shown, width, theme) {
+    const all = shown.flatMap(({ points }) => points);
+    const ends = all.flatMap(({ row }) => [row.value, row.low, row.high]).filter((x) => x > 0);
+    const across = parameterAxis(all.map(({ x }) => x), width - 100);
+    const up = logAxis(Math.min(...ends), Math.max(...ends), 480);
+    const named = (axis, name) => name + (axis.note ? ` (${axis.note})` : "");
+    const grouped = (x) => across.back(x).toLocaleString("en");
+    return {
+      animation: false, textStyle: { fontFamily: theme.sans }, grid: { left: 70, right: 30, top: 12, bottom: 50 },
+      xAxis: { ...valueAxis(across, named(across, slope.parameter), theme, { axisLabel: { customValues: across.ticks, color: theme.soft, fontSize: 11.5, fontFamily: theme.sans, formatter: grouped } }) },
+      yAxis: valueAxis(up, named(up, workload.unit), theme, { nameGap: 52 }),
+      tooltip: tooltip(theme, ({ seriesName, data: { point } }) => [seriesName, `${slope.parameter} = ${point.x.toLocaleString("en")}`,
+        `${point.row.text} ${point.row.interval === "–" ? "(too few launches for an interval)" : point.row.interval}`]),
+      series: shown.flatMap(({ line, index, points }) => {
+        const style = look(index, theme);
+        return [
+          { type: "custom", silent: true, id: line.id + "-bars", z: 1, encode: { x: 0, y: 1 },
+            data: points.filter(({ row }) => row.low > 0 && row.high > 0).map(({ x, row }) => [across.at(x), up.at(row.low), up.at(row.high)]),
+            renderItem: (params, api) => bar(api.coord([api.value(0), api.value(1)]), api.coord([api.value(0), api.value(2)]), style.colour) },
+          { type: "line", id: line.id, name: line.name, symbol: style.symbol, symbolSize: 8, showSymbol: true, showAllSymbol: true, z: 2,
+            lineStyle: { color: style.colour, width: 2, type: style.dash }, itemStyle: { color: style.colour, borderWidth: 2 },
+            emphasis: { focus: "series", lineStyle: { width: 3 } }, blur: { lineStyle: { opacity: 0.18 }, itemStyle: { opacity: 0.18 } },
+            data: points.map((point) => ({ value: [across.at(point.x), up.at(point.row.value)], point })) },
+        ];
+      }),
+    };
+  }
+
+  function bar([x, low], [, high], stroke) {
+    const rule = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth: 1.25, opacity: 0.8 } });
+    return { type: "group", children: [rule(x, low, x, high), rule(x - 3, low, x + 3, low), rule(x - 3, high, x + 3, high)] };
+  }
+
   function legendFor(figure, curves, chart, hidden, redraw) {
     const theme = palette();
     figure.querySelector(".legend").replaceChildren(...curves.map(({ curve, index }) => {
@@ -360,13 +407,30 @@
     return chart;
   }
 
+  function drawSlope(element) {
+    const section = element.closest(".workload"), figure = element.closest("figure");
+    const workload = workloads.get(section.id), slope = workload.slopes[Number(element.dataset.number)];
+    const rows = new Map(tableRows(section).map((row) => [row.id, row]));
+    const lines = slope.lines.map((line, index) => ({ line, curve: line, index,
+      points: line.points.map(([x, id]) => ({ x, row: rows.get(id) })).filter(({ row }) => row) })).filter(({ points }) => points.length);
+    figure.hidden = lines.length === 0;
+    if (!lines.length || section.hidden) return null;
+    if (!hiddenCurves.has(element)) hiddenCurves.set(element, new Set());
+    const hidden = hiddenCurves.get(element), chart = chartOn(element);
+    const shown = lines.filter(({ line }) => !hidden.has(line.id));
+    chart.setOption(slopeOption(workload, slope, shown.length ? shown : lines, element.clientWidth, palette()), true);
+    if (!shown.length) chart.setOption({ series: [] }, { replaceMerge: ["series"] });
+    legendFor(figure, lines, chart, hidden, () => draw(element));
+    return chart;
+  }
+
   function drawCanary(element) {
     const chart = chartOn(element);
     chart.setOption(canaryOption(element.clientWidth, palette()), true);
     return chart;
   }
 
-  const draws = { values: drawValues, cdf: drawCurves };
+  const draws = { values: drawValues, cdf: drawCurves, slope: drawSlope };
 
   /** Draws one chart at once; one without rows is hidden with its figure. */
   function draw(element) {

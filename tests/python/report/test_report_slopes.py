@@ -1,0 +1,72 @@
+"""Charts over a numeric parameter: which rows make a line, and which parameters a chart."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import sample_results as samples
+
+from toll.analysis.results import Row
+from toll.report import html
+from toll.report.cases import Naming
+from toll.report.slopes import slopes
+
+
+def row(name: str, value: float | None, environment: str = "host", **parameters: Any) -> Row:
+    made = samples.make_row(samples.random.Random(1), "", name, value or 1.0, 0.01)
+    changes = {"parameters": parameters, "environment": environment}
+    broken = {"value": None, "status": "failed"} if value is None else {}
+    return made.model_copy(update=changes | broken)
+
+
+def found(*rows: Row) -> dict[str, dict[str, list[tuple[int, float | None]]]]:
+    workload = samples.nothing().model_copy(update={"rows": list(rows)})
+    return {
+        slope.parameter: {line.name: [(x, point.value) for x, point in line.points] for line in slope.lines}
+        for slope in slopes(workload, Naming.of(workload))
+    }
+
+
+def test_a_line_joins_rows_that_differ_in_one_parameter_alone():
+    rows = [row(name, 10.0 * tasks + threads, tasks=tasks, threads=threads)
+            for name in "ab" for tasks in (100, 10) for threads in (2, 1)]  # fmt: skip
+    charts = found(*rows)
+    assert list(charts) == ["tasks", "threads"]
+    assert list(charts["tasks"]) == ["a (threads=2)", "a (threads=1)", "b (threads=2)", "b (threads=1)"]
+    assert charts["tasks"]["a (threads=2)"] == [(10, 102.0), (100, 1002.0)]
+    assert charts["threads"]["b (tasks=10)"] == [(1, 101.0), (2, 102.0)]
+
+
+def test_environments_are_lines_of_their_own():
+    rows = [row("a", 5.0, environment, threads=threads)
+            for environment in ("host", "clang-19") for threads in (1, 2)]  # fmt: skip
+    assert list(found(*rows)["threads"]) == ["a (host)", "a (clang-19)"]
+
+
+def test_what_is_not_measured_or_stands_alone_makes_no_line():
+    alone = row("alone", 5.0, threads=0)
+    assert found(alone, row("b", 4.0, threads=1)) == {}
+    charts = found(alone, row("b", 4.0, threads=1), row("b", None, threads=2), row("b", 6.0, threads=3))
+    assert charts == {"threads": {"b": [(1, 4.0), (3, 6.0)]}}
+
+
+def test_a_parameter_that_is_no_number_gets_no_chart():
+    assert found(row("a", 5.0, mode="hot"), row("a", 6.0, mode="parked")) == {}
+
+
+def test_the_page_has_a_chart_for_each_such_parameter_and_its_points_are_rows_of_the_table():
+    page = html.render(samples.make_results([samples.locks(samples.random.Random(1))]))
+    assert len(re.findall('data-chart="slope"', page)) == 1
+    assert "<h3>Time over threads</h3>" in page
+    assert 'aria-label="locks/contended: ns per increment over threads, 6 lines. The table above' in page
+    told = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["workloads"][0]
+    rows = {each["id"]: each for each in told["rows"]}
+    lines = {line["name"]: line["points"] for line in told["slopes"][0]["lines"]}
+    assert len(lines) == 6
+    for name, points in lines.items():
+        contender, environment = name.rstrip(")").split(" (")
+        assert [x for x, _ in points] == [1, 2]
+        for x, anchor in points:
+            assert rows[anchor]["name"] == f"{contender} ({environment}, threads={x})"
