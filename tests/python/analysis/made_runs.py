@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ class Made:
     allocations: Allocations | None = None
     warm_up_factor: float = 3.0
     counters: Mapping[str, Any] = field(default_factory=dict)  # of the pilot's last request
+    environment: str = "host"
 
 
 def make_run(
@@ -64,8 +65,10 @@ def make_run(
         "tasks/made", "What does it cost?", kind, unit, "task", "1", path.parent, (), (), tuple(published)
     )
     with RunFile.create(path, header(**header_changes)) as run_file:
+        names = dict.fromkeys(["host", *(made.environment for made in cases)])
+        environments = [replace(HOST, name=name) for name in names]
         planned = [(_case(made, kind, unit), made.status, made.reason, "1.0") for made in cases]
-        ids = run_file.add_plan([workload], [HOST], planned)
+        ids = run_file.add_plan([workload], environments, planned)
         for made, (case, *_) in zip(cases, planned, strict=True):
             _add_launches(run_file, made, ids[case.key], kind, launch_changes or {})
         for index, value in enumerate(canary):
@@ -94,7 +97,7 @@ def launch(case_id: int | None, purpose: Purpose, round_: int, **changes: Any) -
 
 def _case(made: Made, kind: Kind, unit: str) -> Case:
     return Case(
-        "tasks/made", made.contender, "host", made.parameters, kind, unit, "task", "C++", "std", 1,
+        "tasks/made", made.contender, made.environment, made.parameters, kind, unit, "task", "C++", "std", 1,
         {"threads": "declared", "pinning": "none"},
     )  # fmt: skip
 

@@ -221,6 +221,25 @@ def test_a_published_value_names_the_row_that_it_was_matched_with(path: Path) ->
     assert matched == [("host", {"tasks": 10_000}), ("host", {"tasks": 100_000}), (None, None)]
 
 
+def test_a_published_value_stands_beside_the_row_of_its_environment(path: Path) -> None:
+    cases = [Made("a", [10.0] * 6), Made("a", [20.0] * 6, environment="tcmalloc")]
+    asked = [published("threads", environment=name, unit="ns") for name in ("host", "tcmalloc", "jemalloc")]
+    found = read(make_run(path, cases, published=asked)).workloads[0].published
+    assert [(one.environment, one.today and one.today.value) for one in found] == [
+        ("host", pytest.approx(10)), ("tcmalloc", pytest.approx(20)), (None, None),
+    ]  # fmt: skip
+
+
+def test_a_warning_tells_rows_of_several_environments_apart(path: Path) -> None:
+    rng = np.random.default_rng(5)
+    cases = [
+        Made("a", list(10 * np.exp(rng.normal(0, 0.3, 12))), environment=name)
+        for name in ("host", "tcmalloc")
+    ]
+    (told,) = [line for line in read(make_run(path, cases)).warnings if "ratios are not known" in line]
+    assert "(a (host))" in told or "(a (tcmalloc))" in told
+
+
 def test_a_published_percentile_stands_beside_the_same_percentile(path: Path) -> None:
     rng = np.random.default_rng(4)
     samples = [rng.lognormal(5, 0.5, 2000) for _ in range(9)]

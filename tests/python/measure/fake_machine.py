@@ -61,6 +61,7 @@ class FakeLauncher:
         self.clock = clock
         self.cost_ns = cost_ns
         self.answer = answer
+        self.malloc: str | None = None  # what programs say of themselves; None: nothing
         self.started: list[Started] = []
         self.running = 0
 
@@ -78,6 +79,8 @@ class FakeChild:
     def __init__(self, launcher: FakeLauncher, started: Started, cost_ns: float | list[float]) -> None:
         self.launcher, self.started, self.cost_ns = launcher, started, cost_ns
         self.lines = [{"type": "ready", "protocol": 1, "setup_ns": SETUP_NS, "clock": {"frequency_hz": 2e9}}]
+        if launcher.malloc is not None:
+            self.lines[0]["footing"] = {"malloc": launcher.malloc}
         self.raw = b""
         self.alive = True
         launcher.clock.ns += SETUP_NS
@@ -168,7 +171,7 @@ def programs_for(plan: Plan, **statuses: Status) -> list[Program]:
         Program(
             case.workload,
             case.contender,
-            "host",
+            case.environment,
             ("program",),
             statuses.get(case.contender, Status.OK),
             "why not",

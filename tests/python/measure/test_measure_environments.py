@@ -1,0 +1,76 @@
+"""A preloaded allocator has to be proved by the program before its numbers count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_machine import Bench, FakeClock, FakeLauncher, workload
+
+from toll.measure import plan_of
+from toll.plan import Selection, Settings, make
+from toll.store import RunFile
+from toll.words import HOST, Environment, Purpose, Status
+
+COUNTER = Path("/build/libtoll_allocations.so")
+PRELOADED = Environment("tcmalloc", preload=("/lib/libtcmalloc.so.4",), languages=("C", "C++"))
+
+
+def bench(tmp_path: Path, environment: Environment, malloc: str | None) -> Bench:
+    settings = Settings(budget_s=60.0, launch_s=0.1, batches=4)
+    plan = make([workload("one")], Selection(environments=("all",)), [environment], settings, cpus=2)
+    made = Bench(tmp_path / "r.toll", plan, FakeLauncher(FakeClock(), lambda *_: 1e5), library=COUNTER)
+    made.launcher.malloc = malloc
+    return made
+
+
+def test_programs_get_the_allocator_and_count_in_front_of_it(tmp_path):
+    made = bench(tmp_path, PRELOADED, "libtcmalloc.so.4")
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        (case,) = run_file.cases()
+        assert case.status is Status.OK
+        (counted,) = run_file.launches(case.id, Purpose.ALLOCATIONS)
+        assert (counted.status, counted.footing["malloc"]) == (Status.OK, "libtcmalloc.so.4")
+    preloads = {item.environment["LD_PRELOAD"] for item in made.launcher.started}
+    assert preloads == {"/lib/libtcmalloc.so.4", f"{COUNTER}:/lib/libtcmalloc.so.4"}
+
+
+@pytest.mark.parametrize(
+    ("malloc", "told"),
+    [("glibc", "takes malloc from glibc"), (None, "does not say what serves its malloc")],
+)
+def test_a_program_that_does_not_take_it_is_not_timed(tmp_path, malloc, told):
+    made = bench(tmp_path, PRELOADED, malloc)
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        (case,) = run_file.cases()
+        assert case.status is Status.FAILED
+        assert told in case.reason
+        assert "libtcmalloc.so.4 preloaded" in case.reason
+        assert [launch.batches for launch in run_file.launches(case.id, Purpose.PILOT)] == [()]
+        assert run_file.launches(case.id) == ()
+    assert len(made.launcher.started) == 1
+
+
+@pytest.mark.parametrize("malloc", ["glibc", "libasan.so.8", None])
+def test_without_an_allocator_any_malloc_will_do(tmp_path, malloc):
+    made = bench(tmp_path, HOST, malloc)
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        assert {case.status for case in run_file.cases()} == {Status.OK}
+    assert {item.environment.get("LD_PRELOAD") for item in made.launcher.started} == {None, str(COUNTER)}
+
+
+def test_a_resumed_run_preloads_what_this_machine_knows(tmp_path):
+    made = bench(tmp_path, PRELOADED, "libtcmalloc.so.4")
+    made.interrupt_after = 3
+    assert made.run() == "interrupt"
+    with RunFile.open(made.path) as run_file:
+        elsewhere = Environment("tcmalloc", preload=("/opt/libtcmalloc.so.4",), languages=("C++",))
+        made.plan = plan_of(run_file, made.plan.workloads, [HOST, elsewhere])
+    assert [item.name for item in made.plan.environments] == ["tcmalloc"]
+    made.interrupt_after, made.launcher.started = 0, []
+    made.run()
+    assert any(item.environment["LD_PRELOAD"] == "/opt/libtcmalloc.so.4" for item in made.launcher.started)
+    assert not any("/lib/" in item.environment["LD_PRELOAD"] for item in made.launcher.started)
