@@ -106,7 +106,7 @@ def _build(recipe: Recipe, source: Path, folder: Path, root: Path) -> Built:
     stamp.unlink(missing_ok=True)
     program.unlink(missing_ok=True)
     if reason := _run(steps, folder / "logs" / f"{source.parent.name}-{source.name}.log"):
-        return Built(Status.BUILD_FAILED, reason, program, tool.version)
+        return Built(Status.BUILD_FAILED, reason.replace(f"{source.parent}/", "", 1), program, tool.version)
     recipe.finish(job)
     stamp.write_text(mark, encoding="utf-8")
     return Built(Status.OK, "", program, tool.version)

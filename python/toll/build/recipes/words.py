@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-# "file:line: ..." or "file:line:column: ..." (Go, javac, erlc, GHC), "error: ..." or "error[E0425]: ..." (cargo).
+# "file:line: ..." or "file:line:column: ..." (Go, javac, erlc, GHC); "error: ..." or "error[E...]: ..." (cargo).
 _ERROR = re.compile(r"^(error(\[\w+\])?:|\S+:\d+(:\d+)?: )")
 _WARNING = re.compile(r"^\S+ ([Ww]arning\b|\[-W)")
 _ENDS_EARLY = re.compile(r"error:(\s*\[.*\])?$")

@@ -1,0 +1,188 @@
+"""Building programs of other languages: missing toolchains, sources that do not compile or answer wrong, caching."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from talking import Conversation, built, contenders, copy_sources, workload
+
+from toll.build import known, languages
+from toll.build.recipes import RECIPES
+from toll.build.recipes.words import first_error
+from toll.catalog import packages, toolchains
+from toll.words import HOST, Program, Status
+
+# One contender a source, and what makes its leaves answer one too much.
+LEAVES = {
+    "go_goroutines": ("result <- ordinal\n", "result <- ordinal + 1\n"),
+    "rust_rayon": ("return ordinal;", "return ordinal + 1;"),
+    "java_virtual_threads": ("sum = ordinal;", "sum = ordinal + 1;"),
+    "erlang_processes": ("Parent ! Ordinal;", "Parent ! Ordinal + 1;"),
+    "haskell_forkio": ("putMVar result $! ordinal", "putMVar result $! (ordinal + 1)"),
+}
+SOURCES = {contender.name: contender.source.name for contender in contenders()}
+
+
+def present(name: str) -> None:
+    if built()[name].status is Status.SKIPPED:
+        pytest.skip(built()[name].reason)
+
+
+def build(root: Path, *names: str) -> dict[str, Program]:
+    """The named contenders of a copy, built inside of it."""
+    suite = workload(root)
+    chosen = tuple(contender for contender in suite.contenders if contender.name in names)
+    made = languages.programs([suite.__class__(**{**_fields(suite), "contenders": chosen})], HOST,
+                              build_dir=root / "build", root=root)  # fmt: skip
+    return {name: program for (_, name), program in made.items()}
+
+
+def _fields(record: object) -> dict[str, object]:
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+def source_of(root: Path, name: str) -> Path:
+    return root / "suites/tasks/skynet" / SOURCES[name]
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_a_wrong_sum_is_never_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    present(name)
+    monkeypatch.setenv("CARGO_PROFILE_RELEASE_LTO", "off")  # only to build sooner
+    monkeypatch.setenv("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+    root = copy_sources(tmp_path)
+    right, wrong = LEAVES[name]
+    source = source_of(root, name)
+    assert source.read_text().count(right) == 1
+    source.write_text(source.read_text().replace(right, wrong))
+    program = build(root, name)[name]
+    assert program.status is Status.OK, program.reason
+    with Conversation(program, "tasks=1000", "threads=1") as talk:
+        talk.hear("ready")
+        talk.say({"type": "batch", "iterations": 1})
+        told = talk.hear("error")
+        assert told["kind"] == "wrong_answer"
+        assert "500500 instead of 499500" in told["message"]
+        assert talk.end() == (1, "")
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_a_source_that_does_not_compile_is_a_row_with_its_first_error(tmp_path: Path, name: str) -> None:
+    present(name)
+    root = copy_sources(tmp_path)
+    source = source_of(root, name)
+    text = source.read_text()
+    right, wrong = LEAVES[name]
+    source.write_text(text.replace(right, wrong.replace("rdinal", "rdinall")))
+    program = build(root, name)[name]
+    assert program.status is Status.BUILD_FAILED
+    assert program.command == ()
+    # javac names the symbol on a line of its own.
+    assert ("cannot find symbol" if name.startswith("java") else "rdinall") in program.reason
+    assert source.name in program.reason.split(":")[0] or name.startswith("rust")
+    assert Path(program.reason.split("all of it: ")[1].rstrip(")")).is_file()
+    # `toll list` knows it until it is built again.
+    contender = next(c for c in workload(root).contenders if c.name == name)
+    assert known.why_not(root / "build")(contender) == program.reason
+
+
+def test_what_was_built_is_kept_until_a_source_changes(tmp_path: Path) -> None:
+    present("erlang_processes")
+    root = copy_sources(tmp_path)
+    program = build(root, "erlang_processes")["erlang_processes"]
+    executable, source = Path(program.command[0]), source_of(root, "erlang_processes")
+    first = executable.stat().st_mtime_ns
+    build(root, "erlang_processes")
+    assert executable.stat().st_mtime_ns == first
+    shared = root / "languages/erlang/toll.erl"
+    shared.write_text(shared.read_text() + "\n")
+    build(root, "erlang_processes")
+    second = executable.stat().st_mtime_ns
+    assert second > first
+    # A source that no longer compiles leaves no program of yesterday behind.
+    source.write_text("-module(skynet). nonsense")
+    assert build(root, "erlang_processes")["erlang_processes"].status is Status.BUILD_FAILED
+    assert not executable.exists()
+
+
+def test_without_toolchains_every_row_names_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toolchains, "JDK_FOLDERS", ())
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(packages, "_apt_knows", lambda name: name != "temurin-25-jdk")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    made = build(copy_sources(tmp_path / "copy"), *SOURCES)
+    assert len(made) == len(SOURCES) >= 8
+    for contender in contenders():
+        program = made[contender.name]
+        need = packages.table()[RECIPES[contender.language].need]
+        assert program.status is Status.SKIPPED
+        assert f"{need.name} not found" in program.reason
+        assert "apt-get install -y " in program.reason
+        assert contender.needs == (need.name,)
+        assert need.group == "language"
+
+
+def test_where_apt_has_no_package_the_other_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "_apt_knows", lambda name: name == "erlang-base")
+    needs = [packages.table()["jdk"], packages.table()["erlang"]]
+    install, other = packages.command_for(needs).split(" && ", 1)
+    assert install.endswith("apt-get install -y erlang-base")
+    assert "/usr/lib/jvm" in other
+    assert "{" not in other
+    assert packages.by_offer(needs) == ([needs[1]], [needs[0]])
+
+
+def test_an_old_toolchain_is_a_row_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cargo = tmp_path / "bin/cargo"
+    cargo.parent.mkdir()
+    cargo.write_text("#!/bin/sh\necho cargo 1.63.0\n")
+    cargo.chmod(cargo.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{cargo.parent}:{os.environ['PATH']}")
+    program = build(copy_sources(tmp_path / "copy"), "rust_rayon")["rust_rayon"]
+    assert program.status is Status.SKIPPED
+    assert program.reason.startswith("cargo 1.63.0 is older than 1.85; next: ")
+
+
+def test_the_newest_kit_is_taken_and_an_old_one_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kit(name: str, version: str) -> None:
+        (tmp_path / name / "bin").mkdir(parents=True)
+        (tmp_path / name / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
+        (tmp_path / name / "bin/javac").write_text("#!/bin/sh\n")
+        (tmp_path / name / "bin/javac").chmod(0o755)
+
+    monkeypatch.setattr(toolchains, "JDK_FOLDERS", (str(tmp_path),))
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert toolchains.newest_jdk() is None
+    kit("eight", "1.8.0_402")
+    kit("seventeen", "17.0.15")
+    need = packages.table()["jdk"]
+    assert toolchains.newest_jdk() == (tmp_path / "seventeen", "17.0.15")
+    assert need.found() is None
+    kit("a-twenty-five", "25")
+    kit("b-twenty-one", "21.0.2")
+    assert need.found() == str(tmp_path / "a-twenty-five/bin/javac")
+    assert [toolchains.feature(version) for version in ("1.8.0_402", "17.0.15", "25", "")] == [8, 17, 25, 0]
+
+
+@pytest.mark.parametrize(
+    ("log", "error"),
+    [
+        ("# command-line-arguments\n./x.go:3:5: undefined: foo\n", "./x.go:3:5: undefined: foo"),
+        ("   Compiling x\nwarning: unused\n --> x.rs:1:2\nerror[E0425]: no `foo`\n", "error[E0425]: no `foo`"),
+        ("x.erl:3:5: Warning: unused\nx.erl:4:2: syntax error before: '.'\n", "x.erl:4:2: syntax error before: '.'"),
+        ("x.hs:3:5: error:\n    Variable not in scope: foo\n", "x.hs:3:5: error: Variable not in scope: foo"),
+        ("x.hs:1:1: warning: [-Wtabs]\nx.hs:3:5: error: [GHC-1]\n    No\n", "x.hs:3:5: error: [GHC-1] No"),
+        ("Killed\n", "Killed"),
+        ("", "the build said nothing"),
+    ],
+)  # fmt: skip
+def test_the_first_error_of_a_log(log: str, error: str) -> None:
+    assert first_error(log) == error
