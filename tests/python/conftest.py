@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("cmake", "include", "src", "suites", "schemas", "python", "third_party")
+COPIED = ("cmake", "include", "languages", "src", "suites", "schemas", "python", "third_party")
 COPIED_FILES = ("CMakeLists.txt", "CMakePresets.json", "toll", "requirements.lock", "requirements-test.lock")
 
 Toll = Callable[..., "subprocess.CompletedProcess[str]"]

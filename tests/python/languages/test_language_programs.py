@@ -119,8 +119,10 @@ def test_a_wrong_request_is_an_error_with_a_kind(
 ODD_REQUESTS = [
     '{"type":"batch","iterations":1}',
     ' { "type" : "ba\\u0074ch" ,\t"iterations" : 1 } ',
-    '{"a": [], "b": {}, "c": [1, -2.5e-3, 1E5, true, false, null, "\\"\\\\\\/\\n"], "type": "batch", "iterations": 1}',
-    '{"a": "täglich \\ud83d\\ude00 😀", "b": {"type": "stop", "iterations": 7}, "type": "batch", "iterations": 1}',
+    '{"a": [], "b": {}, "c": [1, -2.5e-3, 1E5, true, false, null, "\\"\\\\\\/\\n"], '
+    '"type": "batch", "iterations": 1}',
+    '{"a": "täglich \\ud83d\\ude00 😀", "b": {"type": "stop", "iterations": 7}, '
+    '"type": "batch", "iterations": 1}',
 ]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-# "file:line: ..." or "file:line:column: ..." (Go, javac, erlc, GHC); "error: ..." or "error[E...]: ..." (cargo).
+# "file:line: ...", "file:line:column: ..." of most; "error: ..." and "error[E...]: ..." of cargo.
 _ERROR = re.compile(r"^(error(\[\w+\])?:|\S+:\d+(:\d+)?: )")
 _WARNING = re.compile(r"^\S+ ([Ww]arning\b|\[-W)")
 _ENDS_EARLY = re.compile(r"error:(\s*\[.*\])?$")
