@@ -18,6 +18,7 @@ from toll.words import Allocations, Batch, Kind, Status
 PROTOCOL = 1
 MAX_SAMPLES = 1_000_000  # a request
 _MAX_NUMBER = 2**63 - 1  # what the run file can hold
+_MAX_NS = 1e18  # 30 years: the analysis refuses a run file with a longer time
 _MAX_DETAILS = 64  # entries of an observed footing, a clock or hardware counts
 
 _STATUS_OF_ERROR = {
@@ -140,8 +141,8 @@ def _samples(child: Child, fields: _Fields, asked: int) -> Samples:
     if count != asked or size != 4 * count:
         raise _failed(f"was asked for {asked} samples and announced {count} in {size} bytes")
     values = np.frombuffer(child.read_exactly(size), dtype="<f4").astype(np.float32, copy=False)
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise _failed("sent samples that are negative or not finite")
+    if not np.isfinite(values).all() or (values < 0).any() or (values > _MAX_NS).any():
+        raise _failed("sent samples that are negative or not finite, or longer than 30 years")
     return values
 
 
@@ -194,8 +195,8 @@ class _Fields:
         value = self._message.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._bad(name, "a number")
-        if not 0 <= value <= _MAX_NUMBER or not math.isfinite(value):
-            raise self._bad(name, "a finite number of at least 0")
+        if not 0 <= value <= _MAX_NS or not math.isfinite(value):
+            raise self._bad(name, "a time in nanoseconds: finite, at least 0, at most 30 years")
         return float(value)
 
     def text(self, name: str) -> str:
@@ -225,8 +226,8 @@ class _Fields:
 
 
 def _is_plain(value: object) -> bool:
-    if isinstance(value, str):
-        return len(value) <= 1000
+    if isinstance(value, str):  # half a surrogate pair can neither be printed nor read back from the file
+        return len(value) <= 1000 and not any("\ud800" <= letter <= "\udfff" for letter in value)
     return isinstance(value, int | float) and abs(value) <= _MAX_NUMBER
 
 

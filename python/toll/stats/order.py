@@ -64,7 +64,8 @@ def median_interval(values: ArrayLike, level: float) -> Interval | None:
 
 def fewest_values(level: float) -> int:
     """Smallest n with an interval of the median at `level`: the range of n values misses it with 2**(1-n)."""
-    return max(2, math.ceil(1.0 - math.log2((1.0 - level) * (1.0 + 1e-12))))
+    miss = max(1.0 - level, 2.0**-53)  # a level corrected for very many comparisons may round to 1
+    return max(2, math.ceil(1.0 - math.log2(miss * (1.0 + 1e-12))))
 
 
 def spread(values: ArrayLike) -> float | None:

@@ -221,7 +221,10 @@ class Row:
 
     def json(self, column: str) -> Any:
         try:
-            value = json.loads(self.text(column, MAX_JSON), parse_constant=_no_constant)
+            text = self.text(column, MAX_JSON)
+            value = json.loads(text, parse_constant=_no_constant, parse_int=_whole)
+            if "\\u" in text:  # half a character can be written so, and no report could print it
+                json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             raise self._bad(column, "is not JSON") from None
         if _depth(value) > MAX_JSON_DEPTH:
@@ -248,6 +251,12 @@ class Row:
 
 def _no_constant(name: str) -> float:
     raise ValueError(name)
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 20:  # beyond 64 bits; what computes with it later takes floating-point numbers
+        raise ValueError(digits)
+    return int(digits)
 
 
 def _depth(value: Any) -> int:

@@ -60,7 +60,7 @@ def ready(fault):
         setup_ns=-5 if fault == "negative_setup" else 50_000,
         process_ns=1,
         clock={"source": "monotonic", "frequency_hz": 1e9},
-        footing={"threads": 1},
+        footing={"threads": "\ud800" if fault == "half_a_letter" else 1},
         unknown_field=1,
     )
 
@@ -95,6 +95,8 @@ def answer_batch(count, fault, answer):
         raw(b'{"type": "batch", "iterations": 1, "units": 1, "wall_ns": NaN}\n')
     if fault == "negative":
         fields["wall_ns"] = -1.0
+    if fault == "aeons":
+        fields["cpu_ns"] = 2e18
     if fault == "huge_number":
         raw(b'{"type": "batch", "iterations": 1' + b"0" * 5000 + b"}\n")
     if fault == "no_units":
@@ -113,6 +115,8 @@ def answer_samples(count, fault, answer):
     values = array.array("f", [100.0 + i % 7 for i in range(count)])
     if fault == "nan_samples":
         values[0] = float("nan")
+    if fault == "aeons_of_samples":
+        values[0] = 2e18
     size = 4 * count
     if fault == "huge_samples":
         size = 1 << 40

@@ -111,6 +111,9 @@ def test_sound_samples_and_allocations() -> None:
         ("wrong_answer", Status.WRONG_ANSWER, "computed 41 over 3 iterations; the right answer is 21"),
         ("nan", Status.FAILED, "where a batch message belongs"),
         ("negative", Status.FAILED, "sent wall_ns = -1.0"),
+        # What the reader of a run file refuses must not get into one: it would cost all the others' numbers.
+        ("aeons", Status.FAILED, "sent cpu_ns = 2e+18"),
+        ("half_a_letter", Status.FAILED, 'sent footing = {"threads": "\\ud800"} in its'),
         ("huge_number", Status.FAILED, "where a batch message belongs"),
         ("no_units", Status.FAILED, "sent units = 0"),
         ("unknown_type", Status.FAILED, "answered 'surprise' where 'batch' belongs"),
@@ -135,6 +138,7 @@ def test_fault(fault: str, status: Status, words: str) -> None:
         ("huge_samples", "was asked for 3 samples and announced 3 in 1099511627776 bytes"),
         ("more_samples", "was asked for 3 samples and announced 4"),
         ("nan_samples", "negative or not finite"),
+        ("aeons_of_samples", "longer than 30 years"),
         ("half_the_samples", "exited with code 0 in the middle"),
     ],
 )

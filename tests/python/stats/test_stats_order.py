@@ -128,3 +128,7 @@ def test_spread_is_the_standard_deviation_of_normal_logs_and_ignores_a_few_wild_
     values[:1000] *= 100
     assert spread(values) == pytest.approx(0.07, rel=0.15)
     assert spread([1.0]) is None
+
+
+def test_a_level_that_rounds_to_one_needs_more_values_than_any_other() -> None:
+    assert fewest_values(1.0) > fewest_values(1.0 - 1e-15) > 40

@@ -127,6 +127,11 @@ def test_view_in_place_of_a_table(path: Path) -> None:
         "UPDATE run SET machine = '{\"x\": NaN}'",
         "UPDATE run SET machine = '{\"x\": ' || replace(hex(zeroblob(40)), '00', '[') || "
         "replace(hex(zeroblob(40)), '00', ']') || '}'",
+        "UPDATE run SET machine = '{\"memory_bytes\": ' || replace(hex(zeroblob(200)), '00', '99') || '}'",
+        "UPDATE run SET plan = '{\"seed\": -' || replace(hex(zeroblob(200)), '00', '99') || '}'",
+        "UPDATE batch SET counters = '{\"cycles\": ' || replace(hex(zeroblob(200)), '00', '99') || '}'",
+        'UPDATE batch SET counters = \'{"reason": "\\ud800"}\'',
+        "UPDATE launch SET footing = '{\"\\uDFFF\": 1}'",
         "UPDATE run SET conditions = '{\"x\": \"' || hex(zeroblob(3000000)) || '\"}'",
         "UPDATE run SET name = hex(zeroblob(100000))",
         "UPDATE run SET seed = -1",
