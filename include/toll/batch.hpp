@@ -61,7 +61,8 @@ template <class Run>
 }
 
 /// Calls answer() `iterations` times and returns the sum of what it returned. Each answer is kept,
-/// so that the loop can be neither folded nor turned into a multiplication.
+/// so that the loop can be neither folded nor turned into a multiplication. An answer that depends on nothing
+/// but constants can still be computed once, before the loop: keep_changed() its input inside it.
 template <class Answer>
 [[gnu::always_inline]] inline Checksum repeat(std::uint64_t iterations, Answer&& answer) {
     Checksum sum = 0;

@@ -8,7 +8,7 @@ namespace toll {
 /// Totals since the process began, of all its threads, living and ended.
 struct Resources {
     /// CLOCK_PROCESS_CPUTIME_ID. The kernel brings the caller's share up to date at the read; that of
-    /// another thread which is running at that instant may lag by up to one scheduler tick (1 to 4 ms).
+    /// another thread which is running at that instant may lag by up to one scheduler tick (1 to 10 ms).
     std::int64_t cpu_ns = 0;
     std::int64_t voluntary_switches = 0;
     std::int64_t involuntary_switches = 0;

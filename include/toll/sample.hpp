@@ -57,7 +57,8 @@ private:
     std::size_t next_ = 0;
 };
 
-/// Times answer() once for every entry and returns the sum of what it returned.
+/// Times answer() once for every entry and returns the sum of what it returned. An answer that depends on
+/// nothing but constants can be computed before the clock starts: keep_changed() its input inside it.
 template <class Answer>
 Checksum time_each(std::span<float> nanoseconds, const Clock& clock, Answer&& answer) {
     SampleRecorder recorder(nanoseconds, clock);
