@@ -93,8 +93,6 @@ def _version(allocator: _Allocator, path: Path) -> str:
 
     In a process of its own: a library of another architecture, or a broken one, must not end this one.
     """
-    if any(separator in str(path) for separator in ": "):  # LD_PRELOAD would split it there
-        return ""
     code = f"import ctypes\nloaded = ctypes.CDLL(None)\n{allocator.version}"
     try:
         done = subprocess.run(

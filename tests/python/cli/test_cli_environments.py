@@ -41,7 +41,12 @@ def test_a_mistyped_environment_is_named_before_anything_is_built(toll, checkout
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
-    assert toll("run", "--resume", "x", *asked).returncode == 2
+
+
+def test_a_resumed_run_takes_no_new_environments(toll):
+    done = toll("run", "--resume", "x", "--env", "host")
+    assert done.returncode == 2
+    assert "takes no new one" in done.stderr
 
 
 def test_a_missing_allocator_is_a_row_that_says_what_brings_it(monkeypatch):
