@@ -59,6 +59,14 @@ class Row(Model):
     ratio_high: float | None = None
     fastest: bool = False
     tie_groups: list[str] = Field(default_factory=list)  # rows sharing a letter could not be told apart
+    created_value: float | None = None
+    """Time per concurrency unit (thread, fiber, task) created, in `unit`: `value` x units of work in one
+    iteration / `units_created` that the launches observed (`footing`). None where none was seen or made."""
+    memory_per_unit_bytes: float | None = None
+    """`memory.peak_bytes` / `units_alive_peak` where the launches observed how many units were alive at most;
+    else / `units_created` of one iteration, a lower bound for what a live unit holds. The resident set, not
+    the heap: stacks often come from mmap and other languages pass by malloc; the process itself (some
+    MiB) is in it, so it says little for few units."""
     cpu_time: float | None = None  # all threads, same unit and per as value
     voluntary_switches: float | None = None  # per unit of work
     involuntary_switches: float | None = None

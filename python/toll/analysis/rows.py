@@ -13,6 +13,8 @@ from toll.analysis.units import checked_json, nanoseconds_per
 from toll.stats import Pooled, median_interval, spread, thin_cdf
 from toll.words import Status
 
+MOST_UNITS = 2**53  # counts are JSON numbers, exact up to here
+
 
 def row_without_numbers(case: CaseData) -> Row:
     """A row that says why there is no number."""
@@ -25,6 +27,8 @@ def row_with_numbers(case: CaseData, compared: Compared, level: float) -> Row:
     scale = nanoseconds_per(record.unit, record.workload)
     values = case.values_ns / scale
     interval = median_interval(values, level)
+    memory, created = _memory(case), _units_per_work(case, "units_created")
+    alive = _units(case, "units_alive_peak") or _units(case, "units_created")
     cpu_ns = median_cpu_ns(case.launches, f"the CPU time of {record.contender}")
     return Row(
         **_identity(case),
@@ -36,11 +40,13 @@ def row_with_numbers(case: CaseData, compared: Compared, level: float) -> Row:
         ratio_high=compared.interval and compared.interval.high,
         fastest=compared.fastest,
         tie_groups=list(compared.tie_groups),
+        created_value=float(np.median(values)) / created if created else None,
+        memory_per_unit_bytes=memory.peak_bytes / alive if memory.peak_bytes and alive else None,
         cpu_time=None if cpu_ns is None else cpu_ns / scale,
         voluntary_switches=timed_totals(case.launches, lambda batch: batch.voluntary_switches),
         involuntary_switches=timed_totals(case.launches, lambda batch: batch.involuntary_switches),
         faults=timed_totals(case.launches, lambda batch: batch.minor_faults + batch.major_faults),
-        memory=_memory(case),
+        memory=memory,
         counters=counters_per_unit(case),
         cold=None if case.cold_ns is None else case.cold_ns / scale,
         launches=len(case.launches),
@@ -94,6 +100,22 @@ def _identity(case: CaseData) -> dict[str, Any]:
         "unit": record.unit,
         "per": record.per,
     }
+
+
+def _units(case: CaseData, name: str) -> float | None:
+    """A count of concurrency units as the last launch observed it; None where it did not, or made none."""
+    count = case.launches[-1].footing.get(name) if case.launches else None
+    if isinstance(count, bool) or not isinstance(count, int | float):
+        return None
+    return float(count) if 1 <= count <= MOST_UNITS else None
+
+
+def _units_per_work(case: CaseData, name: str) -> float | None:
+    """The same for one unit of work: how many concurrency units stand behind it."""
+    units = _units(case, name)
+    batches = [batch for launch in case.launches for batch in launch.batches if not batch.warmup]
+    work, iterations = sum(batch.units for batch in batches), sum(batch.iterations for batch in batches)
+    return units * iterations / work if units and work > 0 and iterations > 0 else None
 
 
 def _memory(case: CaseData) -> Memory:

@@ -37,6 +37,7 @@ def columns(workload: WorkloadResult, level: str) -> list[Column]:
     note = harness_note(workload)
     candidates = [
         *_times(scale, per, level, note),
+        _created(scale),
         *_switches(rows, per, note),
         *_memory(rows, per),
         Column("launches", "Launches", "", "fresh processes that measured this row",
@@ -73,6 +74,37 @@ def _times(scale: numbers.Scale, per: str, level: str, note: str) -> list[Column
         replace(_scaled("cold", "First batch", "the first batch of a launch, before anything is warm",
                         lambda row: row.cold, replace(scale, unit=unit)), head=scale.unit),
     ]  # fmt: skip
+
+
+def _created(scale: numbers.Scale) -> Column:
+    """What one thread, fiber or task costs, where a unit of work takes more or fewer than one of them."""
+    memory = _sized(
+        "unit_memory",
+        "memory",
+        "",
+        "the highest resident set, shared out",
+        lambda row: row.memory_per_unit_bytes,
+    )
+    return Column(
+        "created",
+        "Per unit created",
+        f"{scale.unit} per unit created",
+        "per thread, fiber or task that was made; in small, the highest resident set shared out among those "
+        "alive at the peak, or among all created where nobody counted the living",
+        lambda row: row.created_value,
+        lambda row: numbers.quantity(*created(row, scale)),
+        head=scale.unit,
+        below=memory,
+    )
+
+
+def created(row: Row, scale: numbers.Scale) -> tuple[float | None, float | None, float | None]:
+    """Time per unit created with its interval, which is the value's own in other units."""
+    if row.created_value is None or not row.value:
+        return (None,) * 3
+    factor = row.created_value / row.value
+    low, high = (None if end is None else scale.of(end * factor) for end in (row.low, row.high))
+    return scale.of(row.created_value), low, high
 
 
 def _switches(rows: Sequence[Row], per: str, note: str) -> list[Column]:

@@ -56,6 +56,8 @@ COLUMNS = (
     "p99",
     "p999",
     "max",
+    "created_value",
+    "memory_per_unit_bytes",
     "footing",
 )
 

@@ -53,6 +53,11 @@ def script_json(value: Any) -> str:
     return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def breakable(name: str) -> Markup:
+    """A name, escaped, that a narrow column cuts after "_" rather than inside a word."""
+    return Markup("_<wbr>").join(name.split("_"))
+
+
 def _policy(*scripts: str) -> str:
     """Nothing may be loaded or connected to; only these scripts may run. Charts need inline styles."""
     allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
@@ -96,4 +101,5 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"clean": text.clean, "commands": text.commands, "duration": numbers.duration}
+    environment.filters["breakable"] = breakable
     return environment

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from toll.analysis.results import Results, Row, WorkloadResult
 from toll.report import numbers
 from toll.report.cases import Naming, shared_ties
+from toll.report.columns import created
 from toll.report.sentences import floor_sentence, grouped, harness_note, published_range, status_words
 from toll.report.text import clean, headline, said, several
 
@@ -102,7 +103,18 @@ def _values(workload: WorkloadResult, naming: Naming, level: float) -> str:
     body = [
         _cells(row, "".join(letters), scale, naming) for row, letters in zip(workload.rows, ties, strict=True)
     ]
-    return _table(titles, body, "lrlrllrr")
+    alignment = "lrlrllrr"
+    if any(row.created_value is not None for row in workload.rows):
+        titles += [f"{scale.unit} per unit created", "memory per unit created"]
+        alignment += "rr"
+        body = [cells + _per_unit(row, scale) for cells, row in zip(body, workload.rows, strict=True)]
+    return _table(titles, body, alignment)
+
+
+def _per_unit(row: Row, scale: numbers.Scale) -> list[str]:
+    if row.status != "ok":
+        return ["", ""]
+    return [numbers.quantity(*created(row, scale)), numbers.size(row.memory_per_unit_bytes)]
 
 
 def _cells(row: Row, ties: str, scale: numbers.Scale, naming: Naming) -> list[str]:

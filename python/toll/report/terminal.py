@@ -17,6 +17,7 @@ from rich.text import Text
 from toll.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
 from toll.report import numbers
 from toll.report.cases import Naming, shared_ties
+from toll.report.columns import created
 from toll.report.sentences import floor_sentence, grouped, harness_note, published_range, status_words
 from toll.report.text import clean, headline, said, several
 
@@ -156,6 +157,8 @@ def _values(
         ),
         _Column("tied", ["".join(letters) for letters in ties], right=False),
         _Column(f"CPU{note}", [numbers.plain(scale.of(row.cpu_time)) for row in rows], 1),
+        _Column("created", [numbers.quantity(*created(row, scale)) for row in rows], 3),
+        _Column("memory/unit", [numbers.size(row.memory_per_unit_bytes) for row in rows], 4),
         _Column(
             _rate("waits", waits) + note,
             [numbers.plain(waits.of(row.voluntary_switches)) for row in rows],

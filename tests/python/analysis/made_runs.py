@@ -47,6 +47,8 @@ class Made:
     allocations: Allocations | None = None
     warm_up_factor: float = 3.0
     counters: Mapping[str, Any] = field(default_factory=dict)  # of the pilot's last request
+    footing: Mapping[str, Any] = field(default_factory=dict)  # observed besides the threads
+    iterations: int = 1  # of a batch, which always has 100 units of work
     environment: str = "host"
 
 
@@ -117,7 +119,7 @@ def _add_launches(
             continue
         warm_up = batch(100 * value * made.warm_up_factor, warmup=True)
         # Three batches whose median is the value: a mean or a first batch would give another number.
-        timed = [batch(100 * value * factor) for factor in (1.0, 0.5, 40.0)]
+        timed = [batch(100 * value * factor, iterations=made.iterations) for factor in (1.0, 0.5, 40.0)]
         samples: list[np.ndarray | None] = []
         if kind is Kind.SAMPLES:
             array = next(arrays).astype(np.float32)
@@ -125,7 +127,7 @@ def _add_launches(
         run_file.append(
             launch(
                 case_id, Purpose.MEASURE, round_, batches=(warm_up, *timed),
-                footing={"threads": 2}, **launch_changes,
+                footing={"threads": 2, **made.footing}, **launch_changes,
             ),
             samples,
         )  # fmt: skip

@@ -58,6 +58,29 @@ def test_quantities_beside_the_time_are_per_unit_of_work(path: Path) -> None:
     assert row.footing == {"threads": 2, "pinning": "none"}
 
 
+def test_time_and_memory_per_unit_created_come_from_what_the_launches_observed(path: Path) -> None:
+    cases = [  # 100 units of work in 4 iterations: 25 in one
+        Made("tree", [10.0] * 6, footing={"units_created": 50}, iterations=4),
+        Made("alive", [20.0] * 6, footing={"units_created": 50, "units_alive_peak": 8}, iterations=4),
+        Made("none", [30.0] * 6, footing={"units_created": 0}),
+        Made("silent", [40.0] * 6),
+    ]
+    found = rows(read(make_run(path, cases, unit="us")))
+    assert found["tree"].value == pytest.approx(0.010)
+    assert found["tree"].created_value == pytest.approx(0.010 * 25 / 50)
+    assert found["tree"].memory_per_unit_bytes == pytest.approx((1 << 20) / 50)
+    assert found["alive"].created_value == pytest.approx(0.020 * 25 / 50)
+    assert found["alive"].memory_per_unit_bytes == pytest.approx((1 << 20) / 8)
+    for name in ("none", "silent"):
+        assert (found[name].created_value, found[name].memory_per_unit_bytes) == (None, None)
+
+
+@pytest.mark.parametrize("count", ["50", True, None, [50], -3, 0.5, 1e300, 2**60])
+def test_a_count_of_units_that_makes_no_sense_is_no_count(path: Path, count: object) -> None:
+    row = rows(read(make_run(path, [Made("a", [10.0] * 6, footing={"units_created": count})])))["a"]
+    assert (row.created_value, row.memory_per_unit_bytes) == (None, None)
+
+
 def test_memory_that_was_not_counted_says_why(path: Path) -> None:
     memory = rows(read(make_run(path, [Made("a", [10.0] * 6)])))["a"].memory
     assert memory.calls is None

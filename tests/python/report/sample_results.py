@@ -258,7 +258,17 @@ def skynet_published() -> list[PublishedValue]:
 
 def skynet(rng: random.Random) -> WorkloadResult:
     rows = [
-        make_row(rng, "tasks/skynet", name, value, spread, library=library, library_version=version)
+        make_row(
+            rng,
+            "tasks/skynet",
+            name,
+            value,
+            spread,
+            library=library,
+            library_version=version,
+            created_value=value * 0.9 if name != "std_async_deferred" else None,
+            memory_per_unit_bytes=1536.0 if name != "std_async_deferred" else None,
+        )
         for name, library, version, value, spread in SKYNET
     ]
     rows += [

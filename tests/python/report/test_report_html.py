@@ -212,6 +212,20 @@ def test_the_head_says_ns_and_the_caption_and_the_hints_what_it_is_per(page):
     assert 'data-unit="ns per wake-up"' in page
 
 
+def test_what_a_unit_costs_is_a_column_where_units_were_counted(page):
+    assert heads(page, "tasks-skynet")["created"] == ("Per unit created", "ns", "memory")
+    assert "created" not in heads(page, "latency-wakeup")
+    cells = re.findall(r"<td[^>]*k-created.*?</td>", page, re.DOTALL)
+    boost = next(cell for cell in cells if 'data-v="361.8"' in cell)
+    assert Document(boost).text == "362memory 1.50 KiB"
+    assert any('data-v=""' in cell and "1.50 KiB" not in cell for cell in cells)
+
+
+def test_names_may_be_cut_after_an_underscore_and_stay_text(page):
+    assert '<bdi class="name">boost_<wbr>fiber_<wbr>work_<wbr>stealing</bdi>' in page
+    assert html.breakable("<b>_&") == "&lt;b&gt;_<wbr>&amp;"
+
+
 def test_bytes_are_counted_per_as_many_units_of_work_as_the_calls_above_them():
     rng = samples.random.Random(1)
     memory = samples.Memory(calls=0.01, bytes=0.31)

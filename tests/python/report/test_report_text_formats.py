@@ -73,6 +73,15 @@ def test_cpu_time_and_waits_of_single_operations_say_that_the_harness_is_in_them
         assert ("CPU ns, harness included |" in markdown.render(results)) == said
 
 
+def test_a_wide_terminal_shows_what_a_unit_costs(friendly):
+    lines = printed(friendly, 160).splitlines()
+    head = next(line for line in lines if line.startswith("ns per task"))
+    row = next(line for line in lines if line.startswith("boost_fiber_work_stealing"))
+    assert row[: head.index("created") + len("created")].split()[-1] == "362"
+    assert row[: head.index("memory/unit") + len("memory/unit")].endswith(" 1.50 KiB")
+    assert "created" not in next(line for line in lines if line.startswith("ns per increment"))
+
+
 def test_no_color_is_obeyed(friendly, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]", printed(friendly, colour=True))
@@ -181,7 +190,10 @@ def test_an_empty_run_is_reported_in_every_format():
 
 def test_markdown_holds_the_table(friendly):
     text = markdown.render(friendly)
-    assert "| `boost_fiber_work_stealing` | 402 | [398, 407] | 4.17× | [4.11, 4.25] | a | 556 | 16 |" in text
+    row = "| `boost_fiber_work_stealing` | 402 | [398, 407] | 4.17× | [4.11, 4.25] | a | 556 | 16 |"
+    assert row + " 362 | 1.50 KiB |" in text
+    assert "| launches | ns per unit created | memory per unit created |" in text
+    assert text.count("per unit created") == 2  # not in tables where nobody counted units
     assert "| `std_async_deferred` | **96.40** |" in text
     assert "| `erlang_processes` | 871 |" in text
     assert "16 (2 failed)" in text
@@ -232,6 +244,8 @@ def test_csv_has_one_row_a_case_with_unrounded_numbers(full):
     rows = rows_of(full)
     assert len(rows) == sum(len(workload.rows) for workload in full.workloads)
     first = full.workloads[0].rows[1]
+    assert float(rows[1]["created_value"]) == first.created_value
+    assert float(rows[1]["memory_per_unit_bytes"]) == 1536.0
     assert float(rows[1]["value"]) == first.value
     assert float(rows[1]["ratio_low"]) == first.ratio_low
     assert parser.loads(rows[1]["parameters"]) == first.parameters
