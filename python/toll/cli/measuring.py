@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import secrets
 import shlex
 import sys
 import uuid
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +24,8 @@ from toll.cli import report
 from toll.cli.console import Progress, progress, say
 from toll.cli.places import ROOT, RUNS, build_folder, run_path
 from toll.errors import Exit, TollError
-from toll.measure import events
+from toll.measure import Interrupt, SystemClock, events
+from toll.measure.lock import LOCK_FILES, machine_lock
 from toll.plan import PROFILES, Plan, Selection, Settings, make
 from toll.store import RunFile, RunHeader, now_utc
 from toll.words import HOST, Environment, Program, Status, Workload
@@ -93,6 +96,13 @@ class Session:
         self.run_file: RunFile | None = None
         self.stopped_by = ""
         self._resume = resume
+        self._alone = ExitStack()
+
+    def take_machine(self, *, wait: bool) -> None:
+        """Before the build, which would disturb another run as much as a measurement does."""
+        told = (lambda holder: _tell(None, events.WaitingForOtherRun(holder))) if wait else None
+        lock = machine_lock(SystemClock(), interrupt=Interrupt(), on_wait=told, files=LOCK_FILES)
+        self._alone.enter_context(lock)
 
     def prepare(self, *, install: bool) -> None:
         """System packages, then the build. A contender that cannot be built becomes a row with its reason."""
@@ -122,7 +132,7 @@ class Session:
         self.programs = tuple(program for item in found for program in build.in_environment(built, item))
         self.plan = replace(self.plan, environments=tuple(found))
 
-    def measure(self, *, wait: bool) -> None:
+    def measure(self) -> None:
         """Launches until enough is known, the budget is spent, or somebody interrupts."""
         self.run_file = (
             RunFile.resume(self.path) if self._resume else RunFile.create(self.path, self._header())
@@ -130,13 +140,14 @@ class Session:
         say(f"measuring {len(self.plan.cases)} cases into {_shown(self.path)}; Ctrl-C stops and reports")
         try:
             with progress("measuring") as bar:
-                self.stopped_by = self._launch(self.run_file, bar, wait=wait)
+                self.stopped_by = self._launch(self.run_file, bar)
         except TollError:
-            self._forget_empty(self.run_file)
+            with suppress(TollError):  # a full disk refuses this too; the first error says more
+                self._forget_empty(self.run_file)
             raise
         self._close()
 
-    def _launch(self, run_file: RunFile, bar: Progress, *, wait: bool) -> str:
+    def _launch(self, run_file: RunFile, bar: Progress) -> str:
         return measure.run(
             self.plan,
             self.programs,
@@ -144,7 +155,7 @@ class Session:
             canary=measure.Canary(_canary(self.folder)),
             allocations_library=build.allocation_counter(self.folder),
             on_event=lambda event: _tell(bar, event),
-            wait=wait,
+            lock_files=(),  # `take_machine` holds them
             environment=_environment(),
         )
 
@@ -156,9 +167,9 @@ class Session:
             self.path.unlink(missing_ok=True)
 
     def _close(self) -> None:
-        if self.run_file is not None:
-            self.run_file.close()
-            self.run_file = None
+        run_file, self.run_file = self.run_file, None
+        if run_file is not None:
+            run_file.close()
 
     def show(self, *, html: bool, as_json: bool) -> Exit:
         """Prints the tables, writes the HTML file, and says how the run ended."""
@@ -208,6 +219,7 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._close()
+        self._alone.close()
 
 
 def _only_planned(plan: Plan) -> tuple[Workload, ...]:
@@ -245,7 +257,7 @@ def _system_packages(workloads: Sequence[Workload], wanted: Sequence[Environment
 
 
 def _new_path(output: str) -> Path:
-    """The new run file. Its folder is made; an existing file is refused when it is created."""
+    """The new run file. Its folder is made; a file that exists and a read-only folder are refused."""
     path = Path(output) if "/" in output or output.endswith(".toll") else RUNS / output
     if not output:
         name = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
@@ -258,6 +270,15 @@ def _new_path(output: str) -> Path:
             f"cannot make the folder {path.parent}: {error.strerror}",
             "name a writable place: --output /tmp/x.toll",
         ) from None
+    if path.exists():
+        raise TollError(
+            f"{path} exists already", f"choose another name, or go on with it: toll run --resume {path}"
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise TollError(
+            f"the folder {path.parent} is read-only for this user",
+            "name a writable place: --output /tmp/x.toll",
+        )
     return path
 
 
@@ -267,18 +288,16 @@ def _canary(folder: Path) -> Program:
 
 def _environment() -> dict[str, str]:
     """What programs get: this process's environment without what the start script added for Python."""
-    import os
-
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
-def _tell(bar: Progress, event: Any) -> None:
+def _tell(bar: Progress | None, event: Any) -> None:
     match event:
         case events.WaitingForOtherRun(holder=holder):
             say(f"waiting for another run on this machine: {holder}")
         case events.CaseEnded(case=case, status=status, reason=reason):
             say(f"{case.workload} {case.contender}: {status}: {reason}")
-        case events.LaunchDone(case=case, elapsed_s=elapsed, left_s=left) if left is not None:
+        case events.LaunchDone(case=case, elapsed_s=elapsed, left_s=left) if bar and left is not None:
             what = f"{case.workload} {case.contender}" if case else "canary"
             bar.step(elapsed, elapsed + left, what, left)
 

@@ -74,6 +74,7 @@ def command(
         wanted = Selection.parse(selection or [], values or [], envs or [])
         session = measuring.planned(wanted, wishes, output)
     with session:
+        session.take_machine(wait=wait)
         session.prepare(install=not no_install)
-        session.measure(wait=wait)
+        session.measure()
     raise typer.Exit(session.show(html=not no_html, as_json=as_json))

@@ -22,6 +22,11 @@ def plan_of(run_file: RunFile, workloads: Sequence[Workload], environments: Sequ
     Only names, parameters and numbers come from the file. What is executed or preloaded comes from this
     machine's catalogue, because the file may be a stranger's. Raises TollError where something is gone.
     """
+    if not run_file.cases():
+        raise TollError(
+            f"{run_file.path} was interrupted before its plan was stored: there is nothing to go on with.",
+            "Delete it, and start a new run with `toll run`.",
+        )
     known_workloads = {workload.name: workload for workload in workloads}
     known_environments = {environment.name: environment for environment in environments}
     for kind, wanted, known in (

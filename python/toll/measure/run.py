@@ -156,9 +156,21 @@ class _Run:
             stopped_by = "budget"
         except Interrupted:
             stopped_by = "interrupt"
+        if stopped_by != "interrupt":
+            self._settle()
         self._file.finish(stopped_by)
         self._tell(Finished(stopped_by, self._launches, self._elapsed_s()))
         return stopped_by
+
+    def _settle(self) -> None:
+        """A case whose program was there when the run began and is gone on resuming says so in the file.
+
+        Only at the end: until then another resume may find the program again.
+        """
+        planned = {record.id for record in self._file.cases() if record.status is Status.PLANNED}
+        for state in (case for workload in self._workloads for case in workload.cases):
+            if state.id in planned and not state.active:
+                self._file.set_status(state.id, state.status, state.reason)
 
     def _prepare(self, cases: Sequence[CaseState]) -> None:
         """Pilots and counting passes, in random order."""

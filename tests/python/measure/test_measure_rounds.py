@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_machine import CANARY, SETUP_NS, Bench, FakeClock, FakeLauncher, plan_for, workload
+from fake_machine import CANARY, SETUP_NS, Bench, FakeClock, FakeLauncher, header_for, plan_for, workload
 
 from toll.errors import TollError
 from toll.measure import plan_of
@@ -65,7 +65,7 @@ def test_goes_on_until_the_budget_ends_when_it_does_not(tmp_path: Path) -> None:
 
 
 def test_most_launches_end_a_run_without_a_budget(tmp_path: Path) -> None:
-    made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=0.0, max_launches=10)
+    made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=0.0, min_launches=10, max_launches=10)
     assert made.run() == "launches"
     assert rounds_of(made.path)["slow"] == list(range(1, 11))
 
@@ -357,6 +357,24 @@ def test_resume_when_a_program_is_gone(tmp_path: Path) -> None:
     made.launcher.started.clear()
     made.run()
     assert {item.contender for item in made.launcher.started} == {"fast"}
+
+
+def test_resume_when_a_program_is_gone_before_its_first_launch_says_why(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow")
+    made.interrupt_after = 1
+    made.run()
+    made.statuses, made.interrupt_after = {"slow": Status.BUILD_FAILED}, 0
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        (slow,) = (case for case in run_file.cases() if case.contender == "slow")
+    assert (slow.status, slow.reason) == (Status.BUILD_FAILED, "why not")
+
+
+def test_a_run_killed_before_its_plan_was_stored_is_not_resumed_into_nothing(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast")
+    RunFile.create(made.path, header_for(made.plan)).close()
+    with RunFile.open(made.path) as run_file, pytest.raises(TollError, match="nothing to go on with"):
+        plan_of(run_file, [workload("fast")], [HOST])
 
 
 def test_several_workloads_get_their_rounds_in_turn(tmp_path: Path) -> None:
