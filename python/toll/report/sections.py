@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toll.analysis.results import Latency, Results, WorkloadResult
+from toll.analysis.results import Latency, PublishedValue, Results, WorkloadResult
 from toll.report import numbers
 from toll.report.anchors import Anchors
 from toll.report.cases import Naming
@@ -244,7 +244,7 @@ def _workload(workload: WorkloadResult, anchors: Anchors, level: float) -> dict[
             for slope in slopes(workload, naming)
         ],
         "percentiles": _percentiles(workload, naming, anchors),
-        "published": [_published(entry) for entry in workload.published],
+        "published": [_published(entry, _here(entry, workload, naming)) for entry in workload.published],
     }
 
 
@@ -294,13 +294,20 @@ def _percentile_row(entry: Latency, scale: numbers.Scale) -> dict[str, Any]:
     }
 
 
-def _published(entry: Any) -> dict[str, Any]:
+def _here(entry: PublishedValue, workload: WorkloadResult, naming: Naming) -> str:
+    """The row whose number stands for today, by the name that its table gives it."""
+    matched = (entry.contender, entry.environment, entry.parameters)
+    rows = (row for row in workload.rows if (row.contender, row.environment, row.parameters) == matched)
+    return next(map(naming.label, rows), clean(entry.contender))
+
+
+def _published(entry: PublishedValue, here: str) -> dict[str, Any]:
     today = entry.today
     source = clean(entry.source)
     return {
         "year": entry.year,
         "label": clean(entry.label),
-        "contender": clean(entry.contender),
+        "contender": here,
         "then": published_range(entry),
         "unit": f"{clean(entry.unit)} per {clean(entry.per)}",
         "today": numbers.quantity(today.value, today.low, today.high) if today else "",

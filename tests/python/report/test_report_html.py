@@ -297,6 +297,14 @@ def test_a_published_value_is_drawn_on_the_row_that_it_was_matched_with():
         published = [entry.model_copy(update=update)]
         results = samples.make_results([workload.model_copy(update={"published": published})])
         assert published_marks(results) == drawn
+        named = (
+            drawn[0][0]
+            if drawn
+            else "ticket_lock (clang-19, threads=2)"
+            if "per" in update
+            else "ticket_lock"
+        )
+        assert f'here: <bdi class="name">{named}</bdi>' in html.render(results)
 
 
 def test_an_empty_run_makes_a_page():

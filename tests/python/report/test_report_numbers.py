@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
+import sample_results as samples
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toll.report import numbers, text
 from toll.report.cases import shared_ties
+from toll.report.columns import created
 
 
 @pytest.mark.parametrize(
@@ -132,3 +134,12 @@ def test_commands_are_told_from_prose():
 
 def test_a_letter_that_no_other_row_carries_is_not_shown():
     assert shared_ties([["a"], ["a", "b"], ["c"], []]) == [["a"], ["a"], [], []]
+
+
+def test_time_per_unit_created_has_the_interval_of_the_value_in_its_own_units():
+    row = samples.make_row(samples.random.Random(1), "", "a", 400.0, 0.01)
+    row = row.model_copy(update={"low": 396.0, "high": 408.0, "created_value": 100.0})
+    assert created(row, numbers.Scale("ns")) == (100.0, 99.0, 102.0)
+    assert created(row, numbers.Scale("µs", 1e-3)) == (0.1, pytest.approx(0.099), pytest.approx(0.102))
+    assert created(row.model_copy(update={"created_value": None}), numbers.Scale("ns")) == (None, None, None)
+    assert created(row.model_copy(update={"low": None}), numbers.Scale("ns")) == (100.0, None, 102.0)
