@@ -297,8 +297,8 @@ class _Run:
             raise _OutOfBudget  # the contender is not to blame for the little time that was left
         self._file.append(outcome.launch, outcome.samples)
         self._launches += 1
-        if self._clock_hz is None and "frequency_hz" in outcome.launch.clock:
-            self._clock_hz = _plausible_hz(outcome.launch.clock["frequency_hz"])
+        if self._clock_hz is None:
+            self._clock_hz = _counter_hz(outcome.launch.clock)
         left = left_s(self._workloads, self._left_s())
         self._tell(LaunchDone(case, outcome.launch, self._launches, self._elapsed_s(), left))
         return outcome
@@ -349,6 +349,10 @@ class _Run:
         return self._settings.budget_s - self._elapsed_s() if self._settings.budget_s else math.inf
 
 
-def _plausible_hz(value: object) -> float | None:
-    """A frequency that programs accept, or None: then each calibrates for itself."""
+def _counter_hz(clock: Mapping[str, object]) -> float | None:
+    """The frequency of the processor's counter that programs accept, or None: then each calibrates for itself.
+
+    Other languages read the monotonic clock, whose 1e9 ticks a second are no counter's.
+    """
+    value = None if str(clock.get("source", "")).startswith("monotonic") else clock.get("frequency_hz")
     return float(value) if isinstance(value, int | float) and 1e6 <= value <= 1e11 else None

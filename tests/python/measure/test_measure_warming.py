@@ -110,3 +110,19 @@ def test_a_program_that_never_becomes_steady_is_warmed_to_its_limit_and_says_so(
         spent_ns = sum(batch.wall_ns for batch in launch.batches if batch.warmup)
         assert launch.footing["warmup"] == "not steady after 1 s"
         assert 1e9 <= spent_ns < 1.2e9
+
+
+def test_a_monotonic_clock_is_no_frequency_for_the_processors_counter(tmp_path: Path) -> None:
+    launcher = FakeLauncher(FakeClock(), lambda _name, _launch: 1e6)
+    start = launcher.start
+
+    def monotonic(*arguments: object) -> FakeChild:
+        child = start(*arguments)  # type: ignore[arg-type]
+        child.lines[0]["clock"] = {"source": "monotonic (Go's time.Now)", "frequency_hz": 1e9}
+        return child
+
+    launcher.start = monotonic  # type: ignore[method-assign,assignment]
+    plan = plan_for(workload("go"), max_launches=2, min_launches=2)
+    Bench(tmp_path / "a.toll", plan, launcher).run()
+    assert len(launcher.started) > 2
+    assert not any("TOLL_CLOCK_HZ" in item.environment for item in launcher.started)
