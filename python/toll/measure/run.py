@@ -350,7 +350,7 @@ class _Run:
 
 
 def _counter_hz(clock: Mapping[str, object]) -> float | None:
-    """The frequency of the processor's counter that programs accept, or None: then each calibrates for itself.
+    """The processor's counter's frequency where programs accept it, or None: then each calibrates for itself.
 
     Other languages read the monotonic clock, whose 1e9 ticks a second are no counter's.
     """
