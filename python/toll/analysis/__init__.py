@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,6 +18,8 @@ from toll.store import Launch, RunFile, RunHeader, WorkloadRecord
 from toll.words import Kind, Status
 
 __all__ = ["results"]
+
+LONGEST_GAP_S = 60.0
 
 
 def results(run_file: RunFile) -> Results:
@@ -108,7 +111,8 @@ def _table_warnings(
 def _interrupted(header: RunHeader, run_file: RunFile) -> list[str]:
     if header.finished_utc is not None:
         return []
-    return [f"The run was interrupted; ./toll run --resume {run_file.path} goes on with it."]
+    path = shlex.quote(str(run_file.path))
+    return [f"The run was interrupted; ./toll run --resume {path} goes on with it."]
 
 
 def _problem(case: CaseData) -> Problem:
@@ -139,10 +143,23 @@ def _run_info(header: RunHeader, launches: Sequence[Launch]) -> RunInfo:
         started_utc=header.started_utc,
         finished_utc=header.finished_utc,
         stopped_by=header.stopped_by,
-        seconds=max(ends, default=None),
+        seconds=None if not ends else max(0.0, max(ends) - _pauses_s(launches)),
         seconds_in_programs=sum(one.wall_ns for one in launches) / 1e9,
         launches=len(launches),
     )
+
+
+def _pauses_s(launches: Sequence[Launch]) -> float:
+    """Seconds between an interruption and its resume, which are no part of what the run took.
+
+    Nothing else keeps a run from launching for a minute: between two launches toll works for milliseconds.
+    """
+    paused, end = 0.0, None
+    for one in sorted(launches, key=lambda launch: launch.id):
+        if end is not None and (gap := seconds_between(end[0], one.started_utc) - end[1]) > LONGEST_GAP_S:
+            paused += gap
+        end = (one.started_utc, one.wall_ns / 1e9)
+    return paused
 
 
 def _checked_header(header: RunHeader) -> RunHeader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -113,7 +114,7 @@ def judge(
     if header.finished_utc is None:
         return (
             Status.PLANNED,
-            f"interrupted before it was measured; ./toll run --resume {path} goes on",
+            f"interrupted before it was measured; ./toll run --resume {shlex.quote(str(path))} goes on",
         )
     return Status.PLANNED, record.reason or "the run ended before it was measured; give it a larger budget"
 

@@ -272,7 +272,8 @@ def _new_path(output: str) -> Path:
         ) from None
     if path.exists():
         raise TollError(
-            f"{path} exists already", f"choose another name, or go on with it: toll run --resume {path}"
+            f"{path} exists already",
+            f"choose another name, or go on with it: toll run --resume {shlex.quote(str(path))}",
         )
     if not os.access(path.parent, os.W_OK):
         raise TollError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -216,7 +217,8 @@ class RunFile(Reader):
             saved = "Nothing was saved before"
         return TollError(
             f"Could not save {what} to {self.path}: {problem}. {saved}.",
-            f"Make room or choose a writable folder, then go on with `toll run --resume {self.path}`.",
+            "Make room or choose a writable folder, then go on with"
+            f" `toll run --resume {shlex.quote(str(self.path))}`.",
             Exit.INCONCLUSIVE,
         )
 
@@ -232,7 +234,8 @@ def _claim(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o644))
     except FileExistsError:
         raise TollError(
-            f"{path} exists already.", f"Choose another name, or go on with `toll run --resume {path}`."
+            f"{path} exists already.",
+            f"Choose another name, or go on with `toll run --resume {shlex.quote(str(path))}`.",
         ) from None
     except OSError as error:
         raise TollError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import jsonschema
@@ -303,6 +304,23 @@ def test_the_run_says_how_long_it_took_and_how_long_its_programs_ran(path: Path)
     assert run.seconds == pytest.approx(60.0)
     assert run.launches == 25
     assert run.seconds_in_programs == pytest.approx(25 * 0.005)
+
+
+def test_the_night_between_an_interruption_and_its_resume_is_not_part_of_the_run(path: Path) -> None:
+    make_run(path, [Made("a", noisy(10.0))], finished_utc="2026-01-03T03:04:35.000+00:00")
+    with sqlite3.connect(path) as connection:  # the second half of the launches on the next day
+        later = "UPDATE launch SET started_utc = '2026-01-03T03:04:05.000+00:00'"
+        connection.execute(f"{later} WHERE id > (SELECT max(id) / 2 FROM launch)")
+    connection.close()
+    assert read(path).run.seconds == pytest.approx(30.0, abs=0.1)
+
+
+def test_the_command_that_goes_on_can_be_pasted_where_the_path_has_a_space(tmp_path: Path) -> None:
+    path = tmp_path / "my run.toll"
+    found = read(make_run(path, [Made("a", [], status=Status.PLANNED)], finished_utc=None))
+    (row,) = found.workloads[0].rows
+    for text in (row.reason, *found.warnings):
+        assert f"--resume '{path}' goes on" in text
 
 
 def test_ratios_wider_than_the_asked_precision_are_counted_and_named(path: Path) -> None:
