@@ -147,7 +147,7 @@ def _values(
     columns = [
         *_who(f"{scale.unit} per {clean(workload.per)}", rows, naming, writer.console.width),
         _Column("median", [numbers.quantity(*triple) for triple in triples]),
-        _Column(f"{numbers.percent(level)} interval", [numbers.interval(*t) for t in triples], 2, False),
+        _Column(f"{numbers.percent(level)} interval", [numbers.interval(*t) for t in triples], 1, False),
         _Column("ratio", [numbers.ratio(row.ratio, row.ratio_low, row.ratio_high) for row in rows]),
         _Column(
             "of ratio",
@@ -156,7 +156,7 @@ def _values(
             right=False,
         ),
         _Column("tied", ["".join(letters) for letters in ties], right=False),
-        _Column(f"CPU{note}", [numbers.plain(scale.of(row.cpu_time)) for row in rows], 1),
+        _Column(f"CPU{note}", [numbers.plain(scale.of(row.cpu_time)) for row in rows], 2),
         _Column("created", [numbers.quantity(*created(row, scale)) for row in rows], 3),
         _Column("memory/unit", [numbers.size(row.memory_per_unit_bytes) for row in rows], 4),
         _Column(
@@ -257,7 +257,7 @@ def _fitting(columns: Sequence[_Column], width: int) -> list[_Column]:
     """
     kept = list(columns)
     while (rank := max(column.rank for column in kept)) > 0:
-        room = max(_NAME_WIDTH, width // 4 if rank <= _ASKED_FOR else width * 3 // 8)
+        room = max(_NAME_WIDTH, {1: 0, _ASKED_FOR: width // 4}.get(rank, width * 3 // 8))
         if min(columns[0].width(), room) + sum(column.width() + 2 for column in kept[1:]) <= width:
             break
         kept = [column for column in kept if column.rank != rank]
@@ -281,7 +281,11 @@ def _aligned(column: _Column) -> _Column:
     """Numbers on the right padded so that their decimal points stand under each other."""
     if not column.right:
         return column
-    tails = [len(numbers.split(cell)[1]) if any(map(str.isdigit, cell)) else 0 for cell in column.cells]
+    fractions = [numbers.split(cell.removesuffix("×"))[1] for cell in column.cells]
+    tails = [
+        len(tail) if any(map(str.isdigit, cell)) else 0
+        for tail, cell in zip(fractions, column.cells, strict=True)
+    ]
     longest = max(tails, default=0)
     # A no-break space: rich trims ordinary ones from the end of a right-aligned line.
     padded = [cell + "\u00a0" * (longest - tail) for cell, tail in zip(column.cells, tails, strict=True)]

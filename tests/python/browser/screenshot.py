@@ -15,6 +15,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
+MARGIN = 16  # CSS pixels around an element that is taken alone
 INSTALL = "sudo apt-get install --no-install-recommends chromium"
 ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -49,7 +50,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("picture", type=Path)
     parser.add_argument("--width", type=int, default=1280, help="of the window, in CSS pixels")
     parser.add_argument(
-        "--height", type=int, help="cut the picture here; the whole page where it is left out"
+        "--height", type=int, help="cut the picture here; all of the page or element where it is left out"
     )
     parser.add_argument("--dark", action="store_true", help="as a reader sees it whose system is dark")
     parser.add_argument("--scale", type=float, default=1.0, help="device pixels per CSS pixel")
@@ -66,7 +67,13 @@ def main(arguments: list[str]) -> int:
             page.add_style_tag(content=".workload { content-visibility: visible !important }")
         if chosen.at:
             page.add_style_tag(content=".toolbar { visibility: hidden }")  # it would lie over the element
-            page.locator(chosen.at).first.screenshot(path=str(chosen.picture))
+            box = page.locator(chosen.at).first.bounding_box()
+            if box is None:
+                parser.error(f"nothing visible in {chosen.report} is {chosen.at}")
+            height = min(chosen.height or box["height"], box["height"])
+            clip = {"x": box["x"] - MARGIN, "y": max(0, box["y"] - MARGIN),
+                    "width": box["width"] + 2 * MARGIN, "height": height + 2 * MARGIN}  # fmt: skip
+            page.screenshot(path=str(chosen.picture), full_page=True, clip=clip)  # type: ignore[arg-type]
         else:
             page.screenshot(path=str(chosen.picture), full_page=chosen.height is None)
     return 0

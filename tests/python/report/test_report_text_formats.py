@@ -135,6 +135,28 @@ def test_twenty_five_long_names_stay_readable_at_80_columns():
     assert all(" [" in line for line in starts)  # the interval is never given up for the name
 
 
+def test_ratios_stand_under_each_other_by_their_decimal_point(friendly):
+    lines = printed(friendly, 80).splitlines()
+    ratios = [
+        re.search(r"([\d.,]+)×", line) for line in lines if re.match("std_(async|thread)|gorou|tbb", line)
+    ]
+    ends = {found.start() + len(found[1].partition(".")[0]) for found in ratios if found}
+    assert len(ratios) >= 3
+    assert len(ends) == 1
+
+
+def test_the_interval_stays_at_80_columns_beside_large_numbers():
+    rng = samples.random.Random(1)
+    rows = [
+        samples.make_row(rng, "", "boost_fiber_work_stealing", value, 0.1, environment=environment,
+                         parameters={"tasks": tasks, "threads": 2})
+        for value, environment, tasks in ((2.7, "host", 100_000), (43_000.0, "tcmalloc", 10_000))
+    ]  # fmt: skip
+    workload = samples.nothing().model_copy(update={"rows": samples.ranked(rows)})
+    lines = printed(samples.make_results([workload]), 80).splitlines()
+    assert any("43,000" in line and re.search(r"\[\d\d,\d00, \d\d,\d00\]", line) for line in lines)
+
+
 def test_a_column_without_any_number_is_left_out():
     rng = samples.random.Random(1)
     rows = [samples.make_row(rng, "", name, 9.0, 0.1, intervals=False) for name in "ab"]
