@@ -14,7 +14,7 @@ from toll.analysis.results import Problem, Results, Row, RunInfo, WorkloadResult
 from toll.analysis.rows import latency, order, row_with_numbers, row_without_numbers
 from toll.analysis.units import DAMAGED, checked_json
 from toll.errors import TollError
-from toll.store import Launch, RunFile, RunHeader, WorkloadRecord
+from toll.store import Launch, RunFile, RunHeader, WorkloadRecord, as_text
 from toll.words import Kind, Status
 
 __all__ = ["results"]
@@ -111,7 +111,7 @@ def _table_warnings(
 def _interrupted(header: RunHeader, run_file: RunFile) -> list[str]:
     if header.finished_utc is not None:
         return []
-    path = shlex.quote(str(run_file.path))
+    path = shlex.quote(as_text(str(run_file.path)))
     return [f"The run was interrupted; ./toll run --resume {path} goes on with it."]
 
 

@@ -14,7 +14,7 @@ from toll.analysis.units import DAMAGED, checked_json, checked_ns
 from toll.errors import TollError
 from toll.stats import LaunchCounts, count_samples
 from toll.stats.order import Floats
-from toll.store import CaseRecord, Launch, RunFile, RunHeader, Samples
+from toll.store import CaseRecord, Launch, RunFile, RunHeader, Samples, as_text
 from toll.words import Allocations, Batch, Kind, Purpose, Status
 
 FEWEST_OF_PARTLY_FAILED = 6
@@ -112,10 +112,8 @@ def judge(
     if ok:
         return Status.OK, record.reason
     if header.finished_utc is None:
-        return (
-            Status.PLANNED,
-            f"interrupted before it was measured; ./toll run --resume {shlex.quote(str(path))} goes on",
-        )
+        goes_on = f"./toll run --resume {shlex.quote(as_text(str(path)))} goes on"
+        return Status.PLANNED, f"interrupted before it was measured; {goes_on}"
     return Status.PLANNED, record.reason or "the run ended before it was measured; give it a larger budget"
 
 

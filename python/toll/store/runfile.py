@@ -18,7 +18,7 @@ from urllib.parse import quote
 from toll.errors import Exit, TollError
 from toll.store.reading import Reader
 from toll.store.records import Launch, RunHeader, Samples
-from toll.store.untrusted import check_bytes, check_database, harden, refuse, schema_text, shown
+from toll.store.untrusted import as_text, check_bytes, check_database, harden, refuse, schema_text, shown
 from toll.words import Batch, Case, Environment, Purpose, Status, Workload, canonical
 
 
@@ -245,7 +245,7 @@ def _claim(path: Path) -> None:
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
+    uri = f"file:{quote(os.fsencode(path.absolute()))}?mode={mode}"
     try:
         return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
     except sqlite3.Error as error:
@@ -277,6 +277,8 @@ def _unreadable(path: Path, error: Exception) -> TollError:
 
 def _header_columns(header: RunHeader) -> dict[str, Any]:
     columns = {field.name: getattr(header, field.name) for field in fields(header)}
+    # What a user typed may hold bytes that are no text: names of files are free in that.
+    columns |= {name: as_text(columns[name]) for name in ("name", "command_line")}
     return columns | {name: json.dumps(columns[name]) for name in ("plan", "machine", "conditions")}
 
 

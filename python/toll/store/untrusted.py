@@ -162,6 +162,11 @@ def _normal(sql: str) -> str:
     return _SPACE.sub(" ", _COMMENT.sub("", sql)).strip()
 
 
+def as_text(name: str) -> str:
+    """A file's name as text that can be stored and printed: bytes that are no UTF-8 become escapes."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
 def shown(text: str, limit: int = 120) -> str:
     """Text from outside, safe to print in a terminal: escapes made visible, length bounded."""
     visible = "".join(

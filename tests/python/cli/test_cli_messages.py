@@ -301,3 +301,25 @@ def test_every_report_names_the_contenders(toll, run_file, tmp_path, form):
     for text in (shown.stdout, (tmp_path / "report").read_text()):
         assert "quick" in text
         assert "slow" in text
+
+
+@pytest.mark.parametrize("finished", ["2026-01-02T03:05:05.000+00:00", None])
+def test_a_name_that_is_not_utf_8_is_a_name(toll, tmp_path, finished):
+    path = tmp_path / os.fsdecode(b"caf\xe9.toll")
+    made = make_run(
+        path,
+        [Made("quick", [10.0, 11.0])],
+        name=path.stem,
+        command_line=f"toll {path}",
+        finished_utc=finished,
+    )
+    for arguments in (
+        ["report", "-f", "html", "-o", tmp_path / "x.html"],
+        ["report"],
+        ["export", "-f", "json"],
+    ):
+        done = toll(*map(str, arguments), str(made))
+        assert done.returncode == 0, done.stderr
+    assert (
+        "caf\\xe9" in (tmp_path / "x.html").read_text() or "caf\\udce9" in (tmp_path / "x.html").read_text()
+    )
