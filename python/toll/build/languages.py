@@ -107,7 +107,11 @@ def _build(recipe: Recipe, source: Path, folder: Path, root: Path) -> Built:
     program.unlink(missing_ok=True)
     if reason := _run(steps, folder / "logs" / f"{source.parent.name}-{source.name}.log"):
         return Built(Status.BUILD_FAILED, reason.replace(f"{source.parent}/", "", 1), program, tool.version)
-    recipe.finish(job)
+    try:
+        recipe.finish(job)
+    except OSError as error:
+        reason = f"the build left no program: {error.strerror}: {error.filename}"
+        return Built(Status.BUILD_FAILED, reason, program, tool.version)
     stamp.write_text(mark, encoding="utf-8")
     return Built(Status.OK, "", program, tool.version)
 

@@ -186,3 +186,14 @@ def test_the_newest_kit_is_taken_and_an_old_one_is_none(
 )  # fmt: skip
 def test_the_first_error_of_a_log(log: str, error: str) -> None:
     assert first_error(log) == error
+
+
+def test_a_build_that_leaves_no_program_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cargo = tmp_path / "bin/cargo"
+    cargo.parent.mkdir()
+    cargo.write_text("#!/bin/sh\necho cargo 1.99.0\n")
+    cargo.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{cargo.parent}:{os.environ['PATH']}")
+    program = build(copy_sources(tmp_path / "copy"), "rust_rayon")["rust_rayon"]
+    assert program.status is Status.BUILD_FAILED
+    assert program.reason.startswith("the build left no program: ")
