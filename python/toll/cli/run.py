@@ -58,7 +58,8 @@ def command(
     from toll.plan import Selection
 
     if resume:
-        if selection or values or envs or budget or output or precision is not None or seed is not None:
+        given = (selection, values, envs, budget, output, precision is not None, seed is not None)
+        if any(given) or profile is not Profile.QUICK:
             raise TollError(
                 "--resume goes on with the plan of its run file and takes no new one",
                 f"leave the rest out: toll run --resume {resume}",

@@ -75,6 +75,7 @@ def toll_version() -> str:
         (["run", "--profile", "fast"], ["quick", "standard", "thorough"]),
         (["run", "--resume", "nowhere.toll"], ["nowhere.toll"]),
         (["run", "tasks", "--resume", "x.toll"], ["takes no new one", "leave the rest out"]),
+        (["run", "--resume", "x.toll", "--profile", "thorough"], ["takes no new one", "leave the rest out"]),
         (["run", "--output", "/proc/nothing/x.toll"], ["/proc/nothing", "--output"]),
         (["report", "nowhere"], ["no run file nowhere", "toll run"]),
         (["report", "."], ["is a folder"]),
