@@ -72,6 +72,7 @@ def _row(row: Row, shown: Sequence[Column], widths: dict[str, int], letters: Seq
         "reason": commands(first),
         "rest": rest,
         "fastest": row.fastest,
+        "floor": row.floor,
         "ties": letters,
         "cells": [_cell(column, row, widths[column.key]) for column in shown],
         "failed_launches": row.failed_launches,

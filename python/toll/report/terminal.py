@@ -26,7 +26,7 @@ _ASKED_FOR = 2  # ranks up to here: interval and CPU time
 _PARAMETER_WIDTH = 10  # a wider parameter stands in the name
 _WIDE_ENOUGH = 60  # in a narrower terminal every parameter stands in the name
 _BREAKS_AFTER = "_/-,:= "
-_ASCII = str.maketrans({"×": "x", "µ": "u", "–": "-", "·": "-", "…": "...", "→": "->", "\u00a0": " "})
+_ASCII = str.maketrans({"×": "x", "µ": "u", "–": "-", "·": "-", "…": "...", "→": "->"})
 
 
 @dataclass(slots=True)
@@ -72,9 +72,7 @@ class _Writer:
             if index == 0:
                 table.add_column(title, overflow="fold")
             else:
-                table.add_column(
-                    title, justify="right" if column.right else "left", no_wrap=True, min_width=column.width()
-                )
+                table.add_column(title, no_wrap=True, min_width=column.width())
         for number, cells in enumerate(zip(*(column.cells for column in kept), strict=True)):
             style = first_styles[number] if first_styles else ""
             table.add_row(*(self.text(cell, style) for cell in cells))
@@ -283,10 +281,19 @@ def _aligned(column: _Column) -> _Column:
         return column
     fractions = [numbers.split(cell.removesuffix("×"))[1] for cell in column.cells]
     tails = [
-        len(tail) if any(map(str.isdigit, cell)) else 0
+        len(tail) if any(map(str.isdigit, cell)) and " " not in cell else 0
         for tail, cell in zip(fractions, column.cells, strict=True)
     ]
     longest = max(tails, default=0)
-    # A no-break space: rich trims ordinary ones from the end of a right-aligned line.
-    padded = [cell + "\u00a0" * (longest - tail) for cell, tail in zip(column.cells, tails, strict=True)]
-    return replace(column, cells=padded)
+    padded = [cell + " " * (longest - tail) for cell, tail in zip(column.cells, tails, strict=True)]
+    width = replace(column, cells=padded).width()
+    return replace(
+        column,
+        title="\n".join(_right(line, width) for line in column.title.split("\n")),
+        cells=[_right(cell, width) for cell in padded],
+    )
+
+
+def _right(text: str, width: int) -> str:
+    """Set right by blanks in front, because rich trims those behind the text that it sets right."""
+    return " " * (width - cell_len(text)) + text
