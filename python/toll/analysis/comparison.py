@@ -19,7 +19,7 @@ from toll.stats import (
     separated_pairs,
 )
 from toll.stats.order import Floats
-from toll.store import RunHeader
+from toll.store import CaseRecord, RunHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) 
     level = final_level(tried_rounds, header.level) if header.precision > 0 else header.level
     cases = tuple(sorted(measured, key=lambda case: float(np.median(case.values_ns))))
     logs = log_matrix(cases)
-    positive = [index for index, case in enumerate(cases) if np.median(case.values_ns) > 0]
+    positive = _candidates(cases)
     if not positive:
         return Comparison(cases, tuple(Compared() for _ in cases), level)
     pairs = len(cases) * (len(cases) - 1) // 2
@@ -63,6 +63,18 @@ def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) 
     )
     missing = 0 if judged or not pairs else max(1, rounds_needed(level, pairs) - logs.shape[0])
     return Comparison(cases, compared, level, missing)
+
+
+def is_floor(record: CaseRecord) -> bool:
+    """Whether a case is what the work itself costs (`role = "floor"` in its footing), not a contender."""
+    return record.footing.get("role") == "floor"
+
+
+def _candidates(cases: Sequence[CaseData]) -> list[int]:
+    """Those that may be the fastest, in order. A floor only where there is nothing else: every ratio to it
+    would say how little the work is, not how the contenders compare."""
+    positive = [index for index, case in enumerate(cases) if np.median(case.values_ns) > 0]
+    return [index for index in positive if not is_floor(cases[index].record)] or positive
 
 
 def log_matrix(cases: Sequence[CaseData]) -> Floats:

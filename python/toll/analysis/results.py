@@ -58,6 +58,7 @@ class Row(Model):
     ratio_low: float | None = None
     ratio_high: float | None = None
     fastest: bool = False
+    floor: bool = False  # what the work costs without any contender's machinery: never the fastest
     tie_groups: list[str] = Field(default_factory=list)  # rows sharing a letter could not be told apart
     created_value: float | None = None
     """Time per concurrency unit (thread, fiber, task) created, in `unit`: `value` x units of work in one

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from toll.analysis.comparison import Compared
+from toll.analysis.comparison import Compared, is_floor
 from toll.analysis.launches import CaseData, counters_per_unit, median_cpu_ns, timed_totals
 from toll.analysis.results import Cdf, Latency, Memory, Row
 from toll.analysis.units import checked_json, nanoseconds_per
@@ -39,6 +39,7 @@ def row_with_numbers(case: CaseData, compared: Compared, level: float) -> Row:
         ratio_low=compared.interval and compared.interval.low,
         ratio_high=compared.interval and compared.interval.high,
         fastest=compared.fastest,
+        floor=is_floor(record),
         tie_groups=list(compared.tie_groups),
         created_value=float(np.median(values)) / created if created else None,
         memory_per_unit_bytes=memory.peak_bytes / alive if memory.peak_bytes and alive else None,

@@ -46,6 +46,7 @@ class Made:
     samples: Sequence[np.ndarray] = ()  # of each OK launch, kind "samples"
     allocations: Allocations | None = None
     warm_up_factor: float = 3.0
+    footing: Mapping[str, str | int] = field(default_factory=dict)
     counters: Mapping[str, Any] = field(default_factory=dict)  # of the pilot's last request
     footing: Mapping[str, Any] = field(default_factory=dict)  # observed besides the threads
     iterations: int = 1  # of a batch, which always has 100 units of work
@@ -100,7 +101,7 @@ def launch(case_id: int | None, purpose: Purpose, round_: int, **changes: Any) -
 def _case(made: Made, kind: Kind, unit: str) -> Case:
     return Case(
         "tasks/made", made.contender, made.environment, made.parameters, kind, unit, "task", "C++", "std", 1,
-        {"threads": "declared", "pinning": "none"},
+        {"threads": "declared", "pinning": "none"} | made.footing,
     )  # fmt: skip
 
 

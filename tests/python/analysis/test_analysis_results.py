@@ -376,3 +376,16 @@ def test_the_json_satisfies_the_committed_schema(path: Path) -> None:
     text = read(make_run(path, cases, canary=noisy(9.0, 30))).model_dump_json(by_alias=True)
     jsonschema.validate(json.loads(text), schema)
     assert json.loads(text)["schema"] == "toll-report/1"
+
+
+def test_no_ratio_is_to_a_floor(path: Path) -> None:
+    bare = Made("bare", noisy(1.0, 20), footing={"role": "floor"})
+    found = rows(read(make_run(path, [Made("fast", noisy(10.0, 20)), bare, Made("slow", noisy(20.0, 20))])))
+    assert (found["fast"].fastest, found["bare"].fastest, found["bare"].floor) == (True, False, True)
+    assert found["bare"].ratio == pytest.approx(0.1, rel=0.1)
+    assert found["slow"].ratio == pytest.approx(2.0, rel=0.1)
+
+
+def test_a_floor_alone_is_compared_with_itself(path: Path) -> None:
+    row = rows(read(make_run(path, [Made("bare", noisy(1.0), footing={"role": "floor"})])))["bare"]
+    assert (row.fastest, row.ratio) == (True, 1.0)
