@@ -279,9 +279,10 @@ def _aligned(column: _Column) -> _Column:
     """Numbers on the right padded so that their decimal points stand under each other."""
     if not column.right:
         return column
+    ranges = any(" " in cell for cell in column.cells)  # "0.7 to 0.98", "1.5 KiB": no one decimal point
     fractions = [numbers.split(cell.removesuffix("×"))[1] for cell in column.cells]
     tails = [
-        len(tail) if any(map(str.isdigit, cell)) and " " not in cell else 0
+        len(tail) if any(map(str.isdigit, cell)) and not ranges else 0
         for tail, cell in zip(fractions, column.cells, strict=True)
     ]
     longest = max(tails, default=0)

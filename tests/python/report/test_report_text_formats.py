@@ -150,7 +150,9 @@ def test_the_interval_stays_at_80_columns_beside_large_numbers():
     rows = [
         samples.make_row(rng, "", "boost_fiber_work_stealing", value, 0.1, environment=environment,
                          parameters={"tasks": tasks, "threads": 2})
-        for value, environment, tasks in ((2.7, "host", 100_000), (43_000.0, "tcmalloc", 10_000))
+        for value, environment, tasks in (
+            (2.7, "host", 100_000), (43_000.0, "tcmalloc", 10_000), (43_100.0, "host", 10_000),
+        )
     ]  # fmt: skip
     workload = samples.nothing().model_copy(update={"rows": samples.ranked(rows)})
     lines = printed(samples.make_results([workload]), 80).splitlines()
