@@ -247,7 +247,19 @@ class _Run:
         """Whether a whole round fits into what is left: a part of one would pair with nothing."""
         number = workload.round + 1
         missing_ns = sum(case.cost_ns for case in workload.active_cases if number not in case.values)
-        return missing_ns <= 1e9 * self._left_s()
+        return missing_ns + self._reserved_ns(workload) <= 1e9 * self._left_s()
+
+    def _reserved_ns(self, workload: WorkloadState) -> int:
+        """What cheaper workloads still need for their least launches: one dear round more of this one would
+        cost each of them several, and with them the intervals of their ratios.
+        """
+        cost_ns = workload.round_cost_ns()
+        cheaper = [
+            other for other in self._workloads if not other.stopped_by and other.round_cost_ns() < cost_ns
+        ]
+        return sum(
+            other.round_cost_ns() * max(0, self._settings.min_launches - other.round) for other in cheaper
+        )
 
     def _end_case(self, state: CaseState, status: Status, reason: str) -> None:
         state.status, state.reason = status, reason

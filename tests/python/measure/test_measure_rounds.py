@@ -386,6 +386,16 @@ def test_several_workloads_get_their_rounds_in_turn(tmp_path: Path) -> None:
         assert {name for name, round_number in told[2 * number - 2 : 2 * number]} == {"a/b", "c/d"}
 
 
+def test_a_dear_workload_leaves_cheaper_ones_the_budget_for_their_least_launches(tmp_path: Path) -> None:
+    plan = plan_for(workload("dear", name="a/b"), workload("cheap", name="c/d"), budget_s=12.0)
+    cost_ns = lambda contender, launch: noisy(contender, launch) * (1e4 if contender == "dear" else 1)  # noqa: E731
+    made = Bench(tmp_path / "r.toll", plan, FakeLauncher(FakeClock(), cost_ns))
+    assert made.run() == "budget"
+    rounds = {name: len(numbers) for name, numbers in rounds_of(made.path).items()}
+    assert rounds["cheap"] >= plan.settings.min_launches
+    assert rounds["dear"] >= 6
+
+
 def test_a_full_disk_ends_the_run_with_nothing_left_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
