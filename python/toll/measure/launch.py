@@ -85,7 +85,8 @@ class Talk:
         """
         started = self._clock.now_ns()
         layout = None if self.timed else self._layouts.randrange(2**31)
-        answer = ask_timed(self._child, self._errand.kind, count, layout, self._errand.answer)
+        errand = self._errand
+        answer = ask_timed(self._child, errand.kind, count, layout, errand.answer, self._clock)
         self.request_ns += self._clock.now_ns() - started
         self.timed.append(Timed(replace(answer.batch, warmup=warmup), answer.samples))
         return answer

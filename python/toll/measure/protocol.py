@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from toll.measure.clock import Clock
 from toll.measure.launcher import Child, LaunchFailed
 from toll.measure.process import quoted
 from toll.store import Samples, shown
@@ -19,6 +20,8 @@ PROTOCOL = 1
 MAX_SAMPLES = 1_000_000  # a request
 _MAX_NUMBER = 2**63 - 1  # what the run file can hold
 _MAX_NS = 1e18  # 30 years: the analysis refuses a run file with a longer time
+_CLOCK_SLACK_NS = 1e6  # a program's clock against the runner's: this much,
+_CLOCK_SLACK = 0.01  # and this share of what the runner saw
 _MAX_DETAILS = 64  # entries of an observed footing, a clock or hardware counts
 
 _STATUS_OF_ERROR = {
@@ -66,20 +69,25 @@ def read_ready(child: Child) -> Ready:
     )
 
 
-def ask_timed(child: Child, kind: Kind, count: int, layout: int | None, answer: int | None) -> Timed:
+def ask_timed(
+    child: Child, kind: Kind, count: int, layout: int | None, answer: int | None, clock: Clock
+) -> Timed:
     """One timed request of `count` iterations or samples; holds its checksum against the reference answer.
 
     With `layout` the program makes the contender's state anew first; with None it goes on with what is there.
+    `clock` is the runner's own: a program cannot have worked for longer than its answer took to come.
     """
     samples = kind is Kind.SAMPLES
     asked = "count" if samples else "iterations"
     request: dict[str, object] = {"type": "samples" if samples else "batch", asked: count}
+    asked_ns = clock.now_ns()
     _send(child, request if layout is None else request | {"layout": layout})
     fields = _Fields(_message(child, "samples" if samples else "batch"))
+    answered_ns = clock.now_ns()
     values = _samples(child, fields, count) if samples else None
     batch = _batch(fields)
-    if not samples and batch.iterations != count:
-        raise _failed(f"was asked for {count} iterations and reported {batch.iterations}")
+    _check_amount(batch, count, samples=samples)
+    _check_clock(batch, answered_ns - asked_ns)
     _check_answer(fields, batch.iterations, answer)
     return Timed(batch, values)
 
@@ -160,6 +168,24 @@ def _batch(fields: _Fields) -> Batch:
         checksum=fields.checksum(),
         counters=fields.details("counters"),
     )
+
+
+def _check_amount(batch: Batch, count: int, *, samples: bool) -> None:
+    """Every sample is one operation, so that it is one iteration and one unit of what `per` counts."""
+    asked = f"was asked for {count} {'samples' if samples else 'iterations'}"
+    if batch.iterations != count:
+        raise _failed(f"{asked} and reported {batch.iterations} iterations")
+    if samples and batch.units != count:
+        raise _failed(f"{asked} and reported {batch.units} units; a sample is one unit")
+
+
+def _check_clock(batch: Batch, seen_ns: int) -> None:
+    if batch.wall_ns > seen_ns * (1 + _CLOCK_SLACK) + _CLOCK_SLACK_NS:
+        raise _failed(
+            f"says that it worked for {batch.wall_ns / 1e9:.6f} s, but its answer came"
+            f" {seen_ns / 1e9:.6f} s after the request: its clock is wrong;"
+            " next: C++ programs use another one with TOLL_CLOCK=monotonic"
+        )
 
 
 def _check_answer(fields: _Fields, iterations: int, answer: int | None) -> None:

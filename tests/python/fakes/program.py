@@ -95,6 +95,8 @@ def answer_batch(count, fault, answer):
         raw(b'{"type": "batch", "iterations": 1, "units": 1, "wall_ns": NaN}\n')
     if fault == "negative":
         fields["wall_ns"] = -1.0
+    if fault == "fast_clock":
+        fields["wall_ns"] = 3_600e9
     if fault == "aeons":
         fields["cpu_ns"] = 2e18
     if fault == "huge_number":
@@ -124,6 +126,12 @@ def answer_samples(count, fault, answer):
         count, size = count + 1, size + 4
         values.append(1.0)
     fields = dict(BATCH, iterations=count, units=count, wall_ns=100.0 * count)
+    if fault == "other_iterations":
+        fields["iterations"] = count + 2
+    if fault == "other_units":
+        fields["units"] = 2 * count
+    if fault == "fast_clock":
+        fields["wall_ns"] = 3_600e9
     say(
         type="samples",
         count=count,

@@ -61,6 +61,7 @@ class FakeLauncher:
         self.clock = clock
         self.cost_ns = cost_ns
         self.answer = answer
+        self.boast_ns = 0.0  # what programs add to the time that passed
         self.malloc: str | None = None  # what programs say of themselves; None: nothing
         self.started: list[Started] = []
         self.running = 0
@@ -122,7 +123,7 @@ class FakeChild:
             ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults", "peak_bytes"), 1
         )
         return {
-            "type": kind, "iterations": count, "units": 2 * count, "wall_ns": wall_ns, "cpu_ns": wall_ns,
+            "type": kind, "iterations": count, "units": 2 * count, "wall_ns": wall_ns + self.launcher.boast_ns, "cpu_ns": wall_ns,
             "checksum": self._answer(count), **numbers,
         }  # fmt: skip
 
@@ -138,6 +139,7 @@ class FakeChild:
             "format": "<f4",
             "unit": "ns",
             "bytes": 4 * count,
+            "units": count,
         }
 
     def _allocations(self, request: Mapping[str, int]) -> dict[str, object]:

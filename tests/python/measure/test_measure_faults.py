@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fake_machine import FakeClock, FakeLauncher
 
 from toll.measure import Interrupt, ProcessLauncher, SystemClock
 from toll.measure.launch import Errand, LaunchRoom, Outcome, Work, counting, measuring
-from toll.measure.launcher import Interrupted, Limits
+from toll.measure.launcher import Interrupted, LaunchFailed, Limits
 from toll.measure.machine import Disturbance, read_disturbance
+from toll.measure.protocol import ask_timed
 from toll.words import Kind, Purpose, Status
 
 PROGRAM = Path(__file__).parents[1] / "fakes" / "program.py"
@@ -115,6 +117,7 @@ def test_sound_samples_and_allocations() -> None:
         ("aeons", Status.FAILED, "sent cpu_ns = 2e+18"),
         ("half_a_letter", Status.FAILED, 'sent footing = {"threads": "\\ud800"} in its'),
         ("huge_number", Status.FAILED, "where a batch message belongs"),
+        ("fast_clock", Status.FAILED, "says that it worked for 3600.000000 s, but its answer came 0."),
         ("no_units", Status.FAILED, "sent units = 0"),
         ("unknown_type", Status.FAILED, "answered 'surprise' where 'batch' belongs"),
         ("valid_then_garbage", Status.FAILED, "and now for something else"),
@@ -137,6 +140,9 @@ def test_fault(fault: str, status: Status, words: str) -> None:
     [
         ("huge_samples", "was asked for 3 samples and announced 3 in 1099511627776 bytes"),
         ("more_samples", "was asked for 3 samples and announced 4"),
+        ("other_iterations", "was asked for 3 samples and reported 5 iterations"),
+        ("other_units", "was asked for 3 samples and reported 6 units; a sample is one unit"),
+        ("fast_clock", "its clock is wrong"),
         ("nan_samples", "negative or not finite"),
         ("aeons_of_samples", "longer than 30 years"),
         ("half_the_samples", "exited with code 0 in the middle"),
@@ -146,6 +152,19 @@ def test_faulty_samples(fault: str, words: str) -> None:
     outcome = launch(fault, Kind.SAMPLES)
     assert outcome.launch.status is Status.FAILED
     assert words in outcome.launch.reason
+
+
+@pytest.mark.parametrize(("boast_ns", "believed"), [(0.0, True), (1.9e6, True), (2.1e6, False)])
+def test_a_programs_clock_may_differ_by_1_ms_and_1_percent(boast_ns: float, believed: bool) -> None:
+    """Over 100 ms: by 2 ms."""
+    launcher = FakeLauncher(FakeClock(), lambda *_: 1e6)
+    launcher.boast_ns = boast_ns
+    child = launcher.start(("x", "serve", "a/b", "x"), {}, Limits(10.0, 0))
+    if believed:
+        assert ask_timed(child, Kind.BATCH, 100, None, 7, launcher.clock).batch.wall_ns == 1e8 + boast_ns
+    else:
+        with pytest.raises(LaunchFailed, match=r"worked for 0\.102100 s, .* 0\.100000 s after the request"):
+            ask_timed(child, Kind.BATCH, 100, None, 7, launcher.clock)
 
 
 @pytest.mark.parametrize("fault", ["hang", "hang_at_start", "child_hangs_too"])
