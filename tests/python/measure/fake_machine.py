@@ -123,8 +123,8 @@ class FakeChild:
             ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults", "peak_bytes"), 1
         )
         return {
-            "type": kind, "iterations": count, "units": 2 * count, "wall_ns": wall_ns + self.launcher.boast_ns, "cpu_ns": wall_ns,
-            "checksum": self._answer(count), **numbers,
+            "type": kind, "iterations": count, "units": 2 * count, "cpu_ns": wall_ns,
+            "wall_ns": wall_ns + self.launcher.boast_ns, "checksum": self._answer(count), **numbers,
         }  # fmt: skip
 
     def _batch(self, request: Mapping[str, int]) -> dict[str, object]:

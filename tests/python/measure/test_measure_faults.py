@@ -14,7 +14,7 @@ from toll.measure import Interrupt, ProcessLauncher, SystemClock
 from toll.measure.launch import Errand, LaunchRoom, Outcome, Work, counting, measuring
 from toll.measure.launcher import Interrupted, LaunchFailed, Limits
 from toll.measure.machine import Disturbance, read_disturbance
-from toll.measure.protocol import ask_timed
+from toll.measure.protocol import ask_timed, read_ready
 from toll.words import Kind, Purpose, Status
 
 PROGRAM = Path(__file__).parents[1] / "fakes" / "program.py"
@@ -160,6 +160,7 @@ def test_a_programs_clock_may_differ_by_1_ms_and_1_percent(boast_ns: float, beli
     launcher = FakeLauncher(FakeClock(), lambda *_: 1e6)
     launcher.boast_ns = boast_ns
     child = launcher.start(("x", "serve", "a/b", "x"), {}, Limits(10.0, 0))
+    read_ready(child)
     if believed:
         assert ask_timed(child, Kind.BATCH, 100, None, 7, launcher.clock).batch.wall_ns == 1e8 + boast_ns
     else:
