@@ -86,7 +86,8 @@ def _table_warnings(
     if comparison.rounds_missing:
         warnings.append(
             f"{workload.name}: too few launches to compare {len(comparison.cases)} rows with each other;"
-            f" {comparison.rounds_missing} more rounds are needed, so its ratios have no interval."
+            f" {comparison.rounds_missing} more rounds are needed, so its ratios have no interval:"
+            f" `{_longer(workload, header)}` has the time for them."
         )
     several = len({row.environment for row in rows}) > 1
     wide = [
@@ -98,7 +99,7 @@ def _table_warnings(
         warnings.append(
             f"{workload.name}: {len(wide)} of {len(comparison.cases) - 1} ratios are not known to"
             f" ±{header.precision:.1%} ({', '.join(wide[:5])}{', ...' if len(wide) > 5 else ''});"
-            " `./toll run --profile thorough` goes on until they are."
+            f" `{_longer(workload, header, 'thorough')}` goes on until they are."
         )
     warnings += [
         f"{workload.name}, {row.contender}: {row.reason}"
@@ -106,6 +107,12 @@ def _table_warnings(
         if row.status == Status.OK and row.failed_launches
     ]
     return warnings
+
+
+def _longer(workload: WorkloadRecord, header: RunHeader, profile: str = "") -> str:
+    """The command that measures this workload again for longer; by default in the next larger profile."""
+    profile = profile or ("standard" if header.profile == "quick" else "thorough")
+    return f"./toll run {shlex.quote(as_text(workload.name))} --profile {profile}"
 
 
 def _interrupted(header: RunHeader, run_file: RunFile) -> list[str]:

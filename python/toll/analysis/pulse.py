@@ -79,6 +79,7 @@ def machine_warnings(
             f"The machine changed its speed during the run: the canary's slowest tenth took"
             f" {drifted.ratio - 1:.1%} longer than its fastest. Ratios are paired within rounds and"
             " suffer little; values do not hold for every minute of the run."
+            " `./toll doctor` names what helps."
         )
     known = [launch for launch in launches if launch.steal_ns is not None]
     wall = sum(launch.wall_ns for launch in known)
@@ -86,7 +87,8 @@ def machine_warnings(
     if wall and steal / wall >= NOTABLE_STEAL:
         warnings.append(
             f"The hypervisor took {steal / 1e9:.2f} s of CPU time during {wall / 1e9:.1f} s of launches"
-            f" ({steal / wall:.1%}): other guests share this machine, and tail latencies show it."
+            f" ({steal / wall:.1%}): other guests share this machine, and tail"
+            " latencies show it. Measure again at a quieter hour, or on a machine of your own."
         )
     if found.ratio is not None and 0 < header.precision < found.ratio - 1:
         warnings.append(

@@ -140,13 +140,19 @@ def test_a_ratio_interval_is_wider_in_a_larger_table(path: Path, tmp_path: Path)
     assert large.ratio_high > small.ratio_high
 
 
-def test_too_few_rounds_for_the_table_give_no_interval_and_a_warning(path: Path) -> None:
+def test_too_few_rounds_for_the_table_give_no_interval_and_a_warning(path: Path, tmp_path: Path) -> None:
     found = read(make_run(path, [Made(name, noisy(10.0, 6, seed=i)) for i, name in enumerate("abcd")]))
     slower = next(row for row in found.workloads[0].rows if not row.fastest)
     assert slower.ratio is not None
     assert (slower.ratio_low, slower.ratio_high, slower.tie_groups) == (None, None, [])
     assert slower.low is not None
-    assert any("2 more rounds are needed" in warning for warning in found.warnings)
+    (warning,) = [warning for warning in found.warnings if "2 more rounds are needed" in warning]
+    assert warning.endswith("`./toll run tasks/made --profile standard` has the time for them.")
+    found = read(
+        make_run(tmp_path / "s.toll", [Made(name, noisy(10.0, 6)) for name in "abcd"], profile="standard")
+    )
+    (warning,) = [warning for warning in found.warnings if "2 more rounds are needed" in warning]
+    assert "`./toll run tasks/made --profile thorough`" in warning
 
 
 def test_one_wrong_answer_leaves_no_number(path: Path) -> None:
