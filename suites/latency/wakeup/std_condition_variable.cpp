@@ -9,7 +9,7 @@ struct StdConditionVariable {
     bool raised = false;
     void raise() {
         {
-            std::scoped_lock lock{mutex};
+            const std::scoped_lock lock{mutex};
             raised = true;
         }
         condition.notify_one();

@@ -121,7 +121,7 @@ private:
     }
 
     static std::array<int, 2> pair_of_cpus() {
-        const auto cpus = usable_cpus();
+        const auto& cpus = usable_cpus();
         if (cpus.size() < 2) {
             throw Unsupported("needs two CPUs, one for each thread; this process may use " +
                               std::to_string(cpus.size()));

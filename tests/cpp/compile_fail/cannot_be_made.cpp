@@ -3,4 +3,6 @@
 struct NeedsAnInt {
     explicit NeedsAnInt(int) {}
 };
-inline NeedsAnInt make(const toll::Arguments& arguments) { return toll::make_contender<NeedsAnInt>(arguments); }
+inline NeedsAnInt make(const toll::Arguments& arguments) {
+    return toll::make_contender<NeedsAnInt>(arguments);
+}
