@@ -80,9 +80,12 @@ def planned(selection: Selection, wishes: Wishes, output: str) -> Session:
 def resumed(name: str) -> Session:
     """The rest of an interrupted run. Raises TollError where it is complete or not ours."""
     path = run_path(name)
+    return Session(_stored_plan(path), path, resume=True)
+
+
+def _stored_plan(path: Path) -> Plan:
     with RunFile.open(path) as run_file:
-        plan = measure.plan_of(run_file, suites.load(ROOT), environments.OFFERED)
-    return Session(plan, path, resume=True)
+        return measure.plan_of(run_file, suites.load(ROOT), environments.OFFERED)
 
 
 class Session:
@@ -101,13 +104,20 @@ class Session:
     def take_machine(self, *, wait: bool) -> None:
         """Before the build, which would disturb another run as much as a measurement does."""
         told = (lambda holder: _tell(None, events.WaitingForOtherRun(holder))) if wait else None
-        lock = machine_lock(SystemClock(), interrupt=Interrupt(), on_wait=told, files=LOCK_FILES)
+        lock = machine_lock(
+            SystemClock(),
+            interrupt=Interrupt(),
+            on_wait=told,
+            on_no_lock=lambda warning: _tell(None, events.NotAlone(warning)),
+            files=LOCK_FILES,
+        )
         self._alone.enter_context(lock)
+        if self._resume:  # the run that was waited for may have gone on with this very file
+            RunFile.resume(self.path).close()  # a complete run says so before minutes are spent on building
+            self.plan = _stored_plan(self.path)
 
     def prepare(self, *, install: bool) -> None:
         """System packages, then the build. A contender that cannot be built becomes a row with its reason."""
-        if self._resume:  # a complete run says so before minutes are spent on building
-            RunFile.resume(self.path).close()
         chosen = _only_planned(self.plan)
         _system_packages(chosen, self.plan.environments, install=install)
         with progress("building") as bar:
@@ -296,6 +306,8 @@ def _tell(bar: Progress | None, event: Any) -> None:
     match event:
         case events.WaitingForOtherRun(holder=holder):
             say(f"waiting for another run on this machine: {holder}")
+        case events.NotAlone(warning=warning):
+            say(f"warning: {warning}")
         case events.CaseEnded(case=case, status=status, reason=reason):
             say(f"{case.workload} {case.contender}: {status}: {reason}")
         case events.LaunchDone(case=case, elapsed_s=elapsed, left_s=left) if bar and left is not None:

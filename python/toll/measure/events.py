@@ -16,6 +16,13 @@ class WaitingForOtherRun:
 
 
 @dataclass(frozen=True, slots=True)
+class NotAlone:
+    """No lock file can be used here: nothing keeps a second run from disturbing this one."""
+
+    warning: str  # what it means and what to do
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted:
     """Measuring begins. `budget_s` is 0 where there is none; `launches` were stored before a resume."""
 
@@ -81,6 +88,7 @@ class Finished:
 
 Event = (
     WaitingForOtherRun
+    | NotAlone
     | RunStarted
     | LaunchStarting
     | LaunchDone

@@ -30,14 +30,18 @@ def machine_lock(
     *,
     interrupt: Interrupt,
     on_wait: Callable[[str], None] | None = None,
+    on_no_lock: Callable[[str], None] = lambda _: None,
     files: Sequence[Path] = LOCK_FILES,
 ) -> Iterator[None]:
     """Holds the machine for one run. Another run: TollError, or where `on_wait` is given, waits for its end.
 
-    `on_wait` is called once with a sentence about the holder. The kernel lets go of the lock when the process
+    `on_wait` is called once with a sentence about the holder; `on_no_lock` where none of `files` can be used, so
+    that the run goes on unguarded. The kernel lets go of the lock when the process
     ends in any way, so that a file left behind blocks nobody.
     """
     descriptors = [fd for file in files if (fd := _open(file)) is not None]
+    if files and not descriptors:
+        on_no_lock(_unguarded(files))
     told = False
     try:
         while (holder := _take_all(descriptors)) is not None:
@@ -58,6 +62,14 @@ def machine_lock(
     finally:
         for fd in descriptors:
             os.close(fd)
+
+
+def _unguarded(files: Sequence[Path]) -> str:
+    places = " and ".join(map(str, files))
+    return (
+        f"no lock file can be used here ({places}), so that toll cannot see whether another run measures;"
+        f" make {files[-1].parent} writable for this user, or see to it that only one run measures at a time"
+    )
 
 
 def _open(file: Path) -> int | None:

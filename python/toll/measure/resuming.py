@@ -24,8 +24,8 @@ def plan_of(run_file: RunFile, workloads: Sequence[Workload], environments: Sequ
     """
     if not run_file.cases():
         raise TollError(
-            f"{run_file.path} was interrupted before its plan was stored: there is nothing to go on with.",
-            "Delete it, and start a new run with `toll run`.",
+            f"{run_file.path} holds no plan: its run has only just begun, or was interrupted before that.",
+            "Where no run is measuring: delete it, and start a new run with `toll run`.",
         )
     known_workloads = {workload.name: workload for workload in workloads}
     known_environments = {environment.name: environment for environment in environments}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from toll.errors import TollError
 from toll.measure import Interrupt, SystemClock
 from toll.measure.lock import machine_lock
 from toll.plan import Selection
+from toll.store import RunFile
+from toll.words import Status
 
 WISHES = Wishes("quick", 5.0, None, 1)
 
@@ -61,6 +65,41 @@ def test_the_verb_takes_the_machine_before_it_builds(tmp_path, lock, monkeypatch
     assert not (tmp_path / "second.toll").exists()
 
 
+def test_a_machine_without_a_place_for_locks_is_warned_of(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(measuring, "LOCK_FILES", (tmp_path / "absent/toll.lock",))
+    with session(tmp_path / "first.toll") as first:
+        first.take_machine(wait=False)
+    assert "warning: no lock file can be used here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("other", ["goes on", "completes"])
+def test_a_resume_that_waited_reads_its_file_again(tmp_path, lock, monkeypatch, other) -> None:
+    """The run that held the machine was of the same file."""
+    path = tmp_path / "shared.toll"
+    with session(path) as first, RunFile.create(path, first._header()) as run_file:
+        planned = [(case, Status.PLANNED, "", "") for case in first.plan.cases]
+        run_file.add_plan(first.plan.workloads, first.plan.environments, planned)
+    holder = ExitStack()
+    holder.enter_context(machine_lock(SystemClock(), interrupt=Interrupt(), files=[lock]))
+
+    def meanwhile(*_: object) -> None:
+        change = "seed = 99" if other == "goes on" else "finished_utc = '2026-01-01T00:00:00.000+00:00'"
+        with sqlite3.connect(path) as connection:
+            connection.execute(f"UPDATE run SET {change}, plan = json_set(plan, '$.settings.batches', 77)")
+        connection.close()
+        holder.close()
+
+    with measuring.resumed(str(path)) as second:
+        assert second.plan.settings.batches != 77
+        monkeypatch.setattr(measuring, "_tell", meanwhile)
+        if other == "completes":
+            with pytest.raises(TollError, match="is complete"):
+                second.take_machine(wait=True)
+        else:
+            second.take_machine(wait=True)
+            assert second.plan.settings.batches == 77
+
+
 def test_a_name_that_is_taken_is_refused_before_anything_is_built(tmp_path) -> None:
     (tmp_path / "first.toll").write_text("precious")
     with pytest.raises(TollError, match="exists already"):
@@ -70,8 +109,6 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_built(tmp_path) -> N
 
 def test_a_disk_that_is_full_to_the_end_is_told_once(tmp_path, monkeypatch) -> None:
     """Closing the file fails too then; the message about the launch, with what is saved, must survive it."""
-    from toll.store import RunFile
-
     def refuse(self: RunFile) -> None:
         self._connection.close()
         raise TollError("Could not save the last part of the write-ahead log", "")

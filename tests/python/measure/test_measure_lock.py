@@ -146,6 +146,21 @@ def test_all_places_are_locked(tmp_path: Path) -> None:
         holder.communicate("")
 
 
+@pytest.mark.parametrize("first", ["absent/x.lock", "link"])
+def test_it_is_said_where_no_lock_file_can_be_used(tmp_path: Path, lock: Path, first: str) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    told: list[str] = []
+    unusable = [tmp_path / first, tmp_path / "absent/y.lock"]
+    with machine_lock(FakeClock(), interrupt=Interrupt(), on_no_lock=told.append, files=unusable):
+        assert len(told) == 1
+    assert str(unusable[0]) in told[0]
+    assert f"make {tmp_path / 'absent'} writable" in told[0]
+    for files in ([unusable[0], lock], []):  # one that can be used is enough; [] asks for none
+        with machine_lock(FakeClock(), interrupt=Interrupt(), on_no_lock=told.append, files=files):
+            pass
+    assert len(told) == 1
+
+
 def test_note_of_a_stranger_is_shown_safely(lock: Path) -> None:
     holder = hold(lock)
     try:
