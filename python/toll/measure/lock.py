@@ -35,9 +35,9 @@ def machine_lock(
 ) -> Iterator[None]:
     """Holds the machine for one run. Another run: TollError, or where `on_wait` is given, waits for its end.
 
-    `on_wait` is called once with a sentence about the holder; `on_no_lock` where none of `files` can be used, so
-    that the run goes on unguarded. The kernel lets go of the lock when the process
-    ends in any way, so that a file left behind blocks nobody.
+    `on_wait` is called once with a sentence about the holder; `on_no_lock` where none of `files` can be used:
+    the run goes on unguarded then. The kernel lets go of the lock when the process ends in any way, so that a
+    file left behind blocks nobody.
     """
     descriptors = [fd for file in files if (fd := _open(file)) is not None]
     if files and not descriptors:

@@ -109,6 +109,7 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_built(tmp_path) -> N
 
 def test_a_disk_that_is_full_to_the_end_is_told_once(tmp_path, monkeypatch) -> None:
     """Closing the file fails too then; the message about the launch, with what is saved, must survive it."""
+
     def refuse(self: RunFile) -> None:
         self._connection.close()
         raise TollError("Could not save the last part of the write-ahead log", "")
