@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from toll.analysis.results import WorkloadResult
+from toll.analysis.results import Row, WorkloadResult
 from toll.report.text import clean
+
+_HOST = "host"  # the environment that goes without saying
+_UNLESS = "unless a row says otherwise"
+
+_Setting = tuple[str, str, str, tuple[tuple[str, str], ...]]  # parameter, contender, environment, the others
 
 
 class _Case(Protocol):
@@ -22,12 +27,14 @@ class _Case(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What varies between the cases of one workload, and what all of them share."""
+    """What varies between the cases of one workload, what all of them share, and what most of them do."""
 
     by_environment: bool
     varying: tuple[str, ...]
     shared: tuple[tuple[str, str], ...]
-    environment: str
+    usual: tuple[tuple[str, str], ...]  # of `varying`: the value that more than half of the rows have
+    apart: frozenset[_Setting]  # where rows of one contender differ in this parameter alone
+    environment: str  # of all rows, or "host" where some rows are in another; "" where neither is so
 
     @staticmethod
     def of(workload: WorkloadResult) -> Naming:
@@ -35,28 +42,69 @@ class Naming:
         rows = workload.rows
         environments = list(dict.fromkeys(row.environment for row in rows))
         names = list(dict.fromkeys(name for row in rows for name in row.parameters))
-        values = {name: {str(row.parameters.get(name, "")) for row in rows} for name in names}
+        values = {name: Counter(_value(row, name) for row in rows) for name in names}
+        varying = tuple(name for name in names if len(values[name]) > 1)
+        most = {name: values[name].most_common(1)[0] for name in names}
+        usual = tuple(
+            (name, most[name][0]) for name in varying if most[name][0] and 2 * most[name][1] > len(rows)
+        )
+        alone = environments[0] if len(environments) == 1 else ""
         return Naming(
             by_environment=len(environments) > 1,
-            varying=tuple(name for name in names if len(values[name]) > 1),
-            shared=tuple((clean(n), clean(next(iter(values[n])))) for n in names if len(values[n]) == 1),
-            environment=clean(environments[0]) if len(environments) == 1 else "",
+            varying=varying,
+            shared=tuple((clean(n), clean(most[n][0])) for n in names if n not in varying),
+            usual=usual,
+            apart=_apart(rows, [name for name, _ in usual]),
+            environment=clean(alone or (_HOST if _HOST in environments else "")),
         )
+
+    def common(self, equals: str = "=") -> list[str]:
+        """What holds for all rows, piece by piece; last what holds "unless a row says otherwise"."""
+        environment = [self.environment] if self.environment else []
+        shared = [f"{name}{equals}{value}" for name, value in self.shared]
+        usual = [f"{clean(name)}{equals}{clean(value)}" for name, value in self.usual]
+        if self.by_environment:
+            environment, usual = [], environment + usual
+        return environment + shared + ([f"{', '.join(usual)} {_UNLESS}"] if usual else [])
 
     def qualifiers(self, case: _Case) -> tuple[str, ...]:
         """Environment and parameters, as far as they tell this case from others."""
-        environment = (clean(case.environment),) if self.by_environment else ()
+        named = self.by_environment and case.environment != _HOST
+        environment = (clean(case.environment),) if named else ()
         return environment + tuple(
             f"{clean(name)}={clean(case.parameters[name])}"
-            for name in self.varying
             if name in case.parameters
+            else f"no {clean(name)}"
+            for name in self.varying
+            if self._tells(case, name)
         )
+
+    def _tells(self, case: _Case, name: str) -> bool:
+        usual = dict(self.usual).get(name)
+        if usual is None:
+            return name in case.parameters
+        return _value(case, name) != usual or _setting(case, name) in self.apart
 
     def label(self, case: _Case) -> str:
         """The contender's name with its qualifiers: "boost_fiber (clang-19, threads=2)"."""
         qualifiers = self.qualifiers(case)
         name = clean(case.contender)
         return f"{name} ({', '.join(qualifiers)})" if qualifiers else name
+
+
+def _value(case: _Case, name: str) -> str:
+    return str(case.parameters.get(name, ""))
+
+
+def _setting(case: _Case, name: str) -> _Setting:
+    others = sorted((key, str(value)) for key, value in case.parameters.items() if key != name)
+    return name, case.contender, case.environment, tuple(others)
+
+
+def _apart(rows: Sequence[Row], names: Iterable[str]) -> frozenset[_Setting]:
+    """Settings in which a contender has several rows: these show the parameter even at its usual value."""
+    counts = Counter(_setting(row, name) for name in names for row in rows)
+    return frozenset(setting for setting, count in counts.items() if count > 1)
 
 
 def shared_ties(groups: Iterable[list[str]]) -> list[list[str]]:

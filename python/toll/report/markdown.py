@@ -13,7 +13,14 @@ from toll.analysis.results import Results, Row, WorkloadResult
 from toll.report import numbers
 from toll.report.cases import Naming, shared_ties
 from toll.report.columns import created
-from toll.report.sentences import floor_sentence, grouped, harness_note, published_range, status_words
+from toll.report.sentences import (
+    bare_work_sentence,
+    floor_sentence,
+    grouped,
+    harness_note,
+    published_range,
+    status_words,
+)
 from toll.report.text import clean, headline, said, several
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]#!|~$^]|^[-+](?= )|(?<=^\d)[.)])")
@@ -73,13 +80,15 @@ def _head(results: Results) -> list[str]:
 
 def _workload(workload: WorkloadResult, level: float) -> list[str]:
     naming = Naming.of(workload)
-    shared = [naming.environment, *(f"{name}={value}" for name, value in naming.shared)]
+    common = naming.common()
     blocks = [f"### {code(workload.workload)}", prose(workload.question)]
-    if any(shared):
-        blocks.append(", ".join(code(item) for item in shared if item))
+    if common:
+        blocks.append(" · ".join(code(item) for item in common))
     blocks.append(_values(workload, naming, level))
     if any(shared_ties(row.tie_groups for row in workload.rows)):
         blocks.append("Rows that share a letter could not be told apart by this run.")
+    if floor := bare_work_sentence(naming.label(row) for row in workload.rows if row.floor):
+        blocks.append(prose(floor))
     if workload.latencies:
         blocks.append(_percentiles(workload, naming))
     if workload.published:

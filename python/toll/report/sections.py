@@ -227,10 +227,7 @@ def _workload(workload: WorkloadResult, anchors: Anchors, level: float) -> dict[
         "topic": topic,
         "short": short,
         "question": clean(workload.question),
-        "shared": [
-            *([naming.environment] if naming.environment else []),
-            *(f"{name} = {value}" for name, value in naming.shared),
-        ],
+        "shared": naming.common(" = "),
         "per": clean(workload.per),
         "unit": scale.unit,
         "best": naming.label(best) if best else "",

@@ -21,6 +21,15 @@ def floor_sentence(floor: Floor) -> str:
     )
 
 
+def bare_work_sentence(names: Iterable[str]) -> str:
+    """Which rows are the floor that ratios leave out; "" for none."""
+    floors = list(names)
+    if not floors:
+        return ""
+    verb, who = ("is", "it") if len(floors) == 1 else ("are", "them")
+    return f"{' and '.join(floors)} {verb} the floor: the bare work, no ratio is to {who}."
+
+
 def harness_note(workload: WorkloadResult) -> str:
     """What CPU time, waits and faults hold besides the operation, where each operation is timed alone."""
     return "harness included" if workload.kind == "samples" else ""

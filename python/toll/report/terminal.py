@@ -18,7 +18,14 @@ from toll.analysis.results import Latency, PublishedValue, Results, Row, Workloa
 from toll.report import numbers
 from toll.report.cases import Naming, shared_ties
 from toll.report.columns import created
-from toll.report.sentences import floor_sentence, grouped, harness_note, published_range, status_words
+from toll.report.sentences import (
+    bare_work_sentence,
+    floor_sentence,
+    grouped,
+    harness_note,
+    published_range,
+    status_words,
+)
 from toll.report.text import clean, headline, said, several
 
 _NAME_WIDTH = 16  # a contender's name folds within this at least
@@ -119,9 +126,8 @@ def _workload(workload: WorkloadResult, level: float, writer: _Writer) -> None:
     naming = Naming.of(workload)
     writer.line(clean(workload.workload), "bold")
     writer.line(clean(workload.question))
-    shared = [f"{name}={value}" for name, value in naming.shared]
-    if shared or naming.environment:
-        writer.line(" · ".join(filter(None, [naming.environment, *shared])), "dim")
+    if common := naming.common():
+        writer.line(" · ".join(common), "dim")
     measured = [row for row in workload.rows if row.status == "ok"]
     if measured:
         _values(workload, measured, naming, level, writer)
@@ -169,20 +175,32 @@ def _values(
     writer.table(columns, ["bold green" if row.fastest else "" for row in rows])
     if any(ties):
         writer.line("Rows that share a letter could not be told apart by this run.", "dim")
+    if floor := bare_work_sentence(naming.label(row) for row in rows if row.floor):
+        writer.line(floor, "dim")
 
 
 def _who(title: str, cases: Sequence[Row | Latency], naming: Naming, width: int) -> list[_Column]:
-    """The contender, and in narrow columns of their own the parameters that tell its rows apart."""
-    own = [
-        _Column(clean(name), list(map(_parameter, values)), right=all(isinstance(v, int) for v in values))
+    """The contender, and in narrow columns of their own the parameters that tell its rows apart.
+
+    A parameter with a usual value stands in the few names that have another: a column would repeat it.
+    """
+    usual = dict(naming.usual)
+    own = {
+        name: _Column(
+            clean(name), list(map(_parameter, values)), right=all(isinstance(v, int) for v in values)
+        )
         for name in naming.varying
+        if name not in usual
         for values in [[case.parameters.get(name, "") for case in cases]]
-    ]
-    apart = [width >= _WIDE_ENOUGH and column.width() <= _PARAMETER_WIDTH for column in own]
-    rest = tuple(name for name, alone in zip(naming.varying, apart, strict=True) if not alone)
-    shorter = replace(naming, varying=rest)
+    }
+    alone = {
+        name: column
+        for name, column in own.items()
+        if width >= _WIDE_ENOUGH and column.width() <= _PARAMETER_WIDTH
+    }
+    shorter = replace(naming, varying=tuple(name for name in naming.varying if name not in alone))
     names = _Column(title, [shorter.label(case) for case in cases], right=False)
-    return [names, *(column for column, alone in zip(own, apart, strict=True) if alone)]
+    return [names, *alone.values()]
 
 
 def _parameter(value: int | str) -> str:

@@ -170,7 +170,7 @@ def test_time_over_a_parameter_is_drawn_line_by_line_and_follows_filter_and_lege
     page.locator(chart).scroll_into_view_if_needed()
     legend = figure.locator(".legend button")
     settled(page)
-    assert legend.all_text_contents()[:2] == ["std_mutex (host)", "std_mutex (clang-19)"]
+    assert legend.all_text_contents()[:2] == ["std_mutex", "std_mutex (clang-19)"]
     assert legend.count() == 6
     whole = line_marks(page, chart)
     assert whole == 6 * 2 * 3  # lines, points, and for each a symbol and the two ends of its interval
@@ -183,7 +183,7 @@ def test_time_over_a_parameter_is_drawn_line_by_line_and_follows_filter_and_lege
     assert line_marks(page, chart) == whole - 6
     page.fill("#filter", "shared_mutex")
     settled(page)
-    assert legend.all_text_contents() == ["shared_mutex (host)", "shared_mutex (clang-19)"]
+    assert legend.all_text_contents() == ["shared_mutex", "shared_mutex (clang-19)"]
     page.fill("#filter", "spinlock")
     settled(page)
     assert not figure.is_visible()

@@ -289,7 +289,7 @@ def test_a_published_value_is_drawn_on_the_row_that_it_was_matched_with():
     )
     for update, drawn in (
         ({}, [("ticket_lock (clang-19, threads=2)", [500])]),
-        ({"environment": "host"}, [("ticket_lock (host, threads=2)", [500])]),
+        ({"environment": "host"}, [("ticket_lock (threads=2)", [500])]),
         ({"parameters": {"threads": 1}}, [("ticket_lock (clang-19, threads=1)", [500])]),
         ({"environment": None, "parameters": None}, []),
         ({"per": "lock"}, []),

@@ -110,7 +110,8 @@ def test_published_values_stand_in_columns_beside_todays(friendly):
 def test_parameters_stand_in_columns_of_their_own_where_there_is_room():
     results = samples.make_results([samples.locks(samples.random.Random(1))])
     rows = [line.split() for line in printed(results, 80).splitlines()]
-    assert [words[2] for words in rows if words[:2] == ["ticket_lock", "(host)"]] == ["1", "2"]
+    assert [words[2] for words in rows if words[:2] == ["ticket_lock", "(clang-19)"]] == ["1", "2"]
+    assert [words[1] for words in rows if words[:1] == ["ticket_lock"] and words[1].isdigit()] == ["1", "2"]
     assert "\n  threads=1)" in printed(results, 50)
 
 
@@ -303,3 +304,14 @@ def test_json_is_the_contract(full):
     assert told["schema"] == "toll-report/1"
     assert list(told)[:6] == ["schema", "run", "machine", "conditions", "floor", "workloads"]
     assert Results.model_validate(told) == full
+
+
+def test_the_bare_work_is_called_the_floor():
+    workload = samples.skynet(samples.random.Random(1))
+    plain = samples.make_results([workload])
+    rows = [row.model_copy(update={"floor": row.contender == "std_async_deferred"}) for row in workload.rows]
+    marked = samples.make_results([workload.model_copy(update={"rows": rows})])
+    sentence = "std_async_deferred is the floor: the bare work, no ratio is to it."
+    assert sentence in printed(marked)
+    assert sentence.replace("_", r"\_") in markdown.render(marked)
+    assert "is the floor" not in printed(plain) + markdown.render(plain)

@@ -25,13 +25,12 @@
   const pen = document.createElement("canvas").getContext("2d");
   const textWidth = (text, font) => { pen.font = font; return pen.measureText(text).width; };
 
-  /** The text cut in its middle so that it fits: names of one family often differ at the end alone. */
+  /** The text cut at its end so that it fits; the tooltip has all of it. */
   function fitted(text, room, font) {
     if (textWidth(text, font) <= room) return text;
     const letters = [...text];
     for (let kept = letters.length - 1; kept > 4; kept -= Math.max(1, kept >> 4)) {
-      const head = Math.ceil(kept * 0.6);
-      const cut = letters.slice(0, head).join("") + "…" + letters.slice(letters.length - (kept - head)).join("");
+      const cut = `${letters.slice(0, kept).join("").trimEnd()}…`;
       if (textWidth(cut, font) <= room) return cut;
     }
     return letters.slice(0, 3).join("") + "…";
@@ -128,7 +127,7 @@
     const narrow = width < NARROW;
     const nameFont = `600 12.5px ${theme.mono}`, numberFont = `12px ${theme.sans}`;
     const names = rows.map((row) => row.name);
-    const left = narrow ? 4 : Math.min(Math.max(...names.map((name) => textWidth(name, nameFont))) + 18, width * 0.4);
+    const left = narrow ? 4 : Math.min(Math.max(...names.map((name) => textWidth(name, nameFont))) + 18, width * 0.45);
     const right = narrow ? 8 : Math.max(...rows.map((row) => textWidth(row.text, `600 ${numberFont}`))) + 24;
     const step = narrow ? 46 : printing() ? Math.max(14, Math.min(28, 1000 / rows.length)) : 28;
     const axis = axisOver(...extent(rows), width - left - right);
