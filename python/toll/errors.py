@@ -10,8 +10,8 @@ class Exit(IntEnum):
 
     FINE = 0
     REGRESSION_OR_FAILED_CHECK = 1
-    USAGE = 2
-    INCONCLUSIVE = 3
+    USAGE = 2  # also: output that cannot be written; nothing is lost, the command can be repeated
+    INCONCLUSIVE = 3  # also: the disk filled while measuring; what was measured is kept, --resume goes on
     INTERRUPTED = 130
 
 

@@ -45,31 +45,14 @@ def _verb(name: str, module: Any) -> None:
 
 
 def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
-    """What can end any verb from outside becomes a sentence and an exit code.
-
-    Ctrl-C outside of measuring (which has its own answer to it) ends with the shell's code for it; a full
-    disk or a folder without permission is named, also where standard output goes there; a reader of
-    standard output that has left (`| head`) is no error.
-    """
+    """Ctrl-C outside of measuring (which has its own answer to it) ends with the shell's code for it."""
 
     @functools.wraps(command)
     def guarded(*arguments: Any, **options: Any) -> None:
         try:
-            try:
-                command(*arguments, **options)
-            finally:
-                if sys.stdout is not None:  # closed by the caller: >&-
-                    sys.stdout.flush()  # at the interpreter's end nobody could catch its failure
+            command(*arguments, **options)
         except KeyboardInterrupt:
             raise TollError("interrupted", "start again when it suits", Exit.INTERRUPTED) from None
-        except BrokenPipeError:
-            _drop_output()
-        except OSError as error:
-            if error.errno not in REFUSALS:
-                raise
-            _drop_output()
-            what = error.filename or "the output"
-            raise TollError(f"cannot write {what}: {error.strerror}", REFUSALS[error.errno]) from None
 
     return guarded
 
@@ -110,18 +93,55 @@ def main() -> int:
     """Runs one command line and returns its exit code (toll.errors.Exit). Never prints a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # where the locale has no letter for it, "?" stands for it
         sys.stdout.reconfigure(errors="replace")
+    code = _guarded(_dispatch)
+    return code or _guarded(_flush)
+
+
+def _dispatch() -> int:
     try:
         app(prog_name="toll")
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # Click makes 1 of it, which says: a failed check
+            raise end.__context__ from None
         return end.code if isinstance(end.code, int) else int(Exit.FINE)
+    return int(Exit.FINE)
+
+
+def _flush() -> int:
+    """Now, because at the interpreter's end nobody could catch its failure."""
+    if sys.stdout is not None:  # closed by the caller: >&-
+        sys.stdout.flush()
+    return int(Exit.FINE)
+
+
+def _guarded(work: Callable[[], int]) -> int:
+    """What can end any verb, and its help, from outside becomes a sentence and an exit code.
+
+    A full disk or a folder without permission is named, also where standard output goes there; a reader of
+    standard output that has left (`| head`) is no error.
+    """
+    try:
+        return work()
+    except BrokenPipeError:
+        _drop_output()
+        return int(Exit.FINE)
     except TollError as error:
-        print(f"toll: {error.what}", file=sys.stderr)
-        if error.next_step:
-            print(f"  next: {error.next_step}", file=sys.stderr)
-        return int(error.code)
+        return _told(error)
+    except OSError as error:
+        if error.errno not in REFUSALS:
+            return _unexpected(error)
+        _drop_output()
+        what = error.filename or "the output"
+        return _told(TollError(f"cannot write {what}: {error.strerror}", REFUSALS[error.errno]))
     except Exception as error:  # the one place that may: a user never sees a traceback
         return _unexpected(error)
-    return int(Exit.FINE)
+
+
+def _told(error: TollError) -> int:
+    print(f"toll: {error.what}", file=sys.stderr)
+    if error.next_step:
+        print(f"  next: {error.next_step}", file=sys.stderr)
+    return int(error.code)
 
 
 def _unexpected(error: Exception) -> int:

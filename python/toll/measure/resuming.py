@@ -24,7 +24,8 @@ def plan_of(run_file: RunFile, workloads: Sequence[Workload], environments: Sequ
     """
     if not run_file.cases():
         raise TollError(
-            f"{run_file.path} was interrupted before its plan was stored, or its run has only just begun.",
+            f"{run_file.path} was interrupted before its plan was stored, or its run has only just begun:"
+            " there is nothing to go on with.",
             "Where no run is measuring: delete it, and start a new run with `toll run`.",
         )
     known_workloads = {workload.name: workload for workload in workloads}

@@ -175,13 +175,25 @@ def test_a_reader_that_leaves_early_is_no_error(checkout):
     assert (done.stdout, done.stderr, done.returncode) == ("[", "", 0)
 
 
+@pytest.mark.parametrize("arguments", ["--help", "run --help", "--version", "env list", "env --help"])
+def test_help_that_nobody_reads_is_no_error(checkout, arguments):
+    done = in_a_shell(checkout, f"$toll {arguments} | true")
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
 @pytest.mark.parametrize("form", ["terminal", "json", "csv"])
 def test_a_reader_that_never_reads_is_no_error(checkout, run_file, form):
     done = in_a_shell(checkout, f'$toll report "$1" --format {form} | true', run_file)
     assert (done.stderr, done.returncode) == ("", 0)
 
 
-@pytest.mark.parametrize("arguments", ["list", "list --json", "doctor", 'report "$1"', 'report "$1" -f json'])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "list", "list --json", "doctor", 'report "$1"', 'report "$1" -f json',
+        "--help", "run --help", "--version", "env list", "env --help",
+    ],
+)  # fmt: skip
 def test_output_that_finds_no_room_is_named(checkout, run_file, arguments):
     done = in_a_shell(checkout, f"$toll {arguments} > /dev/full", run_file)
     fails(done, 2, "cannot write the output: No space left", "make room")
