@@ -241,7 +241,7 @@ def _workload(workload: WorkloadResult, anchors: Anchors, level: float) -> dict[
             for slope in slopes(workload, naming)
         ],
         "percentiles": _percentiles(workload, naming, anchors),
-        "published": [_published(entry, _here(entry, workload, naming)) for entry in workload.published],
+        "published": _published(workload, naming),
     }
 
 
@@ -298,21 +298,42 @@ def _here(entry: PublishedValue, workload: WorkloadResult, naming: Naming) -> st
     return next(map(naming.label, rows), clean(entry.contender))
 
 
-def _published(entry: PublishedValue, here: str) -> dict[str, Any]:
+def _published(workload: WorkloadResult, naming: Naming) -> list[dict[str, Any]]:
+    """A table for each machine of then, source and unit: what its entries share stands in its caption."""
+    groups: dict[tuple[str, str, str, str], list[PublishedValue]] = {}
+    for entry in workload.published:
+        shared = (clean(entry.machine), clean(entry.source), clean(entry.unit), clean(entry.per))
+        groups.setdefault(shared, []).append(entry)
+    tables = []
+    for (machine, source, unit, per), entries in groups.items():
+        notes = {entry.note for entry in entries}
+        note = entries[0].note if len(notes) == 1 else ""
+        tables.append(
+            {
+                "machine": machine,
+                "source": source,
+                "link": source if source.startswith(("https://", "http://")) and " " not in source else "",
+                "note": clean(note),
+                "unit": f"{unit} per {per}",
+                "rows": [
+                    _published_row(entry, _here(entry, workload, naming), "" if note else entry.note)
+                    for entry in entries
+                ],
+            }
+        )
+    return tables
+
+
+def _published_row(entry: PublishedValue, here: str, note: str) -> dict[str, Any]:
     today = entry.today
-    source = clean(entry.source)
     return {
         "year": entry.year,
         "label": clean(entry.label),
         "contender": here,
         "then": published_range(entry),
-        "unit": f"{clean(entry.unit)} per {clean(entry.per)}",
         "today": numbers.quantity(today.value, today.low, today.high) if today else "",
         "today_interval": numbers.interval(today.value, today.low, today.high) if today else "",
-        "machine": clean(entry.machine),
-        "source": source,
-        "link": source if source.startswith(("https://", "http://")) and " " not in source else "",
-        "note": clean(entry.note),
+        "note": clean(note),
     }
 
 

@@ -307,6 +307,30 @@ def test_a_published_value_is_drawn_on_the_row_that_it_was_matched_with():
         assert f'here: <bdi class="name">{named}</bdi>' in html.render(results)
 
 
+def published_tables(entries: list[samples.PublishedValue]) -> list[str]:
+    workload = samples.skynet(samples.random.Random(1)).model_copy(update={"published": entries})
+    page = html.render(samples.make_results([workload]))
+    return re.findall(r'<table class="published">.*?</table>', page, re.DOTALL)
+
+
+def test_machine_source_unit_and_a_shared_note_of_published_values_are_said_once():
+    one, other, third = samples.skynet_published()
+    same = [each.model_copy(update={"source": one.source, "note": "n0te"}) for each in (one, other, third)]
+    (table,) = published_tables(same)
+    assert [table.count(said) for said in ("i7-4770S", f">{one.source}</a>", "n0te")] == [1, 1, 1]
+    caption, head, rows = re.split("<thead>|<tbody>", table)
+    assert "n0te" in caption and "i7-4770S" in caption
+    assert head.count("<small>µs per task</small>") == 2
+    assert "µs" not in rows and rows.count("<tr>") == 3
+
+
+def test_published_values_of_another_source_have_a_table_and_a_lone_note_its_row():
+    first, second = published_tables(samples.skynet_published())
+    assert "the same page</caption>" in second and "the same page" not in first
+    assert "promise 16 cores" in first.split("<tbody>")[1]
+    assert "promise 16 cores" not in first.split("<tbody>")[0]
+
+
 def test_an_empty_run_makes_a_page():
     text = Document(html.render(samples.empty_results())).text
     assert "Nothing was measured" in text
