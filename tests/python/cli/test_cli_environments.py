@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 import toll
-from conftest import ROOT, Toll, copy_checkout, toll_in
+from checkouts import ROOT, Toll, copy_checkout, toll_in
 from toll.catalog import environments
 from toll.words import Purpose
 

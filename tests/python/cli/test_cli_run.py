@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 import toll
-from conftest import ROOT, Toll, copy_checkout, toll_in
+from checkouts import ROOT, Toll, copy_checkout, toll_in
 from toll.words import Purpose
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Toll
+from checkouts import Toll
 from toll.catalog import packages
 from toll.catalog.packages import Need
 from toll.cli import setup
