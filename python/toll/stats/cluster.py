@@ -103,10 +103,21 @@ class Pooled:
         drawn = np.sort(indices)
         cut = int(tail * REPLICATES)
         low, high = drawn[cut], drawn[REPLICATES - 1 - cut]
-        error = t * self._standard_error(self._index(p))
-        low = min(int(low), self._index(p - error))
-        high = max(int(high), self._index(p + error))
+        low = min(int(low), self._index(p - t * self._standard_error(self._index(p))))
+        high = max(int(high), self._upper(p, t))
         return Interval(float(self.values[low]), float(self.values[high]), level)
+
+    def _upper(self, p: float, t: float) -> int:
+        """Upper end of Woodruff's interval. Where it would reach past all samples: that of a quantile ten
+        times rarer, which is no smaller and so bounds this one too. Ten launches in two regimes otherwise
+        gave p90 an interval up to the largest sample, far beyond that of p99.
+        """
+        while True:
+            reach = p + t * self._standard_error(self._index(p))
+            rarer = 1.0 - (1.0 - p) / 10.0
+            if reach < 1.0 or self.count * (1.0 - rarer) < FEWEST_BEYOND:
+                return self._index(reach)
+            p = rarer
 
     def _index(self, p: float) -> int:
         # A relative tolerance: cumulated shares such as 0.7 are not exact.
