@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from toll.analysis.comparison import Comparison, compare
@@ -15,25 +16,31 @@ from toll.analysis.rows import latency, order, row_with_numbers, row_without_num
 from toll.analysis.units import DAMAGED, checked_json
 from toll.errors import TollError
 from toll.store import Launch, RunFile, RunHeader, WorkloadRecord, as_text
-from toll.words import Kind, Status
+from toll.words import Kind, Purpose, Status
 
 __all__ = ["results"]
 
 LONGEST_GAP_S = 60.0
 
 
-def results(run_file: RunFile) -> Results:
+def results(run_file: RunFile, on_launch: Callable[[int, int], None] = lambda *_: None) -> Results:
     """What the run says, every number with its interval; TollError where the file holds the impossible.
 
     Memory is bounded by one launch's samples plus a few megabytes a case, whatever the file's size.
+    `on_launch` is told how many measured launches have been read, of how many.
     """
+    total, done = run_file.launch_count(Purpose.MEASURE), itertools.count(1)
+
+    def read() -> None:
+        on_launch(next(done), total)
+
     header = _checked_header(run_file.header())
     canary = run_file.canary()
     cases: list[CaseData] = []
     workloads: list[WorkloadResult] = []
     warnings: list[str] = []
     for workload in run_file.workloads():
-        data = [read_case(run_file, record, header) for record in run_file.cases(workload.name)]
+        data = [read_case(run_file, record, header, read) for record in run_file.cases(workload.name)]
         workloads.append(_workload(workload, data, header, warnings))
         cases += [replace(case, counts=()) for case in data]
     launches = [*canary, *(launch for case in cases for launch in case.everything)]

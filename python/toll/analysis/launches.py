@@ -52,8 +52,13 @@ class CaseData:
         return (*self.others, *self.launches, *self.failures)
 
 
-def read_case(run_file: RunFile, record: CaseRecord, header: RunHeader) -> CaseData:
-    """Reads all launches of one case, the samples one launch at a time (bounded memory)."""
+def read_case(
+    run_file: RunFile, record: CaseRecord, header: RunHeader, on_launch: Callable[[], None] = lambda: None
+) -> CaseData:
+    """Reads all launches of one case, the samples one launch at a time (bounded memory).
+
+    `on_launch` is called after each launch that was measured and read.
+    """
     tried = run_file.launches(record.id, Purpose.MEASURE)
     counting = run_file.launches(record.id, Purpose.ALLOCATIONS)
     others = (*run_file.launches(record.id, Purpose.PILOT), *counting)
@@ -73,6 +78,7 @@ def read_case(run_file: RunFile, record: CaseRecord, header: RunHeader) -> CaseD
         else:
             values.append(_median_per_unit(_timed(launch), place))
             cold += [_per_unit(batch, place) for batch in launch.batches[:1] if batch.warmup]
+        on_launch()
     counted = [launch for launch in counting if launch.allocations is not None and launch.status is Status.OK]
     return CaseData(
         record=record,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
 import subprocess
@@ -10,8 +12,10 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TextIO
 
 from toll.catalog.packages import table
+from toll.cli.console import Progress, clock_time
 
 # What the runners say at their end: pytest, ctest, doctest, ruff, mypy.
 CLOSING = re.compile(
@@ -80,22 +84,71 @@ def _clang() -> str:
     return table()["clang"].found() or "clang++"
 
 
-def run_all(steps: Iterable[Step], root: Path) -> list[Outcome]:
-    """Runs every step; one whose `after` failed is not started, and counts as failed."""
+class Pace:
+    """How far the steps are and how long the rest will take, by what each took when it last passed."""
+
+    def __init__(self, path: Path, steps: Sequence[Step], bar: Progress) -> None:
+        """`path` holds {step: seconds}; where it cannot be read nothing is known yet."""
+        self._path, self._steps, self._bar = path, steps, bar
+        self._last_s: dict[str, float] = {}
+        with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            self._last_s = {str(name): float(seconds) for name, seconds in stored.items()}
+
+    def left_s(self, step: Step, spent_s: float = 0.0) -> float | None:
+        """Seconds from `spent_s` after the start of `step` to the end; None where any is not known."""
+        rest = [item.name for item in self._steps[self._steps.index(step) :]]
+        if any(name not in self._last_s for name in rest):
+            return None
+        return max(0.0, self._last_s[step.name] - spent_s) + sum(self._last_s[name] for name in rest[1:])
+
+    def place(self, step: Step) -> str:
+        """ "3 of 20, about 4:05 left"."""
+        left = self.left_s(step)
+        about = "" if left is None else f", about {clock_time(left)} left"
+        return f"{self._steps.index(step) + 1} of {len(self._steps)}{about}"
+
+    def tell(self, step: Step, spent_s: float) -> None:
+        """Moves the bar."""
+        left = self.left_s(step, spent_s)
+        if left is None:
+            self._bar.step(self._steps.index(step), len(self._steps), step.name)
+        else:
+            total = sum(self._last_s[item.name] for item in self._steps if item.name in self._last_s)
+            self._bar.step(max(0.0, total - left), total, step.name, left)
+
+    def remember(self, outcomes: Iterable[Outcome]) -> None:
+        """Keeps the times of the steps that passed; a folder that takes no file is no reason to fail."""
+        passed = {outcome.step.name: round(outcome.seconds, 1) for outcome in outcomes if not outcome.status}
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.write_text(json.dumps(self._last_s | passed, indent=1), encoding="utf-8")
+
+
+def run_all(
+    steps: Sequence[Step], root: Path, output: TextIO | None = None, pace: Pace | None = None
+) -> list[Outcome]:
+    """Runs every step; one whose `after` failed is not started, and counts as failed.
+
+    What the steps print goes to `output`, standard output if not given.
+    """
+    output = output or sys.stdout
     outcomes: list[Outcome] = []
     for step in steps:
         failed = {outcome.step.name for outcome in outcomes if outcome.status != 0}
         if step.after in failed:
-            print(f"\n=== {step.name}: not run, because {step.after} failed", flush=True)
+            print(f"\n=== {step.name}: not run, because {step.after} failed", file=output, flush=True)
             outcomes.append(Outcome(step, NOT_RUN, 0.0, (f"not run, because {step.after} failed",)))
         else:
-            outcomes.append(run(step, root))
+            outcomes.append(run(step, root, output, pace))
     return outcomes
 
 
-def run(step: Step, root: Path) -> Outcome:
+def run(step: Step, root: Path, output: TextIO | None = None, pace: Pace | None = None) -> Outcome:
     """Runs one step, passing its output on as it comes."""
-    print(f"\n=== {step.name}: {_shown(step.command)}", flush=True)
+    output = output or sys.stdout
+    place = f" ({pace.place(step)})" if pace else ""
+    print(f"\n=== {step.name}{place}: {_shown(step.command)}", file=output, flush=True)
     started = time.monotonic()
     closing: list[str] = []
     environment = {**os.environ, "PYTHONPATH": str(root / "python"), "MYPYPATH": str(root / "python")}
@@ -111,16 +164,32 @@ def run(step: Step, root: Path) -> Outcome:
             errors="replace",
         )
     except OSError as error:
-        print(f"cannot start {step.command[0]}: {error.strerror}", flush=True)
+        print(f"cannot start {step.command[0]}: {error.strerror}", file=output, flush=True)
         return Outcome(step, 127, 0.0, (f"{step.command[0]} is not installed",))
     with process:
         assert process.stdout is not None
         for line in process.stdout:
-            sys.stdout.write(line)
-            sys.stdout.flush()
+            if pace:
+                pace.tell(step, time.monotonic() - started)
+            output.write(line)
+            output.flush()
             if CLOSING.search(plain := ESCAPES.sub("", line).strip()):
                 closing = [*closing, plain][-2:]
     return Outcome(step, process.returncode, time.monotonic() - started, tuple(closing))
+
+
+def described(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """For programs; `closing` holds the runner's own last lines."""
+    steps = [
+        {
+            "name": outcome.step.name,
+            "passed": outcome.status == 0,
+            "seconds": round(outcome.seconds, 3),
+            "closing": list(outcome.closing),
+        }
+        for outcome in outcomes
+    ]
+    return {"passed": all(step["passed"] for step in steps), "steps": steps}
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

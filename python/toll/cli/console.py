@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+PLAIN_FIRST_S = 2.0  # what is done by then needs no line
 PLAIN_EVERY_S = 5.0  # between lines where there is no terminal to redraw
 
 
@@ -30,7 +31,8 @@ class _Plain(Progress):
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
-        self._started = self._last = time.monotonic()
+        self._started = time.monotonic()
+        self._last = self._started - PLAIN_EVERY_S + PLAIN_FIRST_S
 
     def step(self, done: float, total: float, what: str = "", left_s: float | None = None) -> None:
         now = time.monotonic()
@@ -47,7 +49,7 @@ class _Plain(Progress):
 class _Bar(Progress):
     """A bar that is redrawn in place, with the time left."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, after_s: float) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as RichProgress
@@ -60,10 +62,26 @@ class _Bar(Progress):
             TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}  {task.fields[what]}", markup=False),
             console=Console(stderr=True),
             transient=True,
+            redirect_stdout=sys.stdout.isatty(),  # a file must get what is written to it
         )
+        self._after_s = after_s
+        self._shown = False
         self._task = self.rich.add_task(title, total=None, left="", what="")
 
+    def show(self) -> None:
+        """From now on the bar is seen."""
+        if not self._shown:
+            self._shown = True
+            self.rich.start()
+
+    def hide(self) -> None:
+        """Takes the bar away."""
+        if self._shown:
+            self.rich.stop()
+
     def step(self, done: float, total: float, what: str = "", left_s: float | None = None) -> None:
+        if time.monotonic() - self._started >= self._after_s:
+            self.show()
         if left_s is None and done > 0:
             left_s = (time.monotonic() - self._started) * (total - done) / done
         left = f"{clock_time(left_s)} left" if left_s is not None else ""
@@ -72,14 +90,18 @@ class _Bar(Progress):
 
 
 @contextmanager
-def progress(title: str) -> Iterator[Progress]:
-    """A bar on a terminal, a line every few seconds elsewhere."""
+def progress(title: str, after_s: float = 0.0) -> Iterator[Progress]:
+    """A bar on a terminal, a line every few seconds elsewhere; what ends within `after_s` shows no bar."""
     if not sys.stderr.isatty():
         yield _Plain(title)
         return
-    bar = _Bar(title)
-    with bar.rich:
+    bar = _Bar(title, after_s)
+    if not after_s:
+        bar.show()
+    try:
         yield bar
+    finally:
+        bar.hide()
 
 
 def clock_time(seconds: float) -> str:

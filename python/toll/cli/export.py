@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toll.cli.console import Progress, progress
 from toll.cli.places import behind_links, is_special, run_path
 from toll.errors import TollError
+
+if TYPE_CHECKING:
+    from toll.export.files import Written
 
 EXAMPLE = "toll export runs/monday.toll --format parquet"
 
@@ -30,17 +36,34 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to; beside the run file if not given.")
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="For programs: {written: [{table, path, rows}]}.")
+    ] = False,
 ) -> None:
     """Export a run: Parquet for DuckDB, Polars or pandas; CSV; JSON; Google Benchmark's JSON."""
     path = run_path(run)
     target = output or path.with_name(f"{path.stem}{_ending(form)}")
+    written: list[Written] = []
+
+    def write(partial: Path) -> None:
+        with progress("exporting", after_s=1.0) as bar:
+            written.extend(_write(path, form, partial, bar))
+
     try:
-        _complete_or_nothing(behind_links(target), lambda partial: _write(path, form, partial))
+        _complete_or_nothing(behind_links(target), write)
     except OSError as error:
         raise TollError(
             f"cannot write {target}: {error.strerror or error}", "name a writable place: --output /tmp/run"
         ) from None
-    typer.echo(f"wrote {target}")
+    if as_json:
+        folder = form in (Format.PARQUET, Format.CSV)  # they were written beside it, and moved there
+        rows = [
+            {"table": one.table, "path": str(target / one.path.name if folder else target), "rows": one.rows}
+            for one in written
+        ]
+        typer.echo(json.dumps({"written": rows}, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(f"wrote {target}")
 
 
 def _ending(form: Format) -> str:
@@ -74,24 +97,22 @@ def _complete_or_nothing(target: Path, write: Callable[[Path], None]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _write(path: Path, form: Format, target: Path) -> None:
+def _write(path: Path, form: Format, target: Path, bar: Progress) -> list[Written]:
+    from toll.export import files, google_benchmark
     from toll.store import RunFile
 
     with RunFile.open(path) as run_file:
-        if form in (Format.PARQUET, Format.CSV):
-            from toll.export import files
+        if form is Format.GOOGLE_BENCHMARK:
+            document = google_benchmark.document(run_file, bar.step)
+            target.write_text(json.dumps(document, indent=1), encoding="utf-8")
+            return [files.Written("benchmarks", target, len(document["benchmarks"]))]
+        done, total = itertools.count(1), files.record_batches(run_file)
 
-            target.mkdir()
-            (files.parquet if form is Format.PARQUET else files.csv)(run_file, target)
-        elif form is Format.JSON:
-            from toll.export import files
+        def on_batch(table: str) -> None:
+            bar.step(next(done), total, table)
 
+        if form is Format.JSON:
             with target.open("w", encoding="utf-8") as file:
-                files.json_document(run_file, file)
-        else:
-            import json
-
-            from toll.export import google_benchmark
-
-            text = json.dumps(google_benchmark.document(run_file), indent=1)
-            target.write_text(text, encoding="utf-8")
+                return files.json_document(run_file, file, target, on_batch)
+        target.mkdir()
+        return (files.parquet if form is Format.PARQUET else files.csv)(run_file, target, on_batch)

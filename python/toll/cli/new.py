@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +27,9 @@ RESERVED = frozenset(
 def command(
     workload: Annotated[str, typer.Argument(help="The question to answer: topic/workload.")],
     name: Annotated[str, typer.Argument(help="The new contender: a-z, 0-9 and _.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="For programs: {written: [files], next: command}.")
+    ] = False,
 ) -> None:
     """Write a new contender from its workload's template: one file and one line in suite.toml."""
     from toll.catalog import suites
@@ -40,8 +44,12 @@ def command(
     taken = {contender.name for contender in workloads[workload].contenders}
     _check(name, taken, directory)
     source = write(directory, name)
-    typer.echo(f"wrote {_shown(source)} and a line in {_shown(directory / 'suite.toml')}")
-    typer.echo(f"  next: edit the file, then: toll run {workload}/{name}")
+    suite, measure = directory / "suite.toml", f"toll run {workload}/{name}"
+    if as_json:
+        typer.echo(json.dumps({"written": [str(source), str(suite)], "next": measure}, indent=2))
+        return
+    typer.echo(f"wrote {_shown(source)} and a line in {_shown(suite)}")
+    typer.echo(f"  next: edit the file, then: {measure}")
 
 
 def write(directory: Path, name: str) -> Path:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toll.cli.console import progress
 from toll.cli.places import behind_links, is_special, run_path
 from toll.errors import TollError
 
@@ -32,8 +33,13 @@ def command(
     run: Annotated[str, typer.Argument(help="A run file, or its name in runs/.")],
     form: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = Format.TERMINAL,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs: short for --format json.")] = False,
 ) -> None:
     """Show a run: tables in the terminal, or HTML, Markdown, JSON (schemas/report.schema.json), CSV."""
+    if as_json:
+        if form not in (Format.TERMINAL, Format.JSON):
+            raise TollError(f"--json and --format {form} exclude each other", "leave one of them out")
+        form = Format.JSON
     results = analyse(run_path(run))
     if form is Format.TERMINAL and output is None:
         show(results)
@@ -50,8 +56,8 @@ def analyse(path: Path) -> Results:
     from toll.analysis import results
     from toll.store import RunFile
 
-    with RunFile.open(path) as run_file:
-        return results(run_file)
+    with RunFile.open(path) as run_file, progress("reading", after_s=1.0) as bar:
+        return results(run_file, lambda done, total: bar.step(done, total, "launches"))
 
 
 def show(results: Results) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,12 @@ def command(
     languages: Annotated[
         bool, typer.Option("--languages", help="Only the toolchains of other languages than C++.")
     ] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="For programs: [{name, group, purpose, found}]; found is '' where missing."
+        ),
+    ] = False,
 ) -> None:
     """Bring what contenders need from the system: as root or by sudo, else the command to type is printed."""
     from toll.catalog import packages
@@ -34,7 +41,9 @@ def command(
         if not offered:
             break
         packages.install(offered, lambda line: typer.echo(line, err=True))
-    for need in needs:
+    if as_json:
+        typer.echo(json.dumps([_described(need) for need in needs], indent=2, ensure_ascii=False))
+    for need in needs if not as_json else ():
         typer.echo(f"  {' ' if need.found() else '-'} {need.name:13} {need.found() or 'missing'}")
     if missing := packages.missing(needs):
         what = ", ".join(f"{need.name} ({need.purpose})" for need in missing)
@@ -43,6 +52,10 @@ def command(
             packages.command_for(missing),
             Exit.REGRESSION_OR_FAILED_CHECK,
         )
+
+
+def _described(need: Need) -> dict[str, str]:
+    return {"name": need.name, "group": need.group, "purpose": need.purpose, "found": need.found() or ""}
 
 
 def _chosen(names: Sequence[str], groups: Sequence[str]) -> list[Need]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
 
-from toll.cli.console import say
+from toll.cli.console import Progress, progress, say
 from toll.errors import Exit
 
 EXAMPLE = "toll test --fast"
@@ -17,6 +20,10 @@ def command(
         bool, typer.Option("--fast", help="Leave out sanitizers, clang-tidy and slow tests.")
     ] = False,
     bench: Annotated[bool, typer.Option("--bench", help="Also run the benchmarks of toll itself.")] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="For programs: {passed, steps: [{name, passed, seconds, closing}]}."),
+    ] = False,
 ) -> None:
     """Run all tests: formatters, linters, C++ with sanitizers, Python, browser. Installs what they need."""
     from toll.catalog import packages
@@ -25,7 +32,15 @@ def command(
 
     if missing := packages.missing(packages.table().values()):
         packages.install(missing, say)
-    outcomes = checks.run_all(checks.steps(ROOT, fast=fast, bench=bench), ROOT)
-    typer.echo(checks.summary(outcomes))
+    planned = list(checks.steps(ROOT, fast=fast, bench=bench))
+    # Where there is no terminal, each step's first line says what a bar would.
+    with progress("toll test") if sys.stderr.isatty() else nullcontext(Progress("")) as bar:
+        pace = checks.Pace(ROOT / "build/test-times.json", planned, bar)
+        outcomes = checks.run_all(planned, ROOT, sys.stderr if as_json else sys.stdout, pace)
+        pace.remember(outcomes)
+    if as_json:
+        typer.echo(json.dumps(checks.described(outcomes), indent=2, ensure_ascii=False))
+    else:
+        typer.echo(checks.summary(outcomes))
     if any(outcome.status != 0 for outcome in outcomes):
         raise typer.Exit(Exit.REGRESSION_OR_FAILED_CHECK)

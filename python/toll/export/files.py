@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
@@ -14,52 +14,90 @@ import pyarrow.parquet
 
 from toll.export.tables import TABLES
 from toll.store import RunFile
+from toll.words import Kind, Purpose
 
 # A spreadsheet runs a cell that starts like this; names in a run file may come from strangers.
 FORMULA = "^([=+@\\-\t\r])"
 
 
-def parquet(run_file: RunFile, folder: Path) -> list[Path]:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One table that was written, and where."""
+
+    table: str
+    path: Path
+    rows: int
+
+
+OnBatch = Callable[[str], None]  # told the table's name after each record batch
+
+
+def record_batches(run_file: RunFile) -> int:
+    """How many record batches the writers here go through: what `on_batch` counts."""
+    cases = run_file.cases()
+    sampled = sum(
+        len(run_file.launches(case.id, Purpose.MEASURE, ok_only=True))
+        for case in cases
+        if case.kind is Kind.SAMPLES
+    )
+    return 2 + 2 * len(cases) + sampled  # cases, the canary; launches and batches of each case; samples
+
+
+def parquet(run_file: RunFile, folder: Path, on_batch: OnBatch = lambda _: None) -> list[Written]:
     """cases.parquet, launches.parquet, batches.parquet and samples.parquet in `folder`, which must exist."""
     written = []
     for table in TABLES:
         path = folder / f"{table.name}.parquet"
         with pyarrow.parquet.ParquetWriter(path, table.schema, compression="zstd") as writer:
+            rows = 0
             for batch in table.stream(run_file):
                 writer.write_batch(batch)
-        written.append(path)
+                rows += batch.num_rows
+                on_batch(table.name)
+        written.append(Written(table.name, path, rows))
     return written
 
 
-def csv(run_file: RunFile, folder: Path) -> list[Path]:
+def csv(run_file: RunFile, folder: Path, on_batch: OnBatch = lambda _: None) -> list[Written]:
     """cases.csv, launches.csv, batches.csv and samples.csv in `folder`, which must exist."""
     written = []
     for table in TABLES:
         path = folder / f"{table.name}.csv"
         schema = pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema])
         with pyarrow.csv.CSVWriter(path, schema) as writer:
+            rows = 0
             for batch in table.stream(run_file):
                 writer.write_batch(_for_spreadsheets(batch, schema))
-        written.append(path)
+                rows += batch.num_rows
+                on_batch(table.name)
+        written.append(Written(table.name, path, rows))
     return written
 
 
-def json_document(run_file: RunFile, file: IO[str]) -> None:
-    """One object {"run", "cases", "launches", "batches", "samples"}: each table an array of objects.
+def json_document(
+    run_file: RunFile, file: IO[str], path: Path, on_batch: OnBatch = lambda _: None
+) -> list[Written]:
+    """Writes one object {"run", "cases", "launches", "batches", "samples"} to `file`, which lies at `path`.
 
-    Samples are an array of {case, launch, round, nanoseconds: [...]}, one entry a launch.
+    Each table is an array of objects. Samples are an array of {case, launch, round, nanoseconds: [...]}, one
+    entry a launch.
     """
     run = asdict(run_file.header())
+    written = []
     file.write('{"run": ' + json.dumps(run, default=str))
     for table in TABLES:
         file.write(f',\n"{table.name}": [')
-        separator = "\n"
+        separator, rows = "\n", 0
         for batch in table.stream(run_file):
             for line in _lines(table.name, batch):
                 file.write(separator + line)
                 separator = ",\n"
+            rows += batch.num_rows
+            on_batch(table.name)
         file.write("]")
+        written.append(Written(table.name, path, rows))
     file.write("}\n")
+    return written
 
 
 def _lines(name: str, batch: pa.RecordBatch) -> Iterator[str]:

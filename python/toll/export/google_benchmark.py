@@ -19,12 +19,17 @@ from toll.store import CaseRecord, Launch, RunFile, RunHeader
 Values = NDArray[np.float64]
 
 
-def document(run_file: RunFile) -> dict[str, Any]:
-    """The whole file: `context` and `benchmarks`. Times are nanoseconds per unit of work."""
+def document(run_file: RunFile, on_case: Callable[[int, int], None] = lambda *_: None) -> dict[str, Any]:
+    """The whole file: `context` and `benchmarks`. Times are nanoseconds per unit of work.
+
+    `on_case` is told how many cases are done, of how many.
+    """
     header = run_file.header()
     benchmarks: list[dict[str, Any]] = []
-    for family, record in enumerate(run_file.cases()):
+    records = run_file.cases()
+    for family, record in enumerate(records):
         benchmarks += _entries(read_case(run_file, record, header), family)
+        on_case(family + 1, len(records))
     return {"context": _context(header), "benchmarks": benchmarks}
 
 

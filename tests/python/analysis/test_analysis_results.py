@@ -14,7 +14,7 @@ from made_runs import Made, make_run, published
 from toll import analysis
 from toll.analysis.results import Results, Row
 from toll.store import RunFile
-from toll.words import Allocations, Kind, Published, Status
+from toll.words import Allocations, Kind, Published, Purpose, Status
 
 ROUNDS = 20
 
@@ -153,6 +153,17 @@ def test_too_few_rounds_for_the_table_give_no_interval_and_a_warning(path: Path,
     )
     (warning,) = [warning for warning in found.warnings if "2 more rounds are needed" in warning]
     assert "`./toll run tasks/made --profile thorough`" in warning
+
+
+def test_every_launch_that_is_read_is_told(path: Path) -> None:
+    make_run(path, [Made("a", noisy(10.0)), Made("b", [*noisy(11.0, 12), Status.FAILED])])
+    told: list[tuple[int, int]] = []
+    with RunFile.open(path) as run_file:
+        analysis.results(run_file, lambda done, total: told.append((done, total)))
+        total = run_file.launch_count(Purpose.MEASURE)
+    good = sum(len(one) for one in (noisy(10.0), noisy(11.0, 12)))
+    assert told == [(number, total) for number in range(1, good + 1)]
+    assert total == good + 1
 
 
 def test_one_wrong_answer_leaves_no_number(path: Path) -> None:

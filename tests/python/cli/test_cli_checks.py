@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 import toll.cli
 from toll.catalog import packages
 from toll.cli import checks
-from toll.cli.checks import Step
+from toll.cli.checks import Pace, Step
+from toll.cli.console import Progress
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -86,6 +88,7 @@ def test_every_cxx_file_is_looked_at():
 def test_one_failure_fails_the_whole(monkeypatch, capsys, statuses, code):
     monkeypatch.setattr(packages, "missing", lambda needs: ())
     monkeypatch.setattr(checks, "steps", lambda root, **options: [shell(status) for status in statuses])
+    monkeypatch.setattr(checks.Pace, "remember", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["toll", "test"])
     assert toll.cli.main() == code
     assert f"{statuses.count('true')} of {len(statuses)} steps passed" in capsys.readouterr().out
@@ -96,6 +99,67 @@ def test_what_is_missing_is_installed_first(monkeypatch, capsys):
     monkeypatch.setattr(packages, "missing", lambda needs: (packages.table()["doctest"],))
     monkeypatch.setattr(packages, "install", lambda needs, say: installed.extend(need.name for need in needs))
     monkeypatch.setattr(checks, "steps", lambda root, **options: [])
+    monkeypatch.setattr(checks.Pace, "remember", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["toll", "test"])
     assert toll.cli.main() == 0
     assert installed == ["doctest"]
+
+
+class Bar(Progress):
+    """Keeps what it was told."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self.told: list[tuple[float, float, str, float | None]] = []
+
+    def step(self, done: float, total: float, what: str = "", left_s: float | None = None) -> None:
+        self.told.append((done, total, what, left_s))
+
+
+def test_the_time_left_follows_from_the_last_times(tmp_path, capsys):
+    times = tmp_path / "build/times.json"
+    planned = [Step("quick", ("echo", "3 passed")), Step("slow", ("echo", "working"))]
+    first = Pace(times, planned, Bar())
+    assert (first.place(planned[0]), first.left_s(planned[0])) == ("1 of 2", None)  # nothing is known yet
+    first.remember(checks.run_all(planned, ROOT, None, first))
+    assert set(json.loads(times.read_text())) == {"quick", "slow"}
+    times.write_text(json.dumps({"quick": 10.0, "slow": 90.0, "gone": 1.0}))
+    bar = Bar()
+    again = Pace(times, planned, bar)
+    assert again.left_s(planned[0], 4.0) == 96.0
+    assert again.left_s(planned[0], 40.0) == 90.0  # it takes longer than last time: never negative
+    checks.run_all(planned, ROOT, None, again)
+    assert "=== quick (1 of 2, about 1:40 left): echo" in capsys.readouterr().out
+    ((done, total, what, left),) = [told for told in bar.told if told[2] == "slow"]
+    assert (total, what) == (100.0, "slow")
+    assert 10.0 <= done < 100.0
+    assert left == pytest.approx(100.0 - done)
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"a": "soon"}', '{"a": null}'])
+def test_times_that_make_no_sense_are_forgotten(tmp_path, text):
+    (tmp_path / "times.json").write_text(text)
+    step = Step("a", ("false",))
+    pace = Pace(tmp_path / "times.json", [step], Bar())
+    assert pace.left_s(step) is None
+    pace.remember(checks.run_all([step], ROOT, None, pace))
+    assert json.loads((tmp_path / "times.json").read_text()) == {}  # a failure's time says nothing
+
+
+def test_programs_get_every_step_and_people_the_output(monkeypatch, capsys):
+    planned = [Step("good", ("echo", "3 passed")), Step("bad", ("sh", "-c", "echo 1 failed; exit 2"))]
+    monkeypatch.setattr(packages, "missing", lambda needs: ())
+    monkeypatch.setattr(checks, "steps", lambda root, **options: planned)
+    monkeypatch.setattr(checks.Pace, "remember", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["toll", "test", "--json"])
+    assert toll.cli.main() == 1
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert found["passed"] is False
+    assert [(step["name"], step["passed"], step["closing"]) for step in found["steps"]] == [
+        ("good", True, ["3 passed"]),
+        ("bad", False, ["1 failed"]),
+    ]
+    assert all(step["seconds"] > 0 for step in found["steps"])
+    assert "=== good (1 of 2" in captured.err
+    assert "1 failed" in captured.err

@@ -15,6 +15,7 @@ import pytest
 from made_runs import Made, make_run
 
 import toll.cli
+from conftest import copy_checkout
 from toll.catalog import suites
 
 VERBS = ("run", "report", "list", "doctor", "setup", "export", "new", "test")
@@ -147,6 +148,66 @@ def test_a_report_that_cannot_be_written_says_where_to(toll, run_file, place):
 @pytest.mark.parametrize("form", ["parquet", "csv", "json", "google-benchmark"])
 def test_an_export_that_cannot_be_written_says_where_to(toll, run_file, form):
     fails(toll("export", str(run_file), "--format", form, "--output", "/proc/nothing/x"), 2, "/proc/nothing")
+
+
+def test_programs_get_a_report(toll, run_file):
+    short = toll("report", str(run_file), "--json")
+    assert short.returncode == 0, short.stderr
+    assert json.loads(short.stdout) == json.loads(toll("report", str(run_file), "-f", "json").stdout)
+    fails(toll("report", str(run_file), "--json", "-f", "csv"), 2, "exclude each other")
+
+
+def test_a_run_gives_programs_the_same_as_its_report(toll, run_file, capsys):
+    from toll.cli.measuring import Session
+    from toll.plan import PROFILES, Plan
+
+    Session(Plan((), (), (), PROFILES["quick"]), run_file, resume=False).show(html=False, as_json=True)
+    assert json.loads(capsys.readouterr().out) == json.loads(toll("report", str(run_file), "--json").stdout)
+
+
+def test_programs_get_what_new_wrote(tmp_path, monkeypatch, capsys):
+    root = copy_checkout(tmp_path / "toll")
+    monkeypatch.setattr("toll.cli.places.ROOT", root)
+    monkeypatch.setattr("sys.argv", ["toll", "new", "tasks/skynet", "mine", "--json"])
+    assert toll.cli.main() == 0
+    found = json.loads(capsys.readouterr().out)
+    folder = root / "suites/tasks/skynet"
+    assert found == {
+        "written": [str(folder / "mine.cpp"), str(folder / "suite.toml")],
+        "next": "toll run tasks/skynet/mine",
+    }
+    assert (folder / "mine.cpp").is_file()
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "env list"])
+def test_every_verb_offers_its_answer_to_programs(toll, verb):
+    assert "--json" in toll(*verb.split(), "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("form", "tables"),
+    [
+        ("parquet", {"cases": 2, "samples": 0}),
+        ("csv", {"cases": 2, "samples": 0}),
+        ("json", {"cases": 2, "samples": 0}),
+        ("google-benchmark", {}),
+    ],
+)
+def test_programs_get_what_an_export_wrote(toll, run_file, tmp_path, form, tables):
+    target = tmp_path / "out"
+    done = toll("export", str(run_file), "-f", form, "-o", str(target), "--json")
+    assert done.returncode == 0, done.stderr
+    written = json.loads(done.stdout)["written"]
+    assert all(
+        Path(one["path"]).is_file() and target in (Path(one["path"]), Path(one["path"]).parent)
+        for one in written
+    )
+    if tables:
+        rows = {one["table"]: one["rows"] for one in written}
+        assert tables.items() <= rows.items()
+        assert rows["launches"] >= 6
+    else:
+        assert written[0]["rows"] == len(json.loads(target.read_text())["benchmarks"]) > 0
 
 
 def test_an_export_does_not_replace_a_folder_of_other_things(toll, run_file, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,6 +71,15 @@ def test_the_toolchains_alone(asked: list[list[str]]) -> None:
     with pytest.raises(TollError):
         setup.command([], languages=True)
     assert asked == [["one"]]
+
+
+def test_programs_get_what_was_found(asked: list[list[str]], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(TollError):
+        setup.command(["shell", "one", "late"], as_json=True)
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["shell"]["found"].endswith("/sh")
+    assert rows["one"]["found"].endswith("one.h")
+    assert rows["late"] == {"name": "late", "group": "language", "purpose": "what late is for", "found": ""}
 
 
 def test_an_unknown_name_is_a_usage_error_with_the_nearest(toll: Toll) -> None:

@@ -110,7 +110,7 @@ def test_csv_starts_no_formula(tmp_path):
 def test_json_is_one_document(samples, batches, tmp_path):
     for path in (samples, batches):
         with RunFile.open(path) as run_file, (tmp_path / "run.json").open("w") as file:
-            files.json_document(run_file, file)
+            files.json_document(run_file, file, tmp_path / "x.json")
         found = json.loads((tmp_path / "run.json").read_text())
         assert set(found) == {"run", "cases", "launches", "batches", "samples"}
         if path == samples:
@@ -195,3 +195,16 @@ def test_samples_of_batches_are_named_as_such(batches):
     with toll.open(batches) as run, pytest.raises(TollError, match="timed in batches") as raised:
         run.samples("tasks/made", "quick")
     assert "run.batches" in raised.value.next_step
+
+
+@pytest.mark.parametrize("source", ["batches", "samples"])
+@pytest.mark.parametrize("write", [files.parquet, files.csv])
+def test_what_was_written_is_counted_and_every_step_told(request, tmp_path, source, write):
+    out, told = folder(tmp_path), []
+    with RunFile.open(request.getfixturevalue(source)) as run_file:
+        written = write(run_file, out, told.append)
+        assert len(told) == files.record_batches(run_file)
+    for one in written:
+        assert duckdb.sql(f"select count(*) from '{one.path}'").fetchall() == [(one.rows,)]
+    assert [one.table for one in written] == ["cases", "launches", "batches", "samples"]
+    assert list(dict.fromkeys(told)) == [one.table for one in written if one.rows]
