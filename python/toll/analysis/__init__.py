@@ -102,10 +102,11 @@ def _table_warnings(
         for row in rows
         if row.ratio_low and row.ratio_high and (row.ratio_high / row.ratio_low) > (1 + header.precision) ** 2
     ]
+    named = list(dict.fromkeys(wide))  # a contender's rows may differ in their parameters alone
     if wide and header.precision > 0:
         warnings.append(
             f"{workload.name}: {len(wide)} of {len(comparison.cases) - 1} ratios are not known to"
-            f" ±{header.precision:.1%} ({', '.join(wide[:5])}{', ...' if len(wide) > 5 else ''});"
+            f" ±{header.precision:.1%} ({', '.join(named[:5])}{', ...' if len(named) > 5 else ''});"
             f" `{_longer(workload, header, 'thorough')}` goes on until they are."
         )
     warnings += [

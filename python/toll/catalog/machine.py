@@ -20,7 +20,12 @@ from toll.catalog.noise import findings
 
 ROOT = Path("/")
 CPU_FOLDER = "sys/devices/system/cpu"
-COMPILERS = ("g++", "clang++", "go", "rustc", "ghc", "erlc", "javac")
+_OTP = 'io:format("Erlang/OTP ~s~n", [erlang:system_info(otp_release)]), halt().'
+# How each tells its version; erlc does not know its own.
+COMPILERS = dict.fromkeys(("g++", "clang++", "rustc", "ghc", "javac"), ("--version",)) | {
+    "go": ("version",),
+    "erl": ("-noshell", "-eval", _OTP),
+}
 
 
 def usable_cpus() -> tuple[int, ...]:
@@ -85,12 +90,12 @@ def conditions(root: Path = ROOT) -> dict[str, Any]:
 
 def compilers(names: Iterable[str] = COMPILERS) -> list[dict[str, str]]:
     """Compilers on PATH as {name, version}; the first line that they say about themselves."""
-    found = []
-    for name in names:
-        if path := shutil.which(name):
-            said = _first_line([path, "version" if name == "go" else "--version"])
-            found.append({"name": name, "version": said})
-    return found
+    paths = {name: shutil.which(name) for name in names}
+    return [
+        {"name": name, "version": _first_line([path, *COMPILERS.get(name, ("--version",))])}
+        for name, path in paths.items()
+        if path
+    ]
 
 
 def _first_line(command: list[str]) -> str:

@@ -172,3 +172,17 @@ def test_this_machine_fits_into_a_run_file_and_names_nobody():
     text = json.dumps([machine.describe(), machine.conditions()])
     assert platform.node() not in text or len(platform.node()) < 4
     assert f"/{getpass.getuser()}/" not in text
+
+
+def test_each_compiler_is_asked_in_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """erlc once answered "Unknown option: --version", and the report showed that as its version."""
+    for name in machine.COMPILERS:
+        tool = tmp_path / name
+        tool.write_text('#!/bin/sh\necho "$0" "$@"\n', encoding="utf-8")
+        tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    told = {found["name"]: found["version"].split(maxsplit=1)[1] for found in machine.compilers()}
+    assert told["g++"] == "--version"
+    assert told["go"] == "version"
+    assert told["erl"].startswith("-noshell -eval")
+    assert "erlc" not in told
