@@ -96,13 +96,15 @@ def test_one_failure_fails_the_whole(monkeypatch, capsys, statuses, code):
 
 def test_what_is_missing_is_installed_first(monkeypatch, capsys):
     installed: list[str] = []
-    monkeypatch.setattr(packages, "missing", lambda needs: (packages.table()["doctest"],))
+    monkeypatch.setattr(packages, "missing", tuple)  # a machine with nothing on it
     monkeypatch.setattr(packages, "install", lambda needs, say: installed.extend(need.name for need in needs))
     monkeypatch.setattr(checks, "steps", lambda root, **options: [])
     monkeypatch.setattr(checks.Pace, "remember", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["toll", "test"])
     assert toll.cli.main() == 0
-    assert installed == ["doctest"]
+    # A JDK of 21 or later is not on offer in Debian 12, and one such name fails the whole apt call.
+    languages = {need.name for need in packages.group("language")}
+    assert set(installed) == packages.table().keys() - languages
 
 
 class Bar(Progress):
