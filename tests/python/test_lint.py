@@ -273,3 +273,12 @@ def test_shell_scripts_can_be_parsed() -> None:
     for name, shell in (("toll", "sh"), (".ci/run", "bash"), ("tests/fresh_clone.sh", "bash")):
         done = subprocess.run([shell, "-n", str(ROOT / name)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+def test_no_test_imports_a_conftest() -> None:
+    """Several folders have one; which of them an import finds depends on the order of collection."""
+    importing = re.compile(r"^\s*(from|import) conftest\b", re.MULTILINE)
+    found = [
+        str(path) for path in (ROOT / "tests").rglob("*.py") if importing.search(path.read_text("utf-8"))
+    ]
+    assert found == []

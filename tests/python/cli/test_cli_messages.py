@@ -15,7 +15,7 @@ import pytest
 from made_runs import Made, make_run
 
 import toll.cli
-from conftest import copy_checkout
+from checkouts import copy_checkout
 from toll.catalog import suites
 
 VERBS = ("run", "report", "list", "doctor", "setup", "export", "new", "test")
