@@ -45,6 +45,7 @@ def refuse(path: Path, problem: str, next_step: str = "") -> TollError:
     )
 
 
+@cache
 def schema_text() -> str:
     """The SQL that makes an empty run file of this version."""
     return Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
