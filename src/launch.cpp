@@ -62,6 +62,8 @@ void Launch::require(Kind kind, std::uint64_t amount, std::uint64_t most) const 
 void Launch::fill_in(Batch& batch, std::uint64_t iterations) const {
     batch.iterations = iterations;
     batch.units = iterations * state_->units_per_iteration();
+    batch.details = state_->details();
+    batch.cells = state_->cells();
     const Checksum expected = state_->expected(iterations);
     if (batch.checksum != expected) {
         throw WrongAnswer("the checksum of " + std::to_string(iterations) + " iterations is " +

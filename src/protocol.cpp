@@ -68,6 +68,12 @@ Json measured(std::string_view type, const Batch& batch, const Counters& counter
     for (const auto& [name, count] : batch.counters) { counts[name] = count; }
     if (!counters.reason().empty()) { counts["reason"] = counters.reason(); }
     message["counters"] = std::move(counts);
+    if (!batch.details.empty()) { message["details"] = batch.details; }
+    if (!batch.cells.empty()) {
+        Json cells = Json::array();
+        for (const Cell& cell : batch.cells) { cells.push_back({{"key", cell.key}, {"count", cell.count}}); }
+        message["cells"] = std::move(cells);
+    }
     return message;
 }
 

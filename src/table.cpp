@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <vector>
 
 #include "failure.hpp"
@@ -35,11 +36,16 @@ std::uint64_t fill_batch(Launch& launch) {
     }
 }
 
+void show_detail(const std::string& name, double value) {
+    std::printf("  %-26s %12.4g\n", name.c_str(), value);
+}
+
 void show_batches(Launch& launch) {
     const std::uint64_t iterations = fill_batch(launch);
     std::vector<double> wall;
     std::vector<double> cpu;
     std::vector<double> switches;
+    std::map<std::string, std::vector<double>> details;
     for (int i = 0; i < batches; ++i) {
         const Batch batch = launch.batch(iterations, std::nullopt);
         const auto units = static_cast<double>(std::max<std::uint64_t>(batch.units, 1));
@@ -47,21 +53,24 @@ void show_batches(Launch& launch) {
         cpu.push_back(static_cast<double>(batch.used.cpu_ns) / units);
         const auto both = batch.used.voluntary_switches + batch.used.involuntary_switches;
         switches.push_back(static_cast<double>(both) / units);
+        for (const auto& [name, value] : batch.details) { details[name].push_back(value); }
     }
     const Contender& contender = launch.contender();
     std::printf("%-28.*s %12.4g %12.4g %12.4g %12.4g %12.3g\n", static_cast<int>(contender.name.size()),
                 contender.name.data(), quantile(wall, 0.5), quantile(wall, 0), quantile(wall, 1),
                 quantile(cpu, 0.5), quantile(switches, 0.5));
+    for (const auto& [name, values] : details) { show_detail(name, quantile(values, 0.5)); }
 }
 
 void show_samples(Launch& launch) {
     (void)launch.samples(samples / 10, std::nullopt);  // warm
-    (void)launch.samples(samples, std::nullopt);
+    const Batch batch = launch.samples(samples, std::nullopt);
     const std::vector<double> ns(launch.nanoseconds().begin(), launch.nanoseconds().end());
     const Contender& contender = launch.contender();
     std::printf("%-28.*s %12.4g %12.4g %12.4g %12.4g %12.4g\n", static_cast<int>(contender.name.size()),
                 contender.name.data(), quantile(ns, 0.5), quantile(ns, 0.9), quantile(ns, 0.99),
                 quantile(ns, 0.999), quantile(ns, 1));
+    for (const auto& [name, value] : batch.details) { show_detail(name, value); }
 }
 
 void show_heading(const Contender& contender) {

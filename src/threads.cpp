@@ -100,8 +100,8 @@ struct Crew::Shared {
     unsigned finished = 0;  // members that are through with it
     bool ending = false;
     std::exception_ptr failure;
-    std::atomic<unsigned> gate{0};  // the generation that may begin
-    std::vector<std::jthread> threads;
+    std::atomic<unsigned> gate{0};     // the generation that may begin
+    std::vector<std::thread> threads;  // not std::jthread, which libc++ has only since version 20
 
     void serve(unsigned member, unsigned members);
     void note(std::exception_ptr what) {
@@ -114,7 +114,8 @@ struct Crew::Shared {
             ending = true;
         }
         changed.notify_all();
-        threads.clear();  // joins
+        for (std::thread& thread : threads) { thread.join(); }
+        threads.clear();
     }
 };
 

@@ -23,6 +23,8 @@ struct Batch {
     std::int64_t peak_bytes = 0;
     Checksum checksum = 0;
     std::vector<std::pair<std::string, double>> counters;
+    Details details;
+    std::vector<Cell> cells;
 };
 
 namespace detail {

@@ -23,6 +23,9 @@ public:
     [[nodiscard]] virtual std::uint64_t units_per_iteration() const = 0;
     [[nodiscard]] virtual Checksum expected(std::uint64_t iterations) const = 0;
     [[nodiscard]] virtual Footing footing() const = 0;
+    /// Both are about the last request, and empty where the workload offers none.
+    [[nodiscard]] virtual Details details() const = 0;
+    [[nodiscard]] virtual std::vector<Cell> cells() const = 0;
 };
 
 /// One contender that this program offers.
@@ -43,6 +46,23 @@ struct Contender {
 namespace detail {
 
 void add(const Contender& contender);
+
+// Not const: one that lacks its const is found here and refused below, not silently left out.
+template <class W>
+concept OffersDetails = requires(W& workload) { workload.details(); };
+template <class W>
+concept OffersCells = requires(W& workload) { workload.cells(); };
+
+template <class W>
+concept TellsDetails = requires(const W& workload) {
+    { workload.details() } -> std::convertible_to<Details>;
+};
+template <class W>
+concept TellsCells = requires(const W& workload) {
+    { workload.cells() } -> std::convertible_to<std::vector<Cell>>;
+};
+template <class W>
+concept OncePerProcess = requires { requires W::once_per_process; };
 
 template <class W>
 class StateOf final : public State {
@@ -74,6 +94,20 @@ public:
         return workload_.expected(iterations);
     }
     [[nodiscard]] Footing footing() const override { return workload_.footing(); }
+    [[nodiscard]] Details details() const override {
+        if constexpr (OffersDetails<W>) {
+            return workload_.details();
+        } else {
+            return {};
+        }
+    }
+    [[nodiscard]] std::vector<Cell> cells() const override {
+        if constexpr (OffersCells<W>) {
+            return workload_.cells();
+        } else {
+            return {};
+        }
+    }
 
 private:
     W workload_;
@@ -92,21 +126,24 @@ struct Registration {
     static_assert(W::info.kind != Kind::samples || SampleWorkload<W>,
                   "toll: a workload of Kind::samples needs sample(nanoseconds, clock)");
 
+    static_assert(!detail::OffersDetails<W> || detail::TellsDetails<W>,
+                  "toll: details() must be const and return toll::Details");
+    static_assert(!detail::OffersCells<W> || detail::TellsCells<W>,
+                  "toll: cells() must be const and return std::vector<toll::Cell>");
+
     Registration(std::string_view name, Library library) {
         detail::add(Contender{
             .name = name,
             .library = library,
             .workload = W::info,
-            .parameters = [] {
-            return std::vector<Parameter>(W::parameters()); },
+            .parameters = [] { return std::vector<Parameter>(W::parameters()); },
             .make = [](const Arguments& arguments) -> std::unique_ptr<State> {
-            return std::make_unique<detail::StateOf<W>>(arguments);
+                return std::make_unique<detail::StateOf<W>>(arguments);
             },
-            .once_per_process = requires { requires W::once_per_process;
-    }});
-}  // namespace toll
-}
-;
+            .once_per_process = detail::OncePerProcess<W>,
+        });
+    }
+};
 
 #if defined(_LIBCPP_VERSION)
 #define TOLL_STANDARD_LIBRARY "libc++ " TOLL_TEXT(_LIBCPP_VERSION)

@@ -66,7 +66,19 @@ private:
     std::map<std::string, Value> values_;
 };
 
-/// What every workload offers beside its timed part.
+/// Numbers about the request just answered besides its time: {{"longest_wait_ns", 123.0}}. The workload's
+/// suite.toml declares each name. Finite.
+using Details = std::map<std::string, double>;
+
+/// What consecutive samples belong to, such as a pair of CPUs.
+struct Cell {
+    std::string key;  // "0>1"
+    std::uint64_t count = 0;
+};
+
+/// What every workload offers beside its timed part. It may also offer, both asked after each timed request:
+///   Details details() const;
+///   std::vector<Cell> cells() const;   // Kind::samples: the counts add up to the samples
 template <class W>
 concept DescribedWorkload = std::destructible<W> && std::constructible_from<W, const Arguments&> &&
                             requires(const W& workload, std::uint64_t iterations) {

@@ -5,7 +5,8 @@
 %%   parameters: list of {Name, Default, Unit, Meaning}; a default of <<"cpus">> is the number of schedulers;
 %%   set_up: fun(Arguments) -> State, where Arguments maps parameters to integers. Not timed.
 %% A state is a map: run: fun() -> Answer; expected: the right answer; units: what `per` counts in each
-%% iteration; footing: what it stands on, as observed. fail/2 answers an error of protocol 1.
+%% iteration; footing: what it stands on, as observed; details (optional): fun() -> map of more numbers about
+%% the batch just run, as suite.toml declares them. fail/2 answers an error of protocol 1.
 -module(toll).
 -export([main/1, fail/2]).
 
@@ -94,7 +95,7 @@ answer(_, #{<<"type">> := <<"stop">>}) -> #{type => stopped};
 answer(_, Request) ->
     fail(usage, io_lib:format("unknown request type ~0p", [maps:get(<<"type">>, Request, none)])).
 
-batch(#{run := Run, expected := One, units := Units}, Iterations) ->
+batch(#{run := Run, expected := One, units := Units} = State, Iterations) ->
     Before = toll_resources:now(),
     Started = erlang:monotonic_time(nanosecond),
     Sum = repeat(Run, Iterations, 0),
@@ -102,9 +103,13 @@ batch(#{run := Run, expected := One, units := Units}, Iterations) ->
     Used = toll_resources:since(Before, toll_resources:now()),
     Expected = (Iterations * One) band ?BITS_64,
     Sum =:= Expected orelse fail(wrong_answer, io_lib:format("the sum is ~p instead of ~p", [Sum, Expected])),
-    Used#{type => batch, iterations => Iterations, units => Iterations * Units, wall_ns => WallNs,
+    Details = case State of
+        #{details := Told} -> #{details => Told()};
+        _ -> #{}
+    end,
+    maps:merge(Details, Used#{type => batch, iterations => Iterations, units => Iterations * Units, wall_ns => WallNs,
           checksum => integer_to_binary(Sum),
-          counters => #{reason => <<"Erlang programs count no hardware events">>}}.
+          counters => #{reason => <<"Erlang programs count no hardware events">>}}).
 
 repeat(_, 0, Sum) -> Sum;
 repeat(Run, Left, Sum) -> repeat(Run, Left - 1, (Sum + Run()) band ?BITS_64).

@@ -39,6 +39,7 @@ type State struct {
 	Expected uint64         // the right answer of one iteration
 	Units    uint64         // what Contender.Per counts, for each iteration
 	Footing  map[string]any // what it stands on, as observed
+	Details  func() map[string]float64 // optional: more numbers about the batch just run, as suite.toml declares them
 }
 
 // Arguments are the parameters' values by name.
@@ -158,16 +159,20 @@ func batch(state State, iterations uint64) (map[string]any, error) {
 	if expected := iterations * state.Expected; sum != expected {
 		return nil, Error{"wrong_answer", fmt.Sprintf("the sum is %d instead of %d", sum, expected)}
 	}
-	return map[string]any{
+	answer := map[string]any{
 		"type": "batch", "iterations": iterations, "units": iterations * state.Units,
 		"wall_ns": wall.Nanoseconds(), "cpu_ns": after.cpuNs - before.cpuNs,
 		"voluntary_switches":   after.voluntary - before.voluntary,
 		"involuntary_switches": after.involuntary - before.involuntary,
 		"minor_faults":         after.minorFaults - before.minorFaults,
 		"major_faults":         after.majorFaults - before.majorFaults,
-		"peak_bytes":           after.peakBytes, "checksum": strconv.FormatUint(sum, 10),
+		"peak_bytes":           peakBytes(), "checksum": strconv.FormatUint(sum, 10),
 		"counters": map[string]any{"reason": "Go programs count no hardware events"},
-	}, nil
+	}
+	if state.Details != nil {
+		answer["details"] = state.Details()
+	}
+	return answer, nil
 }
 
 func setUp(contenders []Contender, workload, name string, words []string) (State, error) {

@@ -1,14 +1,17 @@
 package toll
 
 import (
+	"fmt"
+	"os"
 	"sort"
+	"strings"
 	"syscall"
 	"time"
 )
 
 // Of all threads of the process so far.
 type resources struct {
-	cpuNs, voluntary, involuntary, minorFaults, majorFaults, peakBytes int64
+	cpuNs, voluntary, involuntary, minorFaults, majorFaults int64
 }
 
 func usage() resources {
@@ -17,7 +20,17 @@ func usage() resources {
 		panic(err) // cannot happen: RUSAGE_SELF is always there
 	}
 	return resources{syscall.TimevalToNsec(r.Utime) + syscall.TimevalToNsec(r.Stime),
-		r.Nvcsw, r.Nivcsw, r.Minflt, r.Majflt, r.Maxrss * 1024}
+		r.Nvcsw, r.Nivcsw, r.Minflt, r.Majflt}
+}
+
+// The highest resident set so far, 0 where unknown. Not ru_maxrss, which survives exec: it shows the size of
+// whoever launched the program.
+func peakBytes() int64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kibibytes int64
+	fmt.Sscan(rest, &kibibytes)
+	return kibibytes * 1024
 }
 
 // The clock as it is found: the median of what two reads in a row are apart, and the smallest step seen.

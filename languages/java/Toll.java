@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.foreign.Arena;
@@ -13,10 +14,13 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** Lets a Java program take part in toll's runs: it speaks protocol 1 (docs/protocol.md). */
 final class Toll {
@@ -43,7 +47,11 @@ final class Toll {
         /** What {@code per} counts, for each iteration. */
         long units();
         /** What it stands on, as observed. */
-        Map<String, Object> footing();
+        Map<String, Object> footing() throws Exception;
+        /** More numbers about the batch just run, as suite.toml declares them. */
+        default Map<String, Object> details() {
+            return Map.of();
+        }
     }
 
     /** An answer of protocol 1 instead of a result. */
@@ -164,14 +172,19 @@ final class Toll {
             throw new Failure("wrong_answer", "the sum is " + Long.toUnsignedString(sum) + " instead of "
                 + Long.toUnsignedString(expected));
         }
-        return object("type", "batch", "iterations", iterations, "units", iterations * state.units(),
+        Map<String, Object> answer = object("type", "batch", "iterations", iterations, "units", iterations * state.units(),
             "wall_ns", wallNs, "cpu_ns", after.cpuNs - before.cpuNs,
             "voluntary_switches", after.voluntary - before.voluntary,
             "involuntary_switches", after.involuntary - before.involuntary,
             "minor_faults", after.minorFaults - before.minorFaults,
             "major_faults", after.majorFaults - before.majorFaults,
-            "peak_bytes", after.peakBytes, "checksum", Long.toUnsignedString(sum),
+            "peak_bytes", Resources.peakBytes(), "checksum", Long.toUnsignedString(sum),
             "counters", object("reason", "Java programs count no hardware events"));
+        Map<String, Object> details = state.details();
+        if (!details.isEmpty()) {
+            answer.put("details", details);
+        }
+        return answer;
     }
 
     private static State setUp(List<Contender> contenders, String workload, String name, List<String> words)
@@ -260,8 +273,7 @@ final class Toll {
     }
 
     /** What all threads of the process have used so far: getrusage, which Java itself does not offer. */
-    record Resources(long cpuNs, long voluntary, long involuntary, long minorFaults, long majorFaults,
-                     long peakBytes) {
+    record Resources(long cpuNs, long voluntary, long involuntary, long minorFaults, long majorFaults) {
         private static final int RUSAGE_SELF = 0;
         private static final int WORDS = 18; // struct rusage of 64-bit Linux: two timevals and 14 longs
         private static final MemorySegment USED = Arena.global().allocate(WORDS * 8L, 8);
@@ -277,7 +289,15 @@ final class Toll {
                 throw new AssertionError(error);
             }
             long cpuNs = 1_000_000_000L * (word(0) + word(2)) + 1_000L * (word(1) + word(3));
-            return new Resources(cpuNs, word(16), word(17), word(8), word(9), 1024 * word(4));
+            return new Resources(cpuNs, word(16), word(17), word(8), word(9));
+        }
+
+        /** The highest resident set so far. Not ru_maxrss, which survives exec: it shows whoever launched us. */
+        static long peakBytes() throws IOException {
+            try (Stream<String> lines = Files.lines(Path.of("/proc/self/status"))) {
+                return lines.filter(line -> line.startsWith("VmHWM:")).findFirst()
+                    .map(line -> 1024 * Long.parseLong(line.replaceAll("\\D", ""))).orElse(0L);
+            }
         }
 
         private static long word(int index) {

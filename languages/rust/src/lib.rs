@@ -1,6 +1,7 @@
 //! Lets a Rust program take part in toll's runs: it speaks protocol 1 (docs/protocol.md).
 
 mod resources;
+pub mod units;
 
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
@@ -41,6 +42,10 @@ pub trait State {
     fn units(&self) -> u64;
     /// What it stands on, as observed.
     fn footing(&self) -> Value;
+    /// More numbers about the batch just run, as suite.toml declares them.
+    fn details(&self) -> BTreeMap<&'static str, f64> {
+        BTreeMap::new()
+    }
 }
 
 /// An answer of protocol 1 instead of a result.
@@ -231,16 +236,21 @@ fn batch(launch: &mut Launch, iterations: u64) -> Result<Value, Error> {
     if sum != expected {
         return Err(Error::new("wrong_answer", format!("the sum is {sum} instead of {expected}")));
     }
-    Ok(json!({
+    let mut reply = json!({
         "type": "batch", "iterations": iterations, "units": iterations * state.units(), "wall_ns": wall_ns,
         "cpu_ns": after.cpu_ns - before.cpu_ns,
         "voluntary_switches": after.voluntary - before.voluntary,
         "involuntary_switches": after.involuntary - before.involuntary,
         "minor_faults": after.minor_faults - before.minor_faults,
         "major_faults": after.major_faults - before.major_faults,
-        "peak_bytes": after.peak_bytes, "checksum": sum.to_string(),
+        "peak_bytes": resources::peak_bytes(), "checksum": sum.to_string(),
         "counters": {"reason": "Rust programs count no hardware events"},
-    }))
+    });
+    let details = state.details();
+    if !details.is_empty() {
+        reply["details"] = json!(details);
+    }
+    Ok(reply)
 }
 
 fn write(message: &Value) {

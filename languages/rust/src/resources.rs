@@ -10,7 +10,6 @@ pub struct Resources {
     pub involuntary: u64,
     pub minor_faults: u64,
     pub major_faults: u64,
-    pub peak_bytes: u64,
 }
 
 pub fn now() -> Resources {
@@ -27,8 +26,16 @@ pub fn now() -> Resources {
         involuntary: used.ru_nivcsw as u64,
         minor_faults: used.ru_minflt as u64,
         major_faults: used.ru_majflt as u64,
-        peak_bytes: used.ru_maxrss as u64 * 1024,
     }
+}
+
+/// The highest resident set so far, 0 where unknown. Not ru_maxrss, which survives exec: it shows the size of
+/// whoever launched the program.
+pub fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes: Option<u64> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    kibibytes.unwrap_or(0) * 1024
 }
 
 /// The clock as it is found: the median of what two reads in a row are apart, and the smallest step seen.
