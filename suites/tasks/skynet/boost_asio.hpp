@@ -48,8 +48,10 @@ public:
     [[nodiscard]] Footing footing() const { return {{"units_created", units_below_root(inputs_.tasks) + 1}}; }
 
 protected:
-    /// Sum of `node`; throws what the first failing child threw.
-    static asio::awaitable<std::uint64_t, Executor> sum(Executor executor, Subtree node) {
+    /// Sum of `node`; throws what the first failing child threw. The coroutine holds its `unit`.
+    template <class Unit>
+    static asio::awaitable<std::uint64_t, Executor> sum(Executor executor, Subtree node,
+                                                        [[maybe_unused]] Unit unit) {
 #if defined(__clang_analyzer__)
         co_return 0;  // it does not know how coroutines begin, and finds uninitialised frames inside Asio
 #endif
@@ -61,7 +63,7 @@ protected:
                     siblings->ended(i, failure, child_sum);
                 };
                 try {
-                    asio::co_spawn(executor, sum(executor, node.child(i)), ended);
+                    asio::co_spawn(executor, sum(executor, node.child(i), Unit{}), ended);
                 } catch (...) { ended(std::current_exception(), 0); }
             }
         };

@@ -8,11 +8,15 @@ struct BoostAsioCoroutines : toll::skynet::Coroutines<boost::asio::io_context::e
         toll::skynet::require_one_thread(inputs, "one thread runs the io_context");
     }
 
+    template <class Unit = toll::skynet::Uncounted>
     std::uint64_t run(toll::skynet::Subtree root) {
-        auto result = co_spawn(context_, sum(context_.get_executor(), root), boost::asio::use_future);
+        auto result = co_spawn(context_, sum(context_.get_executor(), root, Unit{}), boost::asio::use_future);
         context_.restart();
         context_.run();
         return result.get();
+    }
+    static std::uint64_t count(const toll::skynet::Inputs& inputs, toll::skynet::Subtree root) {
+        return BoostAsioCoroutines(inputs).run<toll::skynet::Counted>(root);
     }
 
     boost::asio::io_context context_{1};  // the hint: one thread runs it

@@ -96,4 +96,20 @@ private:
     std::shared_ptr<Shared> shared_;
 };
 
+/// Tells `census` of each stack: a fiber is alive as long as it holds one.
+template <class Stacks>
+struct CountedStacks : Stacks {
+    using Stacks::Stacks;
+
+    boost::context::stack_context allocate() {
+        auto stack = Stacks::allocate();
+        census.made();
+        return stack;
+    }
+    void deallocate(boost::context::stack_context& stack) noexcept {
+        Stacks::deallocate(stack);
+        census.ended();
+    }
+};
+
 }  // namespace toll::skynet

@@ -22,4 +22,4 @@ struct BoostThreads : toll::skynet::ThreadLimit {
     boost::thread::attributes attributes_;
 };
 
-TOLL_CONTENDER(skynet, boost_thread, toll::skynet::JoinedTree<BoostThreads>);
+TOLL_CONTENDER(skynet, boost_thread, toll::skynet::ThreadTree<toll::skynet::JoinedTree, BoostThreads>);

@@ -1,23 +1,23 @@
-#include "onetbb_threads.hpp"
-
-#include <oneapi/tbb/task_group.h>
+#include "onetbb_tree.hpp"
 
 struct OneTbbTaskGroup {
-    explicit OneTbbTaskGroup(const toll::skynet::Inputs& inputs) : threads_(inputs.threads) {}
+    explicit OneTbbTaskGroup(const toll::skynet::Inputs& inputs)
+        : tasks_(inputs.tasks), threads_(inputs.threads) {}
 
-    std::uint64_t run(toll::skynet::Subtree root) { return threads_.arena.execute(Sum{root}); }
-    struct Sum {
-        std::uint64_t operator()() const {
-            if (node.is_leaf()) { return node.ordinal; }
-            toll::skynet::Sums sums{};
-            tbb::task_group group;
-            const auto child = [&](auto i) { return [&sums, this, i] { sums[i] = Sum{node.child(i)}(); }; };
-            for (std::uint64_t i = 1; i < sums.size(); ++i) { group.run(child(i)); }
-            group.run_and_wait(child(std::uint64_t{0}));
-            return toll::skynet::total(sums);
-        }
-        toll::skynet::Subtree node;
-    };
+    template <class Unit = toll::skynet::Uncounted>
+    std::uint64_t run(toll::skynet::Subtree root) {
+        return threads_.arena.execute(toll::skynet::TaskGroupSum<Unit>{root});
+    }
+    static std::uint64_t count(const toll::skynet::Inputs& inputs, toll::skynet::Subtree root) {
+        return OneTbbTaskGroup(inputs).run<toll::skynet::Counted>(root);
+    }
+
+    /// One child of each ten runs inline.
+    [[nodiscard]] toll::Footing footing() const {
+        return {{"units_created", toll::skynet::units_below_root(tasks_) / 10 * 9}};
+    }
+
+    std::uint64_t tasks_;
     toll::skynet::OneTbbThreads threads_;
 };
 

@@ -1,25 +1,22 @@
-#include "workload.hpp"
+#include "openmp_tree.hpp"
 
 struct OpenMpTasks {
     explicit OpenMpTasks(const toll::skynet::Inputs& inputs) : threads_(inputs.threads) {}
+
+    template <class Sum = toll::skynet::OpenMpSum>
     std::uint64_t run(toll::skynet::Subtree root) {
         std::uint64_t result = 0;
 #pragma omp parallel num_threads(threads_)
 #pragma omp single
-        result = sum(root);
+        result = Sum::of(root);
         return result;
     }
-
-    static std::uint64_t sum(toll::skynet::Subtree node) {
-        if (node.is_leaf()) { return node.ordinal; }
-        toll::skynet::Sums sums{};
-        for (std::uint64_t i = 0; i < sums.size(); ++i) {
-#pragma omp task default(none) shared(sums) firstprivate(node, i)
-            sums[i] = sum(node.child(i));
-        }
-#pragma omp taskwait
-        return toll::skynet::total(sums);
+    static std::uint64_t count(const toll::skynet::Inputs& inputs, toll::skynet::Subtree root) {
+        return OpenMpTasks(inputs).run<toll::skynet::CountedOpenMpSum>(root);
     }
+
+    static constexpr bool units_vary = true;
     unsigned threads_;
 };
+
 TOLL_CONTENDER(skynet, openmp_tasks, OpenMpTasks);

@@ -19,4 +19,4 @@ struct PosixThreads : toll::skynet::ThreadLimit {
     toll::skynet::ThreadAttributes attributes_{stack_bytes_};
 };
 
-TOLL_CONTENDER(skynet, pthread, toll::skynet::JoinedTree<PosixThreads>);
+TOLL_CONTENDER(skynet, pthread, toll::skynet::ThreadTree<toll::skynet::JoinedTree, PosixThreads>);

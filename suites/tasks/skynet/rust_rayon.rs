@@ -4,8 +4,9 @@ mod skynet;
 
 use serde_json::json;
 use skynet::{expected, inputs, locked_version, nodes_below_root, CHILDREN, PARAMETERS};
+use toll::units::{with_units, Counted, Uncounted, Units};
 
-fn skynet(ordinal: u64, size: u64) -> u64 {
+fn skynet<U: Units>(ordinal: u64, size: u64) -> u64 {
     if size == 1 {
         return ordinal;
     }
@@ -13,7 +14,11 @@ fn skynet(ordinal: u64, size: u64) -> u64 {
     let mut sums = [0u64; CHILDREN as usize];
     rayon::scope(|scope| {
         for (i, sum) in sums.iter_mut().enumerate() {
-            scope.spawn(move |_| *sum = skynet(ordinal + i as u64 * step, step));
+            U::made();
+            scope.spawn(move |_| {
+                *sum = skynet::<U>(ordinal + i as u64 * step, step);
+                U::ended();
+            });
         }
     });
     sums.iter().sum()
@@ -26,7 +31,7 @@ struct Tree {
 
 impl toll::State for Tree {
     fn run(&mut self) -> u64 {
-        self.pool.install(|| skynet(0, self.tasks))
+        self.pool.install(|| skynet::<Uncounted>(0, self.tasks))
     }
 
     fn expected(&self) -> u64 {
@@ -38,8 +43,10 @@ impl toll::State for Tree {
     }
 
     fn footing(&self) -> serde_json::Value {
-        json!({"threads": self.pool.current_num_threads(), "units_created": nodes_below_root(self.tasks),
-               "results": "slot of the parent"})
+        let derived = nodes_below_root(self.tasks);
+        let footing = json!({"threads": self.pool.current_num_threads(), "units_created": derived,
+                             "results": "slot of the parent"});
+        with_units(footing, || self.pool.install(|| skynet::<Counted>(0, self.tasks)))
     }
 }
 

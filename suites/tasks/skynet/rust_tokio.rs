@@ -4,20 +4,23 @@ mod skynet;
 
 use serde_json::json;
 use skynet::{expected, inputs, locked_version, nodes_below_root, CHILDREN, PARAMETERS};
+use toll::units::{with_units, Counted, Uncounted, Units};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
 // Not an async function: it spawns itself, and through the handle's type the recursion needs no box.
-fn skynet(ordinal: u64, size: u64) -> JoinHandle<u64> {
+fn skynet<U: Units>(ordinal: u64, size: u64) -> JoinHandle<u64> {
+    U::made();
     tokio::spawn(async move {
         if size == 1 {
             return ordinal;
         }
         let step = size / CHILDREN;
-        let children: [_; CHILDREN as usize] = std::array::from_fn(|i| skynet(ordinal + i as u64 * step, step));
+        let children: [_; CHILDREN as usize] = std::array::from_fn(|i| skynet::<U>(ordinal + i as u64 * step, step));
         let mut sum = 0;
         for child in children {
             sum += child.await.expect("a child panicked");
+            U::ended(); // a task's memory is held by its handle
         }
         sum
     })
@@ -29,9 +32,15 @@ struct Tree {
     threads: usize,
 }
 
+impl Tree {
+    fn sum<U: Units>(&self) -> u64 {
+        self.runtime.block_on(async { skynet::<U>(0, self.tasks).await.expect("the root panicked") })
+    }
+}
+
 impl toll::State for Tree {
     fn run(&mut self) -> u64 {
-        self.runtime.block_on(async { skynet(0, self.tasks).await.expect("the root panicked") })
+        self.sum::<Uncounted>()
     }
 
     fn expected(&self) -> u64 {
@@ -43,7 +52,10 @@ impl toll::State for Tree {
     }
 
     fn footing(&self) -> serde_json::Value {
-        json!({"threads": self.threads, "units_created": nodes_below_root(self.tasks) + 1, "results": "join handle"})
+        let derived = nodes_below_root(self.tasks) + 1;
+        with_units(json!({"threads": self.threads, "units_created": derived, "results": "join handle"}), || {
+            self.sum::<Counted>()
+        })
     }
 }
 

@@ -18,6 +18,20 @@ spawn_children(Ordinal, Step, Self, Left) ->
     spawn(fun() -> node(Ordinal, Step, Self) end),
     spawn_children(Ordinal + Step, Step, Self, Left - 1).
 
+%% The same tree, with its processes told to the census. Functions of their own: one atom more in every process
+%% cost the timed tree 2.8 % of its CPU time.
+counted_node(Ordinal, 1, Parent, _) ->
+    Parent ! Ordinal;
+counted_node(Ordinal, Size, Parent, Units) ->
+    Self = self(),
+    Step = Size div ?CHILDREN,
+    [start_counted(Ordinal + I * Step, Step, Self, Units) || I <- lists:seq(0, ?CHILDREN - 1)],
+    Parent ! sum(?CHILDREN, 0).
+
+start_counted(Ordinal, Size, Parent, Units) ->
+    toll_units:made(Units),
+    spawn(fun() -> counted_node(Ordinal, Size, Parent, Units), toll_units:ended(Units) end).
+
 sum(0, Total) -> Total;
 sum(Left, Total) -> receive Sum -> sum(Left - 1, Total + Sum) end.
 
@@ -25,6 +39,13 @@ run(Tasks) ->
     Self = self(),
     spawn(fun() -> node(0, Tasks, Self) end),
     sum(1, 0).
+
+run_counted(Tasks, Units) ->
+    start_counted(0, Tasks, self(), Units),
+    sum(1, 0).
+
+counted(Tasks) ->
+    toll_units:counted(fun(Units) -> run_counted(Tasks, Units) end, Tasks * (Tasks - 1) div 2).
 
 set_up(#{<<"tasks">> := Tasks, <<"threads">> := Threads}) ->
     Units = nodes(Tasks, Tasks, 1),  % the root is a process too
@@ -35,11 +56,12 @@ set_up(#{<<"tasks">> := Tasks, <<"threads">> := Threads}) ->
     Limit = erlang:system_info(process_limit),
     Units < Limit - 1000 orelse toll:fail(resource, io_lib:format(
         "tasks=~p needs ~p processes, and the emulator was started for ~p (+P)", [Tasks, Units, Limit])),
+    Derived = #{threads => erlang:system_info(schedulers_online), units_created => Units,
+                process_limit => Limit, results => <<"message">>},
     #{run => fun() -> run(Tasks) end,
       expected => Tasks * (Tasks - 1) div 2,
       units => Tasks,
-      footing => #{threads => erlang:system_info(schedulers_online), units_created => Units,
-                   process_limit => Limit, results => <<"message">>}}.
+      footing => maps:merge(Derived, counted(Tasks))}.
 
 nodes(_, 1, Sum) -> Sum;
 nodes(Tasks, Size, Sum) when Size >= ?CHILDREN, Size rem ?CHILDREN =:= 0 ->

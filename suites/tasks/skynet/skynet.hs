@@ -3,23 +3,30 @@ module Main (main) where
 
 import Control.Concurrent
 import Control.Exception (throwIO)
-import Control.Monad (forM, when)
+import Control.Monad (forM, void, when)
 import Data.Word (Word64)
 import Toll
+import Units
 
 children :: Word64
 children = 10
 
-skynet :: MVar Word64 -> Word64 -> Word64 -> IO ()
-skynet result ordinal 1 = putMVar result $! ordinal
-skynet result ordinal size = do
+skynet :: (IO () -> IO ()) -> MVar Word64 -> Word64 -> Word64 -> IO ()
+skynet _ result ordinal 1 = putMVar result $! ordinal
+skynet fork result ordinal size = do
   let step = size `div` children
   sums <- forM [0 .. children - 1] $ \i -> do
     child <- newEmptyMVar
-    _ <- forkIO (skynet child (ordinal + i * step) step)
+    fork (skynet fork child (ordinal + i * step) step)
     pure child
   total <- sumOf sums 0
   putMVar result total
+
+tree :: (IO () -> IO ()) -> Word64 -> IO Word64
+tree fork tasks = do
+  result <- newEmptyMVar
+  fork (skynet fork result 0 tasks)
+  takeMVar result
 
 sumOf :: [MVar Word64] -> Word64 -> IO Word64
 sumOf [] total = pure $! total
@@ -46,19 +53,18 @@ made arguments = do
     Failure "usage" ("threads must be 1 to 256, got " ++ show (argument "threads"))
   setNumCapabilities threads
   capabilities <- getNumCapabilities
+  let expectedSum = tasks * (tasks - 1) `div` 2
+  counted <- countedUnits (\units -> tree (forkCounted units) tasks) expectedSum
   pure
     State
-      { run = do
-          result <- newEmptyMVar
-          _ <- forkIO (skynet result 0 tasks)
-          takeMVar result,
-        expected = tasks * (tasks - 1) `div` 2,
+      { run = tree (void . forkIO) tasks,
+        expected = expectedSum,
         units = tasks,
         footing =
           [ ("threads", Number (fromIntegral capabilities)),
-            ("units_created", Number (fromIntegral (nodes tasks))),
             ("results", Text "MVar")
           ]
+            ++ if null counted then [("units_created", Number (fromIntegral (nodes tasks)))] else counted
       }
 
 main :: IO ()

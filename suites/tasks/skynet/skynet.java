@@ -7,7 +7,7 @@ final class Skynet {
     private static final int CHILDREN = 10;
 
     /** One node; `sum` is read by the parent after the join. */
-    private static final class Node implements Runnable {
+    private static class Node implements Runnable {
         private final long ordinal;
         private final long size;
         private long sum;
@@ -15,6 +15,10 @@ final class Skynet {
         Node(long ordinal, long size) {
             this.ordinal = ordinal;
             this.size = size;
+        }
+
+        Node child(long first, long leaves) {
+            return new Node(first, leaves);
         }
 
         @Override
@@ -26,7 +30,7 @@ final class Skynet {
             Node[] nodes = new Node[CHILDREN];
             Thread[] threads = new Thread[CHILDREN];
             for (int i = 0; i < CHILDREN; i++) {
-                nodes[i] = new Node(ordinal + i * (size / CHILDREN), size / CHILDREN);
+                nodes[i] = child(ordinal + i * (size / CHILDREN), size / CHILDREN);
                 threads[i] = Thread.startVirtualThread(nodes[i]);
             }
             try {
@@ -40,10 +44,35 @@ final class Skynet {
         }
     }
 
+    /** A node of the counting pass, which nobody times; the class is not even loaded elsewhere. */
+    private static final class CountedNode extends Node {
+        private final Units units;
+
+        CountedNode(Units units, long ordinal, long size) {
+            super(ordinal, size);
+            this.units = units;
+            units.made();
+        }
+
+        @Override
+        Node child(long first, long leaves) {
+            return new CountedNode(units, first, leaves);
+        }
+
+        @Override
+        public void run() {
+            super.run();
+            units.ended();
+        }
+    }
+
     private record Tree(long tasks, int threads) implements Toll.State {
         @Override
         public long run() throws InterruptedException {
-            Node root = new Node(0, tasks);
+            return sum(new Node(0, tasks));
+        }
+
+        private static long sum(Node root) throws InterruptedException {
             Thread.startVirtualThread(root).join(); // virtual as well: its parking then costs no kernel thread
             return root.sum;
         }
@@ -59,12 +88,20 @@ final class Skynet {
         }
 
         @Override
-        public Map<String, Object> footing() {
+        public Map<String, Object> footing() throws Exception {
             long units = 1; // the root is a virtual thread too
             for (long size = tasks; size > 1; size /= CHILDREN) {
                 units += size;
             }
-            return Toll.object("threads", threads, "units_created", units, "results", "join");
+            Map<String, Object> footing = Toll.object("threads", threads, "units_created", units, "results", "join");
+            if (Units.wanted()) {
+                Units counted = new Units();
+                if (sum(new CountedNode(counted, 0, tasks)) != expected()) {
+                    throw new Toll.Failure("wrong_answer", "the sum is wrong while units are counted");
+                }
+                counted.tell(footing);
+            }
+            return footing;
         }
     }
 

@@ -13,8 +13,7 @@ namespace toll::skynet {
 
 /// What such a contender tells: how a unit is made.
 ///  - `start(work)` makes a unit that runs `work`. JoinedTree: it returns a `Unit` with join(); FutureTree: a
-///  `Unit`
-///    with get(), the value that `work` returned; DetachedTree: nothing.
+///    `Unit` with get(), the value that `work` returned; DetachedTree: nothing.
 ///  - `room()` is asked before each start: false where another unit would exceed a limit of the machine.
 ///  - `ended()` is told that a unit's join or get returned.
 ///  - `check()` throws where room() was false since the last check: one sentence that names the limit.
@@ -42,6 +41,17 @@ protected:
             for (; started < children && source.room(); ++started) { start(started); }
         } catch (...) { failure.keep(std::current_exception()); }
         return started;
+    }
+
+    /// The same for units that are waited for: end(unit) for each that start(i) made, in their order.
+    template <class Start, class End>
+    void start_and_end_children(const Start& start, const End& end) {
+        std::array<typename Source::Unit, children> units;
+        const std::uint64_t started = start_children([&](std::uint64_t i) { units[i] = start(i); });
+        for (std::uint64_t i = 0; i < started; ++i) {
+            end(units[i]);
+            source.ended();
+        }
     }
 
     std::uint64_t checked(std::uint64_t sum) {
@@ -73,14 +83,10 @@ private:
     std::uint64_t sum(Subtree node) {
         if (node.is_leaf()) { return node.ordinal; }
         Sums sums{};
-        std::array<typename Source::Unit, children> units;
-        const std::uint64_t started = this->start_children([&](std::uint64_t i) {
-            units[i] = this->source.start([this, &sums, node, i] { sums[i] = sum(node.child(i)); });
-        });
-        for (std::uint64_t i = 0; i < started; ++i) {
-            units[i].join();
-            this->source.ended();
-        }
+        const auto start = [&](std::uint64_t i) {
+            return this->source.start([this, &sums, node, i] { sums[i] = sum(node.child(i)); });
+        };
+        this->start_and_end_children(start, [](auto& unit) { unit.join(); });
         return total(sums);
     }
 };
@@ -96,15 +102,11 @@ public:
 private:
     std::uint64_t sum(Subtree node) {
         if (node.is_leaf()) { return node.ordinal; }
-        std::array<typename Source::Unit, children> units;
-        const std::uint64_t started = this->start_children([&](std::uint64_t i) {
-            units[i] = this->source.start([this, node, i] { return sum(node.child(i)); });
-        });
         std::uint64_t all = 0;
-        for (std::uint64_t i = 0; i < started; ++i) {
-            all += units[i].get();
-            this->source.ended();
-        }
+        const auto start = [&](std::uint64_t i) {
+            return this->source.start([this, node, i] { return sum(node.child(i)); });
+        };
+        this->start_and_end_children(start, [&all](auto& unit) { all += unit.get(); });
         return all;
     }
 };
@@ -126,8 +128,13 @@ private:
     void send_sum(Subtree node, Channel& parent) {
         if (node.is_leaf()) {
             parent.push(node.ordinal);
-            return;
+        } else {
+            send_sum_of_children(node, parent);
         }
+    }
+
+    /// Apart, so that a leaf, which is nine units of ten, has no room for a channel on its stack.
+    [[gnu::noinline]] void send_sum_of_children(Subtree node, Channel& parent) {
         Channel sums{16};  // a power of two that holds ten: no child waits for room
         const std::uint64_t started = this->start_children([&](std::uint64_t i) {
             this->source.start([this, &sums, node, i] { send_sum(node.child(i), sums); });

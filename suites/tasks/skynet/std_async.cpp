@@ -14,4 +14,4 @@ struct StdAsync : toll::skynet::ThreadLimit {
     }
 };
 
-TOLL_CONTENDER(skynet, std_async, toll::skynet::FutureTree<StdAsync>);
+TOLL_CONTENDER(skynet, std_async, toll::skynet::ThreadTree<toll::skynet::FutureTree, StdAsync>);

@@ -14,4 +14,4 @@ struct StdThreads : toll::skynet::ThreadLimit {
     }
 };
 
-TOLL_CONTENDER(skynet, std_thread, toll::skynet::JoinedTree<StdThreads>);
+TOLL_CONTENDER(skynet, std_thread, toll::skynet::ThreadTree<toll::skynet::JoinedTree, StdThreads>);

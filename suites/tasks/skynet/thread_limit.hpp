@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace toll::skynet {
 
@@ -71,6 +72,37 @@ private:
     Limit limit_;
     std::atomic<std::uint64_t> alive_{0};
     std::atomic<bool> exceeded_{false};
+};
+
+/// Tells `census` of each thread. One is alive until it has been joined: so long it holds its stack.
+template <class Threads>
+struct CountedThreads : Threads {
+    using Threads::Threads;
+
+    template <class Work>
+    typename Threads::Unit start(Work work) {
+        census.made();
+        try {
+            return Threads::start(std::move(work));
+        } catch (...) {
+            census.ended();
+            throw;
+        }
+    }
+    void ended() noexcept {
+        Threads::ended();
+        census.ended();
+    }
+};
+
+/// `Sum` is JoinedTree or FutureTree, `Threads` a source of threads derived from ThreadLimit.
+template <template <class> class Sum, class Threads>
+struct ThreadTree : Sum<Threads> {
+    using Sum<Threads>::Sum;
+
+    static std::uint64_t count(const Inputs& inputs, Subtree root) {
+        return Sum<CountedThreads<Threads>>(inputs).run(root);
+    }
 };
 
 }  // namespace toll::skynet

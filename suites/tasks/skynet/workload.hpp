@@ -4,12 +4,15 @@
 // ordinal numbers, which are summed level by level; the root's sum is the answer.
 // Source: Alexander Temerev's skynet micro-benchmark (github.com/atemerev/skynet), as ported by Boost.Fiber.
 
+#include "census.hpp"
+
 #include <toll/contender.hpp>
 #include <toll/keep.hpp>
 
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -72,8 +75,10 @@ inline void keep_freed_memory() noexcept {
 
 /// What a contender models: made once with its schedulers and pools, then asked again and again.
 ///  - `run` spawns one task for every node below the root and returns the root's sum once all have ended;
+///  - `count(inputs, root)` (optional, static): the same tree once more, with its units told to `census`;
 ///  - `footing()` (optional): what the contender knows better, laid over the workload's own: `units_created`
 ///    where it is not one for each node below the root, `stack_bytes` where it was chosen at set-up;
+///  - `units_vary` (optional): true where how many units there are is known only once they are counted;
 ///  - `once_per_process` (optional): true for a library that cannot be set up twice in one process;
 ///  - `thread_per_task` (optional): true where threads=0 is what it takes. All others get 1 thread or more.
 template <class T>
@@ -114,19 +119,22 @@ public:
         return iterations * (inputs_.tasks * (inputs_.tasks - 1) / 2);
     }
 
-    /// `units_created`: concurrency units (threads, fibers, tasks) that one iteration makes.
+    /// `units_created`: concurrency units (threads, fibers, tasks) that one iteration makes, as the tree's
+    /// shape fixes it. Where TOLL_UNITS asks, one iteration is counted, and the footing says how many were
+    /// made, how many nodes ran in their parent instead, and how many units were alive at most.
     [[nodiscard]] Footing footing() const {
-        Footing footing{{"units_created", units_below_root(inputs_.tasks)}};
+        Footing footing;
         if (inputs_.threads == 0) {
             footing.set({"threads", "one for each task"});
         } else {
             footing.set({"threads", inputs_.threads});
         }
-        if constexpr (requires { tree_.footing(); }) {
-            const Footing known_better = tree_.footing();
-            for (const auto& [name, value] : known_better.all()) {
-                std::visit([&](const auto& known) { footing.set({name, known}); }, value);
-            }
+        if constexpr (!requires { requires T::units_vary; }) {
+            footing.set({"units_created", units_below_root(inputs_.tasks)});
+        }
+        if constexpr (requires { tree_.footing(); }) { lay_over(footing, tree_.footing()); }
+        if constexpr (requires(Subtree root) { T::count(inputs_, root); }) {
+            if (std::getenv("TOLL_UNITS") != nullptr) { lay_over(footing, counted()); }
         }
         return footing;
     }
@@ -150,6 +158,20 @@ private:
             }
         }
         return inputs;
+    }
+
+    static void lay_over(Footing& footing, const Footing& known_better) {
+        for (const auto& [name, value] : known_better.all()) {
+            std::visit([&, &key = name](const auto& known) { footing.set({key, known}); }, value);
+        }
+    }
+
+    [[nodiscard]] Footing counted() const {
+        census.reset();
+        if (T::count(inputs_, Subtree{0, inputs_.tasks}) != expected(1)) {
+            throw WrongAnswer("the sum is wrong while units are counted");
+        }
+        return census.footing();
     }
 
     Inputs inputs_;

@@ -1,10 +1,15 @@
 #include "spawning.hpp"
+#include "openmp_tree.hpp"
+#include "thread_limit.hpp"
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <queue>
 #include <stdexcept>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -160,6 +165,65 @@ TEST_CASE("the footing counts the units, unless the contender knows better") {
     const auto knowing = footing_of<Knowing>().all();
     CHECK(std::get<std::int64_t>(knowing.at("units_created")) == 7);
     CHECK(std::get<std::int64_t>(knowing.at("stack_bytes")) == 16384);
+}
+
+/// Ten units a node in two steps: seven are alive at once, and three run in their parent.
+struct Tallied : Plain {
+    using Plain::Plain;
+    static std::uint64_t count(const Inputs& inputs, Subtree root) {
+        CHECK(root.size == inputs.tasks);
+        {
+            std::vector<Counted> units(4);
+            std::vector<Counted> others(3);
+            const Counted moved = std::move(others.front());
+        }
+        const Counted last;
+        for (int i = 0; i < 3; ++i) { Counted::ran_inline(); }
+        return sum;
+    }
+    static inline std::uint64_t sum = 499'500;
+};
+
+TEST_CASE("the runner's wish to count units is heard, and a wrong sum is not") {
+    CHECK(footing_of<Tallied>().all().count("units_alive_peak") == 0);
+    setenv("TOLL_UNITS", "1", 1);
+    const auto counted = footing_of<Tallied>().all();
+    CHECK(std::get<std::int64_t>(counted.at("units_created")) == 8);
+    CHECK(std::get<std::int64_t>(counted.at("units_inline")) == 3);
+    CHECK(std::get<std::int64_t>(counted.at("units_alive_peak")) == 7);
+    Tallied::sum = 7;
+    CHECK_THROWS_AS(footing_of<Tallied>(), toll::WrongAnswer);
+    unsetenv("TOLL_UNITS");
+}
+
+struct Threads : ThreadLimit {
+    using ThreadLimit::ThreadLimit;
+    using Unit = std::thread;
+    template <class Work>
+    Unit start(Work work) {
+        return std::thread(std::move(work));
+    }
+};
+
+TEST_CASE("threads are alive from their making to their join") {
+    census.reset();
+    CHECK(ThreadTree<JoinedTree, Threads>::count(Inputs{100, 0}, root(100)) == 4950);
+    const auto counted = census.footing().all();
+    CHECK(std::get<std::int64_t>(counted.at("units_created")) == 110);
+    const auto peak = std::get<std::int64_t>(counted.at("units_alive_peak"));
+    CHECK(peak >= 11);  // a parent waits for the first of its ten while it has made all
+    CHECK(peak <= 110);
+    census.made();
+    const auto none_is_left = std::get<std::int64_t>(census.footing().all().at("units_alive_peak"));
+    CHECK(none_is_left == peak);
+}
+
+TEST_CASE("a task that OpenMP runs in its parent is no unit") {
+    census.reset();
+    CHECK(CountedOpenMpSum::of(root(100)) == 4950);  // without a team every task is run at once
+    const auto counted = census.footing().all();
+    CHECK(std::get<std::int64_t>(counted.at("units_created")) == 0);
+    CHECK(std::get<std::int64_t>(counted.at("units_inline")) == 110);
 }
 
 struct OwnThreads : Plain {
