@@ -4,19 +4,21 @@
 // Question and contenders after the "concurrency latency" document of 2021 (see published.toml), which made a
 // thread for each sample; here one pair of threads serves all samples of a launch.
 
-#include "sleeper.hpp"
+#include "../placement.hpp"
+#include "../sleeper.hpp"
 
 #include <toll/contender.hpp>
 #include <toll/offset.hpp>
 #include <toll/relax.hpp>
-#include <toll/threads.hpp>
 
-#include <array>
+#include <sched.h>
+
+#include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -27,11 +29,12 @@ namespace toll::wakeup {
 /// What a contender models. One thread raises, one other thread waits; each wait answers one raise.
 ///  - `raise()` is the signal, timed from just before it;
 ///  - `wait()` returns once the signal was raised, timed until just after it;
-///  - `arm()` (optional) is called by the raising thread before the other begins to wait: a mutex is locked
-///  here;
+///  - `arm()` (optional) is called by the raising thread before the other begins to wait, untimed: a mutex is
+///    locked here, and what serves one wait alone is made anew;
 ///  - `disarm()` (optional) is called by the waiting thread after `wait` returned, untimed: a flag is cleared
-///  here;
-///  - `never_sleeps` (optional): true for a contender that spins for as long as it waits.
+///    here;
+///  - `never_sleeps` (optional): true for a contender that spins for as long as it waits;
+///  - `footing()` (optional): what the contender was seen to stand on besides what the workload shows.
 template <class S>
 concept Signal = std::default_initializable<S> && requires(S signal) {
     signal.raise();
@@ -51,14 +54,15 @@ void disarm(S& signal) {
     if constexpr (requires { signal.disarm(); }) { signal.disarm(); }
 }
 
-/// Two threads on two CPUs, in step by spinning on atomics outside the timed part.
-///  - parked: this thread raises `there` once the kernel reports the peer asleep in its wait (seen, not
-///  assumed; a
-///    contender that never sleeps has then waited for `settle_ns`). The sample runs from this thread's raise
-///    to the peer's return.
+/// Two threads on two CPUs, or on one and the same, kept in step by polling atomics outside the timed part.
+///  - parked: this thread raises `there` once the kernel shows the peer asleep in its wait (seen, not
+///  assumed;
+///    a contender that never sleeps has then waited for `settle_ns`). The sample runs from this thread's
+///    raise to the peer's return.
 ///  - hot: a ping-pong. This thread raises `there` and at once waits on `back`, which the peer raises once it
 ///    has returned and this thread is about to wait. The sample runs from the peer's raise to this thread's
 ///    return.
+/// The clock's overhead and the offset between the two CPUs' clocks are taken from each sample.
 /// Every raise publishes a plain integer first; a wait that returns before its raise reads the old one, and
 /// the sample's answer is then 0 instead of 1.
 template <Signal S>
@@ -67,17 +71,30 @@ public:
     static constexpr WorkloadInfo info{"latency/wakeup", Kind::samples, "ns", "wake-up"};
 
     static std::vector<Parameter> parameters() {
-        return {{"mode", "parked", "",
-                 "parked: the waiter sleeps in the kernel; hot: it went to wait just before (ping-pong)"}};
+        return {
+            {"mode", "parked", "",
+             "parked: the waiter sleeps in the kernel; hot: it went to wait just before (ping-pong)"},
+            {"placement", "auto", "",
+             "the two threads' CPUs: same_core, smt, cluster, far; auto is the first of cluster, far, smt, "
+             "same_core that there is"}};
     }
 
-    explicit Workload(const Arguments& arguments)
-        : hot_(is_hot(arguments)), cpus_(pair_of_cpus()), clock_offset_(agreeing_clocks(cpus_)) {
-        pin_this_thread(cpus_[0]);
+    /// `known_offset_ns` is taken instead of a measured one: what the second CPU's clock shows beyond the
+    /// first's.
+    explicit Workload(const Arguments& arguments, std::optional<double> known_offset_ns = {})
+        : hot_(is_hot(arguments)), place_(arguments.text("placement")) {
+        if (never_sleeps<S> && place_.same_core()) {
+            throw Unsupported(
+                "a waiter that never sleeps keeps the CPU that its signaller needs: on one CPU the "
+                "scheduler's "
+                "time slice would be measured, not the wake-up" +
+                std::string(usable_cpus().size() < 2 ? "; this process may use one CPU" : ""));
+        }
+        offset_ns_ = known_offset_ns ? *known_offset_ns : place_.clock_offset(Clock::system()).ns;
         peer_ = std::thread([this] { serve_peer(); });
         // Else the peer's own start would fall into the first samples, and its allocations into the
         // counting pass.
-        while (!peer_ready_.load(std::memory_order_acquire)) { cpu_relax(); }
+        while (!peer_ready_.load(std::memory_order_acquire)) { relax(); }
         if (peer_failed_) {
             peer_.join();
             std::rethrow_exception(peer_failed_);
@@ -103,15 +120,25 @@ public:
     [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return 1; }
 
     [[nodiscard]] Footing footing() const {
-        return {{"threads", std::int64_t{2}},
-                {"pinned_cpus", std::to_string(cpus_[0]) + "," + std::to_string(cpus_[1])},
-                {"clock_offset_ns", std::to_string(std::lround(clock_offset_.ns))},
-                {"waits", never_sleeps<S> ? "spins" : "sleeps in the kernel"}};
+        Footing seen{{"threads", std::int64_t{2}},
+                     {"pinned_cpus", place_.pinned_cpus()},
+                     {"placement", place_.placement()},
+                     {"clock_offset_ns", place_.clock_offset_text(offset_ns_)},
+                     {"waits", never_sleeps<S> ? "spins" : "sleeps in the kernel"}};
+        if (!never_sleeps<S> && !hot_) { seen.set({"sleep_seen_by", sleeper_.seen_by()}); }
+        if constexpr (requires { there_.footing(); }) {
+            const Footing own = there_.footing();
+            // By pair: before version 16, Clang's lambdas cannot capture structured bindings.
+            for (const auto& entry : own.all()) {
+                std::visit([&](const auto& known) { seen.set({entry.first, known}); }, entry.second);
+            }
+        }
+        return seen;
     }
 
 private:
     static constexpr std::uint64_t stop = ~std::uint64_t{0};
-    /// About as long as the others take until the kernel reports them asleep.
+    /// About as long as the others take until the kernel shows them asleep.
     static constexpr double settle_ns = 20'000;
 
     static bool is_hot(const Arguments& arguments) {
@@ -120,24 +147,20 @@ private:
         return mode == "hot";
     }
 
-    static std::array<int, 2> pair_of_cpus() {
-        const auto& cpus = usable_cpus();
-        if (cpus.size() < 2) {
-            throw Unsupported("needs two CPUs, one for each thread; this process may use " +
-                              std::to_string(cpus.size()));
+    /// One step of waiting for the other thread, outside the timed part. Where both may share a CPU, polling
+    /// without giving way would last for a time slice.
+    void relax() const {
+        if (place_.apart()) [[likely]] {
+            cpu_relax();
+        } else {
+            ::sched_yield();
         }
-        return {cpus[0], cpus[1]};
     }
 
-    /// Measured once a process, before the peer keeps its CPU busy.
-    static const ClockOffset& agreeing_clocks(const std::array<int, 2>& cpus) {
-        static const ClockOffset offset = measure_offset(Clock::system(), cpus[0], cpus[1]);
-        if (!offset.agrees()) {
-            throw Unsupported("the clocks of CPUs " + std::to_string(cpus[0]) + " and " +
-                              std::to_string(cpus[1]) + " disagree by " + std::to_string(offset.ns) +
-                              " ns: a time from one to the other means nothing");
-        }
-        return offset;
+    /// From `start`, read on CPU 0 of the pair, to `stop`, read on CPU 1 (`sign` 1), or the other way (-1).
+    [[nodiscard]] float between(Ticks start, Ticks stop_at, int sign) const {
+        const double ns = clock_->raw_ns(start, stop_at) - clock_->overhead_ns() - sign * offset_ns_;
+        return static_cast<float>(std::max(ns, 0.0));
     }
 
     Checksum sample_parked(float& entry) {
@@ -148,7 +171,7 @@ private:
         const auto raised = clock_->start();
         there_.raise();
         await(returned_);
-        entry = static_cast<float>(clock_->elapsed_ns(raised, peer_at_));
+        entry = between(raised, peer_at_, 1);
         return still_waiting && peer_read_ == number_ ? 1 : 0;
     }
 
@@ -162,7 +185,7 @@ private:
         const bool message_seen = reply_ == number_;
         disarm(back_);
         await(returned_);
-        entry = static_cast<float>(clock_->elapsed_ns(peer_at_, returned));
+        entry = between(peer_at_, returned, -1);
         return message_seen && peer_read_ == number_ ? 1 : 0;
     }
 
@@ -180,8 +203,8 @@ private:
             while (clock_->elapsed_ns(begin, clock_->stop()) < settle_ns) { cpu_relax(); }
         } else {
             try {
-                sleeper_.await_asleep(
-                    [this] { return returned_.load(std::memory_order_acquire) == number_; });
+                sleeper_.await_asleep([this] { return returned_.load(std::memory_order_acquire) == number_; },
+                                      [this] { relax(); });
             } catch (...) {
                 there_.raise();  // lets the peer go: the destructor joins it
                 await(returned_);
@@ -191,19 +214,19 @@ private:
     }
 
     void await(const std::atomic<std::uint64_t>& counter) const {
-        while (counter.load(std::memory_order_acquire) != number_) { cpu_relax(); }
+        while (counter.load(std::memory_order_acquire) != number_) { relax(); }
     }
 
     void serve_peer() {
         try {
-            pin_this_thread(cpus_[1]);
+            place_.pin_peer();
             sleeper_.watch_this_thread();
         } catch (...) { peer_failed_ = std::current_exception(); }
         peer_ready_.store(true, std::memory_order_release);
         if (peer_failed_) { return; }
         for (std::uint64_t number = 1;; ++number) {
             std::uint64_t turn = 0;
-            while ((turn = turn_.load(std::memory_order_acquire)) != number && turn != stop) { cpu_relax(); }
+            while ((turn = turn_.load(std::memory_order_acquire)) != number && turn != stop) { relax(); }
             if (turn == stop) { return; }
             if (hot_) { arm(back_); }
             waiting_.store(number, std::memory_order_release);
@@ -225,7 +248,7 @@ private:
         // A raise may last longer than the peer's way through its wait: without this the peer answered before
         // anybody waited (std::atomic_flag: in 99.8 % of the samples), and the sample was the rest of the
         // raise.
-        while (going_.load(std::memory_order_acquire) != number) { cpu_relax(); }
+        while (going_.load(std::memory_order_acquire) != number) { relax(); }
         reply_ = number;
         peer_at_ = clock_->start();
         back_.raise();
@@ -248,9 +271,9 @@ private:
     alignas(128) std::uint64_t number_ = 0;
     const Clock* clock_ = nullptr;  ///< set before the first turn, published to the peer by `turn_`
     bool hot_;
-    std::array<int, 2> cpus_;
-    ClockOffset clock_offset_;
-    Sleeper sleeper_;
+    latency::PlacedPair place_;
+    double offset_ns_ = 0;  ///< what the second CPU's clock shows beyond the first's
+    latency::Sleeper sleeper_;
     std::thread peer_;
 };
 

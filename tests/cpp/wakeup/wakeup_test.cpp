@@ -2,8 +2,21 @@
 
 #include <doctest/doctest.h>
 
+#include <sched.h>
+
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <initializer_list>
+#include <latch>
+#include <map>
+#include <optional>
+#include <semaphore>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -33,11 +46,92 @@ struct Watched {
 
 using Workload = toll::wakeup::Workload<Watched>;
 
+struct Semaphore {
+    std::binary_semaphore semaphore{0};
+    void raise() { semaphore.release(); }
+    void wait() { semaphore.acquire(); }
+};
+
+struct OneShot {
+    std::optional<std::latch> latch;
+    void arm() { latch.emplace(1); }
+    void raise() { latch->count_down(); }
+    void wait() { latch->wait(); }
+};
+
+/// Does not wait at all.
+struct Hasty {
+    static void raise() {}
+    static void wait() {}
+};
+
+/// A clock that shows more on one CPU than on the others.
+class SkewedClock : public toll::Clock {
+public:
+    SkewedClock(int cpu, toll::Ticks beyond_ns)
+        : Clock(Source::fake, &read, 1), cpu_(cpu), beyond_ns_(beyond_ns) {}
+
+private:
+    static toll::Ticks read(const Clock* self) noexcept {
+        const auto& skewed = static_cast<const SkewedClock&>(*self);
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        const auto ns = static_cast<toll::Ticks>(std::chrono::nanoseconds(now).count());
+        return ns + (::sched_getcpu() == skewed.cpu_ ? skewed.beyond_ns_ : 0);
+    }
+    int cpu_;
+    toll::Ticks beyond_ns_;
+};
+
+struct Seen {
+    toll::Checksum answers = 0;
+    toll::Checksum expected = 0;
+    std::map<std::string, std::string> footing;
+};
+
+template <class S>
+Seen measured(std::initializer_list<std::string_view> words) {
+    static const toll::Clock clock = toll::Clock::system();
+    const auto parameters = toll::wakeup::Workload<S>::parameters();
+    // The workload ties the thread that makes it: this one shall stay free.
+    return std::async(std::launch::async,
+                      [&] {
+                          const std::vector<std::string_view> all(words);
+                          toll::wakeup::Workload<S> workload(toll::Arguments(parameters, all));
+                          std::array<float, 100> nanoseconds{};
+                          Seen seen;
+                          seen.answers = workload.sample(nanoseconds, clock);
+                          seen.expected = workload.expected(nanoseconds.size());
+                          const toll::Footing footing = workload.footing();
+                          for (const auto& [name, value] : footing.all()) {
+                              if (const auto* text = std::get_if<std::string>(&value)) {
+                                  seen.footing[name] = *text;
+                              }
+                          }
+                          return seen;
+                      })
+        .get();
+}
+
+/// The sentence that says why it cannot be measured so; "" where it can.
+template <class S>
+std::string why_refused(std::initializer_list<std::string_view> words) {
+    try {
+        measured<S>(words);
+        return {};
+    } catch (const toll::Unsupported& refusal) { return refusal.what(); }
+}
+
+/// How the machine was made smaller for this test (tests/cpp/latency/restricted.cpp); "" where it was not.
+std::string restricted() {
+    const char* how = std::getenv("TOLL_TEST_MACHINE");
+    return how == nullptr ? "" : how;
+}
+
 }  // namespace
 
 TEST_CASE("nobody is signalled before it waits") {
-    if (toll::usable_cpus().size() < 2) {
-        MESSAGE("not checked: needs two CPUs");
+    if (toll::usable_cpus().size() < 2 || !restricted().empty()) {
+        MESSAGE("not checked: needs a CPU for each thread");
         return;
     }
     const toll::Clock clock = toll::Clock::system();
@@ -53,4 +147,77 @@ TEST_CASE("nobody is signalled before it waits") {
         // between a thread's announcement and its wait.
         CHECK(Watched::early * 10 <= Watched::raises);
     }
+}
+
+TEST_CASE("what the second CPU's clock shows beyond the first's is taken out, whichever of them signals") {
+    if (toll::usable_cpus().size() < 2 || !restricted().empty()) {
+        MESSAGE("not checked: needs two CPUs that threads can be tied to");
+        return;
+    }
+    // Far more than a busy machine adds: a sample from which it is not taken, or taken with the wrong sign,
+    // is a thousand seconds too long, or below zero and hence 0.
+    constexpr double beyond_ns = 1e12;
+    toll::latency::Topology topology;
+    const toll::latency::Pair pair = toll::latency::choose_pair("auto", toll::usable_cpus(), topology);
+    const SkewedClock clock(pair.cpus[1], static_cast<toll::Ticks>(beyond_ns));
+    const double measured_ns = toll::measure_offset(clock, pair.cpus[0], pair.cpus[1], 200).ns;
+    CHECK(measured_ns == doctest::Approx(beyond_ns).epsilon(0.01));
+    const auto parameters = Workload::parameters();
+    for (const std::string_view mode : {"mode=hot", "mode=parked"}) {
+        CAPTURE(mode);
+        std::array<float, 50> nanoseconds{};
+        std::async(std::launch::async, [&] {
+            const std::array words{mode};
+            Workload workload(toll::Arguments(parameters, words), measured_ns);
+            CHECK(workload.sample(nanoseconds, clock) == workload.expected(nanoseconds.size()));
+        }).get();
+        CHECK(std::ranges::max(nanoseconds) < beyond_ns / 2);
+        std::ranges::nth_element(nanoseconds, nanoseconds.begin() + 25);
+        CHECK(nanoseconds[25] > 0);
+    }
+}
+
+TEST_CASE("on one CPU those that sleep take turns, and those that never sleep are refused") {
+    for (const std::string_view mode : {"mode=hot", "mode=parked"}) {
+        CAPTURE(mode);
+        if (why_refused<Watched>({mode, "placement=same_core"}).empty()) { FAIL("a spinner was measured"); }
+        if (restricted() == "no_affinity") { continue; }
+        const auto seen = measured<Semaphore>({mode, "placement=same_core"});
+        CHECK(seen.answers == seen.expected);
+        CHECK(seen.footing.at("placement") == "same_core");
+    }
+}
+
+TEST_CASE("what the process may use decides, and the footing says what it was") {
+    for (const std::string_view mode : {"mode=hot", "mode=parked"}) {
+        CAPTURE(mode);
+        const auto seen = measured<Semaphore>({mode});
+        CHECK(seen.answers == seen.expected);
+        if (restricted() == "one_cpu") {
+            CHECK(seen.footing.at("placement") == "same_core");
+            CHECK(why_refused<Watched>({mode}).find("may use one CPU") != std::string::npos);
+            CHECK(why_refused<Semaphore>({mode, "placement=cluster"}).find("one CPU alone") !=
+                  std::string::npos);
+        } else if (restricted() == "no_affinity") {
+            CHECK(seen.footing.at("pinned_cpus").find("cannot be tied") != std::string::npos);
+            CHECK(why_refused<Semaphore>({mode, "placement=same_core"}).find("cannot be tied") !=
+                  std::string::npos);
+        } else if (toll::usable_cpus().size() > 1) {
+            CHECK(seen.footing.at("placement") != "same_core");
+            CHECK(seen.footing.at("clock_offset_ns").find("removed") != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("what serves one wait alone is made anew for each") {
+    for (const std::string_view mode : {"mode=hot", "mode=parked"}) {
+        CAPTURE(mode);
+        const auto seen = measured<OneShot>({mode});
+        CHECK(seen.answers == seen.expected);
+    }
+}
+
+TEST_CASE("a wait that returns before its signal is no answer") {
+    // Parked mode gives up waiting for it to sleep, and the sample's answer is 0.
+    CHECK(measured<Hasty>({"mode=parked"}).answers == 0);
 }

@@ -1,0 +1,4 @@
+#include "atomics.hpp"
+#include "workload.hpp"
+
+TOLL_CONTENDER(contention, fetch_add, toll::contention::FetchAdd);

@@ -1,0 +1,205 @@
+#pragma once
+
+// latency/contention: several threads increment one shared integer.
+// Question and first contenders after the "concurrency latency" document of 2021 (see published.toml).
+
+#include "../locks/lock.hpp"
+
+#include <toll/contender.hpp>
+#include <toll/relax.hpp>
+#include <toll/threads.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace toll::contention {
+
+/// What a contender models: an integer that starts at 0.
+///  - `draw(goal)` adds one and returns the number from before; where that is `goal` or more, nothing counts
+///    any more;
+///  - `count()` is the integer when all threads are through;
+///  - `oversteps` (optional): true for a contender that adds one in a draw beyond the goal too.
+template <class C>
+concept Counter = std::default_initializable<C> && requires(C counter, const C& still, std::uint64_t goal) {
+    { counter.draw(goal) } -> std::same_as<std::uint64_t>;
+    { still.count() } -> std::same_as<std::uint64_t>;
+};
+
+template <Counter C>
+inline constexpr bool oversteps = requires { requires C::oversteps; };
+
+/// A plain integer beside its lock, on the lock's line where there is room: how it is written in practice.
+template <locks::Lock L>
+class Locked {
+public:
+    std::uint64_t draw(std::uint64_t goal) {
+        const locks::Held<L> held{lock_};
+        return count_ < goal ? count_++ : count_;
+    }
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+
+private:
+    L lock_;
+    std::uint64_t count_ = 0;
+};
+
+/// All threads draw from one total until it is reached. With a fixed number for each thread all shares would
+/// be equal by decree, and a thread that waits long would only show as a longer end; so a thread gets as
+/// much as the contender lets it have, which is what fairness means.
+///
+/// The last sixty-fourth of a batch is watched: each thread times every draw, and the longest one is the
+/// longest wait. Timing all draws would keep threads away from the counter for much of the time.
+template <Counter C>
+class Workload {
+public:
+    static constexpr WorkloadInfo info{"latency/contention", Kind::batch, "ns", "increment"};
+
+    static std::vector<Parameter> parameters() {
+        return {{"threads", "cpus", "threads", "threads that increment, tied to the CPUs in turn"}};
+    }
+
+    explicit Workload(const Arguments& arguments)
+        : threads_(static_cast<unsigned>(arguments.number("threads", 1, most_threads))),
+          clock_(Clock::system()),
+          members_(threads_) {
+        try {
+            crew_ = std::make_unique<Crew>(threads_, usable_cpus());
+            pinning_ = "each thread on one CPU, in turn";
+        } catch (const Unsupported& refusal) {
+            crew_ = std::make_unique<Crew>(threads_);
+            pinning_ = std::string("none: ") + refusal.what();
+        }
+    }
+
+    Checksum run(std::uint64_t iterations) {
+        C& counter = counter_.emplace().counter;
+        goal_ = iterations;
+        given_up_ = false;
+        watching_since_ = 0;
+        begun_ = clock_.start();
+        const std::uint64_t watched = threads_ > 1 ? iterations / watched_part : 0;
+        const auto take_part = [&](unsigned number) {
+            Member& member = members_[number];
+            member = Member{};
+            draw_until(counter, member, iterations - watched, iterations, watched > 0);
+        };
+        crew_->run(std::cref(take_part));  // as a std::function of its own it would be allocated
+        std::uint64_t drawn = 0;
+        for (const Member& member : members_) { drawn += member.drawn; }
+        if (given_up_.load()) { give_up(drawn); }
+        const std::uint64_t beyond = oversteps<C> ? threads_ : 0;
+        // Both are proofs: a lost increment shows in the counter, one counted twice in what the threads got.
+        if (drawn != iterations) { return drawn; }
+        return counter.count() - beyond;
+    }
+
+    [[nodiscard]] Details details() const {
+        if (threads_ < 2 || goal_ < fewest_per_thread * threads_) { return {}; }
+        const auto [least, most] = std::ranges::minmax(members_, {}, &Member::drawn);
+        const auto& longest = std::ranges::max_element(members_, {}, &Member::longest);
+        const auto fair = static_cast<double>(goal_) / threads_;
+        Details details{{"smallest_share", static_cast<double>(least.drawn) / fair},
+                        {"largest_share", static_cast<double>(most.drawn) / fair}};
+        if (longest->longest > 0) { details["longest_wait_ns"] = clock_.elapsed_ns(0, longest->longest); }
+        return details;
+    }
+
+    [[nodiscard]] Checksum expected(std::uint64_t iterations) const noexcept { return iterations; }
+    [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return 1; }
+
+    [[nodiscard]] Footing footing() const {
+        return {{"threads", threads_},
+                {"pinning", pinning_},
+                {"cpus", usable_cpus().size()},
+                {"threads_per_cpu", threads_ > usable_cpus().size() ? "several" : "at most one"}};
+    }
+
+private:
+    static constexpr std::uint64_t most_threads = 4096;
+    static constexpr std::uint64_t watched_part = 64;
+    /// Below that a share says nothing.
+    static constexpr std::uint64_t fewest_per_thread = 64;
+
+    static constexpr double longest_batch_ns = 2e9;
+    static constexpr std::uint64_t draws_between_looks = 256;
+
+    /// The contender on lines of its own.
+    struct alignas(128) OwnLines {
+        C counter;
+    };
+
+    struct alignas(128) Member {
+        std::uint64_t drawn = 0;
+        Ticks longest = 0;
+    };
+
+    void draw_until(C& counter, Member& member, std::uint64_t watch_from, std::uint64_t goal, bool watch) {
+        const Ticks arrived = clock_.start();
+        // In registers: the members' own lines are no part of the question.
+        std::uint64_t drawn = 0;
+        std::uint64_t number = 0;
+        while ((number = counter.draw(goal)) < watch_from) {
+            ++drawn;
+            // Early on at each power of two: where a draw takes milliseconds, 256 of them are too many.
+            const bool look = drawn % draws_between_looks == 0 || (drawn & (drawn - 1)) == 0;
+            if (given_up_.load(std::memory_order_relaxed) || (look && takes_too_long())) {
+                member.drawn = drawn;
+                return;
+            }
+        }
+        Ticks longest = waited_already(arrived);
+        while (number < goal && !given_up_.load(std::memory_order_relaxed)) {
+            ++drawn;
+            const Ticks from = clock_.start();
+            number = counter.draw(goal);
+            longest = std::max(longest, clock_.stop() - from);
+        }
+        member = {drawn, watch ? longest : 0};
+    }
+
+    /// Of the draw during which watching began, what fell into the watched part: one that is kept waiting
+    /// until the very end would not be seen otherwise.
+    Ticks waited_already(Ticks arrived) {
+        const Ticks now = clock_.stop();
+        Ticks since = 0;
+        if (watching_since_.compare_exchange_strong(since, now)) { return 0; }
+        since = std::max(since, arrived);
+        return now > since ? now - since : 0;  // another CPU's clock may be some ticks ahead
+    }
+
+    bool takes_too_long() {
+        if (clock_.elapsed_ns(begun_, clock_.stop()) > longest_batch_ns) { given_up_ = true; }
+        return given_up_.load(std::memory_order_relaxed);
+    }
+
+    /// Where the next thread in line is seldom running, an increment takes milliseconds: no batch is that
+    /// long.
+    [[noreturn]] void give_up(std::uint64_t drawn) const {
+        throw Unsupported(std::to_string(drawn) + " of " + std::to_string(goal_) + " increments in " +
+                          std::to_string(std::lround(longest_batch_ns / 1e9)) + " s with " +
+                          std::to_string(threads_) + " threads on " + std::to_string(usable_cpus().size()) +
+                          " CPUs: whose turn it is seldom has a CPU while the others wait busily");
+    }
+
+    alignas(128) std::atomic<bool> given_up_{false};  ///< read by all, written where a batch takes too long
+    std::atomic<Ticks> watching_since_{0};            ///< 0 until a thread draws a number of the watched part
+    unsigned threads_;
+    Clock clock_;
+    std::string pinning_;
+    std::optional<OwnLines> counter_;  ///< a new one for each batch
+    std::uint64_t goal_ = 0;
+    Ticks begun_ = 0;
+    std::vector<Member> members_;
+    std::unique_ptr<Crew> crew_;  ///< last: its threads are gone before what they use
+};
+
+}  // namespace toll::contention

@@ -1,0 +1,18 @@
+#include "../locks/spinlocks.hpp"
+#include "workload.hpp"
+
+/// Each side waits for a lock that the other side holds, then releases the other side's: what latency/wakeup
+/// measures of a spinlock in mode hot, here as half of a round trip.
+struct SpinlockHandoff {
+    struct alignas(toll::core_to_core::line_bytes) OwnLine {
+        toll::locks::TestAndTestAndSet lock;
+    };
+    std::array<OwnLine, 2> of_side;
+    SpinlockHandoff() { of_side[1].lock.lock(); }
+    void pass(int side) {
+        of_side[side].lock.lock();
+        of_side[1 - side].lock.unlock();
+    }
+};
+
+TOLL_CONTENDER(core_to_core, spinlock_handoff, SpinlockHandoff);

@@ -1,0 +1,233 @@
+#pragma once
+
+// latency/core_to_core: how long a hand-off from one logical CPU to another takes, for every ordered pair.
+// The grid of the "concurrency latency" document of 2021 (see published.toml), which used atomic wait and
+// notify; load/store and compare-exchange as in N. Viennot's core-to-core-latency (2022).
+
+#include "pairs.hpp"
+
+#include <toll/contender.hpp>
+#include <toll/layout.hpp>
+#include <toll/relax.hpp>
+#include <toll/threads.hpp>
+
+#include <sys/mman.h>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace toll::core_to_core {
+
+inline constexpr std::size_t page_bytes = 4096;
+inline constexpr std::size_t line_bytes = 128;  // two lines: prefetchers take them in pairs
+
+/// What a contender models: two sides take turns, side 0 has the first.
+///  - `pass(side)` waits until it is `side`'s turn and gives the turn to the other side;
+///  - `sleeps` (optional): true for a contender that may sleep in the kernel while it waits.
+template <class C>
+concept Channel = std::default_initializable<C> && sizeof(C) <= page_bytes / 2 &&
+                  requires(C channel, int side) { channel.pass(side); };
+
+template <Channel C>
+inline constexpr bool sleeps = requires { requires C::sleeps; };
+
+/// Memory that nobody has touched: the page of each visit comes into being where its first toucher runs.
+class UntouchedPages {
+public:
+    explicit UntouchedPages(std::size_t count) : bytes_(count * page_bytes) {
+        memory_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory_ == MAP_FAILED) { throw std::system_error(errno, std::generic_category(), "mmap"); }
+        // A huge page would lie where the first visit's CPU is, for many visits. Fails where there are none.
+        (void)::madvise(memory_, bytes_, MADV_NOHUGEPAGE);
+    }
+    UntouchedPages(const UntouchedPages&) = delete;
+    UntouchedPages& operator=(const UntouchedPages&) = delete;
+    ~UntouchedPages() { ::munmap(memory_, bytes_); }
+
+    [[nodiscard]] std::byte* page(std::size_t number) const noexcept {
+        return static_cast<std::byte*>(memory_) + number * page_bytes;
+    }
+
+private:
+    void* memory_ = nullptr;
+    std::size_t bytes_;
+};
+
+/// Two threads go through a list of visits. At each they tie themselves to the two CPUs of a pair, the
+/// answering one makes the channel in memory that nobody has touched, and they hand the turn to and fro. The
+/// calling thread sleeps in the kernel from the first visit to the last, so that it is on no measured CPU.
+///
+/// One sample is the mean one-way time of `round_trips` round trips: half of a round trip, as a time from one
+/// CPU to the other would rest on their clocks' agreement. Reading the clock costs nothing here: the turn is
+/// on its way to the other side meanwhile.
+template <Channel C>
+class Workload {
+public:
+    static constexpr WorkloadInfo info{"latency/core_to_core", Kind::samples, "ns", "hand-off"};
+    /// Those who sleep take long enough for the clock to see a single round trip.
+    static constexpr unsigned round_trips = sleeps<C> ? 1 : 8;
+
+    static std::vector<Parameter> parameters() {
+        return {
+            {"pairs", "auto", "",
+             "all: every ordered pair of CPUs in each launch's order; classes: as many pairs of each kind "
+             "(siblings, shared cache, package, other package); auto: all up to 64 CPUs, else classes"}};
+    }
+
+    explicit Workload(const Arguments& arguments)
+        : random_(std::random_device{}()),
+          cpus_(tieable_cpus()),
+          pairs_(arguments.text("pairs"), cpus_.tied, random_),
+          crew_(2) {
+        visits_.reserve(std::min(pairs_.size(), most_visits));  // else allocations would be the contender's
+    }
+
+    Workload(const Workload&) = delete;
+    Workload& operator=(const Workload&) = delete;
+    ~Workload() = default;
+
+    Checksum sample(std::span<float> nanoseconds, const Clock& clock) {
+        plan(nanoseconds);
+        const UntouchedPages pages(visits_.size());
+        arrived_[0].visits = arrived_[1].visits = 0;
+        given_up_ = false;
+        Checksum answers = 0;
+        const auto take_part = [&](unsigned side) {
+            try {
+                for (std::size_t number = 0; number < visits_.size(); ++number) {
+                    const bool answered = attend(static_cast<int>(side), number, pages.page(number), clock);
+                    if (side == 0 && answered) { answers += visits_[number].samples.size(); }
+                }
+            } catch (...) {
+                given_up_ = true;  // lets the other side go
+                throw;
+            }
+        };
+        crew_.run(std::cref(take_part));
+        return answers;
+    }
+
+    /// Which samples of the last request belong to which pair.
+    [[nodiscard]] std::vector<Cell> cells() const {
+        std::vector<Cell> cells;
+        cells.reserve(visits_.size());
+        for (const Visit& visit : visits_) {
+            cells.push_back({std::to_string(visit.pair.from) + ">" + std::to_string(visit.pair.to),
+                             visit.samples.size()});
+        }
+        return cells;
+    }
+
+    [[nodiscard]] Checksum expected(std::uint64_t iterations) const noexcept { return iterations; }
+    [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return 1; }
+
+    [[nodiscard]] Footing footing() const {
+        Footing footing{{"threads", 2},
+                        {"pairs", pairs_.said()},
+                        {"round_trips_per_sample", round_trips},
+                        {"coordinator", "asleep in the kernel while pairs are measured"},
+                        {"waits", sleeps<C> ? "sleeps in the kernel" : "spins"}};
+        if (!cpus_.refused.empty()) { footing.set({"left_out", cpus_.refused}); }
+        return footing;
+    }
+
+private:
+    /// Fewer would make tying the threads the greater part of a visit.
+    static constexpr std::size_t fewest_samples = 16;
+    static constexpr std::size_t most_visits = 4096;
+    static constexpr unsigned warm_up_passes = sleeps<C> ? 8 : 64;
+
+    struct Visit {
+        Pair pair;
+        std::span<float> samples;
+        std::size_t offset;  ///< of the channel in its page: another place in the caches each time
+    };
+
+    /// On a line of its own.
+    struct alignas(line_bytes) Arrival {
+        std::atomic<std::size_t> visits{0};
+        std::uint64_t passes = 0;  ///< of this visit; published by the next arrival
+    };
+
+    void plan(std::span<float> nanoseconds) {
+        const std::size_t most = std::min(pairs_.size(), most_visits);
+        const std::size_t count = std::clamp<std::size_t>(nanoseconds.size() / fewest_samples, 1, most);
+        visits_.clear();
+        for (std::size_t number = 0; number < count; ++number) {
+            const std::size_t from = nanoseconds.size() * number / count;
+            const std::size_t to = nanoseconds.size() * (number + 1) / count;
+            const std::size_t places = (page_bytes - sizeof(C)) / line_bytes;
+            visits_.push_back({pairs_.next(), nanoseconds.subspan(from, to - from),
+                               line_bytes * static_cast<std::size_t>(random_.below(places + 1))});
+        }
+    }
+
+    /// One side's part in one visit; whether the two agree on how often the turn changed hands.
+    bool attend(int side, std::size_t number, std::byte* page, const Clock& clock) {
+        const Visit& visit = visits_[number];
+        pin_this_thread(side == 0 ? visit.pair.from : visit.pair.to);
+        C* const channel = reinterpret_cast<C*>(page + visit.offset);
+        if (side == 1) { std::construct_at(channel); }
+        meet(side, 2 * number + 1);
+        const std::uint64_t passes = warm_up_passes + round_trips * visit.samples.size();
+        arrived_[side].passes = side == 0 ? lead(*channel, visit.samples, clock) : follow(*channel, passes);
+        meet(side, 2 * number + 2);
+        if (side == 1) { std::destroy_at(channel); }
+        return arrived_[0].passes == passes && arrived_[1].passes == passes;
+    }
+
+    static std::uint64_t lead(C& channel, std::span<float> samples, const Clock& clock) {
+        std::uint64_t passes = 0;
+        for (; passes < warm_up_passes; ++passes) { channel.pass(0); }
+        Ticks before = clock.stop();
+        for (float& sample : samples) {
+            for (unsigned trip = 0; trip < round_trips; ++trip) { channel.pass(0); }
+            passes += round_trips;
+            const Ticks now = clock.stop();
+            sample = static_cast<float>(clock.raw_ns(before, now) / (2 * round_trips));
+            before = now;
+        }
+        return passes;
+    }
+
+    static std::uint64_t follow(C& channel, std::uint64_t wanted) {
+        std::uint64_t passes = 0;
+        for (; passes < wanted; ++passes) { channel.pass(1); }
+        return passes;
+    }
+
+    /// Returns once both sides are at this point of the list.
+    void meet(int side, std::size_t point) {
+        arrived_[side].visits.store(point, std::memory_order_release);
+        while (arrived_[1 - side].visits.load(std::memory_order_acquire) < point) {
+            if (given_up_.load(std::memory_order_relaxed)) {
+                throw std::runtime_error("the other side of a pair of CPUs gave up");
+            }
+            cpu_relax();
+        }
+    }
+
+    std::array<Arrival, 2> arrived_;
+    Random random_;
+    TieableCpus cpus_;
+    Pairs pairs_;
+    std::vector<Visit> visits_;
+    std::atomic<bool> given_up_{false};
+    Crew crew_;
+};
+
+}  // namespace toll::core_to_core

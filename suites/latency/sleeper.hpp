@@ -1,0 +1,82 @@
+#pragma once
+
+#include <toll/contender.hpp>
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace toll::latency {
+
+/// Tells from another thread whether a thread sleeps in the kernel: /proc/self/task/TID/syscall names the
+/// system call that a blocked thread is in, once it has left its CPU, and says "running" of any other
+/// (proc_pid_syscall(5)). Where a kernel has no such file, the state in `stat` must do (proc_pid_stat(5),
+/// field 3), which turns to S a moment before the thread leaves its CPU. One look takes about 1 us.
+class Sleeper {
+public:
+    Sleeper() = default;
+    Sleeper(const Sleeper&) = delete;
+    Sleeper& operator=(const Sleeper&) = delete;
+    ~Sleeper() {
+        if (file_ >= 0) { ::close(file_); }
+    }
+
+    /// Called once by the thread that will sleep, before it sleeps.
+    void watch_this_thread() {
+        const auto folder = "/proc/self/task/" + std::to_string(::syscall(SYS_gettid));
+        int file = ::open((folder + "/syscall").c_str(), O_RDONLY | O_CLOEXEC);
+        char probe = 0;
+        names_call_ = file >= 0 && ::pread(file, &probe, 1, 0) == 1;
+        if (!names_call_) {
+            if (file >= 0) { ::close(file); }
+            file = ::open((folder + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+        }
+        file_.store(file, std::memory_order_release);
+    }
+
+    /// Returns once the watched thread sleeps, or as soon as `gave_up()` is true; `relax()` is called between
+    /// looks. Throws Unsupported where the thread's state cannot be read, std::runtime_error where it does
+    /// not sleep within 2 s.
+    template <class GaveUp, class Relax>
+    void await_asleep(GaveUp gave_up, Relax relax) const {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+        while (!asleep() && !gave_up()) {
+            if (std::chrono::steady_clock::now() > deadline) {
+                throw std::runtime_error(
+                    "the waiting thread did not go to sleep within 2 s; is the contender one that never "
+                    "sleeps?");
+            }
+            relax();
+        }
+    }
+
+    /// How it is seen, for a Footing.
+    [[nodiscard]] const char* seen_by() const noexcept {
+        return names_call_ ? "/proc/self/task/TID/syscall" : "/proc/self/task/TID/stat";
+    }
+
+private:
+    [[nodiscard]] bool asleep() const {
+        char text[256];
+        const auto length = ::pread(file_.load(std::memory_order_acquire), text, sizeof text, 0);
+        if (length <= 0) {
+            throw Unsupported("cannot read a thread's state under /proc/self/task; parked mode needs it");
+        }
+        const std::string_view seen(text, static_cast<std::size_t>(length));
+        // "-1" is a thread that sleeps outside system calls, as for a page.
+        if (names_call_) { return seen.front() >= '0' && seen.front() <= '9'; }
+        // The command's name in parentheses may itself hold any character: the state follows the last ')'.
+        const auto name_end = seen.rfind(')');
+        return name_end != std::string_view::npos && name_end + 2 < seen.size() && seen[name_end + 2] == 'S';
+    }
+
+    std::atomic<int> file_{-1};
+    bool names_call_ = false;  ///< written before `file_`
+};
+
+}  // namespace toll::latency

@@ -1,0 +1,3 @@
+#include "posix_thread.hpp"
+
+TOLL_CONTENDER(thread_start, pthread, toll::thread_start::PosixThread);

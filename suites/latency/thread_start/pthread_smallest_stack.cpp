@@ -1,0 +1,7 @@
+#include "posix_thread.hpp"
+
+struct SmallestStack : toll::thread_start::PosixThread {
+    SmallestStack() : PosixThread(toll::thread_start::smallest_stack_bytes()) {}
+};
+
+TOLL_CONTENDER(thread_start, pthread_smallest_stack, SmallestStack);

@@ -1,0 +1,175 @@
+#pragma once
+
+// latency/thread_start: how long the thread that starts another one is blocked (cost), and how long it takes
+// until the other one runs its function (latency). Question after the "concurrency latency" document of 2021
+// (points A to B and A to C there).
+
+#include "../sleeper.hpp"
+
+#include <toll/contender.hpp>
+#include <toll/offset.hpp>
+#include <toll/threads.hpp>
+
+#include <unistd.h>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace toll::thread_start {
+
+/// What the started thread runs: it notes when, who and for which sample. Read once the starter has finished.
+class Arrival {
+public:
+    /// For the started thread.
+    void operator()() noexcept {
+        at_ = clock_->stop();
+        note(wanted_, std::this_thread::get_id() != starter_);
+        if (watched_ != nullptr) {
+            watched_->watch_this_thread();
+            watched_ = nullptr;
+        }
+    }
+
+    /// For a started process, which has no access to this object: its starter repeats what it said.
+    void repeat(Ticks at, std::uint64_t number, bool elsewhere) noexcept {
+        at_ = at;
+        note(number, elsewhere);
+    }
+
+    [[nodiscard]] Ticks at() const noexcept { return at_; }
+    /// 1 where the function ran for this sample and outside the thread that asked for it.
+    [[nodiscard]] std::uint64_t answer() const noexcept { return ran_ == wanted_ && elsewhere_ ? 1 : 0; }
+    [[nodiscard]] std::uint64_t number() const noexcept { return wanted_; }
+    [[nodiscard]] const Clock& clock() const noexcept { return *clock_; }
+
+    /// For the workload, before each sample; `clock` is read until the starter has finished.
+    void expect(const Clock& clock, std::uint64_t number) noexcept {
+        clock_ = &clock;
+        wanted_ = number;
+        elsewhere_ = false;
+        starter_ = std::this_thread::get_id();
+    }
+    /// The next thread to arrive shows its state through `sleeper` from then on.
+    void watch(latency::Sleeper& sleeper) noexcept { watched_ = &sleeper; }
+
+private:
+    void note(std::uint64_t number, bool elsewhere) noexcept {
+        ran_ = number;
+        elsewhere_ = elsewhere;
+    }
+
+    const Clock* clock_ = nullptr;
+    latency::Sleeper* watched_ = nullptr;
+    std::thread::id starter_;
+    std::uint64_t wanted_ = 0;
+    std::uint64_t ran_ = 0;
+    Ticks at_ = 0;
+    bool elsewhere_ = false;
+};
+
+/// What a contender models.
+///  - `start(arrival)` has another thread call `arrival()` and returns as soon as the library does; timed;
+///  - `finish()` returns once that thread has called it and, where it was made for this alone, has ended;
+///    untimed;
+///  - `keeps_thread` (optional): true where one thread serves all samples; each sample then begins once the
+///    kernel shows that thread asleep;
+///  - `footing()` (optional): what the contender was seen to stand on besides what the workload shows.
+template <class S>
+concept Starter = requires(S starter, Arrival& arrival) {
+    starter.start(arrival);
+    starter.finish();
+};
+
+/// One thread after the other. Nothing is tied to a CPU: where the scheduler puts a new thread is part of
+/// what its start costs. The starting thread sleeps until the new one has ended, as in a join.
+template <Starter S>
+class Workload {
+public:
+    static constexpr WorkloadInfo info{"latency/thread_start", Kind::samples, "ns", "start"};
+
+    static std::vector<Parameter> parameters() {
+        return {{"quantity", "latency", "",
+                 "cost: until the starting thread goes on; latency: until the started one runs"}};
+    }
+
+    explicit Workload(const Arguments& arguments)
+        : cost_(is_cost(arguments)), starter_(make_contender<S>(arguments)) {
+        if constexpr (keeps_thread) {
+            // One start that does not count tells which thread it is.
+            const Clock clock = Clock::system();
+            arrival_.watch(sleeper_);
+            arrival_.expect(clock, number_);
+            starter_.start(arrival_);
+            starter_.finish();
+        }
+    }
+
+    Checksum sample(std::span<float> nanoseconds, const Clock& clock) {
+        Checksum answers{0};
+        for (float& entry : nanoseconds) {
+            if constexpr (keeps_thread) {
+                sleeper_.await_asleep([] { return false; }, [] { std::this_thread::yield(); });
+            }
+            arrival_.expect(clock, ++number_);
+            const auto begin = clock.start();
+            starter_.start(arrival_);
+            const auto back = clock.stop();
+            starter_.finish();
+            entry = static_cast<float>(clock.elapsed_ns(begin, cost_ ? back : arrival_.at()));
+            answers += arrival_.answer();
+        }
+        return answers;
+    }
+
+    [[nodiscard]] Checksum expected(std::uint64_t iterations) const noexcept { return iterations; }
+    [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return 1; }
+
+    [[nodiscard]] Footing footing() const {
+        Footing seen{{"usable_cpus", usable_cpus().size()}, {"clock_offset_ns", offset_text()}};
+        if (keeps_thread) { seen.set({"sleep_seen_by", sleeper_.seen_by()}); }
+        if constexpr (requires { starter_.footing(); }) {
+            const Footing own = starter_.footing();
+            for (const auto& [name, value] : own.all()) {
+                std::visit([&, &key = name](const auto& known) { seen.set({key, known}); }, value);
+            }
+        }
+        return seen;
+    }
+
+private:
+    static constexpr bool keeps_thread = requires { requires S::keeps_thread; };
+
+    static bool is_cost(const Arguments& arguments) {
+        const std::string& quantity = arguments.text("quantity");
+        if (quantity != "cost" && quantity != "latency") {
+            throw Unsupported("quantity is cost or latency, got " + quantity);
+        }
+        return quantity == "cost";
+    }
+
+    /// It cannot be removed: which CPU a thread started on is not known. Beside a start it is small.
+    static std::string offset_text() {
+        static const std::string text = [] {
+            const auto& cpus = usable_cpus();
+            if (cpus.size() < 2) { return std::string("0: one CPU, one clock"); }
+            try {
+                const auto offset = measure_offset(Clock::system(), cpus.front(), cpus.back(), 500);
+                return std::to_string(std::lround(offset.ns)) + " from CPU " + std::to_string(cpus.front()) +
+                       " to " + std::to_string(cpus.back()) + ", not removed";
+            } catch (const Unsupported& refusal) { return "not measured: " + std::string(refusal.what()); }
+        }();
+        return text;
+    }
+
+    bool cost_;
+    std::uint64_t number_ = 0;
+    latency::Sleeper sleeper_;
+    Arrival arrival_;
+    S starter_;
+};
+
+}  // namespace toll::thread_start

@@ -1,0 +1,5 @@
+#include "../locks/spinlocks.hpp"
+#include "lock_signal.hpp"
+#include "workload.hpp"
+
+TOLL_CONTENDER(wakeup, spinlock_test_and_set, toll::wakeup::SpinlockSignal<toll::locks::TestAndSet>);

@@ -1,0 +1,174 @@
+#include "contention/atomics.hpp"
+#include "contention/workload.hpp"
+#include "locks/spinlocks.hpp"
+#include "locks/std_locks.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace {
+
+namespace contention = toll::contention;
+
+/// Reads and writes apart: increments get lost, without a data race.
+class Losing {
+public:
+    std::uint64_t draw(std::uint64_t goal) {
+        const std::uint64_t seen = count_.load(std::memory_order_relaxed);
+        for (int i = 0; i < 50; ++i) { toll::cpu_relax(); }
+        if (seen < goal) { count_.store(seen + 1, std::memory_order_relaxed); }
+        return seen;
+    }
+    [[nodiscard]] std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::uint64_t> count_{0};
+};
+
+/// Says more than it holds.
+class Boasting {
+public:
+    std::uint64_t draw(std::uint64_t goal) { return counter_.draw(goal); }
+    [[nodiscard]] std::uint64_t count() const { return counter_.count() + 1; }
+
+private:
+    contention::Locked<toll::locks::StdMutex> counter_;
+};
+
+/// Lets the first thread to come do nearly everything.
+class Unfair {
+public:
+    std::uint64_t draw(std::uint64_t goal) {
+        thread_local const int me = next++;
+        const int first = first_.load();
+        if (first < 0) { first_ = me; }
+        if (first >= 0 && first != me) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+        return counter_.draw(goal);
+    }
+    [[nodiscard]] std::uint64_t count() const { return counter_.count(); }
+
+private:
+    static inline std::atomic<int> next{0};
+    std::atomic<int> first_{-1};
+    contention::Locked<toll::locks::StdMutex> counter_;
+};
+
+/// Lets one thread alone in, which takes its time; the others wait until nothing is left.
+class Starving {
+public:
+    std::uint64_t draw(std::uint64_t goal) {
+        if (counter_.count() + 200 > goal) { std::this_thread::sleep_for(std::chrono::microseconds(50)); }
+        int nobody = 0;
+        thread_local const int me = ++next;
+        if (!owner_.compare_exchange_strong(nobody, me) && nobody != me) {
+            another_waits_ = true;
+            while (counter_.count() < goal) { std::this_thread::yield(); }
+        }
+        while (!another_waits_) { std::this_thread::yield(); }
+        return counter_.draw(goal);
+    }
+    [[nodiscard]] std::uint64_t count() const { return counter_.count(); }
+
+private:
+    static inline std::atomic<int> next{0};
+    std::atomic<int> owner_{0};
+    std::atomic<bool> another_waits_{false};
+    contention::CompareExchange counter_;
+};
+
+/// An increment takes ten milliseconds.
+class Slow {
+public:
+    std::uint64_t draw(std::uint64_t goal) {
+        const std::uint64_t number = counter_.draw(goal);
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        return number;
+    }
+    [[nodiscard]] std::uint64_t count() const { return counter_.count(); }
+
+private:
+    contention::FetchAdd counter_;
+};
+
+template <class C>
+contention::Workload<C> made(unsigned threads) {
+    static const auto parameters = contention::Workload<C>::parameters();
+    const std::string word = "threads=" + std::to_string(threads);
+    const std::array<std::string_view, 1> words{word};
+    return contention::Workload<C>(toll::Arguments(parameters, words));
+}
+
+template <class C>
+void check_counts() {
+    for (const unsigned threads : {1U, 2U, 4U}) {
+        CAPTURE(threads);
+        auto workload = made<C>(threads);
+        for (const std::uint64_t iterations : {1U, 3U, 5000U}) {
+            CHECK(workload.run(iterations) == workload.expected(iterations));
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("the counter holds what the threads drew") {
+    check_counts<contention::FetchAdd>();
+    check_counts<contention::CompareExchange>();
+    check_counts<contention::Locked<toll::locks::StdMutex>>();
+    check_counts<contention::Locked<toll::locks::StdAtomicFlag>>();
+    check_counts<contention::Locked<toll::locks::TestAndTestAndSet>>();
+}
+
+TEST_CASE("a lost increment is a wrong answer") {
+    if (toll::usable_cpus().size() < 2) {
+        MESSAGE("not checked: needs two CPUs");
+        return;
+    }
+    auto workload = made<Losing>(2);
+    CHECK(workload.run(40'000) != workload.expected(40'000));
+}
+
+TEST_CASE("a counter that holds another number than the threads drew is a wrong answer") {
+    auto workload = made<Boasting>(2);
+    CHECK(workload.run(100) != workload.expected(100));
+}
+
+TEST_CASE("shares tell who was let in") {
+    auto fair = made<contention::Locked<toll::locks::StdMutex>>(2);
+    CHECK(fair.run(20'000) == 20'000);
+    const toll::Details shares = fair.details();
+    CHECK(shares.at("smallest_share") + shares.at("largest_share") == doctest::Approx(2));
+    CHECK(shares.at("smallest_share") <= 1);
+
+    auto unfair = made<Unfair>(2);
+    CHECK(unfair.run(20'000) == 20'000);
+    CHECK(unfair.details().at("largest_share") > 1.5);
+    CHECK(unfair.details().at("longest_wait_ns") > 0);
+}
+
+TEST_CASE("who waits until the end waits longest") {
+    auto workload = made<Starving>(2);
+    CHECK(workload.run(12'800) == 12'800);  // the last 200 are watched, 50 us and more each
+    CHECK(workload.details().at("largest_share") == 2);
+    CHECK(workload.details().at("longest_wait_ns") > 150 * 50e3);
+}
+
+TEST_CASE("one thread, or a handful of increments, have no shares") {
+    auto alone = made<contention::FetchAdd>(1);
+    CHECK(alone.run(10'000) == 10'000);
+    CHECK(alone.details().empty());
+    auto few = made<contention::FetchAdd>(2);
+    CHECK(few.run(16) == 16);
+    CHECK(few.details().empty());
+}
+
+TEST_CASE("a batch that cannot end says so") {
+    auto workload = made<Slow>(2);
+    CHECK_THROWS_WITH_AS(workload.run(1'000'000), doctest::Contains("increments in 2 s with 2 threads"),
+                         toll::Unsupported);
+}

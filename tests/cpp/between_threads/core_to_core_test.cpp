@@ -1,0 +1,170 @@
+#include "core_to_core/workload.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace {
+
+namespace c2c = toll::core_to_core;
+
+/// Whose turn it is; remembers where it was made and who had a turn.
+struct Watched {
+    std::atomic<int> turn{0};
+    Watched() { made_on.push_back(toll::cpus_of_this_thread()); }
+    void pass(int side) {
+        while (turn.load(std::memory_order_acquire) != side) { toll::cpu_relax(); }
+        turn.store(1 - side, std::memory_order_release);
+    }
+    static inline std::vector<std::string> made_on;  // written by one thread a request
+};
+
+/// Cannot be made: the answering side fails before it meets the other one.
+struct Unmakeable {
+    Unmakeable() { throw std::runtime_error("no channel"); }
+    void pass(int) {}
+};
+
+toll::Arguments arguments(std::string_view pairs) {
+    static const auto parameters = c2c::Workload<Watched>::parameters();
+    const std::string word = "pairs=" + std::string(pairs);
+    const std::array<std::string_view, 1> words{word};
+    return {parameters, words};
+}
+
+bool enough_cpus() {
+    if (toll::usable_cpus().size() >= 2) { return true; }
+    MESSAGE("not checked: needs two CPUs");
+    return false;
+}
+
+std::set<std::pair<int, int>> distinct(c2c::Pairs& pairs, std::size_t visits) {
+    std::set<std::pair<int, int>> seen;
+    for (std::size_t visit = 0; visit < visits; ++visit) {
+        const c2c::Pair pair = pairs.next();
+        CHECK(pair.from != pair.to);
+        seen.emplace(pair.from, pair.to);
+    }
+    return seen;
+}
+
+/// A machine of two packages of two cores of two threads, laid out as sysfs does.
+std::filesystem::path lay_out(int cpus) {
+    const auto root = std::filesystem::temp_directory_path() / ("toll-topology-" + std::to_string(getpid()));
+    for (int cpu = 0; cpu < cpus; ++cpu) {
+        const auto folder = root / ("cpu" + std::to_string(cpu));
+        std::filesystem::create_directories(folder / "topology");
+        std::filesystem::create_directories(folder / "cache/index3");
+        std::ofstream(folder / "topology/thread_siblings_list")
+            << cpu / 2 * 2 << "-" << cpu / 2 * 2 + 1 << "\n";
+        std::ofstream(folder / "topology/physical_package_id") << cpu / 8 << "\n";
+        std::ofstream(folder / "cache/index3/shared_cpu_list")
+            << cpu / 4 * 4 << "-" << cpu / 4 * 4 + 3 << "\n";
+    }
+    return root;
+}
+
+}  // namespace
+
+TEST_CASE("every ordered pair is visited once before any is visited twice") {
+    toll::Random random(1);
+    const std::vector<int> cpus{0, 3, 4, 9, 12};
+    c2c::Pairs pairs("all", cpus, random);
+    CHECK(pairs.size() == 20);
+    CHECK(distinct(pairs, 20).size() == 20);
+    CHECK(distinct(pairs, 20).size() == 20);
+}
+
+TEST_CASE("the order of pairs is another one with another seed") {
+    std::vector<int> cpus(16);
+    for (int cpu = 0; cpu < 16; ++cpu) { cpus[static_cast<std::size_t>(cpu)] = cpu; }
+    toll::Random one(1);
+    toll::Random other(2);
+    c2c::Pairs first("auto", cpus, one);
+    c2c::Pairs second("auto", cpus, other);
+    int alike = 0;
+    for (int visit = 0; visit < 240; ++visit) {
+        const auto a = first.next();
+        const auto b = second.next();
+        alike += a.from == b.from && a.to == b.to ? 1 : 0;
+    }
+    CHECK(alike < 20);
+}
+
+TEST_CASE("the topology tells what two CPUs share") {
+    const auto root = lay_out(16);
+    std::vector<int> cpus(16);
+    for (int cpu = 0; cpu < 16; ++cpu) { cpus[static_cast<std::size_t>(cpu)] = cpu; }
+    const c2c::Topology topology(cpus, (root / "cpu").string());
+    CHECK(topology.shared(0, 1) == 0);
+    CHECK(topology.shared(0, 2) == 1);
+    CHECK(topology.shared(0, 4) == 2);
+    CHECK(topology.shared(0, 8) == 3);
+    std::filesystem::remove_all(root);
+}
+
+TEST_CASE("more than 64 CPUs are sampled, and every pair comes in the end") {
+    toll::Random random(1);
+    std::vector<int> cpus;
+    cpus.reserve(65);
+    for (int cpu = 0; cpu < 65; ++cpu) {
+        cpus.push_back(100'000 + cpu);
+    }  // no such CPUs: all share one cache
+    c2c::Pairs pairs("auto", cpus, random);
+    CHECK(pairs.said().find("topology class") != std::string::npos);
+    CHECK(distinct(pairs, pairs.size()).size() == 65 * 64);
+}
+
+TEST_CASE("a plan that is none is refused") {
+    toll::Random random(1);
+    const std::vector<int> cpus{0, 1};
+    CHECK_THROWS_AS(c2c::Pairs("some", cpus, random), toll::UsageError);
+}
+
+TEST_CASE("every sample belongs to a pair, and the answering side makes the channel") {
+    if (!enough_cpus()) { return; }
+    const toll::Clock clock = toll::Clock::system();
+    c2c::Workload<Watched> workload(arguments("auto"));
+    std::vector<float> samples(1000, -1.0F);
+    Watched::made_on.clear();
+    CHECK(workload.sample(samples, clock) == workload.expected(samples.size()));
+    for (const float sample : samples) { CHECK(sample > 0); }
+    std::size_t counted = 0;
+    std::size_t number = 0;
+    for (const toll::Cell& cell : workload.cells()) {
+        counted += cell.count;
+        const auto border = cell.key.find('>');
+        REQUIRE(border != std::string::npos);
+        REQUIRE(number < Watched::made_on.size());
+        CHECK(Watched::made_on[number++] == cell.key.substr(border + 1));
+    }
+    CHECK(counted == samples.size());
+}
+
+TEST_CASE("few samples are one visit, many visit every pair") {
+    if (!enough_cpus()) { return; }
+    const toll::Clock clock = toll::Clock::system();
+    c2c::Workload<Watched> workload(arguments("all"));
+    std::vector<float> few(3);
+    CHECK(workload.sample(few, clock) == 3);
+    CHECK(workload.cells().size() == 1);
+    const std::size_t cpus = std::min<std::size_t>(toll::usable_cpus().size(), 32);
+    std::vector<float> many(16 * cpus * (cpus - 1));
+    CHECK(workload.sample(many, clock) == many.size());
+    if (toll::usable_cpus().size() <= 32) { CHECK(workload.cells().size() == cpus * (cpus - 1)); }
+}
+
+TEST_CASE("a side that fails takes the other one with it") {
+    if (!enough_cpus()) { return; }
+    const toll::Clock clock = toll::Clock::system();
+    c2c::Workload<Unmakeable> workload(arguments("auto"));
+    std::vector<float> samples(100);
+    CHECK_THROWS_AS(workload.sample(samples, clock), std::runtime_error);
+}

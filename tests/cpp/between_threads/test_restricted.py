@@ -1,0 +1,87 @@
+"""What each workload says where it has one CPU, or may not tie threads to CPUs, and what it measures there.
+
+Usage: test_restricted.py PROGRAM RESTRICTED    RESTRICTED HOW PROGRAM ... starts it on less of a machine
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+from typing import Any
+
+PROGRAM, RESTRICTED = sys.argv[1:3]
+CANNOT_RESTRICT = 77
+
+
+def ask(workload: str, contender: str, request: dict[str, Any], how: str) -> list[dict[str, Any]]:
+    """The program's messages: ready, the answer, stopped; or an error."""
+    lines = "".join(json.dumps(one) + "\n" for one in (request, {"type": "stop"}))
+    start = [RESTRICTED, how] if how else []
+    done = subprocess.run(
+        [*start, PROGRAM, "serve", workload, contender],
+        input=lines.encode(),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode == CANNOT_RESTRICT:
+        raise unittest.SkipTest(done.stderr.decode())
+    messages, rest = [], done.stdout
+    while rest:
+        line, _, rest = rest.partition(b"\n")
+        messages.append(json.loads(line))
+        rest = rest[messages[-1].get("bytes", 0) :] if messages[-1]["type"] == "samples" else rest
+    return messages
+
+
+def core_to_core(how: str = "") -> list[dict[str, Any]]:
+    return ask("latency/core_to_core", "turn", {"type": "samples", "count": 64}, how)
+
+
+def contention(how: str = "") -> list[dict[str, Any]]:
+    return ask("latency/contention", "std_mutex", {"type": "batch", "iterations": 500}, how)
+
+
+def sleep(how: str = "") -> list[dict[str, Any]]:
+    return ask("latency/sleep", "sleep_for", {"type": "samples", "count": 5}, how)
+
+
+class Whole(unittest.TestCase):
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two CPUs")
+    def test_everything_is_measured(self) -> None:
+        ready, answer, _ = core_to_core()
+        self.assertNotIn("left_out", ready["footing"])
+        self.assertEqual(answer["checksum"], "64")
+        self.assertEqual(sum(cell["count"] for cell in answer["cells"]), 64)
+        self.assertEqual(contention()[0]["footing"]["pinning"], "each thread on one CPU, in turn")
+
+
+class OneCpu(unittest.TestCase):
+    def test_no_pair_is_said(self) -> None:
+        (error,) = core_to_core("one_cpu")
+        self.assertEqual((error["type"], error["kind"]), ("error", "unsupported"))
+        self.assertIn("a pair needs two CPUs; this process can use 1", error["message"])
+
+    def test_the_rest_is_measured(self) -> None:
+        ready, answer, _ = contention("one_cpu")
+        self.assertEqual((ready["footing"]["threads"], answer["checksum"]), (1, "500"))
+        self.assertEqual(sleep("one_cpu")[1]["checksum"], "5")
+
+
+class NoPinning(unittest.TestCase):
+    def test_no_pair_is_said_with_the_kernels_word(self) -> None:
+        (error,) = core_to_core("no_affinity")
+        self.assertEqual((error["type"], error["kind"]), ("error", "unsupported"))
+        self.assertIn("Operation not permitted", error["message"])
+
+    def test_the_rest_is_measured_and_says_how(self) -> None:
+        ready, answer, _ = contention("no_affinity")
+        self.assertIn("none: a thread cannot be tied", ready["footing"]["pinning"])
+        self.assertEqual(answer["checksum"], "500")
+        self.assertEqual(sleep("no_affinity")[1]["checksum"], "5")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
