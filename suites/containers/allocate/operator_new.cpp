@@ -1,0 +1,13 @@
+#include "../allocate_throughput/workload.hpp"
+#include "workload.hpp"
+
+#include <new>
+
+struct OperatorNew {
+    static void* allocate(std::size_t bytes) { return ::operator new(bytes); }
+    static void deallocate(void* place, std::size_t /*bytes*/) { ::operator delete(place); }
+};
+
+using Contender = toll::allocate::AnyBytes<OperatorNew>;
+TOLL_CONTENDER(allocate, operator_new, Contender);
+TOLL_CONTENDER(allocate_throughput, operator_new, Contender);

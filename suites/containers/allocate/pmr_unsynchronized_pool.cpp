@@ -1,0 +1,15 @@
+#include "../allocate_throughput/workload.hpp"
+#include "workload.hpp"
+
+#include <memory_resource>
+
+struct PmrUnsynchronizedPool {
+    static constexpr bool one_thread = true;
+    std::pmr::unsynchronized_pool_resource resource;
+    void* allocate(std::size_t bytes) { return resource.allocate(bytes); }
+    void deallocate(void* place, std::size_t bytes) { resource.deallocate(place, bytes); }
+};
+
+using Contender = toll::allocate::AnyBytes<PmrUnsynchronizedPool>;
+TOLL_CONTENDER(allocate, pmr_unsynchronized_pool, Contender);
+TOLL_CONTENDER(allocate_throughput, pmr_unsynchronized_pool, Contender);

@@ -1,0 +1,124 @@
+#pragma once
+
+// What both allocation workloads do around their timed parts.
+
+#include "blocks.hpp"
+#include "memory.hpp"
+#include "peer.hpp"
+
+#include <toll/contender.hpp>
+#include <toll/threads.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace toll::allocate {
+
+/// The resident set beyond what it was before the first block was taken.
+struct MemoryUse {
+    std::optional<std::int64_t> live_bytes;        // all blocks taken and stamped
+    std::optional<std::int64_t> after_free_bytes;  // all blocks given back
+};
+
+/// A contender's blocks, and the thread that gives them back where that is another one.
+template <Family F>
+class Session {
+public:
+    static std::vector<Parameter> parameters(const char* default_pattern) {
+        return {{"pattern", default_pattern, "",
+                 "same_thread: a block is given back by the thread that took it; other_thread: by another"},
+                {"size", "64", "bytes",
+                 "size of a block from 16 to 1048576, or growing: 16, 32 ... 1048576 and again"},
+                {"live", "1000", "blocks", "taken before the first is given back; at most 64 MiB of them"}};
+    }
+
+    explicit Session(const Arguments& arguments)
+        : remote_(is_remote(arguments)), size_(parsed_size(arguments.text("size"))) {
+        if (remote_ && F::is_for_one_thread) {
+            throw Unsupported("these blocks belong to one thread; ask for pattern=same_thread");
+        }
+        const auto live = static_cast<std::size_t>(arguments.number("live", 1, most_live));
+        if (remote_) {
+            const auto& cpus = usable_cpus();
+            if (cpus.size() < 2) {
+                throw Unsupported("needs two CPUs, one for each thread; this process may use " +
+                                  std::to_string(cpus.size()));
+            }
+            pinned_.emplace(cpus[0]);
+            peer_.emplace(cpus[1]);
+        }
+        blocks_ = F::make(size_, live_blocks(size_, live));
+        // A cycle in each session, so that no timed call is a thread's first: that costs the allocator a
+        // microsecond. What it shows is the first one's, because a layout seed makes all of this anew in a
+        // heap that has held blocks before.
+        const MemoryUse use = observed_use();
+        static const MemoryUse first_use = use;
+        use_ = first_use;
+    }
+
+    [[nodiscard]] Blocks& blocks() noexcept { return *blocks_; }
+    [[nodiscard]] std::size_t count() const noexcept { return blocks_->count(); }
+
+    /// Runs work() in the thread that gives blocks back.
+    template <class Work>
+    void where_freed(Work&& work) {
+        if (peer_) {
+            peer_->run(work);
+        } else {
+            work();
+        }
+    }
+
+    [[nodiscard]] Details details() const {
+        Details all;
+        if (use_.live_bytes) { all.emplace("live_bytes", static_cast<double>(*use_.live_bytes)); }
+        if (use_.after_free_bytes) {
+            all.emplace("after_free_bytes", static_cast<double>(*use_.after_free_bytes));
+        }
+        return all;
+    }
+
+    [[nodiscard]] Footing footing() const {
+        Footing all{{"threads", remote_ ? 2 : 1}, {"live_blocks", count()}};
+        if (remote_) {
+            const auto& cpus = usable_cpus();
+            all.set({"pinned_cpus", std::to_string(cpus[0]) + "," + std::to_string(cpus[1])});
+        }
+        return all;
+    }
+
+private:
+    static constexpr std::uint64_t most_live = 4'000'000;
+
+    static bool is_remote(const Arguments& arguments) {
+        const std::string& pattern = arguments.text("pattern");
+        if (pattern != "same_thread" && pattern != "other_thread") {
+            throw UsageError("pattern is same_thread or other_thread, not '" + pattern + "'");
+        }
+        return pattern == "other_thread";
+    }
+
+    MemoryUse observed_use() {
+        const auto before = resident_bytes();
+        blocks_->fill(count());
+        const auto live = resident_bytes();
+        where_freed([this] { (void)blocks_->drain(count()); });
+        const auto after = resident_bytes();
+        if (!before || !live || !after) { return {}; }
+        return {*live - *before, *after - *before};
+    }
+
+    bool remote_;
+    std::size_t size_;
+    std::optional<PinnedHere> pinned_;
+    std::optional<Peer> peer_;
+    std::unique_ptr<Blocks> blocks_;
+    MemoryUse use_;
+};
+
+}  // namespace toll::allocate

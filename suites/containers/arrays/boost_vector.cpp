@@ -1,0 +1,17 @@
+#include "../array_read/workload.hpp"
+#include "../array_update/workload.hpp"
+#include "boost_checks.hpp"
+
+#include <boost/container/vector.hpp>
+
+using toll::arrays::Access;
+using toll::arrays::Checks;
+using toll::arrays::Element;
+
+using Contender = toll::arrays::AnySize<boost::container::vector<Element>, Checks::boost>;
+
+TOLL_CONTENDER(array_update, boost_vector, Contender);
+TOLL_CONTENDER(array_read, boost_vector_index, Contender, Access::index);
+TOLL_CONTENDER(array_read, boost_vector_at, Contender, Access::at);
+TOLL_CONTENDER(array_read, boost_vector_iterator, Contender, Access::iterator);
+TOLL_CONTENDER(array_read, boost_vector_range_for, Contender, Access::range_for);

@@ -1,0 +1,4 @@
+#include "boost_containers.hpp"
+#include "workload.hpp"
+
+TOLL_CONTENDER(count_words, boost_vector, toll::count_words::Linear<toll::count_words::BoostVector>);

@@ -1,0 +1,160 @@
+#pragma once
+
+// The ways in which a container counts words. Where a container's allocator can be chosen, it is taken as a
+// template over the allocator (`Family`), so that the same code runs with the default one, with a pool, and
+// with one that counts.
+
+#include <toll/counting_allocator.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace toll::count_words {
+
+using Pair = std::pair<std::string, int>;        // what sequences hold
+using Node = std::pair<const std::string, int>;  // what maps hold
+
+/// Hash of words as keys and as views, so that a look-up makes no string.
+struct WordHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view word) const noexcept {
+        return std::hash<std::string_view>{}(word);
+    }
+};
+
+/// What all of them do alike.
+template <class Container>
+class Held {
+public:
+    [[nodiscard]] std::size_t size() const noexcept { return container_.size(); }
+    void clear() { container_.clear(); }
+    template <class Visit>
+    void each(Visit&& visit) const {
+        for (const auto& [word, times] : container_) { visit(word, times); }
+    }
+    /// Calls that the container's allocator made or counted so far.
+    [[nodiscard]] std::uint64_t allocator_calls() const
+        requires requires(const Container& container) { container.get_allocator().counts().calls; }
+    {
+        return container_.get_allocator().counts().calls;
+    }
+
+protected:
+    template <class... Arguments>
+    explicit Held(Arguments&&... arguments) : container_(std::forward<Arguments>(arguments)...) {}
+    Container container_;
+};
+
+/// A map with its allocator or memory resource given; `View` is what it takes for look-ups beside its keys.
+template <class Container, class View = std::string_view>
+class KeyedIn : public Held<Container> {
+public:
+    bool count(std::string_view word) {
+        const auto found = this->container_.find(View(word.data(), word.size()));
+        if (found == this->container_.end()) { return false; }
+        if constexpr (requires { found.value(); }) {
+            ++found.value();
+        } else {
+            ++found->second;
+        }
+        return true;
+    }
+    void add(std::string_view word) { this->container_.emplace(std::string(word), 1); }
+
+protected:
+    template <class... Arguments>
+    explicit KeyedIn(Arguments&&... arguments) : Held<Container>(std::forward<Arguments>(arguments)...) {}
+};
+
+/// The family's own kind of string_view where it names one.
+template <class Family>
+struct LookUp {
+    using View = std::string_view;
+};
+template <class Family>
+    requires requires { typename Family::View; }
+struct LookUp<Family> {
+    using View = typename Family::View;
+};
+
+/// A map that makes its allocator itself.
+template <template <template <class> class> class Family, template <class> class Allocator = std::allocator>
+class Keyed : public KeyedIn<typename Family<Allocator>::type, typename LookUp<Family<Allocator>>::View> {
+public:
+    explicit Keyed(std::size_t group) {
+        // The document's one-shot preallocation: a pool's first group holds all that fits the container.
+        auto allocator = this->container_.get_allocator();
+        if constexpr (requires { allocator.preallocate(group); }) { allocator.preallocate(group); }
+    }
+    void clear() {
+        if constexpr (requires { Family<Allocator>::clear(this->container_); }) {
+            Family<Allocator>::clear(this->container_);
+        } else {
+            this->container_.clear();
+        }
+    }
+};
+
+/// A sequence without an order: every look-up begins at the front.
+template <template <template <class> class> class Family, template <class> class Allocator = std::allocator>
+class Linear : public Held<typename Family<Allocator>::type> {
+public:
+    static constexpr std::size_t most_group = 10'000;
+
+    explicit Linear(std::size_t group) {
+        if constexpr (requires { this->container_.reserve(group); }) { this->container_.reserve(group); }
+    }
+    bool count(std::string_view word) {
+        const auto found = std::find_if(this->container_.begin(), this->container_.end(),
+                                        [&](const auto& pair) { return pair.first == word; });
+        if (found == this->container_.end()) { return false; }
+        ++found->second;
+        return true;
+    }
+    void add(std::string_view word) {
+        if constexpr (requires { Family<Allocator>::at_front; }) {
+            this->container_.emplace_front(std::string(word), 1);
+        } else {
+            this->container_.emplace_back(std::string(word), 1);
+        }
+    }
+};
+
+/// A sequence kept in order of its words: look-ups halve it, additions move what comes behind.
+template <template <template <class> class> class Family, template <class> class Allocator = std::allocator>
+class Sorted : public Held<typename Family<Allocator>::type> {
+public:
+    explicit Sorted(std::size_t group) { this->container_.reserve(group); }
+    bool count(std::string_view word) {
+        const auto found = place_of(word);
+        if (found == this->container_.end() || found->first != word) { return false; }
+        ++found->second;
+        return true;
+    }
+    void add(std::string_view word) { this->container_.emplace(place_of(word), std::string(word), 1); }
+
+private:
+    auto place_of(std::string_view word) {
+        return std::lower_bound(this->container_.begin(), this->container_.end(), word,
+                                [](const auto& pair, std::string_view other) { return pair.first < other; });
+    }
+};
+
+/// The contender with a counting allocator in place of the default one; itself where it has another.
+template <class C>
+struct Counted {
+    using type = C;
+};
+template <template <template <template <class> class> class, template <class> class> class Way,
+          template <template <class> class> class Family>
+struct Counted<Way<Family, std::allocator>> {
+    using type = Way<Family, counting_allocator>;
+};
+
+}  // namespace toll::count_words

@@ -1,0 +1,4 @@
+#include "standard.hpp"
+#include "workload.hpp"
+
+TOLL_CONTENDER(count_words, deque_front, toll::count_words::Linear<toll::count_words::DequeFront>);

@@ -1,0 +1,5 @@
+#include "standard.hpp"
+#include "workload.hpp"
+
+TOLL_CONTENDER(count_words, unordered_multimap,
+               toll::count_words::Keyed<toll::count_words::UnorderedMultimap>);
