@@ -1,0 +1,29 @@
+#include "pools.hpp"
+
+#include <concurrentqueue/blockingconcurrentqueue.h>
+
+/// moodycamel's queue in its blocking form: threads that find it empty sleep on its semaphore.
+class LockFreeQueuePool {
+public:
+    explicit LockFreeQueuePool(unsigned threads) {
+        for (unsigned i = 0; i < threads; ++i) {
+            threads_.emplace_back([this] {
+                for (std::function<void()> task; tasks_.wait_dequeue(task), task;) { task(); }
+            });
+        }
+    }
+    ~LockFreeQueuePool() {
+        for (std::size_t i = 0; i < threads_.size(); ++i) { tasks_.enqueue(nullptr); }  // one ends one thread
+        for (std::thread& thread : threads_) { thread.join(); }
+    }
+
+    void post(std::function<void()> task) { tasks_.enqueue(std::move(task)); }
+
+private:
+    moodycamel::BlockingConcurrentQueue<std::function<void()>> tasks_;
+    std::vector<std::thread> threads_;
+};
+
+using LockFreeQueue = toll::cachecalc::Posted<LockFreeQueuePool, toll::cachecalc::Sleep>;
+
+TOLL_CONTENDER(cachecalc, lock_free_queue_pool, LockFreeQueue);

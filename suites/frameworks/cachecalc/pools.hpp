@@ -1,0 +1,124 @@
+#pragma once
+
+// Thread pools; made once, as a program does. A pool offers `post(function)`; its destructor ends it.
+
+#include "countdown.hpp"
+#include "waiting.hpp"
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <queue>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+namespace toll::cachecalc {
+
+/// A queue of std::function behind a mutex and a condition variable, ended by a flag: what most people write
+/// first.
+class SimplePool {
+public:
+    explicit SimplePool(unsigned threads) {
+        for (unsigned i = 0; i < threads; ++i) {
+            threads_.emplace_back([this] { work(); });
+        }
+    }
+    SimplePool(const SimplePool&) = delete;
+    SimplePool& operator=(const SimplePool&) = delete;
+    ~SimplePool() {
+        {
+            const std::scoped_lock lock{mutex_};
+            ended_ = true;
+        }
+        changed_.notify_all();
+        for (std::thread& thread : threads_) { thread.join(); }
+    }
+
+    void post(std::function<void()> task) {
+        {
+            const std::scoped_lock lock{mutex_};
+            tasks_.push(std::move(task));
+        }
+        changed_.notify_one();
+    }
+
+private:
+    void work() {
+        for (;;) {
+            std::unique_lock lock{mutex_};
+            changed_.wait(lock, [this] { return ended_ || !tasks_.empty(); });
+            if (tasks_.empty()) { return; }
+            const std::function<void()> task = std::move(tasks_.front());
+            tasks_.pop();
+            lock.unlock();
+            task();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::queue<std::function<void()>> tasks_;
+    bool ended_ = false;
+    std::vector<std::thread> threads_;
+};
+
+/// The same with C++20's means: the stop token of a jthread ends the wait.
+class StopTokenPool {
+public:
+    explicit StopTokenPool(unsigned threads) {
+        for (unsigned i = 0; i < threads; ++i) {
+            threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+        }
+    }
+
+    void post(std::function<void()> task) {
+        {
+            const std::scoped_lock lock{mutex_};
+            tasks_.push(std::move(task));
+        }
+        not_empty_.notify_one();
+    }
+
+private:
+    void work(const std::stop_token& stop) {
+        for (;;) {
+            std::unique_lock lock{mutex_};
+            if (!not_empty_.wait(lock, stop, [this] { return !tasks_.empty(); })) { return; }
+            const std::function<void()> task = std::move(tasks_.front());
+            tasks_.pop();
+            lock.unlock();
+            task();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable_any not_empty_;
+    std::queue<std::function<void()>> tasks_;
+    std::vector<std::jthread> threads_;  // last: ended and joined before the queue goes
+};
+
+/// Posts every task to a pool and waits for the last one.
+template <class Pool, class Wait>
+class Posted {
+public:
+    explicit Posted(const Inputs& inputs) : pool_(inputs.threads) {}
+
+    void run(Load& load) {
+        Countdown left{load.tasks()};
+        for (std::uint64_t task = 0; task < load.tasks(); ++task) {
+            pool_.post([this, &load, &left, task] {
+                task_(load, task);
+                left.count_down();
+            });
+        }
+        left.wait();
+    }
+    [[nodiscard]] Footing footing() const { return task_.footing(); }
+
+private:
+    BlockingTask<Wait> task_;
+    Pool pool_;
+};
+
+}  // namespace toll::cachecalc

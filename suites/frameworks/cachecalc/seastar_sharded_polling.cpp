@@ -1,0 +1,4 @@
+#include "seastar.hpp"
+
+TOLL_CONTENDER(cachecalc, seastar_sharded_polling,
+               toll::cachecalc::SeastarSharded<toll::cachecalc::Idle::polls>);

@@ -1,0 +1,5 @@
+#include "pools.hpp"
+
+using SimpleThreadPool = toll::cachecalc::Posted<toll::cachecalc::SimplePool, toll::cachecalc::ReadDevZero>;
+
+TOLL_CONTENDER(cachecalc, simple_thread_pool, SimpleThreadPool);

@@ -1,0 +1,3 @@
+#include "baselines.hpp"
+
+TOLL_CONTENDER(cachecalc, sleep, toll::cachecalc::WaitOnly<toll::cachecalc::Sleep>);

@@ -1,0 +1,74 @@
+#pragma once
+
+// How a thread waits that has nothing better to do.
+
+#include "workload.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <cerrno>
+#include <chrono>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace toll::cachecalc {
+
+/// The thread sleeps in the kernel: its CPU is free, and the timer's slack (50 us by default) is added.
+struct Sleep {
+    static constexpr const char* how = "thread sleeps in the kernel";
+    void operator()(std::chrono::microseconds time) const { std::this_thread::sleep_for(time); }
+};
+
+/// Reads /dev/zero, 1 KiB at a time, until the time has passed: exact, and burns its CPU. The trick of the
+/// document's programs, which open the file anew for each wait.
+class ReadDevZero {
+public:
+    static constexpr const char* how = "thread reads /dev/zero: burns its CPU";
+
+    ReadDevZero() : file_(::open("/dev/zero", O_RDONLY | O_CLOEXEC)) {
+        if (file_ < 0) { throw std::system_error(errno, std::generic_category(), "/dev/zero"); }
+    }
+    ReadDevZero(const ReadDevZero&) = delete;
+    ReadDevZero& operator=(const ReadDevZero&) = delete;
+    ~ReadDevZero() { ::close(file_); }
+
+    void operator()(std::chrono::microseconds time) const {
+        const auto end = std::chrono::steady_clock::now() + time;
+        std::array<char, 1024> zeros;
+        while (std::chrono::steady_clock::now() < end) {
+            if (::read(file_, zeros.data(), zeros.size()) < 0 && errno != EINTR) {
+                throw std::system_error(errno, std::generic_category(), "/dev/zero");
+            }
+        }
+    }
+
+private:
+    int file_;
+};
+
+/// A task that holds its thread while it waits; a mutex serializes the computations.
+template <class Wait>
+class BlockingTask {
+public:
+    void operator()(Load& load, std::uint64_t task) {
+        compute(load);
+        load.wait_begins(task);
+        wait_(load.wait());
+        load.wait_ended(task);
+        compute(load);
+    }
+
+    [[nodiscard]] static Footing footing() { return {{"waits", Wait::how}}; }
+
+private:
+    void compute(Load& load) {
+        const std::scoped_lock lock{mutex_};
+        load.compute();
+    }
+
+    std::mutex mutex_;
+    [[no_unique_address]] Wait wait_;
+};
+
+}  // namespace toll::cachecalc

@@ -1,0 +1,153 @@
+#include "baselines.hpp"
+#include "pools.hpp"
+#include "std_mutex.hpp"
+#include "workload.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using toll::cachecalc::Inputs;
+using toll::cachecalc::Load;
+using toll::cachecalc::Sleep;
+
+void step(Load& load, std::uint64_t task) {
+    load.compute();
+    load.wait_begins(task);
+    Sleep{}(load.wait());
+    load.wait_ended(task);
+    load.compute();
+}
+
+struct InTurn {
+    explicit InTurn(const Inputs&) {}
+    static void run(Load& load) {
+        for (std::uint64_t task = 0; task < load.tasks(); ++task) { step(load, task); }
+    }
+};
+
+/// Two computations begin with the same data and one overwrites the other: what a missing lock leaves behind,
+/// here without the luck that a real race needs.
+struct NotSerialized {
+    explicit NotSerialized(const Inputs&) {}
+    static void run(Load& load) {
+        for (std::uint64_t task = 0; task < load.tasks(); ++task) {
+            const toll::cachecalc::Cache seen_by_other = load.cache();
+            step(load, task);
+            if (task + 1 == load.tasks()) {
+                load.cache() = seen_by_other;
+                load.compute();
+            }
+        }
+    }
+};
+
+struct DropsATask {
+    explicit DropsATask(const Inputs&) {}
+    static void run(Load& load) {
+        for (std::uint64_t task = 0; task + 1 < load.tasks(); ++task) { step(load, task); }
+    }
+};
+
+struct RunsATaskTwice {
+    explicit RunsATaskTwice(const Inputs&) {}
+    static void run(Load& load) {
+        InTurn::run(load);
+        step(load, 0);
+    }
+};
+
+struct WaitsTooShort {
+    explicit WaitsTooShort(const Inputs&) {}
+    static void run(Load& load) {
+        for (std::uint64_t task = 0; task < load.tasks(); ++task) {
+            load.compute();
+            load.wait_begins(task);
+            Sleep{}(load.wait() / (task == 16 ? 2 : 1));
+            load.wait_ended(task);
+            load.compute();
+        }
+    }
+};
+
+/// A cache for each of three shards; `skips` tasks of the last are forgotten and done on the first.
+template <std::uint64_t skips>
+struct Sharded {
+    explicit Sharded(const Inputs&) {}
+    static unsigned shards(const Inputs&) { return 3; }
+    static void run(Load& load) {
+        for (unsigned shard = 0; shard < 3; ++shard) {
+            const std::uint64_t first = load.first_task_of(shard);
+            for (std::uint64_t task = first; task < first + load.tasks_of(shard); ++task) {
+                toll::cachecalc::Cache& cache = load.cache(task + skips < load.tasks() ? shard : 0);
+                cache.compute();
+                load.wait_begins(task);
+                Sleep{}(load.wait());
+                load.wait_ended(task);
+                cache.compute();
+            }
+        }
+    }
+};
+
+template <class F>
+std::unique_ptr<toll::cachecalc::Workload<F>> made(std::uint64_t tasks, std::uint64_t wait_us) {
+    const std::string tasks_word = "tasks=" + std::to_string(tasks);
+    const std::string wait_word = "wait_us=" + std::to_string(wait_us);
+    const std::array<std::string_view, 3> words{tasks_word, wait_word, "threads=4"};
+    using Workload = toll::cachecalc::Workload<F>;
+    return std::make_unique<Workload>(toll::Arguments(Workload::parameters(), words));
+}
+
+template <class F>
+toll::Details answered(std::uint64_t tasks, std::uint64_t wait_us = 0) {
+    const auto workload = made<F>(tasks, wait_us);
+    CHECK(workload->run(3) == workload->expected(3));
+    return workload->details();
+}
+
+template <class F>
+void check_void(std::uint64_t tasks, std::uint64_t wait_us) {
+    const auto workload = made<F>(tasks, wait_us);
+    CHECK_THROWS_AS(workload->run(1), toll::WrongAnswer);
+}
+
+}  // namespace
+
+TEST_CASE("a framework that loses an update, or a task, or does one twice, has no time") {
+    CHECK_NOTHROW(answered<InTurn>(40));
+    check_void<NotSerialized>(40, 0);
+    check_void<DropsATask>(40, 0);
+    check_void<RunsATaskTwice>(40, 0);
+}
+
+TEST_CASE("a framework whose task waits half as long as it was asked has no time") {
+    const auto told = answered<InTurn>(33, 2'000);
+    CHECK(told.at("wait_median_us") >= 2'000 * 0.98);
+    CHECK(told.at("wait_longest_us") >= told.at("wait_median_us"));
+    check_void<WaitsTooShort>(33, 2'000);
+}
+
+TEST_CASE("each shard holds its own share of the tasks") {
+    CHECK_NOTHROW(answered<Sharded<0>>(40));
+    CHECK_NOTHROW(answered<Sharded<0>>(3));
+    check_void<Sharded<1>>(40, 0);
+}
+
+TEST_CASE("threads, pools and their queues do every task once") {
+    using toll::cachecalc::Posted;
+    CHECK_NOTHROW(answered<toll::cachecalc::Threads<Sleep>>(200, 8));
+    CHECK_NOTHROW(answered<toll::cachecalc::Threads<toll::cachecalc::ReadDevZero>>(200, 8));
+    CHECK_NOTHROW((answered<Posted<toll::cachecalc::SimplePool, Sleep>>(200, 8)));
+    CHECK_NOTHROW((answered<Posted<toll::cachecalc::StopTokenPool, Sleep>>(200, 8)));
+}
+
+TEST_CASE("a baseline that only waits computes nothing, and its waits are told") {
+    const auto told = answered<toll::cachecalc::WaitOnly<Sleep>>(20, 100);
+    CHECK(told.at("wait_median_us") >= 98);
+}
