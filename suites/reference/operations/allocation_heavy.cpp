@@ -1,0 +1,3 @@
+#include "workload.hpp"
+
+TOLL_CONTENDER(reference, allocation_heavy, toll::operations::AllocationHeavy);

@@ -1,0 +1,3 @@
+#include "workload.hpp"
+
+TOLL_CONTENDER(reference, atomic_add, toll::operations::AtomicAdd);

@@ -1,0 +1,3 @@
+#include "workload.hpp"
+
+TOLL_CONTENDER(reference, hash_map_lookup, toll::operations::HashMapLookUp);

@@ -1,0 +1,3 @@
+#include "workload.hpp"
+
+TOLL_CONTENDER(reference, memory_bound, toll::operations::MemoryBound);

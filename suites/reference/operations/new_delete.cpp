@@ -1,0 +1,3 @@
+#include "workload.hpp"
+
+TOLL_CONTENDER(reference, new_delete, toll::operations::NewDelete);

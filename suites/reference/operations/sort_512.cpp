@@ -1,0 +1,3 @@
+#include "workload.hpp"
+
+TOLL_CONTENDER(reference, sort_512, toll::operations::Sort512);

@@ -1,0 +1,3 @@
+#include "workload.hpp"
+
+TOLL_CONTENDER(reference, tree_lookup, toll::operations::TreeLookUp);

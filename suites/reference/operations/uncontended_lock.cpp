@@ -1,0 +1,3 @@
+#include "workload.hpp"
+
+TOLL_CONTENDER(reference, uncontended_lock, toll::operations::UncontendedLock);
