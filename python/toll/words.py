@@ -49,7 +49,8 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One input of a workload. A default of "cpus" means the number of CPUs usable on this machine."""
+    """One input of a workload. A default of "cpus" means the number of CPUs usable on this machine,
+    "1..2*cpus" all powers of two up to it, it, and twice as many."""
 
     name: str
     defaults: tuple[ParameterValue, ...]  # all are measured unless one is asked for; most have one
@@ -72,8 +73,19 @@ class Published:
     year: int
     source: str
     note: str = ""
-    statistic: str = "value"  # or "p50", "p90", "p99", "p999", "max" of a latency
+    # or "p50", "p90", "p99", "p999", "max" of a latency; "ratio" to the fastest; the name of a detail
+    statistic: str = "value"
     environment: str = "host"  # of the row that answers the same question: "tcmalloc"
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A number that a workload's programs tell beside time, as suite.toml declares it: a smallest share."""
+
+    name: str  # "longest_wait_ns", as programs send it
+    title: str  # of its column: "Longest wait"
+    unit: str  # one of time, "bytes" or "B", "share" (0 to 1), or a noun; "" for a bare number
+    meaning: str  # one sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +118,20 @@ class Workload:
     parameters: tuple[Parameter, ...]
     contenders: tuple[Contender, ...]
     published: tuple[Published, ...] = ()
+    headline: tuple[str, ...] = ()  # contenders of a run that names nothing; () is all of them
+    details: tuple[Detail, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Toolset:
+    """How programs are compiled; environments with the same folder share their programs."""
+
+    folder: str = "host"  # below build/
+    compiler: str = ""  # the C++ compiler's path; "" is what CMake finds
+    optimization: str = ""  # in place of the usual -O2
+    flags: tuple[str, ...] = ()  # of compiling and linking, besides the usual ones
+    link_flags: tuple[str, ...] = ()
+    archiver: str = ""  # path of the tool that makes archives; "" is what CMake finds
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +147,10 @@ class Environment:
     preload: tuple[str, ...] = ()  # shared libraries, by path; the first serves malloc
     languages: tuple[str, ...] = ()  # of the programs that it can do something for; () is any
     unavailable: str = ""  # why nothing runs in it here and the command that mends it; "" where it does
+    toolset: Toolset = field(default_factory=Toolset)
+    root: str = ""  # folder in which its own file system lies; "" is the host's
+    enter: tuple[str, ...] = ()  # what goes before a command to run it in there
+    counter: str = ""  # path of the library that a counting pass preloads; "" is the run's own
 
 
 HOST = Environment("host")
@@ -182,6 +212,8 @@ class Batch:
     checksum: int
     warmup: bool = False
     counters: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, float] = field(default_factory=dict)  # declared in suite.toml
+    cells: tuple[tuple[str, int], ...] = ()  # consecutive samples by what they belong to: ("0>1", 1000)
 
 
 @dataclass(frozen=True, slots=True)

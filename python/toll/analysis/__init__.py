@@ -5,13 +5,19 @@ from __future__ import annotations
 import itertools
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
-from toll.analysis.comparison import Comparison, compare
+import numpy as np
+
+from toll.analysis.beside import efficiencies, within_environments
+from toll.analysis.comparison import Compared, Comparison, compare_settings, level_left
+from toll.analysis.grid import grids
+from toll.analysis.grouping import settings, swept_parameters
 from toll.analysis.launches import CaseData, read_case
 from toll.analysis.published import beside_today
 from toll.analysis.pulse import floor, machine_warnings, seconds_between
-from toll.analysis.results import Problem, Results, Row, RunInfo, WorkloadResult
+from toll.analysis.results import Detail, Estimate, Problem, Results, Row, RunInfo, WorkloadResult
 from toll.analysis.rows import latency, order, row_with_numbers, row_without_numbers
 from toll.analysis.units import DAMAGED, checked_json
 from toll.errors import TollError
@@ -63,17 +69,23 @@ def results(run_file: RunFile, on_launch: Callable[[int, int], None] = lambda *_
 def _workload(
     workload: WorkloadRecord, data: Sequence[CaseData], header: RunHeader, warnings: list[str]
 ) -> WorkloadResult:
-    comparison = compare(
-        [case for case in data if case.measured], max((case.tried_rounds for case in data), default=0), header
-    )
-    latencies = [
-        latency(case, comparison.level) for case in comparison.cases if workload.kind is Kind.SAMPLES
-    ]
+    measured = [case for case in data if case.measured]
+    tried = max((case.tried_rounds for case in data), default=0)
+    records = [case.record for case in data]
+    swept, level = swept_parameters(records), level_left(tried, header)
+    comparisons = compare_settings(measured, swept, tried, header)
+    by_value = sorted(measured, key=lambda case: float(np.median(case.values_ns)))
+    latencies = [latency(case, level) for case in by_value if workload.kind is Kind.SAMPLES]
     rows = {case.record.id: row_without_numbers(case) for case in data if not case.measured}
-    for case, compared in zip(comparison.cases, comparison.compared, strict=True):
-        rows[case.record.id] = row_with_numbers(case, compared, comparison.level)
+    declared = {one.name: one for one in workload.details}
+    for comparison in comparisons:
+        for case, compared in zip(comparison.cases, comparison.compared, strict=True):
+            rows[case.record.id] = row_with_numbers(case, compared, level, declared)
+    part_of, within = efficiencies(measured, level), within_environments(measured, swept, tried, header)
+    rows = {number: _beside(row, part_of.get(number), within.get(number)) for number, row in rows.items()}
     in_plan_order = [rows[case.record.id] for case in data]
-    warnings += _table_warnings(workload, comparison, in_plan_order, header)
+    told = {name for row in in_plan_order for name in row.details}
+    warnings += _table_warnings(workload, comparisons, in_plan_order, header)
     return WorkloadResult(
         workload=workload.name,
         question=workload.question,
@@ -82,32 +94,51 @@ def _workload(
         per=workload.per,
         rows=sorted(in_plan_order, key=order),
         latencies=latencies,
+        grids=[one for case in by_value for one in grids(case.record, case.cells, header)],
         published=beside_today(workload, in_plan_order, latencies),
+        details=[Detail(**asdict(one)) for name, one in declared.items() if name in told],
+        swept=list(swept),
+        settings=[dict(setting) for setting in settings(records, swept)] if swept else [],
     )
 
 
+def _beside(row: Row, efficiency: Estimate | None, compared: Compared | None) -> Row:
+    """The row with what it is beside the floor and beside the others of its environment."""
+    changes: dict[str, Any] = {"efficiency": efficiency}
+    if compared is not None and compared.ratio is not None:
+        ends = compared.interval
+        ratio = Estimate(value=compared.ratio, low=ends and ends.low, high=ends and ends.high)
+        changes |= {"environment_ratio": ratio, "environment_fastest": compared.fastest}
+    return row.model_copy(update=changes)
+
+
 def _table_warnings(
-    workload: WorkloadRecord, comparison: Comparison, rows: Sequence[Row], header: RunHeader
+    workload: WorkloadRecord, comparisons: Sequence[Comparison], rows: Sequence[Row], header: RunHeader
 ) -> list[str]:
-    warnings = []
-    if comparison.rounds_missing:
-        warnings.append(
-            f"{workload.name}: too few launches to compare {len(comparison.cases)} rows with each other;"
-            f" {comparison.rounds_missing} more rounds are needed, so its ratios have no interval:"
-            f" `{_longer(workload, header)}` has the time for them."
-        )
+    warnings = _rounds_missing(workload, comparisons, header)
     several = len({row.environment for row in rows}) > 1
     wide = [
         f"{row.contender} ({row.environment})" if several else row.contender
         for row in rows
         if row.ratio_low and row.ratio_high and (row.ratio_high / row.ratio_low) > (1 + header.precision) ** 2
     ]
+    ratios = sum(row.ratio is not None and not row.fastest for row in rows)
     named = list(dict.fromkeys(wide))  # a contender's rows may differ in their parameters alone
     if wide and header.precision > 0:
         warnings.append(
-            f"{workload.name}: {len(wide)} of {len(comparison.cases) - 1} ratios are not known to"
+            f"{workload.name}: {len(wide)} of {ratios} ratios are not known to"
             f" ±{header.precision:.1%} ({', '.join(named[:5])}{', ...' if len(named) > 5 else ''});"
             f" `{_longer(workload, header, 'thorough')}` goes on until they are."
+        )
+    unsteady = [
+        f"{row.contender} ({min(counted):,.10g} to {max(counted):,.10g})"
+        for row in rows
+        if len(set(counted := row.memory.calls_in_passes)) > 1
+    ]
+    if unsteady:
+        warnings.append(
+            f"{workload.name}: allocation calls an iteration differ from launch to launch, so they are no"
+            f" exact counts: {', '.join(unsteady[:5])}{', ...' if len(unsteady) > 5 else ''}."
         )
     warnings += [
         f"{workload.name}, {row.contender}: {row.reason}"
@@ -117,9 +148,29 @@ def _table_warnings(
     return warnings
 
 
+def _rounds_missing(
+    workload: WorkloadRecord, comparisons: Sequence[Comparison], header: RunHeader
+) -> list[str]:
+    """One warning a workload: its settings share their rounds, so the one that lacks most tells how many."""
+    lacking = [comparison for comparison in comparisons if comparison.rounds_missing]
+    if not lacking:
+        return []
+    worst = max(lacking, key=lambda comparison: comparison.rounds_missing)
+    told = ", ".join(f"{name}={value}" for name, value in worst.setting)
+    where = f" at {told}" if told else ""
+    if len(lacking) > 1:
+        others = "another setting" if len(lacking) == 2 else f"{len(lacking) - 1} other settings"
+        where += f" (and in {others})"
+    return [
+        f"{workload.name}: too few launches to compare {len(worst.cases)} rows with each other{where};"
+        f" {worst.rounds_missing} more rounds are needed, so {'its' if len(comparisons) == 1 else 'these'}"
+        f" ratios have no interval: `{_longer(workload, header)}` has the time for them."
+    ]
+
+
 def _longer(workload: WorkloadRecord, header: RunHeader, profile: str = "") -> str:
     """The command that measures this workload again for longer; by default in the next larger profile."""
-    profile = profile or ("standard" if header.profile == "quick" else "thorough")
+    profile = profile or {"check": "quick", "quick": "standard"}.get(header.profile, "thorough")
     return f"./toll run {shlex.quote(as_text(workload.name))} --profile {profile}"
 
 

@@ -1,12 +1,13 @@
-"""Rows of one workload against each other: ratios within rounds, corrected over the table, and ties."""
+"""Rows of one setting against each other: ratios within rounds, corrected over the table, and ties."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from toll.analysis.grouping import FLOOR, Setting, by_setting, fastest, setting_of
 from toll.analysis.launches import CaseData
 from toll.stats import (
     Interval,
@@ -24,7 +25,7 @@ from toll.store import CaseRecord, RunHeader
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One row beside the fastest of its workload."""
+    """One row beside the fastest of its setting."""
 
     ratio: float | None = None
     interval: Interval | None = None
@@ -34,12 +35,36 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All rows with numbers, fastest first, and what could not be said about them."""
+    """All rows with numbers of one setting, fastest first, and what could not be said about them."""
 
     cases: tuple[CaseData, ...]
     compared: tuple[Compared, ...]
-    level: float  # of one row's interval: what looking early has left of the run's level
     rounds_missing: int = 0  # more rounds that the table needs before any ratio has an interval
+    setting: Setting = ()  # of the swept parameters
+
+
+def level_left(tried_rounds: int, header: RunHeader) -> float:
+    """Level of one row's interval: what looking early has left of the run's level."""
+    return final_level(tried_rounds, header.level) if header.precision > 0 else header.level
+
+
+def compare_settings(
+    measured: Sequence[CaseData], swept: Sequence[str], tried_rounds: int, header: RunHeader
+) -> list[Comparison]:
+    """A comparison for each setting of the swept parameters, in their order; one where nothing is swept.
+
+    A row alone in its setting has nothing to be compared with: no ratio, and it is not the fastest.
+    """
+    records = [case.record for case in measured]
+    found = []
+    for positions in by_setting(records, swept):
+        group = [measured[position] for position in positions]
+        setting = setting_of(group[0].record, swept)
+        if swept and len(group) == 1:
+            found.append(Comparison((group[0],), (Compared(),), setting=setting))
+        else:
+            found.append(replace(compare(group, tried_rounds, header), setting=setting))
+    return found
 
 
 def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) -> Comparison:
@@ -47,34 +72,25 @@ def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) 
 
     `measured` has the cases with numbers; `tried_rounds` is how often the workload was gone through.
     """
-    level = final_level(tried_rounds, header.level) if header.precision > 0 else header.level
+    level = level_left(tried_rounds, header)
     cases = tuple(sorted(measured, key=lambda case: float(np.median(case.values_ns))))
     logs = log_matrix(cases)
-    positive = _candidates(cases)
-    if not positive:
-        return Comparison(cases, tuple(Compared() for _ in cases), level)
+    medians = [float(np.median(case.values_ns)) for case in cases]
+    best = fastest([case.record.footing for case in cases], medians)
+    if best is None:
+        return Comparison(cases, tuple(Compared() for _ in cases))
     pairs = len(cases) * (len(cases) - 1) // 2
     corrected = bonferroni(level, pairs)
     apart, judged = separated_pairs(logs, corrected)
     groups = letters(apart) if judged else [[] for _ in cases]
-    fastest = positive[0]
-    compared = tuple(
-        _one(logs, index, fastest, corrected, tuple(groups[index])) for index in range(len(cases))
-    )
+    compared = tuple(_one(logs, index, best, corrected, tuple(groups[index])) for index in range(len(cases)))
     missing = 0 if judged or not pairs else max(1, rounds_needed(level, pairs) - logs.shape[0])
-    return Comparison(cases, compared, level, missing)
+    return Comparison(cases, compared, missing)
 
 
 def is_floor(record: CaseRecord) -> bool:
     """Whether a case is what the work itself costs (`role = "floor"` in its footing), not a contender."""
-    return record.footing.get("role") == "floor"
-
-
-def _candidates(cases: Sequence[CaseData]) -> list[int]:
-    """Those that may be the fastest, in order. A floor only where there is nothing else: every ratio to it
-    would say how little the work is, not how the contenders compare."""
-    positive = [index for index, case in enumerate(cases) if np.median(case.values_ns) > 0]
-    return [index for index in positive if not is_floor(cases[index].record)] or positive
+    return record.footing.get("role") == FLOOR
 
 
 def log_matrix(cases: Sequence[CaseData]) -> Floats:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from toll.analysis.grid import CellValues
 from toll.analysis.units import DAMAGED, checked_json, checked_ns
 from toll.errors import TollError
 from toll.stats import LaunchCounts, count_samples
@@ -39,7 +40,9 @@ class CaseData:
     cold_ns: float | None = None
     allocations: Allocations | None = None
     allocations_reason: str = ""
+    passes: tuple[Allocations, ...] = ()  # of all counting launches that succeeded
     others: tuple[Launch, ...] = field(default=())  # pilot and counting pass
+    cells: CellValues = field(default_factory=CellValues)  # of samples that belong to pairs of CPUs
 
     @property
     def measured(self) -> bool:
@@ -68,11 +71,13 @@ def read_case(
     values: list[float] = []
     counts: list[LaunchCounts] = []
     cold: list[float] = []
+    cells = CellValues()
     for launch in ok if status is Status.OK else ():
         place = f"launch {launch.id} of {record.contender}"
         if record.kind is Kind.SAMPLES:
             warm_up, samples = _samples(run_file, launch, place)
             counts.append(count_samples(samples))
+            cells.take(run_file.cells(launch.id), samples)
             values.append(max(0.0, counts[-1].median))
             cold += [max(0.0, float(np.median(warm_up)))] if warm_up.size else []
         else:
@@ -92,8 +97,10 @@ def read_case(
         counts=tuple(counts),
         cold_ns=float(np.median(cold)) if cold else None,
         allocations=counted[-1].allocations if counted else None,
+        passes=tuple(launch.allocations for launch in counted if launch.allocations is not None),
         allocations_reason="" if counted else _why_not_counted(counting),
         others=others,
+        cells=cells,
     )
 
 
@@ -212,6 +219,15 @@ def timed_totals(launches: Sequence[Launch], what: Callable[[Batch], float]) -> 
     """Sum of `what` over all timed batches divided by their units of work; None without batches."""
     batches = [batch for launch in launches for batch in _timed(launch)]
     return sum(what(batch) for batch in batches) / sum(batch.units for batch in batches) if batches else None
+
+
+def told_by(launch: Launch) -> dict[str, float]:
+    """The details that a launch told: of each the median over its timed batches."""
+    told: dict[str, list[float]] = {}
+    for batch in _timed(launch):
+        for name, value in batch.details.items():
+            told.setdefault(name, []).append(value)
+    return {name: float(np.median(values)) for name, values in sorted(told.items())}
 
 
 def median_cpu_ns(launches: Sequence[Launch], place: str) -> float | None:

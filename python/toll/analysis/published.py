@@ -10,6 +10,7 @@ from toll.analysis.units import NANOSECONDS, checked_json
 from toll.store import WorkloadRecord
 from toll.words import Published
 
+_ASSIGNMENT = re.compile(r"\b([a-z][a-z0-9_]*)=(\w+)")
 _NUMBER = re.compile(r"\d[\d,_]*")
 
 
@@ -25,10 +26,20 @@ def beside_today(
 
 
 def matching_row(published: Published, rows: Sequence[Row]) -> Row | None:
-    """The contender's row there whose parameters the label or the note names; else its first one there."""
+    """The contender's row there whose parameters the label or the note names; else its first one there.
+
+    "tasks=100000" in the note or the label rules out rows of another size.
+    """
+    fixed = dict(_ASSIGNMENT.findall(f"{published.note} {published.label}"))
     named = {re.sub("[,_]", "", text) for text in _NUMBER.findall(f"{published.label} {published.note}")}
     answer = (published.contender, published.environment)
-    candidates = [row for row in rows if (row.contender, row.environment) == answer and row.value is not None]
+    candidates = [
+        row
+        for row in rows
+        if (row.contender, row.environment) == answer
+        and row.value is not None
+        and all(fixed.get(name, str(value)) == str(value) for name, value in row.parameters.items())
+    ]
     # max takes the first of equals: plan order puts the default parameters first.
     return max(
         candidates,
@@ -41,7 +52,11 @@ def _beside(published: Published, rows: Sequence[Row], latencies: Sequence[Laten
     checked_json([published.low, published.high], "a published value")
     row = matching_row(published, rows)
     today = None
-    if row is not None and row.per == published.per and {row.unit, published.unit} <= NANOSECONDS.keys():
+    if published.statistic == "ratio":
+        today = None if row is None else _scaled(_same_statistic("ratio", row, ()), 1)
+    elif row is not None and published.statistic in row.details:
+        today = row.details[published.statistic]  # in the unit that suite.toml declares for both
+    elif row is not None and row.per == published.per and {row.unit, published.unit} <= NANOSECONDS.keys():
         factor = NANOSECONDS[row.unit] / NANOSECONDS[published.unit]
         today = _scaled(_same_statistic(published.statistic, row, latencies), factor)
     return PublishedValue(
@@ -67,6 +82,8 @@ def _same_statistic(
 ) -> tuple[float, float | None, float | None] | None:
     if statistic == "value" and row.value is not None:
         return row.value, row.low, row.high
+    if statistic == "ratio" and row.ratio is not None:
+        return row.ratio, row.ratio_low, row.ratio_high
     identity = (row.contender, row.environment, row.parameters)
     for latency in latencies:
         if (latency.contender, latency.environment, latency.parameters) == identity:
@@ -79,6 +96,8 @@ def _same_statistic(
                     return latency.p99, latency.p99_low, latency.p99_high
                 case "p999":
                     return latency.p999, latency.p999_low, latency.p999_high
+                case "p9999" if latency.p9999 is not None:
+                    return latency.p9999, latency.p9999_low, latency.p9999_high
                 case "max":
                     return latency.max, None, None
     return None

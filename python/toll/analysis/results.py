@@ -35,6 +35,9 @@ class Memory(Model):
     heap_peak_bytes: int | None = None  # of one iteration, by the counting pass
     peak_bytes: int | None = None  # resident set, whole process
     reason: str = ""  # why calls and bytes are missing
+    calls_in_passes: list[float] = Field(default_factory=list)  # per iteration, of each counting launch
+    exact_calls: int | None = None
+    """Calls per iteration where at least two counting launches saw the same whole number of them."""
 
 
 class Row(Model):
@@ -54,21 +57,34 @@ class Row(Model):
     high: float | None = None
     unit: str
     per: str
-    ratio: float | None = None  # to the fastest row of the workload, paired by round
+    ratio: float | None = None
+    """To the fastest row of the same setting of the swept parameters (`WorkloadResult.swept`), paired by
+    round; None where a row is alone in its setting."""
     ratio_low: float | None = None
     ratio_high: float | None = None
-    fastest: bool = False
+    fastest: bool = False  # of its setting
     floor: bool = False  # what the work costs without any contender's machinery: never the fastest
-    tie_groups: list[str] = Field(default_factory=list)  # rows sharing a letter could not be told apart
+    baseline: bool = False  # the same without what the contenders compete in: never the fastest
+    tie_groups: list[str] = Field(default_factory=list)
+    """Rows of one setting that share a letter could not be told apart."""
     created_value: float | None = None
     """Time per concurrency unit (thread, fiber, task) created, in `unit`: `value` x units of work in one
-    iteration / `units_created` that the launches observed (`footing`). None where none was seen or made."""
+    iteration / `units_created` that the pilot or else the launches observed (`footing`). None where none was
+    seen or made."""
     memory_per_unit_bytes: float | None = None
     """`memory.peak_bytes` / `units_alive_peak` where the launches observed how many units were alive at most;
     else / `units_created` of one iteration, a lower bound for what a live unit holds. The resident set, not
     the heap: stacks often come from mmap and other languages pass by malloc; the process itself (some
-    MiB) is in it, so it says little for few units."""
+    MiB) is in it, so there is none below 1,000 units. The pilot counts what is alive at most."""
     cpu_time: float | None = None  # all threads, same unit and per as value
+    cpus_busy: float | None = None  # cpu_time / value: how many CPUs worked while the wall clock ran
+    efficiency: Estimate | None = None
+    """Floor / this row, paired by round: which part of the time the bare work would take by itself (1 is all
+    of it; several threads may do better). None without a floor row of the same parameters but `threads`."""
+    environment_ratio: Estimate | None = None
+    """To the fastest row of the same environment and swept parameters, paired by round; None where the
+    workload was measured in one environment alone."""
+    environment_fastest: bool = False
     voluntary_switches: float | None = None  # per unit of work
     involuntary_switches: float | None = None
     faults: float | None = None
@@ -79,6 +95,9 @@ class Row(Model):
     failed_launches: int = 0
     spread: float | None = None  # standard deviation of the log of launch values (robust)
     launch_values: list[float] = Field(default_factory=list)  # raw replicates, for dot charts
+    details: dict[str, Estimate] = Field(default_factory=dict)
+    """What the workload declares in `WorkloadResult.details`, as far as this row's program tells it: median
+    over launches (of each launch's median over its batches) in the detail's own unit."""
 
 
 class Cdf(Model):
@@ -86,6 +105,15 @@ class Cdf(Model):
 
     value: list[float]
     p: list[float]
+
+
+class Histogram(Model):
+    """`share[i]` of all samples lie in (edges[i], edges[i + 1]]; the bins are equally wide on a log axis."""
+
+    edges: list[float]
+    share: list[float]
+    below: float  # share at or below the first edge
+    beyond: float  # share above the last edge
 
 
 class Latency(Model):
@@ -109,8 +137,13 @@ class Latency(Model):
     p999: float
     p999_low: float | None = None
     p999_high: float | None = None
-    max: float
+    p9999: float | None = None  # None where fewer than 10 samples lie beyond it
+    p9999_low: float | None = None
+    p9999_high: float | None = None
+    max: float  # the longest of `count`: grows with their number, so that no interval bounds it
+    launch_max: Estimate | None = None  # the longest of one launch: median over launches
     cdf: Cdf
+    histogram: Histogram | None = None  # up to p99.9
 
 
 class PublishedValue(Model):
@@ -126,10 +159,46 @@ class PublishedValue(Model):
     year: int
     source: str
     note: str = ""
-    statistic: str = "value"  # or "p50", "p90", "p99", "p999", "max" of a latency
+    statistic: str = (
+        "value"  # or "p50", "p90", "p99", "p999", "p9999", "max" of a latency; "ratio" to the fastest row
+    )
     today: Estimate | None = None  # in `unit`, of the row on this machine
     environment: str | None = None  # of the row that stands for it; None where no row has numbers
     parameters: dict[str, int | str] | None = None
+
+
+class Detail(Model):
+    """What a number of `Row.details` is; `unit` is one of time, "bytes", "share" (0 to 1), a noun or ""."""
+
+    name: str
+    title: str
+    unit: str
+    meaning: str
+
+
+class GridLevel(Model):
+    """One way in which the rows of a grid fall into groups, found from the values alone."""
+
+    groups: list[list[int]]  # positions in `labels`; two or more each; positions in none belong to no group
+    inside: float  # median of the cells within a group that no finer level explains, in the grid's unit
+    across: float  # median of the cells from a group to what the next coarser level joins it with
+
+
+class Grid(Model):
+    """Times between each two of several things, such as CPUs: `values[row][column]` is from row to column."""
+
+    title: str
+    contender: str
+    environment: str
+    parameters: dict[str, int | str]
+    unit: str
+    statistic: str  # "p50" or "p99" of a launch's samples of the cell; then the median over launches
+    launches: int
+    labels: list[str]  # names of the rows, neighbours in the machine beside each other
+    values: list[list[float | None]]  # None: not measured, and the diagonal
+    groups: list[list[int]] = Field(default_factory=list)  # of the coarsest level
+    levels: list[GridLevel] = Field(default_factory=list)  # coarsest first; none where the grid is flat
+    sentence: str = ""  # what the groups say, in words
 
 
 class WorkloadResult(Model):
@@ -142,7 +211,14 @@ class WorkloadResult(Model):
     per: str
     rows: list[Row]  # ok rows by value, then the others by status and name
     latencies: list[Latency] = Field(default_factory=list)
+    grids: list[Grid] = Field(default_factory=list)  # of workloads that measure between each two CPUs
     published: list[PublishedValue] = Field(default_factory=list)
+    details: list[Detail] = Field(default_factory=list)  # those that some row has
+    swept: list[str] = Field(default_factory=list)
+    """Parameters of which one contender has several values in one environment. Rows with other values of
+    these answer another question and are not compared; other parameters are a contender's own choice."""
+    settings: list[dict[str, int | str]] = Field(default_factory=list)
+    """The values of `swept` that were planned, in the order of reports; empty where nothing is swept."""
 
 
 class Floor(Model):

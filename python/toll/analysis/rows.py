@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from toll.analysis.comparison import Compared, is_floor
-from toll.analysis.launches import CaseData, counters_per_unit, median_cpu_ns, timed_totals
-from toll.analysis.results import Cdf, Latency, Memory, Row
+from toll.analysis.grouping import stands_aside
+from toll.analysis.launches import CaseData, counters_per_unit, median_cpu_ns, timed_totals, told_by
+from toll.analysis.results import Cdf, Estimate, Histogram, Latency, Memory, Row
 from toll.analysis.units import checked_json, nanoseconds_per
-from toll.stats import Pooled, median_interval, spread, thin_cdf
-from toll.words import Status
+from toll.stats import Pooled, log_histogram, median_interval, spread, thin_cdf
+from toll.stats.cluster import FEWEST_BEYOND
+from toll.words import Purpose, Status
 
+FEWEST_ALIVE = 1000  # the process itself, some MiB, would be most of what fewer units seem to hold
 MOST_UNITS = 2**53  # counts are JSON numbers, exact up to here
 
 
@@ -21,15 +25,19 @@ def row_without_numbers(case: CaseData) -> Row:
     return Row(**_identity(case), failed_launches=len(case.failures))
 
 
-def row_with_numbers(case: CaseData, compared: Compared, level: float) -> Row:
-    """A row in the workload's unit; `level` is that of the value's own interval."""
+def row_with_numbers(case: CaseData, compared: Compared, level: float, declared: Collection[str] = ()) -> Row:
+    """A row in the workload's unit; `level` is that of the value's own interval.
+
+    `declared` names the details that the workload declares: others have no meaning and are left out.
+    """
     record = case.record
     scale = nanoseconds_per(record.unit, record.workload)
     values = case.values_ns / scale
     interval = median_interval(values, level)
     memory, created = _memory(case), _units_per_work(case, "units_created")
-    alive = _units(case, "units_alive_peak") or _units(case, "units_created")
-    cpu_ns = median_cpu_ns(case.launches, f"the CPU time of {record.contender}")
+    # A sample of a pair of CPUs is the mean of several hand-offs: what its request used is not that of one.
+    one_by_one = not case.cells.launches
+    cpu_ns = median_cpu_ns(case.launches, f"the CPU time of {record.contender}") if one_by_one else None
     return Row(
         **_identity(case),
         value=float(np.median(values)),
@@ -40,12 +48,20 @@ def row_with_numbers(case: CaseData, compared: Compared, level: float) -> Row:
         ratio_high=compared.interval and compared.interval.high,
         fastest=compared.fastest,
         floor=is_floor(record),
+        baseline=stands_aside(record.footing) and not is_floor(record),
         tie_groups=list(compared.tie_groups),
         created_value=float(np.median(values)) / created if created else None,
-        memory_per_unit_bytes=memory.peak_bytes / alive if memory.peak_bytes and alive else None,
+        memory_per_unit_bytes=_memory_per_unit(memory, case),
         cpu_time=None if cpu_ns is None else cpu_ns / scale,
-        voluntary_switches=timed_totals(case.launches, lambda batch: batch.voluntary_switches),
-        involuntary_switches=timed_totals(case.launches, lambda batch: batch.involuntary_switches),
+        cpus_busy=cpu_ns / median_ns
+        if cpu_ns is not None and (median_ns := np.median(case.values_ns)) > 0
+        else None,
+        voluntary_switches=timed_totals(case.launches, lambda batch: batch.voluntary_switches)
+        if one_by_one
+        else None,
+        involuntary_switches=timed_totals(case.launches, lambda batch: batch.involuntary_switches)
+        if one_by_one
+        else None,
         faults=timed_totals(case.launches, lambda batch: batch.minor_faults + batch.major_faults),
         memory=memory,
         counters=counters_per_unit(case),
@@ -54,7 +70,23 @@ def row_with_numbers(case: CaseData, compared: Compared, level: float) -> Row:
         failed_launches=len(case.failures),
         spread=spread(values) if np.all(values > 0) else None,
         launch_values=values.tolist(),
+        details=details(case, level, declared),
     )
+
+
+def details(case: CaseData, level: float, declared: Collection[str]) -> dict[str, Estimate]:
+    """Each declared detail over the launches that told it, with its interval."""
+    told: dict[str, list[float]] = {}
+    for launch in case.launches:
+        for name, value in told_by(launch).items():
+            told.setdefault(name, []).append(value)
+    return {name: _estimate(told[name], level) for name in declared if name in told}
+
+
+def _estimate(values: list[float], level: float) -> Estimate:
+    interval = median_interval(values, level)
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return Estimate(value=float(np.median(values)), low=low, high=high)
 
 
 def latency(case: CaseData, level: float) -> Latency:
@@ -68,6 +100,11 @@ def latency(case: CaseData, level: float) -> Latency:
         quantiles[name] = pooled.quantile(p) / scale
         quantiles[f"{name}_low"] = interval and interval.low / scale
         quantiles[f"{name}_high"] = interval and interval.high / scale
+    if pooled.count * 1e-4 >= FEWEST_BEYOND:
+        interval = pooled.interval(0.9999, level)
+        quantiles["p9999"] = pooled.quantile(0.9999) / scale
+        quantiles["p9999_low"] = interval and interval.low / scale
+        quantiles["p9999_high"] = interval and interval.high / scale
     value, p_of_value = thin_cdf(pooled.values, pooled.distribution)
     fields: dict[str, Any] = {
         "contender": record.contender,
@@ -77,17 +114,31 @@ def latency(case: CaseData, level: float) -> Latency:
         "count": pooled.count,
         "launches": len(case.counts),
         "max": pooled.maximum / scale,
+        "launch_max": _estimate([launch.high / scale for launch in case.counts], level),
+        "histogram": _histogram(case, pooled, scale),
         "cdf": Cdf(value=(value / scale).tolist(), p=p_of_value.tolist()),
         **quantiles,
     }
     return Latency(**fields)
 
 
+def _histogram(case: CaseData, pooled: Pooled, scale: float) -> Histogram | None:
+    step = case.launches[-1].clock.get("resolution_ns", 0.0) if case.launches else 0.0
+    step = float(step) if isinstance(step, int | float) and 0 <= step <= 1e9 else 0.0
+    found = log_histogram(pooled.values, pooled.distribution, step)
+    if found is None:
+        return None
+    return Histogram(
+        edges=(found.edges / scale).tolist(),
+        share=found.shares.tolist(),
+        below=found.below,
+        beyond=found.beyond,
+    )
+
+
 def _identity(case: CaseData) -> dict[str, Any]:
     record = case.record
-    footing = dict(record.footing)
-    for launch in case.launches[-1:]:
-        footing.update(launch.footing)
+    footing = {**record.footing, **_observed(case)}
     return {
         "contender": record.contender,
         "environment": record.environment,
@@ -103,9 +154,19 @@ def _identity(case: CaseData) -> dict[str, Any]:
     }
 
 
+def _observed(case: CaseData) -> dict[str, Any]:
+    """The footing that the last launch observed, with the units that the pilot counted."""
+    observed = dict(case.launches[-1].footing) if case.launches else {}
+    for launch in case.others:
+        if launch.purpose is Purpose.PILOT and launch.status is Status.OK:
+            counted = {name: count for name, count in launch.footing.items() if name.startswith("units_")}
+            observed.update(counted)
+    return observed
+
+
 def _units(case: CaseData, name: str) -> float | None:
-    """A count of concurrency units as the last launch observed it; None where it did not, or made none."""
-    count = case.launches[-1].footing.get(name) if case.launches else None
+    """A count of concurrency units in one iteration; None where nobody knows it, or none was made."""
+    count = _observed(case).get(name)
     if isinstance(count, bool) or not isinstance(count, int | float):
         return None
     return float(count) if 1 <= count <= MOST_UNITS else None
@@ -119,18 +180,33 @@ def _units_per_work(case: CaseData, name: str) -> float | None:
     return units * iterations / work if units and work > 0 and iterations > 0 else None
 
 
+def _memory_per_unit(memory: Memory, case: CaseData) -> float | None:
+    alive = _units(case, "units_alive_peak") or _units(case, "units_created")
+    return memory.peak_bytes / alive if memory.peak_bytes and alive and alive >= FEWEST_ALIVE else None
+
+
 def _memory(case: CaseData) -> Memory:
     resident = max((batch.peak_bytes for launch in case.launches for batch in launch.batches), default=0)
     counted = case.allocations
     if counted is None or counted.units < 1:
         reason = case.allocations_reason or "no unit of work counted"
         return Memory(peak_bytes=resident or None, reason=reason)
+    passes = [one.calls / one.iterations for one in case.passes if one.iterations > 0]
     return Memory(
+        calls_in_passes=passes,
+        exact_calls=_exactly(passes),
         calls=counted.calls / counted.units,
         bytes=counted.bytes / counted.units,
         heap_peak_bytes=counted.peak_bytes,
         peak_bytes=resident or None,
     )
+
+
+def _exactly(passes: Sequence[float]) -> int | None:
+    """The whole number that several passes agree on."""
+    first = passes[0] if len(passes) > 1 else 0.5
+    agreed = first.is_integer() and all(each == first for each in passes)
+    return int(first) if agreed and first <= MOST_UNITS else None
 
 
 def order(row: Row) -> tuple[int, float, str, str]:

@@ -11,7 +11,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,16 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from toll.build import languages
+from toll.build.configuring import OnLine, configure
 from toll.build.known import FAILURES, entries, failures
 from toll.build.log import first_error, split_failures
 from toll.catalog.machine import usable_cpus
-from toll.errors import Exit, TollError
+from toll.errors import TollError
 from toll.words import Environment, Program, Status, Workload
 
-OnLine = Callable[[str], None]
 OnProgress = Callable[[int, int, str], None]  # steps done, steps in all, what is built
 OWN_TARGETS = ("toll_canary", "toll_allocations")
-CONFIGURATION_FAILED = Exit.REGRESSION_OR_FAILED_CHECK
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +35,7 @@ class Build:
 
     root: Path
     folder: Path
+    enter: tuple[str, ...] = ()  # goes before the commands that build
 
 
 def programs(
@@ -53,9 +52,16 @@ def programs(
     A contender that does not build is BUILD_FAILED with its first error and the log's path, one that CMake
     leaves out is SKIPPED with CMake's reason. Raises TollError where CMake itself cannot configure.
     """
-    build = Build(root, build_dir)
+    build = Build(root, build_dir, environment.enter)
     with _alone(build):
-        _configure(build, environment, on_line)
+        configure(
+            build.root,
+            build.folder,
+            environment.toolset,
+            on_line,
+            enter=environment.enter,
+            file_system=f"{environment.root}/root" if environment.root else "",
+        )
         index = {(entry["workload"], entry["contender"]): entry for entry in entries(build.folder)}
         wanted = [
             (workload.name, contender.name) for workload in workloads for contender in workload.contenders
@@ -85,7 +91,8 @@ def _program(
     if entry is None:
         return program(Status.SKIPPED, "CMake does not know it; next: rm -r build and run again")
     if not entry.get("target"):
-        return program(Status.SKIPPED, str(entry.get("reason") or "CMake left it out without a reason"))
+        told = str(entry.get("reason") or "CMake left it out without a reason")
+        return program(Status.SKIPPED, _where_looked_for(told, environment))
     if reason := failed.get(entry["target"]):
         return program(Status.BUILD_FAILED, reason)
     executable = build.folder / entry["executable"]
@@ -93,7 +100,17 @@ def _program(
         return program(
             Status.BUILD_FAILED, f"the build left no executable at {executable}; next: rm -r build"
         )
-    return program(Status.OK, "", (str(executable),))
+    return program(Status.OK, "", (*environment.enter, str(executable)))
+
+
+def _where_looked_for(reason: str, environment: Environment) -> str:
+    """CMake names the host's package, which helps neither a root nor 32-bit programs."""
+    missing, names_package, _ = reason.partition("; apt install ")
+    if names_package and environment.root:
+        return f"{missing}; the root {environment.name} does not bring it"
+    if names_package and "-m32" in environment.toolset.flags:
+        return f"{missing} for 32-bit programs"
+    return reason
 
 
 def in_environment(programs: Sequence[Program], environment: Environment) -> tuple[Program, ...]:
@@ -110,6 +127,17 @@ def in_environment(programs: Sequence[Program], environment: Environment) -> tup
     )
 
 
+def failed(
+    workloads: Sequence[Workload], environment: Environment, status: Status, reason: str
+) -> tuple[Program, ...]:
+    """A row for each contender of an environment in which nothing can be built."""
+    return tuple(
+        Program(workload.name, contender.name, environment.name, (), status, reason)
+        for workload in workloads
+        for contender in workload.contenders
+    )
+
+
 def canary(folder: Path) -> tuple[str, ...]:
     """The command of the canary in a build folder."""
     return (str(folder / "bin/toll_canary"),)
@@ -121,8 +149,13 @@ def allocation_counter(folder: Path) -> Path:
 
 
 def described(folder: Path, environment: Environment) -> Environment:
-    """The environment with what CMake found: compiler, version, standard library, a contender's flags."""
+    """The environment with what CMake found: compiler, version, standard library, a contender's flags.
+
+    As it is where nothing was built yet.
+    """
     cache = _text(folder / "CMakeCache.txt")
+    if not cache:
+        return environment
     found = "".join(_text(path) for path in folder.glob("CMakeFiles/*/CMakeCXXCompiler.cmake"))
     of_canary = r"^build CMakeFiles/toll_canary\.dir/(?:.*\n)+?  FLAGS = (.*)$"
     return replace(
@@ -131,6 +164,7 @@ def described(folder: Path, environment: Environment) -> Environment:
         compiler_version=_capture(r'set\(CMAKE_CXX_COMPILER_VERSION "(.*?)"\)', found),
         standard_library=_capture(r"^TOLL_STANDARD_LIBRARY_VERSION:\w+=(.*)$", cache),
         flags=_capture(of_canary, _text(folder / "build.ninja")),
+        counter=str(allocation_counter(folder)),
     )
 
 
@@ -162,42 +196,6 @@ def _alone(build: Build) -> Iterator[None]:
         yield
 
 
-def _configure(build: Build, environment: Environment, on_line: OnLine) -> None:
-    """Every time: it takes a second, and a library that was installed since then is found."""
-    command = ["cmake", "--preset", "release", "-S", str(build.root), "-B", str(build.folder)]
-    # toll's own tests and benchmarks need more than contenders do, and are built by other presets.
-    command += ["-DTOLL_TESTS=OFF", "-DTOLL_BENCH=OFF", f"-DPython3_EXECUTABLE={sys.executable}"]
-    if environment.compiler:
-        command.append(f"-DCMAKE_CXX_COMPILER={environment.compiler}")
-    if environment.flags:
-        command.append(f"-DCMAKE_CXX_FLAGS={environment.flags}")
-    log = build.folder / "configure.log"
-    try:
-        done = subprocess.run(
-            command,
-            cwd=build.root,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except FileNotFoundError:
-        raise TollError("cmake is not installed", "toll doctor names the command that brings it") from None
-    log.write_text(done.stdout, encoding="utf-8")
-    for line in done.stdout.splitlines():
-        on_line(line)
-    if done.returncode != 0:
-        told = re.search(r"CMake Error.*?\n\s*\n?\s*(\S.*)", done.stdout)
-        what = told.group(1) if told else (done.stdout.strip().splitlines() or ["no message"])[-1]
-        raise TollError(
-            f"CMake could not configure the build: {what}",
-            f"read {log}; where the build folder is from another compiler: rm -r {build.folder}",
-            CONFIGURATION_FAILED,
-        )
-
-
 def _remember(build: Build, targets: Sequence[str], failed: dict[str, str]) -> None:
     """For `toll list`, which does not build: what failed, until it is built again."""
     kept = {target: reason for target, reason in failures(build.folder).items() if target not in targets}
@@ -207,7 +205,7 @@ def _remember(build: Build, targets: Sequence[str], failed: dict[str, str]) -> N
 def _compile(build: Build, targets: Sequence[str], on_progress: OnProgress) -> dict[str, str]:
     """Builds the targets; returns {target: reason} of those that did not get built."""
     jobs = str(len(usable_cpus()))
-    command = ["ninja", "-C", str(build.folder), "-k", "0", "-j", jobs, *targets]
+    command = [*build.enter, "ninja", "-C", str(build.folder), "-k", "0", "-j", jobs, *targets]
     # ninja's own format is the only progress it offers to a program that reads a pipe.
     environment = {**os.environ, "NINJA_STATUS": "[%f/%t] ", "CLICOLOR_FORCE": "0"}
     log = build.folder / "build.log"
@@ -244,7 +242,7 @@ def _failed(build: Build, targets: Sequence[str], log: Path) -> dict[str, str]:
         return {target: _reason(build, target, text) for target, text in own.items()}
     reasons = {}
     for target in targets:
-        command = ["ninja", "-C", str(build.folder), target]
+        command = [*build.enter, "ninja", "-C", str(build.folder), target]
         again = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         if again.returncode != 0:
             reasons[target] = _reason(build, target, own.get(target, again.stdout))

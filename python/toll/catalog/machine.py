@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from toll.catalog import topology
 from toll.catalog.noise import findings
 
 ROOT = Path("/")
@@ -45,6 +46,7 @@ def describe(root: Path = ROOT) -> dict[str, Any]:
         "architecture": platform.machine(),
         **_topology(root),
         "usable_cpus": list(usable_cpus()),
+        "cpu_order": list(topology.order(_cpu_ids(root), root)),
         "caches": _caches(root),
         "frequency_mhz": _frequency(root, cpu),
         "memory_bytes": _memory_bytes(root),

@@ -24,7 +24,7 @@ class Need:
     """One thing from outside: how to see that it is there, and the packages that bring it."""
 
     name: str
-    group: str  # "build", "library", "language" or "test"
+    group: str  # "build", "library", "language", "root" or "test"
     purpose: str
     packages: tuple[str, ...]
     command: tuple[str, ...] = ()
@@ -33,6 +33,7 @@ class Need:
     jdk: int = 0  # the oldest version that will do
     otherwise: str = ""  # the command where no package is on offer
     shared: tuple[str, ...] = ()
+    file: tuple[str, ...] = ()
 
     def found(self) -> str | None:
         """Where it is, or None. Looks at commands and files only: nothing of it is run."""
@@ -49,6 +50,9 @@ class Need:
             places.append(str(newest[0] / "bin/javac") if newest and feature(newest[1]) >= self.jdk else None)
         if self.shared:
             places.append(next(map(str, shared_libraries(self.shared)), None))
+        if self.file:
+            found = (path for pattern in self.file for path in sorted(Path("/").glob(pattern.lstrip("/"))))
+            places.append(next(map(str, found), None))
         return places[0] if all(places) else None
 
 
@@ -68,13 +72,14 @@ def table() -> dict[str, Need]:
             jdk=entry.get("jdk", 0),
             otherwise=entry.get("otherwise", ""),
             shared=tuple(entry.get("shared", ())),
+            file=tuple(entry.get("file", ())),
         )
         for name, entry in content.items()
     }
 
 
 def group(name: str) -> tuple[Need, ...]:
-    """All needs of one group: "build", "library", "language" or "test"."""
+    """All needs of one group: "build", "library", "language", "root" or "test"."""
     return tuple(need for need in table().values() if need.group == name)
 
 
@@ -138,6 +143,7 @@ def install(needs: Sequence[Need], on_line: Callable[[str], None]) -> None:
     _include_folders.cache_clear()
     _library_folders.cache_clear()
     _linker_cache.cache_clear()
+    candidates.cache_clear()
 
 
 def shared_libraries(names: Iterable[str]) -> Iterator[Path]:
@@ -175,6 +181,21 @@ def _choose(choice: str) -> str:
     """Of "a|b" the first that apt knows; where apt knows nothing yet, the first."""
     names = choice.split("|")
     return next(filter(_apt_knows, names), names[0]) if len(names) > 1 else names[0]
+
+
+@cache
+def candidates(pattern: str) -> tuple[str, ...]:
+    """Packages on offer here whose whole name matches, sorted by the numbers in it; () without apt."""
+    if shutil.which("apt-cache") is None:
+        return ()
+    listed = subprocess.run(["apt-cache", "pkgnames"], capture_output=True, text=True, check=False).stdout
+    matching = [name for name in listed.splitlines() if re.fullmatch(pattern, name)]
+    if not matching:
+        return ()
+    policy = ["apt-cache", "policy", *matching]
+    told = subprocess.run(policy, capture_output=True, text=True, check=False)
+    offered = re.findall(r"^(\S+):\n.*\n  Candidate: (?!\(none\))", told.stdout, re.MULTILINE)
+    return tuple(sorted(offered, key=lambda name: [int(number) for number in re.findall(r"\d+", name)]))
 
 
 @cache

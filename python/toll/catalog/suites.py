@@ -11,13 +11,13 @@ import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from toll.catalog import environments
 from toll.errors import TollError
-from toll.words import HOST, Contender, Kind, Parameter, Published, Workload
+from toll.words import HOST, Contender, Detail, Kind, Parameter, Published, Workload
 
 LANGUAGES = {
     ".cpp": "C++",
@@ -30,6 +30,7 @@ LANGUAGES = {
     ".py": "Python",
 }
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+STATISTICS = ("value", "p50", "p90", "p99", "p999", "p9999", "max", "ratio")  # of a published value
 
 
 class _Entry(BaseModel):
@@ -54,6 +55,12 @@ class _Contender(_Entry):
     note: str = ""
 
 
+class _Detail(_Entry):
+    title: str
+    unit: str
+    meaning: str
+
+
 class _Suite(_Entry):
     question: str
     kind: str
@@ -63,6 +70,8 @@ class _Suite(_Entry):
     parameters: dict[str, _Parameter] = Field(default_factory=dict)
     footing: dict[str, int | str] = Field(default_factory=dict)
     environments: list[str] = Field(default_factory=lambda: [HOST.name])
+    headline: list[str] = Field(default_factory=list)
+    details: dict[str, _Detail] = Field(default_factory=dict)
     contenders: dict[str, _Contender] = Field(default_factory=dict)
 
 
@@ -81,7 +90,7 @@ class _PublishedValue(_Source):
     label: str
     contender: str = ""
     environment: str = HOST.name
-    statistic: Literal["value", "p50", "p90", "p99", "p999", "max"] = "value"
+    statistic: str = "value"  # one of STATISTICS, or a detail that suite.toml declares
     value: float | None = None  # either this, or low and high
     low: float | None = None
     high: float | None = None
@@ -120,6 +129,9 @@ def _workload(file: Path) -> Workload:
     if suite.kind not in tuple(Kind):
         raise _error(file, "kind", f'kind = "{suite.kind}" is not a kind', f"write one of: {', '.join(Kind)}")
     _check_environments(file, name, suite.environments)
+    for contender in suite.headline:
+        if contender not in suite.contenders:
+            raise _unknown_key(file, contender, suite.contenders, f"headline: {name} has no contender")
     return Workload(
         name=name,
         question=suite.question,
@@ -133,8 +145,19 @@ def _workload(file: Path) -> Workload:
             for key, p in suite.parameters.items()
         ),
         contenders=tuple(_contender(file, name, suite, key) for key in suite.contenders),
-        published=_published(directory / "published.toml"),
+        published=_published(directory / "published.toml", suite),
+        headline=tuple(suite.headline),
+        details=tuple(_detail(file, key, entry) for key, entry in suite.details.items()),
     )
+
+
+def _detail(file: Path, name: str, entry: _Detail) -> Detail:
+    if not NAME.fullmatch(name):
+        raise _error(file, name, f"{name!r} is not a detail's name", "use a-z, 0-9 and _, a letter first")
+    if not entry.title.strip() or not entry.meaning.strip():
+        what = f"details.{name} has an empty title or meaning"
+        raise _error(file, name, what, "say what the number is: readers see nothing else of it")
+    return Detail(name, entry.title, entry.unit, entry.meaning)
 
 
 def _contender(file: Path, workload: str, suite: _Suite, name: str) -> Contender:
@@ -164,17 +187,18 @@ def _contender(file: Path, workload: str, suite: _Suite, name: str) -> Contender
         parameters=entry.parameters,
         footing={**suite.footing, **entry.footing},
         note=entry.note,
-        environments=tuple(entry.environments or suite.environments),
+        environments=tuple(environments.named(one).name for one in entry.environments or suite.environments),
     )
 
 
 def _check_environments(file: Path, where: str, asked: list[str], language: str = "") -> None:
-    """All are on offer; a contender's own ones also do something for its language ("": any)."""
-    offered = {environment.name: environment for environment in environments.OFFERED}
+    """All have a meaning; a contender's own ones also do something for its language ("": any)."""
     for name in asked:
-        if name not in offered:
-            raise _unknown_key(file, name, offered, f"{where} names an environment that does not exist:")
-        takes = offered[name].languages
+        try:
+            takes = environments.named(name).languages
+        except TollError as error:
+            what = f"{where} names an environment that does not exist: {name}"
+            raise _error(file, name, what, error.next_step[0].lower() + error.next_step[1:]) from None
         if language and takes and language not in takes:
             what = f"{where} is {language}, which does not take the environment {name}"
             raise _error(file, name, what, f"leave it out; it is for {' and '.join(takes)}")
@@ -184,11 +208,15 @@ def _several(default: int | str | list[int | str]) -> tuple[int | str, ...]:
     return tuple(default) if isinstance(default, list) else (default,)
 
 
-def _published(file: Path) -> tuple[Published, ...]:
+def _published(file: Path, suite: _Suite) -> tuple[Published, ...]:
     """Values of the literature; they may name contenders that suite.toml lacks: what is absent today."""
     if not file.exists():
         return ()
     content = _read(file, _PublishedFile)
+    for entry in content.published:
+        known = (*STATISTICS, *suite.details)
+        if entry.statistic not in known:
+            raise _unknown_key(file, entry.statistic, known, f'"{entry.label}" has an unknown statistic:')
     return tuple(_published_value(file, content.source, entry) for entry in content.published)
 
 
@@ -210,7 +238,7 @@ def _published_value(file: Path, shared: _Source, entry: _PublishedValue) -> Pub
         low=low,
         high=high,
         statistic=entry.statistic,
-        environment=entry.environment,
+        environment=environments.named(entry.environment).name,
         **own,
     )
 

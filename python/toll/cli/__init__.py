@@ -17,7 +17,7 @@ from typing import Any
 import typer
 
 from toll import __version__
-from toll.cli import doctor, env, export, list_, new, report, run, setup, test
+from toll.cli import compare, doctor, env, export, list_, new, report, run, setup, test, trust
 from toll.errors import Exit, TollError
 
 # What a disk or a folder may answer, and what helps.
@@ -80,6 +80,8 @@ def _toll(
 
 _verb("run", run)
 _verb("report", report)
+_verb("compare", compare)
+_verb("trust", trust)
 _verb("list", list_)
 _verb("doctor", doctor)
 _verb("setup", setup)

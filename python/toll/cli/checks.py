@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,11 @@ ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 CXX_FOLDERS = ("include", "src", "suites", "tests")
 PYTHON_FOLDERS = ("python", "tests", "cmake")
 NOT_RUN = -1
-SANITIZERS = ("asan", "ubsan", "tsan")
+SANITIZERS = ("asan", "tsan")  # asan is address, leak and undefined behaviour together
+_EVERY_CONTENDER = (
+    'rm -f build/contenders.toll* && exec "$0" -m toll run "*" --profile check'
+    " --output build/contenders.toll --no-html --no-install --wait"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +53,26 @@ class Outcome:
     closing: tuple[str, ...]
 
 
-def steps(root: Path, *, fast: bool, bench: bool) -> Iterator[Step]:
-    """All steps, the quick ones first. `fast` leaves out sanitizers, clang-tidy and slow tests."""
+def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> Iterator[Step]:
+    """All steps, the quick ones first. `fast` leaves out sanitizers, clang-tidy and slow tests.
+
+    Contenders number hundreds. The step `contenders` builds all as they are measured and launches each;
+    Debug and Clang build them, and clang-tidy looks at more than one a workload, only with `everything`.
+    """
+    dev, clang = ("ON", "ON") if everything else ("headline", "OFF")
     python = sys.executable
     yield Step("ruff", (python, "-m", "ruff", "check", *PYTHON_FOLDERS))
     yield Step("ruff format", (python, "-m", "ruff", "format", "--check", *PYTHON_FOLDERS))
     yield Step("mypy", (python, "-m", "mypy"))
     yield Step("clang-format", ("clang-format-19", "--dry-run", "--Werror", *_cxx_files(root)))
-    yield from _cxx_steps("dev")
+    yield from _cxx_steps("dev", f"-DTOLL_SUITES={dev}")
     if not fast:
-        # Another compiler builds everything; sanitizers build the library and its tests, which use all of it.
-        yield from _cxx_steps("clang", f"-DCMAKE_CXX_COMPILER={_clang()}")
+        # Sanitizers build the library and its tests, which use all of it.
+        yield from _cxx_steps("clang", f"-DCMAKE_CXX_COMPILER={_clang()}", f"-DTOLL_SUITES={clang}")
         for preset in SANITIZERS:
             yield from _cxx_steps(preset, "-DTOLL_SUITES=OFF", "-DTOLL_BENCH=OFF")
-        yield Step("clang-tidy", _clang_tidy(root))
+        yield Step("clang-tidy", _clang_tidy(root, everything=everything))
+        yield Step("contenders", ("sh", "-c", _EVERY_CONTENDER, python))
     chosen = ("-m", "not slow") if fast else ()
     workers = str(len(os.sched_getaffinity(0)))
     yield Step("pytest", (python, "-m", "pytest", "-n", workers, "--dist", "loadfile", *chosen))
@@ -215,13 +226,26 @@ def _cxx_files(root: Path) -> list[str]:
     return sorted(map(str, found))
 
 
-def _clang_tidy(root: Path) -> tuple[str, ...]:
-    """Every translation unit of the library and the suites, with the dev preset's compile commands."""
-    units = [
-        file for file in _cxx_files(root) if file.endswith(".cpp") and file.startswith(("src/", "suites/"))
-    ]
+def _clang_tidy(root: Path, *, everything: bool) -> tuple[str, ...]:
+    """Every translation unit of the library, and of each workload the first of its headline, or all of them.
+
+    A contender is a few lines; what can be wrong with them stands in the headers that they share.
+    """
+    units = [file for file in _cxx_files(root) if file.endswith(".cpp") and file.startswith("src/")]
+    for suite in sorted((root / "suites").glob("*/*/suite.toml")):
+        units += [str(file.relative_to(root)) for file in _units(suite, everything=everything)]
     pattern = "|".join(re.escape(str(root / unit)) for unit in units)
     return ("run-clang-tidy-19", "-quiet", "-p", "build/dev", "-warnings-as-errors=*", f"^({pattern})$")
+
+
+def _units(suite: Path, *, everything: bool) -> Iterator[Path]:
+    """The C++ sources of a workload's contenders; without `everything` that of the first in its headline."""
+    content = tomllib.loads(suite.read_text(encoding="utf-8"))
+    contenders = content["contenders"]
+    for name in contenders if everything else (content.get("headline") or list(contenders))[:1]:
+        source = suite.parent / contenders[name].get("source", f"{name}.cpp")
+        if source.suffix == ".cpp":
+            yield source.resolve()
 
 
 def _shown(command: Sequence[str]) -> str:

@@ -28,15 +28,19 @@ def command(
 
 def _rows(names: list[str]) -> list[dict[str, Any]]:
     from toll.build.known import why_not
-    from toll.catalog import suites
+    from toll.catalog import environments, suites
     from toll.cli.places import ROOT, build_folder
     from toll.plan.selection import select
 
-    told = why_not(build_folder("host"))
+    # A contender that only a root has is judged there.
+    told = {name: why_not(build_folder(name)) for name in ("host", *environments.ROOTS)}
+    roots = {name: environments.located(environments.named(name)).unavailable for name in environments.ROOTS}
     rows = []
     for workload, contenders in select(suites.load(ROOT), names):
         for contender in contenders:
-            reason = told(contender)
+            own = set(contender.environments) & set(roots)
+            where = min(own) if own and own == set(contender.environments) else "host"
+            reason = roots.get(where) or told[where](contender)
             rows.append(
                 {
                     "workload": workload.name,
@@ -71,8 +75,13 @@ def _print(rows: list[dict[str, Any]]) -> None:
             workload = row["workload"]
             typer.echo(f"{workload}  {row['question']}")
         mark = " " if row["available"] else "-"
-        what = f"{row['library']} ({row['language']})" if row["available"] else row["reason"]
+        what = f"{row['library']} ({row['language']}){_where(row)}" if row["available"] else row["reason"]
         typer.echo(f"  {mark} {row['contender']:{width}}  {what}")
     absent = sum(not row["available"] for row in rows)
     if absent:
         typer.echo(f"{absent} of {len(rows)} cannot be measured yet (-); toll doctor shows what is missing")
+
+
+def _where(row: dict[str, Any]) -> str:
+    """Where a contender is measured unless other environments are asked for; most only as the machine is."""
+    return "" if row["environments"] == ["host"] else f" in {', '.join(row['environments'])}"

@@ -21,6 +21,7 @@ import toll
 from toll import build, measure
 from toll.catalog import environments, machine, packages, suites
 from toll.cli import report
+from toll.cli.building import build_plan, only_planned
 from toll.cli.console import Progress, progress, say
 from toll.cli.places import ROOT, RUNS, build_folder, run_path
 from toll.errors import Exit, TollError
@@ -30,6 +31,8 @@ from toll.plan import PROFILES, Plan, Selection, Settings, make
 from toll.store import RunFile, RunHeader, now_utc
 from toll.words import HOST, Environment, Program, Status, Workload
 
+# What a run of the profile `check` must not find; what cannot run here is skipped or unsupported instead.
+BROKEN = frozenset(Status) - {Status.OK, Status.PLANNED, Status.SKIPPED, Status.UNSUPPORTED}
 UNITS_S = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
 
 
@@ -50,6 +53,21 @@ def seconds(text: str) -> float:
     if not 0 < value < 1e9:
         raise TollError(f"{text!r} is not a length of time", "write for example --budget 60s, 5m or 1h")
     return value
+
+
+def text_file(path: str) -> str:
+    """The absolute path of a file that --input names. Raises TollError where there is nothing to read."""
+    file = Path(path).expanduser().absolute()
+    try:
+        str(file).encode()
+        with file.open("rb") as text:
+            begins = text.read(1)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise TollError(f"cannot read {path!r}: {why}", "name a text file: --input FILE") from None
+    if not begins:
+        raise TollError(f"{path!r} is empty: there is nothing to count", "name a text file: --input FILE")
+    return str(file)
 
 
 def settings_of(wishes: Wishes) -> Settings:
@@ -73,6 +91,7 @@ def planned(selection: Selection, wishes: Wishes, output: str) -> Session:
     """A new run. Everything that a typing error can break is checked here, before anything is installed."""
     catalogue = suites.load(ROOT)
     cpus = len(machine.usable_cpus())
+    selection = replace(selection, environments=environments.expanded(selection.environments))
     plan = make(catalogue, selection, environments.OFFERED, settings_of(wishes), cpus)
     return Session(plan, _new_path(output), resume=False)
 
@@ -85,7 +104,8 @@ def resumed(name: str) -> Session:
 
 def _stored_plan(path: Path) -> Plan:
     with RunFile.open(path) as run_file:
-        return measure.plan_of(run_file, suites.load(ROOT), environments.OFFERED)
+        known = environments.including(item.name for item in run_file.environments())
+        return measure.plan_of(run_file, suites.load(ROOT), known)
 
 
 class Session:
@@ -98,6 +118,7 @@ class Session:
         self.programs: tuple[Program, ...] = ()
         self.run_file: RunFile | None = None
         self.stopped_by = ""
+        self._enter: tuple[str, ...] = ()
         self._resume = resume
         self._alone = ExitStack()
 
@@ -118,29 +139,12 @@ class Session:
 
     def prepare(self, *, install: bool) -> None:
         """System packages, then the build. A contender that cannot be built becomes a row with its reason."""
-        chosen = _only_planned(self.plan)
+        # A root has its own packages.
+        chosen = only_planned(self.plan, [item.name for item in self.plan.environments if not item.root])
         _system_packages(chosen, self.plan.environments, install=install)
-        with progress("building") as bar:
-            built = build.programs(
-                chosen,
-                HOST,
-                build_dir=self.folder,
-                root=ROOT,
-                on_progress=lambda done, total, what: bar.step(done, total, what.rsplit("/", 1)[-1]),
-            )
-        for program in built:
-            if program.status is not Status.OK:
-                say(f"{program.workload} {program.contender}: {program.status}: {program.reason}")
-        self._share(built)
-
-    def _share(self, built: Sequence[Program]) -> None:
-        """The environments differ in what is preloaded: one build serves them all."""
-        found = [build.described(self.folder, environments.located(item)) for item in self.plan.environments]
-        for environment in found:
-            if environment.unavailable:
-                say(f"environment {environment.name}: {Status.SKIPPED}: {environment.unavailable}")
-        self.programs = tuple(program for item in found for program in build.in_environment(built, item))
-        self.plan = replace(self.plan, environments=tuple(found))
+        built = build_plan(self.plan)
+        self.programs, self.folder, self._enter = built.programs, built.folder, built.enter
+        self.plan = replace(self.plan, environments=built.environments)
 
     def measure(self) -> None:
         """Launches until enough is known, the budget is spent, or somebody interrupts."""
@@ -162,7 +166,7 @@ class Session:
             self.plan,
             self.programs,
             run_file,
-            canary=measure.Canary(_canary(self.folder)),
+            canary=measure.Canary(_canary(self.folder, self._enter)),
             allocations_library=build.allocation_counter(self.folder),
             on_event=lambda event: _tell(bar, event),
             lock_files=(),  # `take_machine` holds them
@@ -200,7 +204,8 @@ class Session:
             say(f"interrupted; go on with: toll run --resume {shlex.quote(_shown(self.path))}")
             return Exit.INTERRUPTED
         statuses = {row.status for workload in results.workloads for row in workload.rows}
-        if Status.WRONG_ANSWER in statuses:
+        unwanted = BROKEN if results.run.profile == "check" else {Status.WRONG_ANSWER}
+        if statuses & unwanted:
             return Exit.REGRESSION_OR_FAILED_CHECK
         return Exit.FINE if Status.OK in statuses else Exit.INCONCLUSIVE
 
@@ -232,22 +237,11 @@ class Session:
         self._alone.close()
 
 
-def _only_planned(plan: Plan) -> tuple[Workload, ...]:
-    """The plan's workloads with only those contenders that a case asks for."""
-    asked = {(case.workload, case.contender) for case in plan.cases}
-    return tuple(
-        replace(
-            workload, contenders=tuple(c for c in workload.contenders if (workload.name, c.name) in asked)
-        )
-        for workload in plan.workloads
-    )
-
-
 def _system_packages(workloads: Sequence[Workload], wanted: Sequence[Environment], *, install: bool) -> None:
     """Brings what the build cannot do without, and what contenders and environments would like."""
     needed = packages.missing(packages.group("build"))
     names = {need for workload in workloads for contender in workload.contenders for need in contender.needs}
-    names |= {environment.name for environment in wanted}
+    names |= {environment.allocator for environment in wanted}
     # Toolchains of other languages are large: they come by `toll setup`, which was asked for them.
     wished = packages.missing(
         need for name, need in packages.table().items() if name in names and need.group != "language"
@@ -293,8 +287,8 @@ def _new_path(output: str) -> Path:
     return path
 
 
-def _canary(folder: Path) -> Program:
-    return Program("toll/canary", "canary", HOST.name, build.canary(folder))
+def _canary(folder: Path, enter: tuple[str, ...]) -> Program:
+    return Program("toll/canary", "canary", HOST.name, (*enter, *build.canary(folder)))
 
 
 def _environment() -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from toll.cli.console import say
 from toll.errors import TollError
 
 EXAMPLE = "toll run tasks/skynet --set tasks=10000,100000 --budget 60s"
@@ -15,6 +16,7 @@ EXAMPLE = "toll run tasks/skynet --set tasks=10000,100000 --budget 60s"
 class Profile(StrEnum):
     """How much measuring a run may do."""
 
+    CHECK = "check"
     QUICK = "quick"
     STANDARD = "standard"
     THOROUGH = "thorough"
@@ -23,14 +25,24 @@ class Profile(StrEnum):
 def command(
     selection: Annotated[
         list[str] | None,
-        typer.Argument(help="topic, topic/workload or topic/workload/contender; * and ? stand for anything"),
+        typer.Argument(
+            help="topic, topic/workload or topic/workload/contender; * and ? stand for anything, '*' for all."
+            " Without a name: the headline of every workload.",
+        ),
     ] = None,
     profile: Annotated[
-        Profile, typer.Option(help="quick: 3 minutes at most; standard: 20; thorough: as long as it takes.")
+        Profile,
+        typer.Option(
+            help="quick: 3 minutes at most; standard: 20; thorough: as long as it takes;"
+            " check: one launch each, to see that all work."
+        ),
     ] = Profile.QUICK,
     values: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=V,V", help="Parameter values; each is a case.")
     ] = None,
+    input_file: Annotated[
+        str, typer.Option("--input", metavar="FILE", help="A text for the workloads that read one.")
+    ] = "",
     envs: Annotated[
         list[str] | None,
         typer.Option("--env", metavar="NAME,NAME", help="Environments (toll env list), or all."),
@@ -58,7 +70,7 @@ def command(
     from toll.plan import Selection
 
     if resume:
-        given = (selection, values, envs, budget, output, precision is not None, seed is not None)
+        given = (selection, values, input_file, envs, budget, output, precision is not None, seed is not None)
         if any(given) or profile is not Profile.QUICK:
             raise TollError(
                 "--resume goes on with the plan of its run file and takes no new one",
@@ -73,7 +85,11 @@ def command(
             seed=seed,
         )
         wanted = Selection.parse(selection or [], values or [], envs or [])
+        if input_file:
+            wanted = wanted.with_value("input", measuring.text_file(input_file))
         session = measuring.planned(wanted, wishes, output)
+    if not (selection or resume):
+        say("measuring the headline of every workload; all contenders: toll run '*' --profile standard")
     with session:
         session.take_machine(wait=wait)
         session.prepare(install=not no_install)

@@ -1,4 +1,4 @@
-"""`toll setup`: brings libraries and the toolchains of other languages."""
+"""`toll setup`: brings libraries, compilers and the toolchains of other languages."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ def command(
     languages: Annotated[
         bool, typer.Option("--languages", help="Only the toolchains of other languages than C++.")
     ] = False,
+    compilers: Annotated[
+        bool,
+        typer.Option("--compilers", help="Every GCC and Clang on offer here, and what their options take."),
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -35,8 +39,8 @@ def command(
     """Bring what contenders need from the system: as root or by sudo, else the command to type is printed."""
     from toll.catalog import packages
 
-    needs = _chosen(names or [], ("language",) if languages else GROUPS)
-    for _ in range(2):  # apt may know more once its index is up to date
+    for _ in range(2):  # apt may know more once its index is up to date, and a new compiler has wishes too
+        needs = _wanted(names or [], languages=languages, compilers=compilers)
         offered, _others = packages.by_offer(packages.missing(needs))
         if not offered:
             break
@@ -44,7 +48,7 @@ def command(
     if as_json:
         typer.echo(json.dumps([_described(need) for need in needs], indent=2, ensure_ascii=False))
     for need in needs if not as_json else ():
-        typer.echo(f"  {' ' if need.found() else '-'} {need.name:13} {need.found() or 'missing'}")
+        typer.echo(f"  {' ' if need.found() else '-'} {need.name:17} {need.found() or 'missing'}")
     if missing := packages.missing(needs):
         what = ", ".join(f"{need.name} ({need.purpose})" for need in missing)
         raise TollError(
@@ -52,6 +56,15 @@ def command(
             packages.command_for(missing),
             Exit.REGRESSION_OR_FAILED_CHECK,
         )
+
+
+def _wanted(names: Sequence[str], *, languages: bool, compilers: bool) -> list[Need]:
+    from toll.catalog.environments import compilers as catalogue
+
+    if compilers and not names:
+        catalogue.installed.cache_clear()
+        return list(catalogue.needs())
+    return _chosen(names, ("language",) if languages else GROUPS)
 
 
 def _described(need: Need) -> dict[str, str]:
@@ -64,6 +77,10 @@ def _chosen(names: Sequence[str], groups: Sequence[str]) -> list[Need]:
     from toll.catalog.suites import nearest
 
     table = packages.table()
+    if not all(name in table for name in names):
+        from toll.catalog.environments import compilers
+
+        table = table | {need.name: need for need in compilers.needs()}
     for name in names:
         if name not in table:
             close = nearest(name, table)

@@ -19,6 +19,10 @@ def command(
     fast: Annotated[
         bool, typer.Option("--fast", help="Leave out sanitizers, clang-tidy and slow tests.")
     ] = False,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Debug, Clang and clang-tidy for every contender, not headlines alone."),
+    ] = False,
     bench: Annotated[bool, typer.Option("--bench", help="Also run the benchmarks of toll itself.")] = False,
     as_json: Annotated[
         bool,
@@ -32,10 +36,10 @@ def command(
 
     # Not the toolchains of other languages, which are large, and one of which Debian 12 does not have: those
     # that are there are tested.
-    needed = [need for need in packages.table().values() if need.group != "language"]
+    needed = [need for need in packages.table().values() if need.group not in ("language", "root")]
     if missing := packages.missing(needed):
         packages.install(missing, say)
-    planned = list(checks.steps(ROOT, fast=fast, bench=bench))
+    planned = list(checks.steps(ROOT, fast=fast, bench=bench, everything=everything))
     # Where there is no terminal, each step's first line says what a bar would.
     with progress("toll test") if sys.stderr.isatty() else nullcontext(Progress("")) as bar:
         pace = checks.Pace(ROOT / "build/test-times.json", planned, bar)

@@ -2,7 +2,8 @@
 
 A launch becomes a repetition: its `real_time` is the launch's value in the report, per unit of work. The
 aggregates carry Google Benchmark's names and definitions. Cases that were not measured become entries with
-`error_occurred`, as Google Benchmark writes a benchmark that was skipped.
+`error_occurred`, as Google Benchmark writes a benchmark that was skipped. A workload's details stand where
+its user counters stand.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toll.analysis.launches import CaseData, median_cpu_ns, read_case
+from toll.analysis.launches import CaseData, median_cpu_ns, read_case, told_by
 from toll.store import CaseRecord, Launch, RunFile, RunHeader
 
 Values = NDArray[np.float64]
+_OWN = {"name", "iterations", "real_time", "cpu_time", "threads", "repetitions"}  # of the format itself
 
 
 def document(run_file: RunFile, on_case: Callable[[int, int], None] = lambda *_: None) -> dict[str, Any]:
@@ -84,6 +86,7 @@ def _entries(case: CaseData, family: int) -> Iterator[dict[str, Any]]:
             "real_time": float(case.values_ns[index]),
             "cpu_time": cpu_ns[index],
             "time_unit": "ns",
+            **{name: value for name, value in told_by(launch).items() if name not in _OWN},
         }
     if len(case.launches) > 1:  # Google Benchmark gives no aggregates of one repetition
         yield from _aggregates(name, common, case.values_ns, np.array(cpu_ns))

@@ -59,7 +59,7 @@ BATCHES = pa.schema(
         *_fields(pa.float64(), "wall_ns", "cpu_ns"),
         *_fields(pa.int64(), "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
         *_fields(pa.int64(), "peak_bytes"),
-        *_fields(pa.string(), "counters"),
+        *_fields(pa.string(), "counters", "details"),
     ]
 )
 SAMPLES = pa.schema(

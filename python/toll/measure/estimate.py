@@ -10,6 +10,7 @@ import numpy as np
 from toll.measure.state import WorkloadState
 from toll.plan import Settings
 from toll.stats import bonferroni, median_interval, next_look
+from toll.stats.order import Floats
 
 
 def left_s(workloads: Sequence[WorkloadState], budget_left_s: float) -> float | None:
@@ -42,13 +43,18 @@ def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
 
 
 def _widest(workload: WorkloadState, level: float) -> float | None:
-    """Length of the widest interval on the log scale, of ratios to the fastest case (of values, if alone)."""
-    logs = workload.log_values()
+    """Length of the widest interval on the log scale, of ratios to the fastest of each setting (of values,
+    where a case is alone in its setting)."""
+    found = [_widest_of(logs, column, level) for logs, column in workload.tables()]
+    known = [length for length in found if length is not None]
+    return max(known, default=None) if len(known) == len(found) else None
+
+
+def _widest_of(logs: Floats, fastest: int | None, level: float) -> float | None:
     if not logs.size or np.isnan(logs).all(axis=0).any():
         return None
     cases = logs.shape[1]
-    if cases > 1:
-        fastest = int(np.argmin(np.nanmedian(logs, axis=0)))
+    if cases > 1 and fastest is not None:
         logs = np.delete(logs - logs[:, [fastest]], fastest, axis=1)
     corrected = bonferroni(level, max(1, cases * (cases - 1) // 2))
     found = [median_interval(column[np.isfinite(column)], corrected) for column in logs.T]

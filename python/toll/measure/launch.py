@@ -33,6 +33,8 @@ class Errand:
     environment: Mapping[str, str]
     kind: Kind
     answer: int | None  # of one iteration; None: not checked
+    details: frozenset[str] = frozenset()  # names that the program may tell numbers under
+    entered: bool = False  # the command enters a root first, whose tools preload nothing
     malloc: str = ""  # the file that must serve malloc in the program; "": not checked
 
 
@@ -86,7 +88,9 @@ class Talk:
         started = self._clock.now_ns()
         layout = None if self.timed else self._layouts.randrange(2**31)
         errand = self._errand
-        answer = ask_timed(self._child, errand.kind, count, layout, errand.answer, self._clock)
+        answer = ask_timed(
+            self._child, errand.kind, count, layout, errand.answer, self._clock, errand.details
+        )
         self.request_ns += self._clock.now_ns() - started
         self.timed.append(Timed(replace(answer.batch, warmup=warmup), answer.samples))
         return answer
@@ -232,7 +236,10 @@ def _last_words(reason: str, stderr: str) -> str:
 def _environment(errand: Errand) -> Mapping[str, str]:
     """The environment with padding of random length, which shifts the stack from launch to launch."""
     length = random.Random(f"padding/{errand.seed}").randrange(MAX_PADDING_BYTES)
-    return {**errand.environment, "TOLL_PADDING": "x" * length}
+    made = {**errand.environment, "TOLL_PADDING": "x" * length}
+    if errand.entered and "LD_PRELOAD" in made:
+        made["TOLL_PRELOAD"] = made.pop("LD_PRELOAD")
+    return made
 
 
 def preloading(environment: Mapping[str, str], libraries: Sequence[str]) -> dict[str, str]:

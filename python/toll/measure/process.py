@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from toll.measure.guardian import Guardian
 from toll.measure.interrupt import Interrupt
 from toll.measure.launcher import (
     MAX_LINE_BYTES,
@@ -37,10 +38,12 @@ class ProcessLauncher:
 
     def __init__(self, interrupt: Interrupt | None = None) -> None:
         self.interrupt = interrupt
+        self._guardian: Guardian | None = None
 
     def start(self, command: Sequence[str], environment: Mapping[str, str], limits: Limits) -> Process:
         """A fresh process; `environment` is all that it gets. Raises LaunchFailed where it cannot start."""
         try:
+            self._guardian = self._guardian or Guardian()
             popen = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
@@ -52,19 +55,27 @@ class ProcessLauncher:
             )
         except OSError as error:
             raise LaunchFailed(Status.FAILED, f"could not start {command[0]}: {error.strerror}") from None
-        return Process(popen, limits, self.interrupt)
+        self._guardian.watch(popen.pid)
+        return Process(popen, limits, self.interrupt, self._guardian)
 
 
 class Process:
     """A running program; implements `toll.measure.launcher.Child`."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], limits: Limits, interrupt: Interrupt | None) -> None:
+    def __init__(
+        self,
+        popen: subprocess.Popen[bytes],
+        limits: Limits,
+        interrupt: Interrupt | None,
+        guardian: Guardian,
+    ) -> None:
         assert popen.stdin is not None
         assert popen.stdout is not None
         assert popen.stderr is not None
         self._popen = popen
         self._limits = limits
         self._interrupt = interrupt
+        self._guardian = guardian
         self._stdin, self._stdout, self._stderr = popen.stdin, popen.stdout, popen.stderr
         self._buffer = bytearray()
         self._error_text = bytearray()
@@ -130,6 +141,7 @@ class Process:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._popen.pid, signal.SIGKILL)
             self._popen.wait()
+            self._guardian.watch(0)
             os.close(self._exit_fd)
         for pipe in (self._stdin, self._stdout, self._stderr):
             pipe.close()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,10 @@ _MAX_NUMBER = 2**63 - 1  # what the run file can hold
 _MAX_NS = 1e18  # 30 years: the analysis refuses a run file with a longer time
 _CLOCK_SLACK_NS = 1e6  # a program's clock against the runner's: this much,
 _CLOCK_SLACK = 0.01  # and this share of what the runner saw
-_MAX_DETAILS = 64  # entries of an observed footing, a clock or hardware counts
+_MAX_ENTRIES = 64  # of an observed footing, a clock, hardware counts or details
+_DETAIL = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_MAX_DETAIL = 1e18
+_MAX_KEY = 64  # characters of a cell's name
 
 _STATUS_OF_ERROR = {
     "wrong_answer": Status.WRONG_ANSWER,
@@ -63,19 +67,26 @@ def read_ready(child: Child) -> Ready:
         raise _failed(f"speaks protocol {fields.whole('protocol')}; this toll speaks protocol {PROTOCOL}")
     return Ready(
         round(fields.number("setup_ns")),
-        fields.details("clock"),
-        fields.details("footing"),
+        fields.entries("clock"),
+        fields.entries("footing"),
         fields.optional("warmup_limit_ns"),
     )
 
 
 def ask_timed(
-    child: Child, kind: Kind, count: int, layout: int | None, answer: int | None, clock: Clock
+    child: Child,
+    kind: Kind,
+    count: int,
+    layout: int | None,
+    answer: int | None,
+    clock: Clock,
+    details: Container[str] = (),
 ) -> Timed:
     """One timed request of `count` iterations or samples; holds its checksum against the reference answer.
 
     With `layout` the program makes the contender's state anew first; with None it goes on with what is there.
     `clock` is the runner's own: a program cannot have worked for longer than its answer took to come.
+    `details` are those that the workload's suite.toml declares: others fail the launch.
     """
     samples = kind is Kind.SAMPLES
     asked = "count" if samples else "iterations"
@@ -85,7 +96,7 @@ def ask_timed(
     fields = _Fields(_message(child, "samples" if samples else "batch"))
     answered_ns = clock.now_ns()
     values = _samples(child, fields, count) if samples else None
-    batch = _batch(fields)
+    batch = _batch(fields, details)
     _check_amount(batch, count, samples=samples)
     _check_clock(batch, answered_ns - asked_ns)
     _check_answer(fields, batch.iterations, answer)
@@ -154,7 +165,7 @@ def _samples(child: Child, fields: _Fields, asked: int) -> Samples:
     return values
 
 
-def _batch(fields: _Fields) -> Batch:
+def _batch(fields: _Fields, details: Container[str]) -> Batch:
     return Batch(
         iterations=fields.whole("iterations", 1),
         units=fields.whole("units", 1),
@@ -166,8 +177,20 @@ def _batch(fields: _Fields) -> Batch:
         major_faults=fields.whole("major_faults"),
         peak_bytes=fields.whole("peak_bytes"),
         checksum=fields.checksum(),
-        counters=fields.details("counters"),
+        counters=fields.entries("counters"),
+        details=_declared(fields.details(), details),
+        cells=fields.cells(),
     )
+
+
+def _declared(found: Mapping[str, float], details: Container[str]) -> Mapping[str, float]:
+    for name in found:
+        if name not in details:
+            raise _failed(
+                f"sent the detail {name!r}, which the workload's suite.toml does not declare;"
+                f" next: add [details.{name}] with title, unit and meaning there"
+            )
+    return found
 
 
 def _check_amount(batch: Batch, count: int, *, samples: bool) -> None:
@@ -237,14 +260,38 @@ class _Fields:
             raise self._bad("checksum", "an unsigned 64-bit number as decimal text")
         return int(text)
 
-    def details(self, name: str) -> dict[str, Any]:
+    def entries(self, name: str) -> dict[str, Any]:
         """An object of plain values, bounded, so that it can be stored as it is."""
         value = self._message.get(name, {})
-        if not isinstance(value, dict) or len(value) > _MAX_DETAILS:
-            raise self._bad(name, f"an object of at most {_MAX_DETAILS} entries")
+        if not isinstance(value, dict) or len(value) > _MAX_ENTRIES:
+            raise self._bad(name, f"an object of at most {_MAX_ENTRIES} entries")
         if not all(_is_plain(item) for item in (*value, *value.values())):
             raise self._bad(name, "an object of plain numbers and short texts")
         return value
+
+    def details(self) -> dict[str, float]:
+        """Numbers by name; {} where the program sends none."""
+        found = self.entries("details")
+        for name, value in found.items():
+            if not _DETAIL.fullmatch(name):
+                raise self._bad("details", "an object whose names are lower-case letters, digits and '_'")
+            if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > _MAX_DETAIL:
+                raise self._bad(
+                    "details", f"an object of numbers between -{_MAX_DETAIL:g} and {_MAX_DETAIL:g}"
+                )
+        return {name: float(value) for name, value in found.items()}
+
+    def cells(self) -> tuple[tuple[str, int], ...]:
+        """Which consecutive samples belong to which cell; () where the program says nothing of cells."""
+        found = self._message.get("cells", [])
+        if not isinstance(found, list) or not all(map(_is_cell, found)):
+            raise self._bad(
+                "cells", f"a list of {{key: text of at most {_MAX_KEY} characters, count: number}}"
+            )
+        cells = tuple((cell["key"], cell["count"]) for cell in found)
+        if cells and sum(count for _, count in cells) != self.whole("count"):
+            raise self._bad("cells", "a list whose counts add up to the number of samples")
+        return cells
 
     def _bad(self, name: str, wanted: str) -> LaunchFailed:
         found = shown(json.dumps(self._message.get(name)), 60)
@@ -255,6 +302,15 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, str):  # half a surrogate pair can neither be printed nor read back from the file
         return len(value) <= 1000 and not any("\ud800" <= letter <= "\udfff" for letter in value)
     return isinstance(value, int | float) and abs(value) <= _MAX_NUMBER
+
+
+def _is_cell(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    key, count = value.get("key"), value.get("count")
+    named = isinstance(key, str) and 0 < len(key) <= _MAX_KEY and _is_plain(key)
+    counted = isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MAX_SAMPLES
+    return named and counted
 
 
 def _no_constant(name: str) -> float:

@@ -41,17 +41,19 @@ from toll.measure.machine import Disturbance, read_disturbance, spare_memory_byt
 from toll.measure.pilot import piloting, work_after
 from toll.measure.process import ProcessLauncher
 from toll.measure.protocol import arguments
-from toll.measure.state import CaseState, WorkloadState, begin
+from toll.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
 from toll.plan import Plan, Settings, layout_seed, round_order
 from toll.store import RunFile
 from toll.words import Kind, Program, Purpose, Status
 
 CANARY_WORK = Work(iterations=1, batches=4, warmup=True)
 CALIBRATION_MS = "100"
-# Hardware events are counted in the pilot alone: inherited counters make each thread creation dearer.
-COUNTING_EVENTS = {"TOLL_COUNTERS": "1"}
+# Hardware events and concurrency units are counted in the pilot alone: inherited counters make each thread
+# creation dearer, and counting units costs what some units cost.
+COUNTING = {"TOLL_COUNTERS": "1", "TOLL_UNITS": "1"}
 _SHORTEST_LIMIT_S = 5.0
 _MEMORY_SHARE = 0.8
+_DEARER = 1.25  # than the round before; on a shared machine rounds vary by as much
 _MOST_FAILED_BEATS = 2  # a canary that does not work is left alone
 
 
@@ -130,7 +132,10 @@ class _Run:
         self._library = allocations_library
         self._tell = on_event
         self._environment = environment
+        self._details = {item.name: frozenset(one.name for one in item.details) for item in plan.workloads}
         self._preloads = {item.name: item.preload for item in plan.environments}
+        self._entered = {item.name for item in plan.environments if item.enter}
+        self._counters = {item.name: Path(item.counter) for item in plan.environments if item.counter}
         self._workloads: list[WorkloadState] = begin(plan, programs, run_file)
         for workload in self._workloads:
             workload.rounds_wanted = rounds_wanted(workload, plan.settings)
@@ -180,12 +185,12 @@ class _Run:
                 self._pilot(state, index)
             else:  # resumed: a kill may have come between the pilot and its result
                 self._file.set_iterations(state.id, state.work.iterations)
-            if state.active and not state.counted and self._can_count(state):
+            while state.active and state.counted < COUNTING_PASSES and self._can_count(state):
                 self._count(state, index)
 
     def _pilot(self, state: CaseState, position: int) -> None:
         errand = self._errand(state, Purpose.PILOT, 0, position)
-        errand = replace(errand, environment={**COUNTING_EVENTS, **errand.environment})
+        errand = replace(errand, environment={**COUNTING, **errand.environment})
         outcome = self._launch(state, errand, piloting(state.case.kind, self._settings))
         if outcome.launch.status is not Status.OK:
             self._end_case(state, outcome.launch.status, outcome.launch.reason)
@@ -196,15 +201,20 @@ class _Run:
 
     def _can_count(self, state: CaseState) -> bool:
         """C and C++ programs count only under the counting library; others know by themselves."""
-        return self._library is not None or state.case.language not in ("C", "C++")
+        return self._counter(state) is not None or state.case.language not in ("C", "C++")
+
+    def _counter(self, state: CaseState) -> Path | None:
+        """The counting library of the case's own environment: programs of 32 bits cannot load another one."""
+        return self._counters.get(state.case.environment, self._library)
 
     def _count(self, state: CaseState, position: int) -> None:
-        errand = self._errand(state, Purpose.ALLOCATIONS, 0, position)
-        if self._library is not None and state.case.language in ("C", "C++"):
-            environment = preloading(errand.environment, [str(self._library)])
+        errand = self._errand(state, Purpose.ALLOCATIONS, state.counted, position)
+        counter = self._counter(state)
+        if counter is not None and state.case.language in ("C", "C++"):
+            environment = preloading(errand.environment, [str(counter)])
             errand = replace(errand, environment=environment)
         outcome = self._launch(state, errand, counting(100 if state.case.kind is Kind.SAMPLES else 1))
-        state.counted = True
+        state.counted = state.counted + 1 if outcome.launch.status is Status.OK else COUNTING_PASSES
         if outcome.launch.status is Status.WRONG_ANSWER:
             self._end_case(state, outcome.launch.status, outcome.launch.reason)
 
@@ -247,7 +257,10 @@ class _Run:
         """Whether a whole round fits into what is left: a part of one would pair with nothing."""
         number = workload.round + 1
         missing_ns = sum(case.cost_ns for case in workload.active_cases if number not in case.values)
-        return missing_ns + self._reserved_ns(workload) <= 1e9 * self._left_s()
+        reserved_ns = self._reserved_ns(workload)
+        # The next round may be dearer than the last one; what is too much would be taken from the reserve.
+        expected_ns = missing_ns * (_DEARER if reserved_ns else 1.0)
+        return expected_ns + reserved_ns <= 1e9 * self._left_s()
 
     def _reserved_ns(self, workload: WorkloadState) -> int:
         """What cheaper workloads still need for their least launches: one dear round more of this one would
@@ -290,7 +303,9 @@ class _Run:
             environment=preloading(self._environment, preload),
             kind=case.kind,
             answer=case.answer,
+            details=self._details.get(case.workload, frozenset()),
             malloc=Path(preload[0]).name if preload else "",
+            entered=case.environment in self._entered,
         )
 
     def _launch(self, state: CaseState | None, errand: Errand, conversation: Conversation) -> Outcome:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from toll.analysis.grouping import by_setting, fastest, swept_parameters
 from toll.measure.launch import Work
 from toll.measure.pilot import work_after
 from toll.plan import Plan, Settings
 from toll.stats import level_at_look, look_number, next_look, precise_enough
+from toll.stats.order import Floats
 from toll.store import Launch, RunFile, Samples
 from toll.words import Case, Kind, Program, Purpose, Status
 
+COUNTING_PASSES = 2  # a count is exact where launches with different layouts agree on it
 _MOST_FAILED_SHARE = 0.2
 _FEWEST_FAILURES = 2
 
@@ -28,7 +32,7 @@ class CaseState:
     status: Status
     reason: str
     work: Work | None = None
-    counted: bool = False  # the counting pass has been tried
+    counted: int = 0  # counting passes made; all of them, where one failed
     values: dict[int, float | None] = field(default_factory=dict)  # nanoseconds per unit of work
     cost_ns: int = 0  # of its last launch
 
@@ -73,10 +77,20 @@ class WorkloadState:
         """What the next round will take, judged by the last one."""
         return sum(case.cost_ns for case in self.active_cases)
 
-    def log_values(self) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-        """Logs of the values, shape (rounds, active cases), NaN where a launch failed."""
-        values = np.full((self.round, len(self.active_cases)), np.nan)
-        for column, case in enumerate(self.active_cases):
+    def tables(self) -> list[tuple[Floats, int | None]]:
+        """What a report will compare: for each setting of what is swept, the logs of the values of its active
+        cases, shape (rounds, cases), NaN where a launch failed, and the column that ratios are to."""
+        swept, active = swept_parameters([case.case for case in self.cases]), self.active_cases
+        groups = by_setting([case.case for case in active], swept)
+        return [self._table([active[position] for position in group]) for group in groups]
+
+    def _table(self, cases: Sequence[CaseState]) -> tuple[Floats, int | None]:
+        medians = [_median([value for value in case.values.values() if value is not None]) for case in cases]
+        return self._log_values(cases), fastest([case.case.footing for case in cases], medians)
+
+    def _log_values(self, cases: Sequence[CaseState]) -> Floats:
+        values = np.full((self.round, len(cases)), np.nan)
+        for column, case in enumerate(cases):
             for number, value in case.values.items():
                 if value and number <= self.round:
                     values[number - 1, column] = np.log(value)
@@ -96,12 +110,15 @@ class WorkloadState:
         """Only at the looks that the stopping rule foresees, so that looking often costs no coverage."""
         if self.round < settings.min_launches or next_look(self.round - 1) != self.round:
             return False
-        logs = self.log_values()
-        if np.isnan(logs).all(axis=0).any():
-            return False
-        return precise_enough(
-            logs, settings.precision, level_at_look(look_number(self.round), settings.level)
+        level = level_at_look(look_number(self.round), settings.level)
+        return all(
+            not np.isnan(logs).all(axis=0).any() and precise_enough(logs, settings.precision, level, column)
+            for logs, column in self.tables()
         )
+
+
+def _median(values: Sequence[float]) -> float:
+    return float(np.median(values)) if values else math.nan
 
 
 def value_ns(launch: Launch, samples: Samples | None) -> float:
@@ -120,6 +137,8 @@ def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[Wo
         rows = [(case, _first_status(p), p.reason, p.library_version) for case, p in chosen]
         run_file.add_plan(plan.workloads, plan.environments, rows)
         stored = {record.key: record for record in run_file.cases()}
+    else:
+        run_file.declare_details(plan.workloads)
     states: dict[str, WorkloadState] = {}
     for case, program in chosen:
         record = stored[case.key]
@@ -148,7 +167,9 @@ def _restore(state: CaseState, run_file: RunFile, settings: Settings) -> None:
     if pilots:
         state.work = work_after(pilots[-1], state.case.kind, settings)
         state.cost_ns = pilots[-1].wall_ns
-    state.counted = bool(run_file.launches(state.id, Purpose.ALLOCATIONS))
+    passes = run_file.launches(state.id, Purpose.ALLOCATIONS)
+    failed = any(launch.status is not Status.OK for launch in passes)
+    state.counted = COUNTING_PASSES if failed else len(passes)
     for launch in run_file.launches(state.id) if state.active else ():
         samples = run_file.samples(launch.id) if state.case.kind is Kind.SAMPLES else None
         state.take(launch, samples)

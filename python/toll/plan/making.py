@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from toll.catalog.environments import ROOTS
 from toll.errors import TollError
 from toll.plan.arithmetic import evaluate
-from toll.plan.selection import Selection, nearest, select, select_environments
+from toll.plan.selection import Selection, headlines, nearest, select, select_environments
 from toll.plan.settings import Settings
 from toll.words import Case, Contender, Environment, Parameter, Parameters, ParameterValue, Workload
 
 MAX_CASES = 10_000
 CPUS = "cpus"
+UP_TO_TWICE = "1..2*cpus"  # 1, 2, 4 .. the usable CPUs, twice as many
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +37,16 @@ def make(
 ) -> Plan:
     """The cases that `selection` asks for, in the catalogue's order; `cpus` is the number of usable CPUs.
 
-    `environments` are those on offer, the host first; the plan holds those that a case needs.
+    `environments` are those on offer, the host first; compilers are named by what they are made of. The plan
+    holds those that a case needs.
     Raises TollError for names and parameters that do not exist, values of the wrong type, and nothing to do.
     """
     settings.check()
-    chosen = select(workloads, selection.names)
+    chosen = select(workloads, selection.names) if selection.names else headlines(workloads)
     if not chosen:
         raise TollError("There is nothing to measure: no contender is declared.", "See `toll list`.")
     _check_parameters(chosen, selection.values)
-    offered = select_environments(environments, selection.environments)
+    offered = select_environments(environments, selection.environments or _declared(environments, chosen))
     cases: dict[str, Case] = {}
     for (workload, contenders), environment in product(chosen, offered):
         for contender in contenders:
@@ -69,11 +72,22 @@ def make(
     )
 
 
+def _declared(
+    offered: Sequence[Environment], chosen: Sequence[tuple[Workload, tuple[Contender, ...]]]
+) -> tuple[str, ...]:
+    """Where the contenders themselves want to be measured; those on offer are all looked at."""
+    own = (name for _, contenders in chosen for contender in contenders for name in contender.environments)
+    return tuple(dict.fromkeys([*(item.name for item in offered), *own]))
+
+
 def _takes_part(contender: Contender, environment: Environment, selection: Selection) -> bool:
     """Whether it is asked for there, by name or by its suite, and the environment does anything to it."""
     if environment.languages and contender.language not in environment.languages:
         return False
-    return bool(selection.environments) or environment.name in contender.environments
+    if environment.name in contender.environments:
+        return True
+    # What needs a root of its own lies in no other environment.
+    return bool(selection.environments) and not set(contender.environments) <= set(ROOTS)
 
 
 def _check_parameters(
@@ -101,20 +115,30 @@ def _parameter_sets(
             )
     choices = []
     for name, parameter in declared.items():
-        wanted: tuple[ParameterValue, ...] = asked.get(name, ()) or _defaults(contender, parameter)
+        wanted: tuple[ParameterValue, ...] = asked.get(name, ()) or _defaults(contender, parameter, cpus)
         choices.append([_value(workload, parameter, value, cpus) for value in wanted])
     for combination in product(*choices):
         yield dict(zip(declared, combination, strict=True))
 
 
-def _defaults(contender: Contender, parameter: Parameter) -> tuple[ParameterValue, ...]:
+def _defaults(contender: Contender, parameter: Parameter, cpus: int) -> tuple[ParameterValue, ...]:
     own = contender.parameters.get(parameter.name)
-    return parameter.defaults if own is None else (own,)
+    values = parameter.defaults if own is None else (own,)
+    return _up_to_twice(cpus) if values == (UP_TO_TWICE,) else values
+
+
+def _example(parameter: Parameter) -> ParameterValue:
+    return CPUS if parameter.defaults[0] == UP_TO_TWICE else parameter.defaults[0]
+
+
+def _up_to_twice(cpus: int) -> tuple[int, ...]:
+    powers = {2**exponent for exponent in range(cpus.bit_length()) if 2**exponent <= cpus}
+    return tuple(sorted(powers | {cpus, 2 * cpus}))
 
 
 def _value(workload: Workload, parameter: Parameter, value: ParameterValue, cpus: int) -> ParameterValue:
     """`value` in the parameter's own type, which its defaults show; "cpus" becomes the number of CPUs."""
-    if not all(isinstance(default, int) or default == CPUS for default in parameter.defaults):
+    if not all(isinstance(default, int) or default in (CPUS, UP_TO_TWICE) for default in parameter.defaults):
         return str(value)
     if value == CPUS:
         return cpus
@@ -126,7 +150,7 @@ def _value(workload: Workload, parameter: Parameter, value: ParameterValue, cpus
         raise TollError(
             f"{workload.name} wants a whole number for {parameter.name} ({parameter.meaning}),"
             f" not {value!r}.",
-            f"Write for example --set {parameter.name}={parameter.defaults[0]}.",
+            f"Write for example --set {parameter.name}={_example(parameter)}.",
         )
     return number
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Self
 
+from toll.catalog import environments
 from toll.errors import TollError
 from toll.words import Contender, Environment, Workload
 
@@ -16,7 +17,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """`names` are topic, topic/workload or topic/workload/contender with * and ?; () is everything."""
+    """`names` are topic, topic/workload or topic/workload/contender with * and ?; () is every headline."""
 
     names: tuple[str, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # parameter -> values, still text
@@ -48,6 +49,12 @@ class Selection:
         chosen = tuple(dict.fromkeys(asked))
         return cls(tuple(name.strip().rstrip("/") for name in names), values, chosen)
 
+    def with_value(self, name: str, value: str) -> Self:
+        """The same with one value for the parameter `name`, which may hold commas. Raises TollError."""
+        if name in self.values:
+            raise TollError(f"{name} is given twice: by --{name} and by --set.", "Leave one of them out.")
+        return replace(self, values={**self.values, name: (value,)})
+
 
 def select(
     workloads: Sequence[Workload], names: Sequence[str]
@@ -66,17 +73,32 @@ def select(
     return chosen
 
 
+def headlines(workloads: Sequence[Workload]) -> list[tuple[Workload, tuple[Contender, ...]]]:
+    """Each workload with its headline: few enough that a first run builds and measures all in minutes."""
+    return [
+        (
+            workload,
+            tuple(c for c in workload.contenders if not workload.headline or c.name in workload.headline),
+        )
+        for workload in workloads
+        if workload.contenders
+    ]
+
+
 def select_environments(offered: Sequence[Environment], names: Sequence[str]) -> tuple[Environment, ...]:
-    """The environments asked for, in the order on offer; all where none is asked for. Raises TollError."""
-    known = [environment.name for environment in offered]
-    for name in names:
-        if name not in (*known, ALL):
-            close = difflib.get_close_matches(name, [*known, ALL], n=1, cutoff=0.5)
-            meant = f"Did you mean {close[0]}? " if close else ""
-            raise TollError(
-                f"There is no environment {name!r}.", f"{meant}There are: {', '.join(known)} (toll env list)."
-            )
-    return tuple(item for item in offered if not names or ALL in names or item.name in names)
+    """The environments asked for, those on offer first, then compilers in the order asked for.
+
+    Without names all on offer. Raises TollError for a name that means nothing.
+    """
+    known = {environment.name: environment for environment in offered}
+    others = [environments.named(name) for name in names if name not in (*known, ALL)]
+    chosen = {item.name: item for item in (*offered, *others)}
+    wanted = {*names, *(item.name for item in others)}
+    return tuple(
+        item
+        for item in chosen.values()
+        if not names or item.name in wanted or (ALL in names and item.name in known)
+    )
 
 
 def _asked(full_name: str, names: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""How much measuring a run may do: the profiles quick, standard and thorough."""
+"""How much measuring a run may do: the profiles check, quick, standard and thorough."""
 
 from __future__ import annotations
 
@@ -87,6 +87,17 @@ def _bad(name: str) -> TollError:
 
 
 PROFILES: Mapping[str, Settings] = {
+    # Whether every contender works here; one launch says nothing about time.
+    "check": Settings(
+        profile="check",
+        budget_s=0.0,
+        launch_s=0.015,
+        batches=1,
+        min_launches=1,
+        max_launches=1,
+        time_limit_s=60.0,
+        canary_share=0.0,
+    ),
     "quick": Settings(),
     "standard": Settings(
         profile="standard",

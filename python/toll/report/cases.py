@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 from toll.analysis.results import Row, WorkloadResult
 from toll.report.text import clean
@@ -23,6 +23,9 @@ class _Case(Protocol):
     def environment(self) -> str: ...
     @property
     def parameters(self) -> dict[str, int | str]: ...
+
+
+_C = TypeVar("_C", bound=_Case)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,16 @@ class Naming:
             usual=usual,
             apart=_apart(rows, [name for name, _ in usual]),
             environment=clean(alone or (_HOST if _HOST in environments else "")),
+        )
+
+    def within(self, workload: WorkloadResult) -> Naming:
+        """The same below a heading that names the setting, as the rows of `by_setting` stand."""
+        if not is_split(workload):
+            return self
+        return replace(
+            self,
+            varying=tuple(name for name in self.varying if name not in workload.swept),
+            usual=tuple((name, value) for name, value in self.usual if name not in workload.swept),
         )
 
     def common(self, equals: str = "=") -> list[str]:
@@ -105,6 +118,61 @@ def _apart(rows: Sequence[Row], names: Iterable[str]) -> frozenset[_Setting]:
     """Settings in which a contender has several rows: these show the parameter even at its usual value."""
     counts = Counter(_setting(row, name) for name in names for row in rows)
     return frozenset(setting for setting, count in counts.items() if count > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows that are compared with each other, and with no others of their workload."""
+
+    setting: str  # "mode=hot"; "" where all rows of the workload are one group
+    rows: tuple[Row, ...]  # in the order of the workload
+
+    @property
+    def best(self) -> Row | None:
+        """The row that the others' ratios are to; None where there is nothing to compare."""
+        return next((row for row in self.rows if row.fastest), None)
+
+    @property
+    def ties(self) -> list[list[str]]:
+        """Each row's letters, as far as another row of the group carries them."""
+        return shared_ties(row.tie_groups for row in self.rows)
+
+    @property
+    def measured(self) -> list[Row]:
+        """The rows that have numbers."""
+        return [row for row in self.rows if row.status == "ok"]
+
+
+def groups(workload: WorkloadResult) -> list[Group]:
+    """The rows of each setting of what is swept, in the order of the settings; one group of all where no
+    setting has two rows."""
+    return [Group(setting, tuple(rows)) for setting, rows in by_setting(workload, workload.rows)]
+
+
+def by_setting(workload: WorkloadResult, cases: Sequence[_C]) -> list[tuple[str, list[_C]]]:
+    """Rows or latencies below the words of their setting, empty settings left out."""
+    if not is_split(workload):
+        return [("", list(cases))]
+    found = dict.fromkeys([_words(workload, setting) for setting in workload.settings])
+    placed: dict[str, list[_C]] = {words: [] for words in found}
+    for case in cases:
+        placed.setdefault(_words(workload, case.parameters), []).append(case)
+    return [(words, members) for words, members in placed.items() if members]
+
+
+def is_split(workload: WorkloadResult) -> bool:
+    """Whether rows stand in groups by setting: not where each setting has one row, which no heading helps."""
+    if not workload.swept:
+        return False
+    counts = Counter(_words(workload, row.parameters) for row in workload.rows)
+    return len(counts) > 1 and max(counts.values()) > 1
+
+
+def _words(workload: WorkloadResult, parameters: Mapping[str, int | str]) -> str:
+    told = ((name, parameters[name]) for name in workload.swept if name in parameters)
+    return ", ".join(
+        f"{clean(name)}={f'{value:,}' if isinstance(value, int) else clean(value)}" for name, value in told
+    )
 
 
 def shared_ties(groups: Iterable[list[str]]) -> list[list[str]]:

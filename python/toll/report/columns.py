@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from toll.analysis.results import Row, WorkloadResult
-from toll.report import numbers
+from toll.report import details, numbers
+from toll.report.anchors import slug
 from toll.report.sentences import harness_note
 from toll.report.text import clean
 
@@ -28,6 +29,7 @@ class Column:
     head: str = ""  # the unit as the table's head says it, under a caption that says what it is per
     note: str = ""  # what a reader must know before comparing this number
     below: Column | None = None  # a second number in the same cell, in small
+    aligned: bool = True  # every row in the same unit, so that decimal points stand below each other
 
 
 def columns(workload: WorkloadResult, level: str) -> list[Column]:
@@ -38,6 +40,7 @@ def columns(workload: WorkloadResult, level: str) -> list[Column]:
     candidates = [
         *_times(scale, per, level, note),
         _created(scale),
+        *(_detail(one) for one in details.written(workload)),
         *_switches(rows, per, note),
         *_memory(rows, per),
         Column("launches", "Launches", "", "fresh processes that measured this row",
@@ -69,11 +72,41 @@ def _times(scale: numbers.Scale, per: str, level: str, note: str) -> list[Column
         Column("ratio", "Ratio", "to fastest", f"to the fastest row, paired by round; {level} interval",
                lambda row: row.ratio, lambda row: numbers.ratio(*ratio(row)),
                lambda row: numbers.ratio_interval(*ratio(row)), always=True, head="to fastest"),
+        Column("efficiency", "Efficiency", "%", "the floor's time over this row's, paired by round: which "
+               "part of it the bare work would take; several threads may do better than 100 %",
+               lambda row: row.efficiency.value if row.efficiency else None,
+               lambda row: numbers.quantity(*efficiency(row)), lambda row: numbers.interval(*efficiency(row)),
+               head="% floor"),
         replace(_scaled("cpu", "CPU time", "of all threads", lambda row: row.cpu_time,
                         replace(scale, unit=unit)), head=scale.unit, note=note),
         replace(_scaled("cold", "First batch", "the first batch of a launch, before anything is warm",
                         lambda row: row.cold, replace(scale, unit=unit)), head=scale.unit),
     ]  # fmt: skip
+
+
+def efficiency(row: Row) -> tuple[float | None, float | None, float | None]:
+    """Floor over row in percent, with its interval."""
+    told, percent = row.efficiency, numbers.Scale("%", 100.0)
+    return (percent.of(told.value), percent.of(told.low), percent.of(told.high)) if told else (None,) * 3
+
+
+def exact_calls(row: Row) -> str:
+    """Allocation calls of one iteration: the exact number, or the range where launches differ."""
+    counted = row.memory.calls_in_passes
+    if row.memory.exact_calls is not None:
+        return f"{row.memory.exact_calls:,}"
+    if len(set(counted)) > 1:
+        return f"{numbers.plain(min(counted), 4)} to {numbers.plain(max(counted), 4)}"
+    return numbers.MISSING
+
+
+def _detail(one: details.Written) -> Column:
+    def raw(row: Row) -> float | None:
+        found = one.estimate(row)
+        return None if found is None else found.value
+
+    return Column(f"detail-{slug(one.name)}", one.title, one.head, one.meaning, raw, one.text, one.interval,
+                  head=one.head, aligned=one.aligned)  # fmt: skip
 
 
 def _created(scale: numbers.Scale) -> Column:
@@ -138,11 +171,16 @@ def _memory(rows: Sequence[Row], per: str) -> list[Column]:
         lambda row: row.memory.calls,
         scale,
     )
+    exact = Column("exact_calls", "Calls", "per iteration", "allocation calls of one iteration: the same "
+                   "whole number in several launches with different layouts; a range where they differed",
+                   lambda row: row.memory.exact_calls, exact_calls, head="per iteration",
+                   aligned=False)  # fmt: skip
     heap = _sized("heap", "Heap peak", "", "most bytes allocated at once in one iteration; in small, the "
                   "highest resident set of any launch", lambda row: row.memory.heap_peak_bytes)  # fmt: skip
     return [
         replace(calls, below=_sized("bytes", "bytes", scale.unit, "asked of malloc and its family",
                                     lambda row: scale.of(row.memory.bytes))),
+        exact,
         replace(heap, below=_sized("rss", "resident", "", "highest resident set of any launch",
                                    lambda row: row.memory.peak_bytes)),
     ]  # fmt: skip
@@ -154,7 +192,7 @@ def _scaled(key: str, title: str, hint: str, raw: Number, scale: numbers.Scale) 
 
 
 def _sized(key: str, title: str, unit: str, hint: str, raw: Number) -> Column:
-    return Column(key, title, unit, hint, raw, lambda row: numbers.size(raw(row)))
+    return Column(key, title, unit, hint, raw, lambda row: numbers.size(raw(row)), aligned=False)
 
 
 def _launches(row: Row) -> str:

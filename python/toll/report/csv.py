@@ -13,7 +13,7 @@ import io
 import json
 from typing import Any
 
-from toll.analysis.results import Results, Row, WorkloadResult
+from toll.analysis.results import Estimate, Results, Row, WorkloadResult
 from toll.report.text import clean
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -59,18 +59,30 @@ COLUMNS = (
     "created_value",
     "memory_per_unit_bytes",
     "footing",
+    "p9999",
+    "cpus_busy",
+    "efficiency",
+    "efficiency_low",
+    "efficiency_high",
+    "environment_ratio",
+    "environment_ratio_low",
+    "environment_ratio_high",
+    "environment_fastest",
+    "memory_exact_calls",
 )
 
 
 def render(results: Results) -> str:
     """A header line and one line a case, comma-separated, quoted as RFC 4180 says, lines ended by LF."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    names = dict.fromkeys(detail.name for workload in results.workloads for detail in workload.details)
+    told = [f"detail_{name}{end}" for name in names for end in ("", "_low", "_high")]
+    writer = csv.DictWriter(out, [*COLUMNS, *map(_safe, told)], lineterminator="\n")
     writer.writeheader()
     for workload in results.workloads:
         percentiles = {
             (entry.contender, entry.environment, _json(entry.parameters)): {
-                name: getattr(entry, name) for name in ("count", "p50", "p90", "p99", "p999", "max")
+                name: getattr(entry, name) for name in ("count", "p50", "p90", "p99", "p999", "p9999", "max")
             }
             for entry in workload.latencies
         }
@@ -85,7 +97,7 @@ def _cells(workload: WorkloadResult, row: Row) -> dict[str, Any]:
     own = {name: getattr(row, name) for name in COLUMNS if name in Row.model_fields}
     memory = {
         f"memory_{name}": getattr(row.memory, name)
-        for name in ("calls", "bytes", "heap_peak_bytes", "peak_bytes")
+        for name in ("calls", "bytes", "heap_peak_bytes", "peak_bytes", "exact_calls")
     }
     return (
         own
@@ -96,8 +108,24 @@ def _cells(workload: WorkloadResult, row: Row) -> dict[str, Any]:
             "footing": _json(row.footing),
             "tie_groups": " ".join(row.tie_groups),
             "fastest": "yes" if row.fastest else "no",
+            "environment_fastest": "yes" if row.environment_fastest else "no",
         }
+        | _estimate("efficiency", row.efficiency)
+        | _estimate("environment_ratio", row.environment_ratio)
+        | _details(row)
     )
+
+
+def _details(row: Row) -> dict[str, float | None]:
+    cells: dict[str, float | None] = {}
+    for name, found in row.details.items():
+        cells |= _estimate(_safe(f"detail_{name}"), found)
+    return cells
+
+
+def _estimate(name: str, found: Estimate | None) -> dict[str, float | None]:
+    value, low, high = (found.value, found.low, found.high) if found else (None, None, None)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def _json(value: dict[str, Any]) -> str:

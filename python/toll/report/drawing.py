@@ -6,15 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from toll.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
-from toll.report import numbers
+from toll.analysis.results import Grid, Latency, PublishedValue, Results, Row, WorkloadResult
+from toll.report import grids, numbers
 from toll.report.anchors import Anchors
-from toll.report.cases import Naming, shared_ties
-from toll.report.slopes import Slope, slopes
+from toll.report.cases import Group, Naming, groups
+from toll.report.slopes import Metric, Slope, metrics, slopes
 from toll.report.text import clean
 
-# Points of all curves and replicates together: keeps the page under 5 MB whatever the run's size.
-POINTS = 150_000
+# Numbers of all curves, bins and replicates together: with what the rows of the tables take, they keep the
+# page under 5 MB up to some 1,100 rows.
+MOST_NUMBERS, NUMBERS_A_ROW, LEAST_NUMBERS = 120_000, 60, 50_000
 
 
 def drawing(results: Results) -> dict[str, Any]:
@@ -22,10 +23,11 @@ def drawing(results: Results) -> dict[str, Any]:
     anchors = Anchors.of(results)
     total = sum(
         sum(len(row.launch_values) for row in workload.rows)
-        + sum(2 * len(entry.cdf.value) for entry in workload.latencies)
+        + sum(2 * len(entry.cdf.value) + _bins(entry) for entry in workload.latencies)
         for workload in results.workloads
     )
-    step = max(1, math.ceil(total / POINTS))
+    rows = sum(len(workload.rows) for workload in results.workloads)
+    step = max(1, math.ceil(total / max(LEAST_NUMBERS, MOST_NUMBERS - NUMBERS_A_ROW * rows)))
     return {
         "canary": _canary(results),
         "workloads": [_workload(workload, anchors, step) for workload in results.workloads],
@@ -46,18 +48,12 @@ def _canary(results: Results) -> dict[str, Any]:
 def _workload(workload: WorkloadResult, anchors: Anchors, step: int) -> dict[str, Any]:
     naming = Naming.of(workload)
     scale = numbers.time_scale((row.value for row in workload.rows), workload.unit)
-    ties = shared_ties(row.tie_groups for row in workload.rows)
-    best = {
-        letter for row, letters in zip(workload.rows, ties, strict=True) if row.fastest for letter in letters
-    }
+    within = naming.within(workload)
     rows = [
         _row(row, workload, scale, step)
-        | {
-            "id": anchors.row(workload, row),
-            "name": naming.label(row),
-            "tied": bool(best.intersection(letters)) and not row.fastest,
-        }
-        for row, letters in zip(workload.rows, ties, strict=True)
+        | {"id": anchors.row(workload, row), "name": within.label(row), "tied": tied, "group": number}
+        for number, group in enumerate(groups(workload))
+        for row, tied in _tied(group)
         if row.status == "ok" and row.value is not None and math.isfinite(row.value)
     ]
     latency_scale = _latency_scale(workload.latencies)
@@ -65,7 +61,11 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int) -> dict[str
         "id": anchors.workload(workload),
         "unit": f"{scale.unit} per {clean(workload.per)}",
         "rows": rows,
-        "slopes": [_slope(slope, workload, anchors) for slope in slopes(workload, naming)],
+        "slopes": [_slope(slope, workload, anchors, metrics(workload)) for slope in slopes(workload, naming)],
+        "grids": [
+            _grid(grid, title)
+            for grid, title in zip(workload.grids, grids.titles(workload.grids), strict=True)
+        ],
         "latencyUnit": latency_scale.unit,
         "latencies": [
             _curve(entry, latency_scale, step)
@@ -73,6 +73,15 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int) -> dict[str
             for entry in workload.latencies
         ],
     }
+
+
+def _tied(group: Group) -> list[tuple[Row, bool]]:
+    """Which rows could not be told from the fastest of their group."""
+    best = {letter for row, own in zip(group.rows, group.ties, strict=True) if row.fastest for letter in own}
+    return [
+        (row, bool(best.intersection(own)) and not row.fastest)
+        for row, own in zip(group.rows, group.ties, strict=True)
+    ]
 
 
 def _row(row: Row, workload: WorkloadResult, scale: numbers.Scale, step: int) -> dict[str, Any]:
@@ -86,6 +95,8 @@ def _row(row: Row, workload: WorkloadResult, scale: numbers.Scale, step: int) ->
         "text": f"{numbers.quantity(value, low, high)} {scale.unit}",
         "interval": numbers.interval(value, low, high),
         "ratio": numbers.ratio(row.ratio, row.ratio_low, row.ratio_high),
+        "cpu": _short(scale.of(row.cpu_time)),
+        "busy": numbers.plain(row.cpus_busy, 2),
         "published": [
             band
             for entry in workload.published
@@ -96,17 +107,47 @@ def _row(row: Row, workload: WorkloadResult, scale: numbers.Scale, step: int) ->
     }
 
 
-def _slope(slope: Slope, workload: WorkloadResult, anchors: Anchors) -> dict[str, Any]:
-    """Points name their row, which holds the numbers."""
+def _slope(
+    slope: Slope, workload: WorkloadResult, anchors: Anchors, others: Sequence[Metric]
+) -> dict[str, Any]:
+    """Points name their row, which holds the numbers of time; those of other metrics come with the point."""
+    shown = [one for one in others if one.along(slope)]
     return {
         "parameter": clean(slope.parameter),
+        "metrics": [{"title": one.title, "unit": one.unit} for one in shown],
         "lines": [
             {
                 "id": f"line{index}",
                 "name": line.name,
-                "points": [[value, anchors.row(workload, row)] for value, row in line.points],
+                "points": [
+                    [value, anchors.row(workload, row), *(_metric(one, row) for one in shown)]
+                    for value, row in line.points
+                ],
             }
             for index, line in enumerate(slope.lines)
+        ],
+    }
+
+
+def _metric(one: Metric, row: Row) -> list[Any] | None:
+    numbers_of = one.of(row)
+    if numbers_of[0] is None or not math.isfinite(numbers_of[0]):
+        return None
+    return [*map(_short, numbers_of), one.text(row)]
+
+
+def _grid(grid: Grid, title: str) -> dict[str, Any]:
+    """Values row by row; three digits are more than a colour shows."""
+    return {
+        "title": title,
+        "unit": clean(grid.unit),
+        "labels": [clean(label) for label in grid.labels],
+        "groups": [group for level in grid.levels for group in level.groups],
+        "sentence": clean(grid.sentence),
+        "values": [
+            None if value is None or not math.isfinite(value) else float(f"{value:.3g}")
+            for row in grid.values
+            for value in row
         ],
     }
 
@@ -143,12 +184,36 @@ def _curve(entry: Latency, scale: numbers.Scale, step: int) -> dict[str, Any]:
         if math.isfinite(value) and math.isfinite(p)
     ]
     kept = points[::step] + ([points[-1]] if points and (len(points) - 1) % step else [])
-    return {"points": kept, "count": entry.count}
+    return {
+        "points": kept,
+        "count": entry.count,
+        "histogram": _histogram(entry, scale, step),
+    }  # fmt: skip
+
+
+def _bins(entry: Latency) -> int:
+    return len(entry.histogram.share) if entry.histogram else 0
+
+
+def _histogram(entry: Latency, scale: numbers.Scale, step: int) -> dict[str, Any] | None:
+    """Its ends and shares: the bins between are equally wide on a logarithmic axis. In very large reports
+    neighbouring bins are joined, as many as divide their number."""
+    found = entry.histogram
+    if found is None or not found.share or not math.isfinite(found.edges[-1]):
+        return None
+    joined = max(size for size in range(1, step + 1) if len(found.share) % size == 0)
+    shares = [sum(found.share[at : at + joined]) for at in range(0, len(found.share), joined)]
+    return {
+        "low": _short(found.edges[0] * scale.factor),
+        "high": _short(found.edges[-1] * scale.factor),
+        "shares": [float(f"{share:.3g}") for share in shares],
+        "beyond": f"{numbers.percent(found.beyond)}" if found.beyond > 0 else "",
+    }
 
 
 def _tail(p: float) -> float:
     """A probability with digits enough for its tail: 0.99999 must not become 1."""
-    return round(p, 9)
+    return 1.0 if p >= 1.0 else round(p, max(4, 3 - math.floor(math.log10(1.0 - p))))
 
 
 def _short(value: float | None) -> float | None:

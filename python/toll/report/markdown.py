@@ -7,14 +7,14 @@ escaped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from toll.analysis.results import Results, Row, WorkloadResult
-from toll.report import numbers
-from toll.report.cases import Naming, shared_ties
-from toll.report.columns import created
+from toll.analysis.results import Latency, Results, Row, WorkloadResult
+from toll.report import details, grids, matrix, numbers, percentiles
+from toll.report.cases import Group, Naming, by_setting, groups
+from toll.report.columns import created, efficiency, exact_calls
 from toll.report.sentences import (
-    bare_work_sentence,
+    below_table,
     floor_sentence,
     grouped,
     harness_note,
@@ -25,6 +25,13 @@ from toll.report.text import clean, headline, said, several
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]#!|~$^]|^[-+](?= )|(?<=^\d)[.)])")
 _REFERENCE = re.compile(r"(?<=[@#])(?=\w)|(?<=GH-)(?=\d)", re.IGNORECASE)
+
+
+# Columns that stand where some row has the number: title, the number, its text.
+_WHERE_ANY: tuple[tuple[str, Callable[[Row], object], Callable[[Row], str]], ...] = (
+    ("efficiency, % floor", lambda row: row.efficiency, lambda row: numbers.quantity(*efficiency(row))),
+    ("calls per iteration", lambda row: row.memory.exact_calls, exact_calls),
+)
 
 
 def render(results: Results) -> str:
@@ -80,25 +87,30 @@ def _head(results: Results) -> list[str]:
 
 def _workload(workload: WorkloadResult, level: float) -> list[str]:
     naming = Naming.of(workload)
-    common = naming.common()
+    within = naming.within(workload)
+    common = within.common()
     blocks = [f"### {code(workload.workload)}", prose(workload.question)]
     if common:
         blocks.append(" · ".join(code(item) for item in common))
-    blocks.append(_values(workload, naming, level))
-    if any(shared_ties(row.tie_groups for row in workload.rows)):
-        blocks.append("Rows that share a letter could not be told apart by this run.")
-    if floor := bare_work_sentence(naming.label(row) for row in workload.rows if row.floor):
-        blocks.append(prose(floor))
+    for group in groups(workload):
+        if group.setting:
+            blocks.append(f"**{code(group.setting)}**{_fastest(group, within)}")
+        blocks.append(_values(workload, group, within, level))
+    blocks += [prose(sentence) for sentence in below_table(workload, within)]
     if workload.latencies:
-        blocks.append(_percentiles(workload, naming))
+        blocks += [*_percentiles(workload, within), f"{percentiles.MAX_NOTE.capitalize()}."]
+    blocks += [*_grids(workload), *_matrices(workload, naming)]
     if workload.published:
         blocks.append(_published(workload))
     return blocks
 
 
-def _values(workload: WorkloadResult, naming: Naming, level: float) -> str:
+def _fastest(group: Group, naming: Naming) -> str:
+    return f": fastest is {code(naming.label(group.best))}" if group.best else ""
+
+
+def _values(workload: WorkloadResult, group: Group, naming: Naming, level: float) -> str:
     scale = numbers.time_scale((row.value for row in workload.rows), workload.unit)
-    ties = shared_ties(row.tie_groups for row in workload.rows)
     titles = [
         "contender",
         f"{scale.unit} per {prose(workload.per)}",
@@ -110,14 +122,32 @@ def _values(workload: WorkloadResult, naming: Naming, level: float) -> str:
         "launches",
     ]
     body = [
-        _cells(row, "".join(letters), scale, naming) for row, letters in zip(workload.rows, ties, strict=True)
+        _cells(row, "".join(letters), scale, naming)
+        for row, letters in zip(group.rows, group.ties, strict=True)
     ]
     alignment = "lrlrllrr"
     if any(row.created_value is not None for row in workload.rows):
         titles += [f"{scale.unit} per unit created", "memory per unit created"]
         alignment += "rr"
-        body = [cells + _per_unit(row, scale) for cells, row in zip(body, workload.rows, strict=True)]
+        body = [cells + _per_unit(row, scale) for cells, row in zip(body, group.rows, strict=True)]
+    for title, raw, write in _WHERE_ANY:
+        if any(raw(row) is not None for row in workload.rows):
+            titles += [title]
+            alignment += "r"
+            body = [
+                [*cells, write(row) if row.status == "ok" else ""]
+                for cells, row in zip(body, group.rows, strict=True)
+            ]
+    for one in details.written(workload):
+        titles += [prose(", ".join(filter(None, (one.title, one.head))))]
+        alignment += "r"
+        body = [[*cells, _detail(row, one)] for cells, row in zip(body, group.rows, strict=True)]
     return _table(titles, body, alignment)
+
+
+def _detail(row: Row, one: details.Written) -> str:
+    spread = one.interval(row)
+    return one.text(row) if spread == numbers.MISSING else f"{one.text(row)} {prose(spread)}"
 
 
 def _per_unit(row: Row, scale: numbers.Scale) -> list[str]:
@@ -146,20 +176,70 @@ def _cells(row: Row, ties: str, scale: numbers.Scale, naming: Naming) -> list[st
     ]
 
 
-def _percentiles(workload: WorkloadResult, naming: Naming) -> str:
-    entries = workload.latencies
-    scale = numbers.time_scale((entry.p50 for entry in entries), entries[0].unit)
+def _percentiles(workload: WorkloadResult, naming: Naming) -> list[str]:
+    blocks = []
+    for setting, entries in by_setting(workload, workload.latencies):
+        blocks += [f"**{code(setting)}**"] if setting else []
+        blocks.append(_percentile_table(workload, entries, naming))
+    return blocks
+
+
+def _percentile_table(workload: WorkloadResult, entries: Sequence[Latency], naming: Naming) -> str:
+    scale = numbers.time_scale((entry.p50 for entry in workload.latencies), workload.latencies[0].unit)
+    told = percentiles.shown(workload.latencies)
     body = []
     for entry in entries:
         cells = [code(naming.label(entry))]
-        for name in ("p50", "p90", "p99", "p999"):
-            triple = [scale.of(getattr(entry, name + end)) for end in ("", "_low", "_high")]
-            spread = numbers.interval(triple[0], triple[1], triple[2])
-            value = numbers.quantity(triple[0], triple[1], triple[2])
-            cells.append(value if spread == numbers.MISSING else f"{value} {spread}")
-        body.append([*cells, numbers.plain(scale.of(entry.max)), f"{entry.count:,}"])
-    titles = [f"{scale.unit}, one by one", "p50", "p90", "p99", "p99.9", "max", "count"]
-    return _table(titles, body, "lrrrrrr")
+        for _, name in told:
+            triple = percentiles.triple(entry, name, scale)
+            cells.append(_with_interval(numbers.quantity(*triple), numbers.interval(*triple)))
+        body.append([*cells, _with_interval(*percentiles.longest(entry, scale)), f"{entry.count:,}"])
+    titles = [f"{scale.unit}, one by one", *(title for title, _ in told), "max", "count"]
+    return _table(titles, body, "l" + "r" * (len(titles) - 1))
+
+
+def _with_interval(value: str, spread: str) -> str:
+    return value if spread == numbers.MISSING else f"{value} {spread}"
+
+
+def _grids(workload: WorkloadResult) -> list[str]:
+    """Small grids as tables, of the others what is said of them."""
+    blocks = []
+    for grid, title in zip(workload.grids, grids.titles(workload.grids), strict=True):
+        sentence = "; ".join(filter(None, (clean(grid.sentence), grids.ends(grid))))
+        blocks.append(f"{prose(title)}, {prose(grid.unit)}: {prose(sentence)}.")
+        if len(grid.labels) <= grids.SMALL:
+            body = [[code(name), *row] for name, row in zip(grid.labels, grids.cells(grid), strict=True)]
+            titles = ["from \\ to", *map(code, grid.labels)]
+            blocks.append(_table(titles, body, "l" + "r" * len(grid.labels)))
+    return blocks
+
+
+def _matrices(workload: WorkloadResult, naming: Naming) -> list[str]:
+    """Contenders by environments: time, and its ratio to the fastest of that environment (bold)."""
+    blocks = []
+    for found in matrix.matrices(workload, naming):
+        body = [
+            [code(line.label), *(_matrix_cell(row, found) for row in line.rows), line.calls()]
+            for line in found.lines
+        ]
+        titles = [f"{found.unit} per {prose(workload.per)}", *map(code, found.environments), "calls"]
+        setting = f" ({prose(found.setting)})" if found.setting else ""
+        blocks.append(
+            f"By environment{setting}: time and its ratio to the fastest of that environment, which is bold;"
+            " allocation calls an iteration where every launch agreed."
+        )
+        blocks.append(_table(titles, body, "l" + "r" * (len(titles) - 1)))
+    return blocks
+
+
+def _matrix_cell(row: Row | None, found: matrix.Matrix) -> str:
+    if row is None:
+        return ""
+    if row.status != "ok":
+        return prose(status_words(row.status))
+    text = f"{matrix.time(row, found)} {matrix.ratio(row)}"
+    return f"**{text}**" if row.environment_fastest else text
 
 
 def _published(workload: WorkloadResult) -> str:

@@ -2,43 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from toll.analysis.results import Row, WorkloadResult
 from toll.report import numbers
 from toll.report.anchors import Anchors
-from toll.report.cases import Naming, shared_ties
+from toll.report.cases import Group, Naming, groups
 from toll.report.columns import Column, columns
 from toll.report.sentences import status_words
 from toll.report.text import clean, commands, headline, humanise, said
 
 
 def table(workload: WorkloadResult, naming: Naming, anchors: Anchors, level: float) -> dict[str, Any]:
-    """Columns and rows as page.html.j2 sets them. Columns in which no row has a number are left out."""
+    """Columns, and rows in groups, as page.html.j2 sets them. Columns in which no row has a number are left
+    out."""
     shown = columns(workload, numbers.percent(level))
-    ties = shared_ties(row.tie_groups for row in workload.rows)
     widths = {column.key: _fraction(column, workload.rows) for column in shown}
+    within, together = naming.within(workload), groups(workload)
     names = [
         {
             "id": anchors.row(workload, row),
             "name": clean(row.contender),
-            "qualifiers": naming.qualifiers(row),
+            "qualifiers": within.qualifiers(row),
             "label": naming.label(row),
         }
-        for row in workload.rows
+        for group in together
+        for row in group.rows
     ]
+    told = [(row, letters) for group in together for row, letters in zip(group.rows, group.ties, strict=True)]
     rows = [
-        name | _row(row, shown, widths, letters)
-        for name, row, letters in zip(names, workload.rows, ties, strict=True)
+        name | _row(row, shown, widths, letters) for name, (row, letters) in zip(names, told, strict=True)
     ]
+    footings = [_footing(row) if row.status == "ok" else [] for row, _ in told]
+    shared = _shared([pairs for pairs in footings if pairs])
+    for cells, pairs in zip(rows, footings, strict=True):
+        cells["footing"] = [pair for pair in pairs if pair not in shared]
+    remaining = iter(rows)
     reasons = dict.fromkeys(clean(row.memory.reason) for row in workload.rows if row.memory.reason)
     return {
         "columns": [_head(column) for column in shown],
-        "rows": rows,
-        "ties": any(ties),
+        "groups": [
+            {"number": number, **_group(group, within, remaining)} for number, group in enumerate(together)
+        ],
+        "ties": any(letters for _, letters in told),
+        "labels": [
+            (column.key, ", ".join(filter(None, (column.title, column.note))), column.unit)
+            for column in shown
+        ],
+        "shared_footing": [f"{label} {value}" for label, value in shared],
         "memory_reasons": [commands(reason) for reason in reasons],
     }
+
+
+def _group(group: Group, naming: Naming, rows: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "setting": group.setting,
+        "best": naming.label(group.best) if group.best else "",
+        "measured": len(group.measured),
+        "rows": list(islice(rows, len(group.rows))),
+    }
+
+
+def _shared(footings: Sequence[Sequence[tuple[str, str]]]) -> list[tuple[str, str]]:
+    """What all of several rows stand on: said once below the table, where each row would repeat it."""
+    if len(footings) < 2:
+        return []
+    return [pair for pair in footings[0] if all(pair in pairs for pairs in footings[1:])]
 
 
 def _head(column: Column) -> dict[str, Any]:
@@ -49,14 +80,14 @@ def _head(column: Column) -> dict[str, Any]:
         "head": column.head,
         "note": column.note,
         "hint": "; ".join(filter(None, (column.unit, column.hint, column.note))),
-        "copy": ", ".join(filter(None, (column.title, column.unit, column.note))),
+        "copied": ", ".join(filter(None, (column.title, column.unit, column.note))),
         "below": _head(column.below) if column.below else None,
     }
 
 
 def _fraction(column: Column, rows: Sequence[Row]) -> int:
     """Digits after the point that the column must leave room for."""
-    if column.key in ("heap", "rss", "bytes"):
+    if not column.aligned:
         return 0
     tails = (numbers.split(column.write(row).rstrip("×"))[1] for row in rows if row.status == "ok")
     return max((len(tail) - 1 for tail in tails if tail), default=0)
@@ -73,15 +104,12 @@ def _row(row: Row, shown: Sequence[Column], widths: dict[str, int], letters: Seq
         "rest": rest,
         "fastest": row.fastest,
         "floor": row.floor,
+        "baseline": row.baseline,
         "ties": letters,
         "cells": [_cell(column, row, widths[column.key]) for column in shown],
         "failed_launches": row.failed_launches,
         "library": library,
         "language": clean(row.language),
-        "footing": _footing(row),
-        "search": " ".join(
-            map(clean, (row.contender, library, row.language, row.environment, row.status))
-        ).casefold(),
     }
 
 
@@ -93,9 +121,7 @@ def _cell(column: Column, row: Row, width: int) -> dict[str, Any]:
     whole, fraction = numbers.split(number) if width else (number, "")
     return {
         "key": column.key,
-        "title": f"{column.title}, {column.note}" if column.note else column.title,
-        "unit": column.unit,
-        "raw": "" if raw is None else repr(raw),
+        "raw": "" if raw is None else f"{raw:.7g}",  # for sorting
         "whole": whole,
         "fraction": fraction,
         "mark": mark,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toll.analysis.results import Latency, PublishedValue, Results, WorkloadResult
-from toll.report import numbers
+from toll.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
+from toll.report import grids, matrix, numbers, percentiles
 from toll.report.anchors import Anchors
-from toll.report.cases import Naming
+from toll.report.cases import Group, Naming, by_setting, groups
+from toll.report.footings import footings
 from toll.report.rows import table
-from toll.report.sentences import floor_sentence, grouped, published_range, status_words
-from toll.report.slopes import heading, slopes
+from toll.report.sentences import below_table, floor_sentence, grouped, published_range, status_words
+from toll.report.slopes import heading, metrics, slopes
 from toll.report.text import clean, commands, headline, humanise, instant, said, several
 
 _SIZE = "_bytes"
@@ -38,6 +39,7 @@ def page(results: Results) -> dict[str, Any]:
     workloads = [_workload(workload, anchors, results.run.level) for workload in results.workloads]
     return {
         "title": clean(results.run.name),
+        "efficiency": any(row.efficiency for row in measured),
         "machine_name": said(results.machine.get("cpu")) or "Unknown machine",
         "figures": _figures(results, len(measured), total),
         "dateline": _dateline(results),
@@ -217,32 +219,104 @@ def _problems(results: Results, anchors: Anchors) -> list[dict[str, Any]]:
 
 def _workload(workload: WorkloadResult, anchors: Anchors, level: float) -> dict[str, Any]:
     naming = Naming.of(workload)
-    best = next((row for row in workload.rows if row.fastest), None)
+    within = naming.within(workload)
     scale = numbers.time_scale((row.value for row in workload.rows), workload.unit)
     topic, _, short = clean(workload.workload).rpartition("/")
-    slowest = max(numbers.finite(row.ratio for row in workload.rows), default=None)
     return {
         "id": anchors.workload(workload),
         "name": clean(workload.workload),
         "topic": topic,
         "short": short,
         "question": clean(workload.question),
-        "shared": naming.common(" = "),
+        "shared": within.common(" = "),
         "per": clean(workload.per),
         "unit": scale.unit,
-        "best": naming.label(best) if best else "",
-        "best_value": _value(best, scale) if best else "",
-        "slowest": numbers.ratio(slowest) if slowest is not None else numbers.MISSING,
+        "bests": [_best(group, within, scale) for group in groups(workload) if group.best],
         "measured": sum(row.status == "ok" for row in workload.rows),
         "total": len(workload.rows),
         "table": table(workload, naming, anchors, level),
         "slopes": [
-            {"heading": heading(slope), "parameter": clean(slope.parameter), "lines": len(slope.lines)}
+            {
+                "heading": heading(slope),
+                "parameter": clean(slope.parameter),
+                "lines": len(slope.lines),
+                "metrics": [one.title for one in metrics(workload) if one.along(slope)],
+            }
             for slope in slopes(workload, naming)
         ],
-        "percentiles": _percentiles(workload, naming, anchors),
+        "percentiles": _percentiles(workload, within, anchors),
+        "asides": below_table(workload, within),
         "published": _published(workload, naming),
+        "grids": [
+            {
+                "title": title,
+                "unit": clean(grid.unit),
+                "cpus": len(grid.labels),
+                "sentence": clean(grid.sentence),
+                "ends": grids.ends(grid),
+            }
+            for grid, title in zip(workload.grids, grids.titles(workload.grids), strict=True)
+        ],
+        "busy": shows_busy(workload),
+        "matrices": _matrices(workload, naming, anchors),
+        "footings": footings(workload, naming, anchors),
     }
+
+
+def _best(group: Group, naming: Naming, scale: numbers.Scale) -> dict[str, str]:
+    """The fastest of one setting, and how far behind its slowest row is."""
+    slowest = max(numbers.finite(row.ratio for row in group.rows), default=None)
+    return {
+        "setting": group.setting,
+        "name": naming.label(group.best) if group.best else "",
+        "value": _value(group.best, scale),
+        "slowest": numbers.ratio(slowest) if slowest is not None else numbers.MISSING,
+    }
+
+
+def shows_busy(workload: WorkloadResult) -> bool:
+    """Whether wall and CPU time tell different stories: not where each operation is timed alone, whose CPU
+    time holds the harness."""
+    busy = numbers.finite(row.cpus_busy for row in workload.rows)
+    return workload.kind == "batch" and len(busy) > 1 and (max(busy) > 1.1 or min(busy) < 0.9)
+
+
+def _matrices(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> list[dict[str, Any]]:
+    return [
+        {
+            "setting": found.setting,
+            "unit": found.unit,
+            "environments": [
+                {"name": name, "fastest": matrix.time(best, found) if best else numbers.MISSING}
+                for at, name in enumerate(found.environments)
+                for best in [found.fastest(at)]
+            ],
+            "lines": [
+                {
+                    "label": line.label,
+                    "calls": line.calls(),
+                    "cells": [_matrix_cell(row, line, workload, found, anchors) for row in line.rows],
+                }
+                for line in found.lines
+            ],
+            "counted": any(line.calls() != numbers.MISSING for line in found.lines),
+        }
+        for found in matrix.matrices(workload, naming)
+    ]
+
+
+def _matrix_cell(
+    row: Row | None, line: matrix.Line, workload: WorkloadResult, found: matrix.Matrix, anchors: Anchors
+) -> dict[str, Any]:
+    if row is None:
+        return {"kind": "none"}
+    link = anchors.row(workload, row)
+    if row.status != "ok" or row.value is None:
+        return {"kind": "broken", "text": status_words(row.status), "link": link}
+    marks = ["fastest"] if row.environment_fastest else []
+    marks += ["own"] if row is line.best() else []
+    return {"kind": "time", "text": matrix.time(row, found), "ratio": matrix.ratio(row),
+            "marks": " ".join(marks), "link": link}  # fmt: skip
 
 
 def _value(row: Any, scale: numbers.Scale) -> str:
@@ -254,40 +328,44 @@ def _percentiles(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> 
     if not entries:
         return {}
     scale = numbers.time_scale((entry.p50 for entry in entries), entries[0].unit)
+    told = percentiles.shown(entries)
     return {
         "unit": scale.unit,
-        "rows": [
-            _percentile_row(entry, scale)
-            | {
-                "anchor": anchors.row(workload, entry),
-                "name": clean(entry.contender),
-                "qualifiers": naming.qualifiers(entry),
+        "note": percentiles.MAX_NOTE,
+        "titles": [title for title, _ in told],
+        "histograms": any(entry.histogram for entry in entries),
+        "groups": [
+            {
+                "setting": setting,
+                "rows": [
+                    _percentile_row(entry, scale, told)
+                    | {
+                        "anchor": anchors.row(workload, entry),
+                        "name": clean(entry.contender),
+                        "qualifiers": naming.qualifiers(entry),
+                    }
+                    for entry in members
+                ],
             }
-            for entry in entries
+            for setting, members in by_setting(workload, entries)
         ],
     }
 
 
-def _percentile_row(entry: Latency, scale: numbers.Scale) -> dict[str, Any]:
+def _percentile_row(entry: Latency, scale: numbers.Scale, told: Sequence[tuple[str, str]]) -> dict[str, Any]:
     cells = []
-    for title, name in (("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("p99.9", "p999")):
-        value, low, high = (scale.of(getattr(entry, name + end)) for end in ("", "_low", "_high"))
+    for title, name in told:
+        triple, raw = percentiles.triple(entry, name, scale), getattr(entry, name)
+        value, interval = numbers.quantity(*triple), numbers.interval(*triple)
         cells.append(
-            {
-                "title": title,
-                "value": numbers.quantity(value, low, high),
-                "raw": getattr(entry, name),
-                "interval": numbers.interval(value, low, high),
-            }
+            {"title": title, "value": value, "raw": "" if raw is None else f"{raw:.7g}", "interval": interval}
         )
-    cells.append(
-        {"title": "max", "value": numbers.plain(scale.of(entry.max)), "raw": entry.max, "interval": ""}
-    )
+    value, interval = percentiles.longest(entry, scale)
+    cells.append({"title": "max", "value": value, "raw": f"{entry.max:.7g}", "interval": interval})
     return {
         "cells": cells,
         "count": f"{entry.count:,}",
         "launches": f"{entry.launches:,}",
-        "search": f"{clean(entry.contender)}".casefold(),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from toll.analysis.results import Floor, Problem, PublishedValue, WorkloadResult
 from toll.report import numbers
+from toll.report.cases import Naming, groups, is_split
 from toll.report.text import clean, several
 
 
@@ -23,11 +24,37 @@ def floor_sentence(floor: Floor) -> str:
 
 def bare_work_sentence(names: Iterable[str]) -> str:
     """Which rows are the floor that ratios leave out; "" for none."""
-    floors = list(names)
+    floors = list(dict.fromkeys(names))
     if not floors:
         return ""
     verb, who = ("is", "it") if len(floors) == 1 else ("are", "them")
     return f"{' and '.join(floors)} {verb} the floor: the bare work, no ratio is to {who}."
+
+
+def below_table(workload: WorkloadResult, naming: Naming) -> list[str]:
+    """What a reader of the table must know: of ties, of other settings, of rows that stand aside."""
+    told = []
+    if is_split(workload):
+        swept = " or ".join(clean(name) for name in workload.swept)
+        alone = any(len(group.measured) == 1 for group in groups(workload))
+        told.append(
+            f"Ratios and letters are within one {swept}"
+            + ("; a row alone there has nothing to be compared with." if alone else ".")
+        )
+    if any(letters for group in groups(workload) for letters in group.ties):
+        told.append("Rows that share a letter could not be told apart by this run.")
+    told.append(bare_work_sentence(naming.label(row) for row in workload.rows if row.floor))
+    told.append(baseline_sentence(naming.label(row) for row in workload.rows if row.baseline))
+    return [sentence for sentence in told if sentence]
+
+
+def baseline_sentence(names: Iterable[str]) -> str:
+    """Which rows leave out what the contenders compete in, so that ratios leave them out; "" for none."""
+    baselines = list(dict.fromkeys(names))
+    if not baselines:
+        return ""
+    verb, noun, who = ("is", "a baseline", "it") if len(baselines) == 1 else ("are", "baselines", "them")
+    return f"{' and '.join(baselines)} {verb} {noun} beside the contenders: no ratio is to {who}."
 
 
 def harness_note(workload: WorkloadResult) -> str:

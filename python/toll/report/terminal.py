@@ -6,8 +6,9 @@ control characters, so a run file cannot steer the reader's terminal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -15,11 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from toll.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
-from toll.report import numbers
-from toll.report.cases import Naming, shared_ties
-from toll.report.columns import created
+from toll.report import details, grids, matrix, numbers, percentiles
+from toll.report.cases import Naming, by_setting, groups
+from toll.report.columns import created, efficiency, exact_calls
 from toll.report.sentences import (
-    bare_work_sentence,
+    below_table,
     floor_sentence,
     grouped,
     harness_note,
@@ -68,7 +69,13 @@ class _Writer:
             line.rstrip()
             self.console.print(Text(" " * indent) + line, no_wrap=True, overflow="ignore", crop=False)
 
-    def table(self, columns: Sequence[_Column], first_styles: Sequence[str] = ()) -> None:
+    def table(
+        self,
+        columns: Sequence[_Column],
+        first_styles: Sequence[str] = (),
+        headings: Mapping[int, str] = MappingProxyType({}),
+    ) -> None:
+        """Prints the columns that fit; `headings` stand between the rows, by the row that they precede."""
         told = [column for column in columns if not column.rank or set(column.cells) != {numbers.MISSING}]
         kept = _fitting([told[0], *map(_aligned, told[1:])], self.console.width)
         room = self.console.width - sum(column.width() + 2 for column in kept[1:])
@@ -81,6 +88,8 @@ class _Writer:
             else:
                 table.add_column(title, no_wrap=True, min_width=column.width())
         for number, cells in enumerate(zip(*(column.cells for column in kept), strict=True)):
+            if heading := headings.get(number):
+                table.add_row(self.text("\n".join(folded(heading, max(8, room))), "bold"))
             style = first_styles[number] if first_styles else ""
             table.add_row(*(self.text(cell, style) for cell in cells))
         self.console.print(table)
@@ -124,29 +133,35 @@ def _cpus(count: object) -> str:
 
 def _workload(workload: WorkloadResult, level: float, writer: _Writer) -> None:
     naming = Naming.of(workload)
+    within = naming.within(workload)
     writer.line(clean(workload.workload), "bold")
     writer.line(clean(workload.question))
-    if common := naming.common():
+    if common := within.common():
         writer.line(" · ".join(common), "dim")
-    measured = [row for row in workload.rows if row.status == "ok"]
-    if measured:
-        _values(workload, measured, naming, level, writer)
+    if any(row.status == "ok" for row in workload.rows):
+        _values(workload, within, level, writer)
     for row in workload.rows:
         if row.status != "ok":
             writer.line(
                 f"{naming.label(row)}: {status_words(row.status)}. {headline(row.reason)[0]}", "yellow", 2
             )
-    _percentiles(workload, naming, writer)
+    _percentiles(workload, within, writer)
+    _grids(workload, writer)
+    _matrices(workload, naming, writer)
     _published(workload, writer)
 
 
-def _values(
-    workload: WorkloadResult, rows: Sequence[Row], naming: Naming, level: float, writer: _Writer
-) -> None:
+def _values(workload: WorkloadResult, naming: Naming, level: float, writer: _Writer) -> None:
+    together = [
+        (group, row, letters)
+        for group in groups(workload)
+        for row, letters in zip(group.rows, group.ties, strict=True)
+        if row.status == "ok"
+    ]
+    rows, ties = [row for _, row, _ in together], [letters for _, _, letters in together]
     scale = numbers.time_scale((row.value for row in rows), workload.unit)
     triples = [(scale.of(row.value), scale.of(row.low), scale.of(row.high)) for row in rows]
     waits = numbers.count_scale((row.voluntary_switches for row in rows), "")
-    ties = shared_ties(row.tie_groups for row in rows)
     note = "".join(f"\n{word}" for word in harness_note(workload).split())
     columns = [
         *_who(f"{scale.unit} per {clean(workload.per)}", rows, naming, writer.console.width),
@@ -160,23 +175,37 @@ def _values(
             right=False,
         ),
         _Column("tied", ["".join(letters) for letters in ties], right=False),
+        _Column("efficiency\n% floor", [numbers.quantity(*efficiency(row)) for row in rows], 3),
         _Column(f"CPU{note}", [numbers.plain(scale.of(row.cpu_time)) for row in rows], 2),
         _Column("created", [numbers.quantity(*created(row, scale)) for row in rows], 3),
         _Column("memory/unit", [numbers.size(row.memory_per_unit_bytes) for row in rows], 4),
+        *(
+            _Column("\n".join(filter(None, (one.title, one.head))), [one.text(row) for row in rows], 2)
+            for one in details.written(workload)
+        ),
         _Column(
             _rate("waits", waits) + note,
             [numbers.plain(waits.of(row.voluntary_switches)) for row in rows],
             5,
         ),
         _Column("allocations", [numbers.plain(row.memory.calls) for row in rows], 4),
+        _Column("calls/\niteration", [exact_calls(row) for row in rows], 5),
     ]
     if not any(ties):
         columns = [column for column in columns if column.title != "tied"]
-    writer.table(columns, ["bold green" if row.fastest else "" for row in rows])
-    if any(ties):
-        writer.line("Rows that share a letter could not be told apart by this run.", "dim")
-    if floor := bare_work_sentence(naming.label(row) for row in rows if row.floor):
-        writer.line(floor, "dim")
+    headings = _headings([group.setting for group, _, _ in together])
+    writer.table(columns, ["bold green" if row.fastest else "" for row in rows], headings)
+    for sentence in below_table(workload, naming):
+        writer.line(sentence, "dim")
+
+
+def _headings(settings: Sequence[str]) -> dict[int, str]:
+    """Before which rows the setting changes."""
+    return {
+        at: setting
+        for at, setting in enumerate(settings)
+        if setting and (not at or settings[at - 1] != setting)
+    }
 
 
 def _who(title: str, cases: Sequence[Row | Latency], naming: Naming, width: int) -> list[_Column]:
@@ -213,26 +242,78 @@ def _rate(noun: str, scale: numbers.Scale) -> str:
 
 
 def _percentiles(workload: WorkloadResult, naming: Naming, writer: _Writer) -> None:
-    entries = workload.latencies
+    together = [
+        (setting, entry) for setting, entries in by_setting(workload, workload.latencies) for entry in entries
+    ]
+    entries = [entry for _, entry in together]
     if not entries:
         return
     scale = numbers.time_scale((entry.p50 for entry in entries), entries[0].unit)
     columns = _who(f"{scale.unit}, one by one", entries, naming, writer.console.width)
-    for title, name, rank in (("p50", "p50", 0), ("p90", "p90", 1), ("p99", "p99", 0), ("p99.9", "p999", 0)):
-        columns.append(
-            _Column(
-                title,
-                [
-                    numbers.quantity(*(scale.of(getattr(entry, name + end)) for end in ("", "_low", "_high")))
-                    for entry in entries
-                ],
-                rank,
-            )
-        )
+    for title, name in percentiles.shown(entries):
+        triples = [percentiles.triple(entry, name, scale) for entry in entries]
+        cells = [numbers.quantity(*each) for each in triples]
+        columns.append(_Column(title, cells, {"p90": 2, "p9999": 1}.get(name, 0)))
     columns.append(_Column("max", [numbers.plain(scale.of(entry.max)) for entry in entries]))
     columns.append(_Column("count", [f"{entry.count:,}" for entry in entries], 2))
     writer.line()
-    writer.table(columns)
+    writer.table(columns, headings=_headings([setting for setting, _ in together]))
+
+
+def _grids(workload: WorkloadResult, writer: _Writer) -> None:
+    """What is said of each grid; the values of those that fit."""
+    for grid, title in zip(workload.grids, grids.titles(workload.grids), strict=True):
+        if grid.statistic != "p50":
+            continue  # the tails of cells stand in the other formats
+        writer.line()
+        sentence = "; ".join(filter(None, (clean(grid.sentence), grids.ends(grid))))
+        writer.line(f"{title}, {clean(grid.unit)}: {sentence}.")
+        cells = grids.cells(grid)
+        columns = [_Column("from \\ to", [clean(name) for name in grid.labels], right=False)]
+        columns += [_Column(clean(name), [row[at] for row in cells]) for at, name in enumerate(grid.labels)]
+        fits = sum(column.width() + 2 for column in columns) <= writer.console.width
+        if len(grid.labels) <= grids.SMALL and fits:
+            writer.table(columns)
+
+
+def _matrices(workload: WorkloadResult, naming: Naming, writer: _Writer) -> None:
+    """Contenders by environments, as many environments beside each other as fit."""
+    for found in matrix.matrices(workload, naming):
+        names = _Column(f"{found.unit} per {clean(workload.per)}", [line.label for line in found.lines],
+                        right=False)  # fmt: skip
+        columns = [
+            _Column(f"{clean(name)}\n", [_matrix_cell(line.rows[at], found) for line in found.lines])
+            for at, name in enumerate(found.environments)
+        ]
+        columns.append(_Column("calls\nan iteration", [line.calls() for line in found.lines]))
+        room = max(20, writer.console.width - min(names.width(), writer.console.width // 3) - 2)
+        writer.line()
+        setting = f", {found.setting}" if found.setting else ""
+        writer.line(f"By environment{setting}: time, and its ratio to the fastest there (*)")
+        for together in _beside(columns, room):
+            writer.table([replace(names), *together])
+
+
+def _beside(columns: Sequence[_Column], room: int) -> list[list[_Column]]:
+    groups: list[list[_Column]] = []
+    left = 0
+    for column in columns:
+        if set(column.cells) == {numbers.MISSING}:
+            continue
+        if not groups or left < column.width() + 2:
+            groups.append([])
+            left = room
+        groups[-1].append(column)
+        left -= column.width() + 2
+    return groups
+
+
+def _matrix_cell(row: Row | None, found: matrix.Matrix) -> str:
+    if row is None:
+        return ""
+    if row.status != "ok":
+        return status_words(row.status)
+    return f"{matrix.time(row, found)} {'*' if row.environment_fastest else matrix.ratio(row)}"
 
 
 def _published(workload: WorkloadResult, writer: _Writer) -> None:

@@ -8,6 +8,7 @@ from toll.stats.cluster import LaunchCounts, Pooled, count_samples, thin_cdf
 from toll.stats.correction import bonferroni, holm, letters
 from toll.stats.drift import Drift, drift
 from toll.stats.floor import resolvable_log_ratio
+from toll.stats.histogram import Histogram, log_histogram
 from toll.stats.order import (
     Interval,
     fewest_values,
@@ -29,6 +30,7 @@ from toll.stats.stopping import (
 __all__ = [
     "FIRST_LOOK",
     "Drift",
+    "Histogram",
     "Interval",
     "LaunchCounts",
     "Pooled",
@@ -40,6 +42,7 @@ __all__ = [
     "holm",
     "letters",
     "level_at_look",
+    "log_histogram",
     "log_ratios",
     "look_number",
     "median_interval",

@@ -60,21 +60,26 @@ def final_level(rounds: int, level: float) -> float:
     return 1.0 - (1.0 - level) / (k + 1)
 
 
-def precise_enough(logs: Floats, precision: float, level: float) -> bool:
+def precise_enough(logs: Floats, precision: float, level: float, fastest: int | None = None) -> bool:
     """Whether every row's ratio to the fastest is known within +-`precision` (0.01: 1 %).
 
     `logs` has shape (rounds, cases): log of each case's value in each round, NaN where missing;
     `level` is that of the look (`level_at_look`), here corrected for all pairs of cases. Half an
     interval's length on the log scale is held against log(1 + precision). Call it at looks only.
     A single case has no ratio: then its own median must be known as precisely. Cases without any value
-    are left out, and no case at all is not precise.
+    are left out, and no case at all is not precise. `fastest` is the column that ratios are to, by
+    default that of the smallest median.
     """
-    logs = logs[:, np.isfinite(logs).any(axis=0)]
+    kept = np.flatnonzero(np.isfinite(logs).any(axis=0))
+    logs = logs[:, kept]
     cases = logs.shape[1]
     if not cases:
         return False
     corrected = bonferroni(level, cases * (cases - 1) // 2)
-    fastest = int(np.argmin(np.nanmedian(logs, axis=0)))
+    if fastest is None or fastest not in kept:
+        fastest = int(np.argmin(np.nanmedian(logs, axis=0)))
+    else:
+        fastest = int(np.searchsorted(kept, fastest))
     reference = logs[:, fastest] if cases > 1 else np.zeros(logs.shape[0])
     for case in range(cases):
         if case == fastest and cases > 1:

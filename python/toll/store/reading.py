@@ -4,29 +4,42 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toll.store.records import CaseRecord, Launch, RunHeader, Samples, WorkloadRecord
-from toll.store.untrusted import MAX_VALUE_BYTES, Row, refuse, shown
-from toll.words import Allocations, Batch, Environment, Kind, ParameterValue, Published, Purpose, Status
+from toll.store.untrusted import MAX_VALUE_BYTES, Row, has_table, refuse, shown, version_of
+from toll.words import (
+    Allocations,
+    Batch,
+    Detail,
+    Environment,
+    Kind,
+    ParameterValue,
+    Published,
+    Purpose,
+    Status,
+)
 
 _LAUNCH_COLUMNS = (
     "id", "case_id", "purpose", "round", "position", "seed", "status", "reason", "started_utc", "started_ns",
     "wall_ns", "setup_ns", "overhead_ns", "steal_ns", "pressure_ns", "clock", "footing",
 )  # fmt: skip
 _BATCH_COLUMNS = (
-    "launch_id", "iterations", "units", "wall_ns", "cpu_ns", "voluntary_switches", "involuntary_switches",
-    "minor_faults", "major_faults", "peak_bytes", "warmup", "counters",
+    "id", "launch_id", "iterations", "units", "wall_ns", "cpu_ns", "voluntary_switches",
+    "involuntary_switches", "minor_faults", "major_faults", "peak_bytes", "warmup", "counters",
 )  # fmt: skip
 _CASE_COLUMNS = (
     "id", "workload", "environment", "contender", "parameters", "kind", "unit", "per", "language", "library",
     "library_version", "footing", "answer", "iterations", "status", "reason",
 )  # fmt: skip
+MAX_DETAIL = 1e18
+MAX_KEY = 64  # characters of a cell's name
 _RUN_COLUMNS = tuple(field.name for field in fields(RunHeader))
 
 
@@ -36,6 +49,11 @@ class Reader:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+
+    @cached_property
+    def _version(self) -> int:
+        """Asked at the first reading: a new file has its schema by then, a resumed one its upgrade."""
+        return version_of(self._connection)
 
     def header(self) -> RunHeader:
         """The run: what was asked, where and when."""
@@ -67,9 +85,16 @@ class Reader:
                 unit=row.text("unit"),
                 per=row.text("per"),
                 published=_published(row),
+                details=self._details(row.integer("id")),
             )
             for row in rows
         )
+
+    def _details(self, workload_id: int) -> tuple[Detail, ...]:
+        columns = ("name", "title", "unit", "meaning")
+        query = f"SELECT {', '.join(columns)} FROM detail WHERE workload_id = ? ORDER BY rowid"
+        rows = self._rows("detail", columns, query, (workload_id,))
+        return tuple(Detail(**{name: row.text(name) for name in columns}) for row in rows)
 
     def environments(self) -> tuple[Environment, ...]:
         """Where the programs were built and ran."""
@@ -129,6 +154,18 @@ class Reader:
         parts = [_samples(row) for row in self._rows("sample", columns, query, (launch_id, int(warmup)))]
         return np.concatenate(parts) if parts else np.empty(0, np.float32)
 
+    def cells(self, launch_id: int, *, warmup: bool = False) -> tuple[tuple[str, int], ...]:
+        """What the samples of one launch belong to: (key, how many), consecutive, as long as `samples`.
+
+        () where the program said nothing of cells. The warm-up batch is left out unless `warmup` asks for it.
+        """
+        query = """
+            SELECT c.cells, s.count FROM cells c JOIN batch b ON b.id = c.batch_id
+            LEFT JOIN sample s ON s.batch_id = b.id
+            WHERE b.launch_id = ? AND b.warmup <= ? ORDER BY b.ordinal"""
+        rows = self._rows("cells", ("cells", "count"), query, (launch_id, int(warmup)))
+        return tuple(cell for row in rows for cell in _cells(row))
+
     def sample_count(self, case_id: int) -> int:
         """How many operations were timed one by one, warm-up left out, before reading them."""
         query = """
@@ -154,10 +191,24 @@ class Reader:
         names = ", ".join(f"b.{name}" for name in _BATCH_COLUMNS)
         query = f"SELECT {names} FROM batch b JOIN launch l ON l.id = b.launch_id WHERE {where}"
         query += " ORDER BY b.launch_id, b.ordinal"
+        details = self._batch_details(where, arguments)
         for row in self._rows("batch", _BATCH_COLUMNS, query, arguments):
             batches[row.integer("launch_id")].append(row)
         counted = self._allocations(where, arguments)
-        return tuple(_launch(row, batches[row.integer("id")], counted.get(row.integer("id"))) for row in rows)
+        return tuple(
+            _launch(row, batches[row.integer("id")], details, counted.get(row.integer("id"))) for row in rows
+        )
+
+    def _batch_details(self, where: str, arguments: tuple[Any, ...]) -> dict[int, dict[str, float]]:
+        """Each batch's details, by the batch's id."""
+        columns = ("batch_id", "name", "value")
+        query = f"""SELECT d.batch_id, d.name, d.value FROM launch l JOIN batch b ON b.launch_id = l.id
+            JOIN batch_detail d ON d.batch_id = b.id WHERE {where} ORDER BY d.batch_id, d.name"""
+        found: dict[int, dict[str, float]] = defaultdict(dict)
+        for row in self._rows("batch_detail", columns, query, arguments):
+            value = row.number("value", low=-MAX_DETAIL, high=MAX_DETAIL)
+            found[row.integer("batch_id")][row.text("name")] = value
+        return found
 
     def _allocations(self, where: str, arguments: tuple[Any, ...]) -> dict[int, Allocations]:
         columns = ("launch_id", "iterations", "units", "calls", "bytes", "peak_bytes")
@@ -171,6 +222,8 @@ class Reader:
     def _rows(
         self, table: str, columns: tuple[str, ...], query: str, arguments: tuple[Any, ...] = ()
     ) -> list[Row]:
+        if not has_table(table, self._version):
+            return []
         return [Row(self.path, table, columns, values) for values in self._iterate(query, arguments)]
 
     def _iterate(self, query: str, arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
@@ -232,7 +285,12 @@ def _published_value(row: Row, item: Any) -> Published:
     return Published(**values)
 
 
-def _launch(row: Row, batches: list[Row], allocations: Allocations | None) -> Launch:
+def _launch(
+    row: Row,
+    batches: list[Row],
+    details: Mapping[int, Mapping[str, float]],
+    allocations: Allocations | None,
+) -> Launch:
     answer = row.decimal("answer") if row.optional_text("answer") is not None else 0
     return Launch(
         id=row.integer("id"),
@@ -252,12 +310,12 @@ def _launch(row: Row, batches: list[Row], allocations: Allocations | None) -> La
         pressure_ns=row.optional_integer("pressure_ns"),
         clock=row.json_object("clock"),
         footing=row.json_object("footing"),
-        batches=tuple(_batch(batch, answer) for batch in batches),
+        batches=tuple(_batch(batch, answer, details) for batch in batches),
         allocations=allocations,
     )
 
 
-def _batch(row: Row, answer: int) -> Batch:
+def _batch(row: Row, answer: int, details: Mapping[int, Mapping[str, float]]) -> Batch:
     """The checksum was found right when it was measured, so it is the answer times the iterations."""
     iterations = row.integer("iterations", low=1)
     return Batch(
@@ -273,7 +331,23 @@ def _batch(row: Row, answer: int) -> Batch:
         checksum=answer * iterations % 2**64,
         warmup=bool(row.integer("warmup")),
         counters=row.json_object("counters"),
+        details=details.get(row.integer("id"), {}),
     )
+
+
+def _cells(row: Row) -> tuple[tuple[str, int], ...]:
+    cells, total = row.json("cells"), 0
+    if not isinstance(cells, list):
+        raise row.fail("cells", "is not a JSON array")
+    for cell in cells:
+        match cell:
+            case [str(key), int(count)] if len(key) <= MAX_KEY and count >= 0 and not isinstance(count, bool):
+                total += count
+            case _:
+                raise row.fail("cells", "holds an entry that is not [text, whole number]")
+    if total != row.integer("count"):
+        raise row.fail("cells", "counts another number of samples than there are")
+    return tuple((key, count) for key, count in cells)
 
 
 def _samples(row: Row) -> Samples:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toll.words import Allocations, Batch, Kind, Parameters, Published, Purpose, Status, canonical
+from toll.words import Allocations, Batch, Detail, Kind, Parameters, Published, Purpose, Status, canonical
 
 Samples = NDArray[np.float32]
 
@@ -46,6 +46,7 @@ class WorkloadRecord:
     unit: str
     per: str
     published: tuple[Published, ...]
+    details: tuple[Detail, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

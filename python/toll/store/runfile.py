@@ -18,7 +18,16 @@ from urllib.parse import quote
 from toll.errors import Exit, TollError
 from toll.store.reading import Reader
 from toll.store.records import Launch, RunHeader, Samples
-from toll.store.untrusted import as_text, check_bytes, check_database, harden, refuse, schema_text, shown
+from toll.store.untrusted import (
+    as_text,
+    check_bytes,
+    check_database,
+    harden,
+    refuse,
+    schema_text,
+    shown,
+    upgrade,
+)
 from toll.words import Batch, Case, Environment, Purpose, Status, Workload, canonical
 
 
@@ -81,6 +90,8 @@ class RunFile(Reader):
         run_file = cls(path, connection, writable=True)
         try:
             with run_file._saving("the resumed run"):
+                with run_file._transaction():
+                    upgrade(connection)
                 _use_log(connection)
                 connection.execute("UPDATE run SET stopped_by = NULL")
         except TollError:
@@ -112,7 +123,19 @@ class RunFile(Reader):
                     "reason": reason,
                 }
                 ids[case.key] = self._insert("case", columns)
+        self.declare_details(workloads)
         return ids
+
+    def declare_details(self, workloads: Sequence[Workload]) -> None:
+        """Stores what each workload's details mean, where the file does not say it yet."""
+        query = """INSERT OR IGNORE INTO detail (workload_id, name, title, unit, meaning)
+            SELECT id, ?, ?, ?, ? FROM workload WHERE name = ?"""
+        with self._saving("what the details mean"), self._transaction():
+            for workload in workloads:
+                for one in workload.details:
+                    self._connection.execute(
+                        query, (one.name, one.title, one.unit, one.meaning, workload.name)
+                    )
 
     def append(self, launch: Launch, samples: Sequence[Samples | None] = ()) -> int:
         """Stores one launch with its batches (and the samples of each) in one transaction. Returns its id."""
@@ -122,6 +145,10 @@ class RunFile(Reader):
                 batch_id = self._insert(
                     "batch", _batch_columns(batch) | {"launch_id": launch_id, "ordinal": ordinal}
                 )
+                for name, value in batch.details.items():
+                    self._insert("batch_detail", {"batch_id": batch_id, "name": name, "value": value})
+                if batch.cells:
+                    self._insert("cells", {"batch_id": batch_id, "cells": json.dumps(batch.cells)})
                 values = samples[ordinal] if samples else None
                 if values is not None:
                     data = values.astype("<f4", copy=False).tobytes()
@@ -319,7 +346,7 @@ def _launch_columns(launch: Launch) -> dict[str, Any]:
 
 
 def _batch_columns(batch: Batch) -> dict[str, Any]:
-    left_out = {"checksum", "counters", "warmup"}
+    left_out = {"checksum", "counters", "warmup", "details", "cells"}
     columns = {
         field.name: getattr(batch, field.name) for field in fields(batch) if field.name not in left_out
     }

@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 from toll.errors import TollError
 
 APPLICATION_ID = 0x746F6C6C  # "toll"
-VERSION = 1
+VERSION = 2
+_NEW_IN = {"detail": 2, "batch_detail": 2, "cells": 2}  # tables that older files lack
 
 MAX_TEXT = 64 * 1024
 MAX_JSON = 4 * 1024 * 1024
@@ -27,6 +28,7 @@ MAX_VALUE_BYTES = 64 * 1024 * 1024  # of any one value: 16 million samples a lau
 MAX_ROWS = {
     "run": 1, "environment": 1_000, "workload": 10_000, "case": 100_000,
     "launch": 1_000_000, "batch": 10_000_000, "sample": 10_000_000, "allocation": 1_000_000,
+    "detail": 100_000, "batch_detail": 10_000_000, "cells": 1_000_000,
 }  # fmt: skip
 CHECK_SECONDS = 60.0
 
@@ -114,7 +116,8 @@ def harden(connection: sqlite3.Connection) -> None:
 
 def check_database(connection: sqlite3.Connection, path: Path) -> None:
     """Schema, content types (quick_check reads STRICT columns) and row counts; raises TollError."""
-    _check_schema(connection, path)
+    version = version_of(connection)
+    _check_schema(connection, path, version)
     deadline = time.monotonic() + CHECK_SECONDS
     connection.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
     try:
@@ -122,6 +125,8 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
         if verdict != "ok":
             raise refuse(path, f"is damaged: {shown(str(verdict))}")
         for table, most in MAX_ROWS.items():
+            if not has_table(table, version):
+                continue
             (rows,) = connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()
             if rows > most:
                 raise refuse(path, f"holds {rows} rows in table {table}; toll reads at most {most}")
@@ -131,10 +136,32 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
         connection.set_progress_handler(None, 0)
 
 
-def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+def version_of(connection: sqlite3.Connection) -> int:
+    """The run-file version that a database says it has."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def has_table(table: str, version: int) -> bool:
+    """Whether run files of that version have the table."""
+    return _NEW_IN.get(table, 1) <= version
+
+
+def upgrade(connection: sqlite3.Connection) -> None:
+    """Gives a file of an older version, which is checked already, the tables that it lacks.
+
+    The caller opens and ends the transaction.
+    """
+    version = version_of(connection)
+    for (kind, name), (table, sql) in _expected_schema().items():
+        if kind == "table" and name == table and not has_table(table, version):
+            connection.execute(sql)
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> None:
     """The schema must be ours word for word, which leaves no room for triggers, views, computed columns."""
-    expected = _expected_schema()
-    found = _schema_of(connection)
+    expected = {key: sql for key, (table, sql) in _expected_schema().items() if has_table(table, version)}
+    found = {key: sql for key, (_, sql) in _schema_of(connection).items()}
     for (kind, name), sql in found.items():
         if (kind, name) not in expected:
             raise refuse(path, f"holds a {shown(kind)} that toll does not make, {shown(name)}")
@@ -144,13 +171,14 @@ def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
         raise refuse(path, f"lacks {kind} {name}")
 
 
-def _schema_of(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
-    rows = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT 100").fetchall()
-    return {(str(kind), str(name)): _normal(str(sql)) for kind, name, sql in rows}
+def _schema_of(connection: sqlite3.Connection) -> dict[tuple[str, str], tuple[str, str]]:
+    """(type, name) -> (the table that it belongs to, its SQL)."""
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT 100").fetchall()
+    return {(str(kind), str(name)): (str(table), _normal(str(sql))) for kind, name, table, sql in rows}
 
 
 @cache
-def _expected_schema() -> Mapping[tuple[str, str], str]:
+def _expected_schema() -> Mapping[tuple[str, str], tuple[str, str]]:
     connection = sqlite3.connect(":memory:")
     try:
         connection.executescript(schema_text())
@@ -196,10 +224,11 @@ class Row:
     def optional_integer(self, column: str) -> int | None:
         return None if self._values[column] is None else self.integer(column)
 
-    def number(self, column: str, low: float = 0.0) -> float:
+    def number(self, column: str, low: float = 0.0, high: float = math.inf) -> float:
         value = self._values[column]
-        if not isinstance(value, int | float) or not math.isfinite(value) or value < low:
-            raise self._bad(column, f"is not a finite number of at least {low:g}")
+        if not isinstance(value, int | float) or not math.isfinite(value) or not low <= value <= high:
+            most = f" and at most {high:g}" if math.isfinite(high) else ""
+            raise self._bad(column, f"is not a finite number of at least {low:g}{most}")
         return float(value)
 
     def text(self, column: str, limit: int = MAX_TEXT) -> str:

@@ -62,7 +62,7 @@
     const rough = span / Math.max(3, Math.min(8, room / 90));
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 2.5, 5, 10].find((unit) => unit * power >= rough) * power;
-    const start = fromZero ? 0 : Math.floor((least - span * 0.06) / step) * step;
+    const start = fromZero ? Math.min(0, Math.floor(least / step) * step) : Math.floor((least - span * 0.06) / step) * step;
     const end = Math.ceil((most + span * 0.03) / step) * step;
     const count = Math.round((end - start) / step);
     const ticks = Array.from({ length: count + 1 }, (_, i) => Number((start + i * step).toPrecision(12)));
@@ -207,17 +207,19 @@
     ];
   }
 
+  /** One line of a key: the mark, and what it stands for. */
+  function entry(label, ...shapes) {
+    const svg = shape("svg", { width: 22, height: 12, viewBox: "0 0 22 12", "aria-hidden": "true" });
+    svg.append(...shapes);
+    const span = make("span");
+    span.append(svg, label);
+    return span;
+  }
+
   function keyTo(figure, rows) {
     const theme = palette(), key = figure.querySelector(".key");
-    const entry = (label, ...shapes) => {
-      const svg = shape("svg", { width: 22, height: 12, viewBox: "0 0 22 12", "aria-hidden": "true" });
-      svg.append(...shapes);
-      const span = make("span");
-      span.append(svg, label);
-      return span;
-    };
     const line = (stroke) => shape("line", { x1: 1, x2: 21, y1: 6, y2: 6, stroke, "stroke-width": 2 });
-    const entries = [entry("fastest", line(theme.accent), shape("circle", { cx: 11, cy: 6, r: 4.5, fill: theme.accent }))];
+    const entries = rows.some((row) => row.fastest) ? [entry("fastest", line(theme.accent), shape("circle", { cx: 11, cy: 6, r: 4.5, fill: theme.accent }))] : [];
     if (rows.some((row) => row.tied)) entries.push(entry("tied with the fastest", line(theme.accent), shape("circle", { cx: 11, cy: 6, r: 3.8, fill: theme.paper, stroke: theme.accent, "stroke-width": 2 })));
     entries.push(entry("median and interval", line(theme.ink), shape("rect", { x: 7.5, y: 2.5, width: 7, height: 7, fill: theme.ink })));
     if (rows.some((row) => row.launches.length)) entries.push(entry("one launch", ...[4, 10, 17].map((cx, i) => shape("circle", { cx, cy: [4, 8, 5][i], r: 1.8, fill: theme.dot, opacity: 0.45 }))));
@@ -230,7 +232,7 @@
 
   const DASHES = ["solid", [7, 4], [2, 3], [9, 3, 2, 3]];
   const SYMBOLS = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle", "emptyDiamond"];
-  const MARKED = [0.5, 0.9, 0.99, 0.999];
+  const MARKED = [0.5, 0.9, 0.99, 0.999, 0.9999];
   const nines = (p) => -Math.log10(Math.max(1e-12, 1 - p));
   const share = (y) => {
     const tail = 10 ** -y;
@@ -271,6 +273,129 @@
     };
   }
 
+  // ---- one data set as histogram and as distribution function --------------------------------
+
+  function bothOption(workload, curve, width, theme) {
+    const { low, high, shares, beyond } = curve.histogram, narrow = width < NARROW;
+    const half = narrow ? width - 76 : (width - 150) / 2;
+    const axis = logAxis(low, high, half), span = Math.log10(high / low) / shares.length;
+    const points = [[low, 0], ...curve.points.filter(([x]) => x >= low && x <= high)];
+    const most = axisOver(0, Math.max(...shares) * 100, 260), all = { min: 0, max: 102, ticks: [0, 25, 50, 75, 100], back: (y) => y };
+    const name = `${workload.latencyUnit} for one operation (logarithmic)`;
+    const side = (left) => (narrow ? { left: 56, width: half, top: left ? 12 : 330, height: 236 } : { left: left ? 56 : 56 + half + 74, width: half, top: 12, height: 236 });
+    const across = valueAxis(axis, name, theme), up = (over, label) => valueAxis(over, label, theme, { nameGap: 36 });
+    return {
+      height: narrow ? 640 : 300,
+      option: {
+        animation: false, textStyle: { fontFamily: theme.sans }, grid: [side(true), side(false)],
+        xAxis: [{ ...across, gridIndex: 0 }, { ...across, gridIndex: 1 }],
+        yAxis: [{ ...up(most, "% of operations"), gridIndex: 0 }, { ...up(all, "% at most this long"), gridIndex: 1 }],
+        tooltip: tooltip(theme, ({ data }) => [curve.name, ...data.told]),
+        series: [
+          { type: "custom", xAxisIndex: 0, yAxisIndex: 0, encode: { x: 0, y: 1 },
+            data: shares.map((share, index) => {
+              const from = Math.log10(low) + index * span;
+              return { value: [from, share * 100, from + span], told: [`${written(10 ** from)} to ${written(10 ** (from + span))} ${workload.latencyUnit}`, `${written(share * 100)} % of operations`, beyond ? `${beyond} lie beyond the axis` : ""] };
+            }),
+            renderItem: (params, api) => {
+              const [x, y] = api.coord([api.value(0), api.value(1)]), [end, zero] = api.coord([api.value(2), 0]);
+              return { type: "rect", shape: { x, y, width: Math.max(1, end - x - 0.5), height: zero - y }, style: { fill: theme.accent } };
+            } },
+          { type: "line", xAxisIndex: 1, yAxisIndex: 1, symbol: "circle", symbolSize: 6, showSymbol: false, step: "end",
+            lineStyle: { color: theme.accent, width: 2 }, itemStyle: { color: theme.accent }, areaStyle: { color: theme.accent, opacity: 0.08 },
+            data: points.map(([x, p]) => ({ value: [axis.at(x), p * 100], told: [`${written(x)} ${workload.latencyUnit}`, `${written(p * 100)} % took at most this long`] })) },
+        ],
+      },
+    };
+  }
+
+  // ---- the heat map --------------------------------------------------------------------------
+
+  // Cividis (Nuñez, Anderton and Renslow 2018): reads alike with and without colour vision, and in grey.
+  const HEAT = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
+  const FEW_CPUS = 24; // up to here cells hold their values
+
+  function gridOption(grid, width, theme) {
+    const count = grid.labels.length, few = count <= FEW_CPUS;
+    const left = 16 + Math.max(...grid.labels.map((label) => textWidth(label, `11px ${theme.sans}`))) + 22;
+    const cell = Math.max(1, Math.min(few ? 46 : 22, (width - left - 8) / count)), size = cell * count;
+    const values = grid.values.map((value, index) => [index % count, Math.floor(index / count), value]).filter(([, , value]) => value !== null);
+    const heat = values.map(([, , value]) => value).filter((value) => value > 0);
+    const least = Math.min(...heat), most = Math.max(...heat, least * 1.0001);
+    const at = (value) => Math.log10(Math.max(value, least));
+    const dark = (value) => (at(value) - at(least)) / (at(most) - at(least)) < 0.55;
+    const room = cell >= 30, label = (value) => (value < 100 ? value.toPrecision(3) : Math.round(Number(value.toPrecision(3))).toLocaleString("en"));
+    const names = { type: "category", data: grid.labels, position: "top", nameLocation: "middle", nameTextStyle: { color: theme.faint, fontSize: 12 },
+      axisLine: { show: false }, axisTick: { show: false }, splitLine: { show: false },
+      axisLabel: { color: theme.soft, fontSize: 11, interval: Math.max(0, Math.ceil(24 / cell) - 1), rotate: 0 } };
+    return {
+      height: size + 112,
+      option: {
+        animation: false, textStyle: { fontFamily: theme.sans }, grid: { left, top: 40, width: size, height: size },
+        xAxis: { ...names, name: "to CPU", nameGap: 22 }, yAxis: { ...names, position: "left", inverse: true, name: "from CPU", nameGap: left - 16,
+          axisLabel: { ...names.axisLabel, interval: Math.max(0, Math.ceil(14 / cell) - 1) } },
+        visualMap: { type: "continuous", min: at(least), max: at(most), calculable: true, realtime: true, orient: "horizontal", left, top: size + 52, itemWidth: 12, itemHeight: Math.min(220, size),
+          inRange: { color: HEAT }, textStyle: { color: theme.soft, fontSize: 11.5 }, formatter: (value) => `${label(10 ** value)} ${grid.unit}`, dimension: 3 },
+        tooltip: tooltip(theme, ({ value: [to, from, text] }) => [`${grid.labels[from]} to ${grid.labels[to]}`, `${label(text)} ${grid.unit}`]),
+        series: [
+          { type: "heatmap", progressive: 20000, data: values.map(([to, from, value]) => (few && room ? { value: [to, from, value, at(value)], label: { color: dark(value) ? "#fff" : "#111" } } : [to, from, value, at(value)])),
+            encode: { x: 0, y: 1, tooltip: [2] },
+            itemStyle: { borderColor: theme.paper, borderWidth: cell >= 8 ? 1 : 0 }, emphasis: { itemStyle: { borderColor: theme.ink, borderWidth: 1.5 } },
+            label: { show: few && room, fontSize: cell >= 38 ? 11 : 10, formatter: ({ value }) => label(value[2]) } },
+          { type: "custom", silent: true, z: 5, coordinateSystem: "cartesian2d", data: frames(grid.groups),
+            renderItem: (params, api) => {
+              const [x, y] = api.coord([api.value(0), api.value(0)]), [end, below] = api.coord([api.value(1), api.value(1)]);
+              return { type: "rect", shape: { x: x - cell / 2, y: y - cell / 2, width: end - x + cell, height: below - y + cell }, style: { fill: "none", stroke: theme.ink, lineWidth: 1.75 } };
+            } },
+        ],
+      },
+    };
+  }
+
+  /** Groups whose CPUs stand side by side, as [first, last]; others cannot be framed. */
+  const frames = (groups) => groups.map((group) => [...group].sort((a, b) => a - b))
+    .filter((group) => group.length > 1 && group.at(-1) - group[0] === group.length - 1).map((group) => [group[0], group.at(-1)]);
+
+  // ---- wall time and CPU time together --------------------------------------------------------
+
+  function busyOption(workload, rows, width, theme) {
+    const narrow = width < NARROW, nameFont = `600 12.5px ${theme.mono}`, numberFont = `12px ${theme.sans}`;
+    const told = rows.map((row) => ({ ...row, text: row.busy === "–" ? "" : `${row.busy} CPUs` }));
+    const left = narrow ? 4 : Math.min(Math.max(...told.map((row) => textWidth(row.name, nameFont))) + 18, width * 0.45);
+    const right = narrow ? 8 : Math.max(...told.map((row) => textWidth(row.text, `600 ${numberFont}`))) + 24;
+    const step = narrow ? 46 : printing() ? Math.max(14, Math.min(28, 1000 / told.length)) : 28;
+    const ends = told.flatMap((row) => [row.value, row.cpu]).filter((x) => x !== null && x > 0);
+    const axis = axisOver(Math.min(...ends), Math.max(...ends), width - left - right);
+    const layout = { narrow, left, right, width, nameFont, numberFont, axis };
+    return {
+      height: told.length * step + 54,
+      option: {
+        animation: false, textStyle: { fontFamily: theme.sans }, grid: { left, right, top: 6, bottom: 48 },
+        xAxis: valueAxis(axis, workload.unit + (axis.note ? ` (${axis.note})` : ""), theme),
+        yAxis: { type: "value", min: -0.5, max: told.length - 0.5, inverse: true, show: false },
+        tooltip: tooltip(theme, ({ data: [, index] }) => [told[index].name, `${written(told[index].value)} ${workload.unit}, wall clock`,
+          told[index].cpu === null ? "CPU time unknown" : `${written(told[index].cpu)} ${workload.unit}, CPU time of all threads`, told[index].text && `${told[index].text} busy`]),
+        series: [{ type: "custom", data: told.map((row, index) => [axis.at(row.value), index]), encode: { x: 0, y: 1 }, clip: false,
+          renderItem: (params, api) => ({ type: "group", children: busyShapes(told[params.dataIndex], params.dataIndex, api, layout, theme) }) }],
+      },
+    };
+  }
+
+  function busyShapes(row, index, api, layout, theme) {
+    const { axis, narrow } = layout;
+    const y = api.coord([axis.min, index])[1] + (narrow ? 9 : 0), reach = (narrow ? 44 : 26) / 2;
+    const x = (value) => api.coord([axis.at(value), index])[0];
+    const rule = (x1, x2, style) => ({ type: "line", shape: { x1, y1: y, x2, y2: y }, style, silent: true });
+    const shapes = [
+      { type: "rect", shape: { x: 0, y: y - reach, width: layout.width, height: 2 * reach }, style: { fill: "transparent" } },
+      ...rowTexts(row, y, layout, theme), rule(layout.left, layout.width - layout.right, { stroke: theme.hair, lineWidth: 1 })];
+    const cpu = row.cpu > 0 ? x(row.cpu) : null, tone = row.fastest ? theme.accent : theme.ink;
+    if (cpu !== null) shapes.push(rule(x(row.value), cpu, { stroke: theme.published, lineWidth: 2.25 }),
+      { type: "polygon", silent: true, style: { fill: theme.published, stroke: theme.paper, lineWidth: 1 }, shape: { points: [[cpu, y - 5], [cpu + 5, y], [cpu, y + 5], [cpu - 5, y]] } });
+    shapes.push({ type: "circle", shape: { cx: x(row.value), cy: y, r: 4.6 }, style: { fill: tone, stroke: theme.paper, lineWidth: 1 } });
+    return shapes;
+  }
+
   // ---- time over a parameter -----------------------------------------------------------------
 
   /** Ticks at the parameter's own values, without those that would touch the one before. */
@@ -285,29 +410,37 @@
     return { min, max, ticks: kept.map(at), at, back: logarithmic ? (x) => Math.round(10 ** x) : (x) => x, note: logarithmic ? "logarithmic" : "" };
   }
 
-  function slopeOption(workload, slope, shown, width, theme) {
+  /** Upwards: time always logarithmic; another number where its spread asks for it, from zero otherwise. */
+  function upwardAxis(ends, isTime) {
+    const finite = ends.filter((y) => Number.isFinite(y)), positive = finite.filter((y) => y > 0);
+    if (isTime) return logAxis(Math.min(...positive), Math.max(...positive), 480);
+    return axisOver(Math.min(...finite), Math.max(...finite, Math.min(...finite) + 1e-12), 480);
+  }
+
+  function slopeOption(workload, slope, shown, width, theme, metric) {
     const all = shown.flatMap(({ points }) => points);
-    const ends = all.flatMap(({ row }) => [row.value, row.low, row.high]).filter((x) => x > 0);
     const across = parameterAxis(all.map(({ x }) => x), width - 100);
-    const up = logAxis(Math.min(...ends), Math.max(...ends), 480);
+    const up = upwardAxis(all.flatMap(({ row }) => [row.value, row.low, row.high].filter((y) => y !== null)), !metric);
+    const logarithmic = up.note === "logarithmic", drawable = (y) => y !== null && (!logarithmic || y > 0);
+    const unit = metric ? [metric.title, metric.unit].filter(Boolean).join(", ") : workload.unit;
     const named = (axis, name) => name + (axis.note ? ` (${axis.note})` : "");
     const grouped = (x) => across.back(x).toLocaleString("en");
     return {
       animation: false, textStyle: { fontFamily: theme.sans }, grid: { left: 70, right: 30, top: 12, bottom: 50 },
       xAxis: { ...valueAxis(across, named(across, slope.parameter), theme, { axisLabel: { customValues: across.ticks, color: theme.soft, fontSize: 11.5, fontFamily: theme.sans, formatter: grouped } }) },
-      yAxis: valueAxis(up, named(up, workload.unit), theme, { nameGap: 52 }),
+      yAxis: valueAxis(up, named(up, unit), theme, { nameGap: 52 }),
       tooltip: tooltip(theme, ({ seriesName, data: { point } }) => [seriesName, `${slope.parameter} = ${point.x.toLocaleString("en")}`,
-        `${point.row.text} ${point.row.interval === "–" ? "(too few launches for an interval)" : point.row.interval}`]),
+        metric ? `${metric.title}: ${point.row.text}` : `${point.row.text} ${point.row.interval === "–" ? "(too few launches for an interval)" : point.row.interval}`]),
       series: shown.flatMap(({ line, index, points }) => {
         const style = look(index, theme);
         return [
           { type: "custom", silent: true, id: line.id + "-bars", z: 1, encode: { x: 0, y: 1 },
-            data: points.filter(({ row }) => row.low > 0 && row.high > 0).map(({ x, row }) => [across.at(x), up.at(row.low), up.at(row.high)]),
+            data: points.filter(({ row }) => row.low !== null && row.high !== null && drawable(row.low)).map(({ x, row }) => [across.at(x), up.at(row.low), up.at(row.high)]),
             renderItem: (params, api) => bar(api.coord([api.value(0), api.value(1)]), api.coord([api.value(0), api.value(2)]), style.colour) },
           { type: "line", id: line.id, name: line.name, symbol: style.symbol, symbolSize: 8, showSymbol: true, showAllSymbol: true, z: 2,
             lineStyle: { color: style.colour, width: 2, type: style.dash }, itemStyle: { color: style.colour, borderWidth: 2 },
             emphasis: { focus: "series", lineStyle: { width: 3 } }, blur: { lineStyle: { opacity: 0.18 }, itemStyle: { opacity: 0.18 } },
-            data: points.map((point) => ({ value: [across.at(point.x), up.at(point.row.value)], point })) },
+            data: points.filter(({ row }) => drawable(row.value)).map((point) => ({ value: [across.at(point.x), up.at(point.row.value)], point })) },
         ];
       }),
     };
@@ -363,23 +496,23 @@
 
   // ---- drawing -------------------------------------------------------------------------------
 
-  function chartOn(element, height) {
+  function chartOn(element, height, renderer = "svg") {
     if (height) element.style.height = height + "px";
     const drawn = charts.get(element)?.chart;
     if (drawn) { drawn.resize(); return drawn; }
-    return echarts.init(element, null, { renderer: "svg" });
+    return echarts.init(element, null, { renderer });
   }
 
-  /** Rows in the order in which the table stands, without those that the filter hid. */
-  function tableRows(section) {
-    const order = select(".values > tbody:not([hidden])", section).map((body) => body.id);
+  /** Rows in the order in which the table stands, without those that the filter hid; of one group or of all. */
+  function tableRows(section, group) {
+    const order = select(".values > tbody[data-name]:not([hidden])", section).map((body) => body.id);
     const byId = new Map(workloads.get(section.id).rows.map((row) => [row.id, row]));
-    return order.map((id) => byId.get(id)).filter(Boolean);
+    return order.map((id) => byId.get(id)).filter((row) => row && (group === undefined || row.group === Number(group)));
   }
 
   function drawValues(element) {
     const section = element.closest(".workload"), figure = element.closest("figure");
-    const rows = tableRows(section);
+    const rows = tableRows(section, element.dataset.group);
     figure.hidden = rows.length === 0;
     if (!rows.length || section.hidden) return null;
     const theme = palette(), width = element.clientWidth;
@@ -410,16 +543,63 @@
     const section = element.closest(".workload"), figure = element.closest("figure");
     const workload = workloads.get(section.id), slope = workload.slopes[Number(element.dataset.number)];
     const rows = new Map(tableRows(section).map((row) => [row.id, row]));
+    const chosen = Number(figure.querySelector("select")?.value ?? -1), metric = slope.metrics[chosen];
+    figure.querySelector("h3").textContent = `${metric?.title ?? "Time"} over ${slope.parameter}`;
+    const told = (found) => (found ? { value: found[0], low: found[1], high: found[2], text: found[3] } : null);
+    const point = ([x, id, ...others]) => ({ x, row: rows.get(id) && (metric ? told(others[chosen]) : rows.get(id)) });
     const lines = slope.lines.map((line, index) => ({ line, curve: line, index,
-      points: line.points.map(([x, id]) => ({ x, row: rows.get(id) })).filter(({ row }) => row) })).filter(({ points }) => points.length);
+      points: line.points.map(point).filter(({ row }) => row) })).filter(({ points }) => points.length);
     figure.hidden = lines.length === 0;
     if (!lines.length || section.hidden) return null;
     if (!hiddenCurves.has(element)) hiddenCurves.set(element, new Set());
     const hidden = hiddenCurves.get(element), chart = chartOn(element);
     const shown = lines.filter(({ line }) => !hidden.has(line.id));
-    chart.setOption(slopeOption(workload, slope, shown.length ? shown : lines, element.clientWidth, palette()), true);
+    chart.setOption(slopeOption(workload, slope, shown.length ? shown : lines, element.clientWidth, palette(), metric), true);
     if (!shown.length) chart.setOption({ series: [] }, { replaceMerge: ["series"] });
     legendFor(figure, lines, chart, hidden, () => draw(element));
+    return chart;
+  }
+
+  function drawBusy(element) {
+    const section = element.closest(".workload"), figure = element.closest("figure"), rows = tableRows(section, element.dataset.group);
+    figure.hidden = rows.length === 0;
+    if (!rows.length || section.hidden) return null;
+    const theme = palette(), { option, height } = busyOption(workloads.get(section.id), rows, element.clientWidth, theme);
+    const chart = chartOn(element, height);
+    chart.setOption(option, true);
+    figure.querySelector(".key").replaceChildren(
+      entry("wall clock", shape("circle", { cx: 11, cy: 6, r: 4.5, fill: theme.ink })),
+      entry("CPU time of all threads", shape("polygon", { points: "11,1 16,6 11,11 6,6", fill: theme.published })),
+      make("span", "", "To the right of the wall clock: several CPUs worked at once; to the left: the program slept."));
+    return chart;
+  }
+
+  function drawGrid(element) {
+    const section = element.closest(".workload"), figure = element.closest("figure");
+    if (section.hidden) return null;
+    const grid = workloads.get(section.id).grids[Number(figure.querySelector("select")?.value ?? 0)];
+    const { option, height } = gridOption(grid, element.clientWidth, palette());
+    const chart = chartOn(element, height, "canvas"); // 65,536 cells are too many elements for a page
+    chart.setOption(option, true);
+    return chart;
+  }
+
+  function drawBoth(element) {
+    const section = element.closest(".workload"), figure = element.closest("figure"), choice = figure.querySelector("select");
+    const visible = new Set(select(".percentiles > tbody:not([hidden])", section).map((body) => body.dataset.row));
+    const curves = workloads.get(section.id).latencies.filter((curve) => visible.has(curve.id) && curve.histogram);
+    figure.hidden = curves.length === 0;
+    if (!curves.length || section.hidden) return null;
+    const wanted = curves.find((curve) => curve.id === choice.value) ?? curves[0];
+    choice.replaceChildren(...curves.map((curve) => {
+      const option = make("option", "", curve.name);
+      option.value = curve.id;
+      option.selected = curve === wanted;
+      return option;
+    }));
+    const { option, height } = bothOption(workloads.get(section.id), wanted, element.clientWidth, palette());
+    const chart = chartOn(element, height);
+    chart.setOption(option, true);
     return chart;
   }
 
@@ -429,7 +609,7 @@
     return chart;
   }
 
-  const draws = { values: drawValues, cdf: drawCurves, slope: drawSlope };
+  const draws = { values: drawValues, cdf: drawCurves, slope: drawSlope, busy: drawBusy, grid: drawGrid, both: drawBoth };
 
   /** Draws one chart at once; one without rows is hidden with its figure. */
   function draw(element) {
@@ -450,7 +630,17 @@
       if (deadline.timeRemaining() < 4) break;
     }
     if (waiting.size) schedule();
-    else root.dataset.drawn = "yes";
+    else arrive();
+  }
+
+  let arrived = false; // or the reader went elsewhere: nobody is moved against their will
+  for (const event of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(event, () => { arrived = true; }, { once: true, passive: true });
+
+  /** Legends grow above a permalink's row while charts are drawn: the first time, leads to the row again. */
+  function arrive() {
+    root.dataset.drawn = "yes";
+    if (!arrived && location.hash.length > 1) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+    arrived = true;
   }
 
   function schedule() {
@@ -477,16 +667,28 @@
 
   const normal = (text) => text.normalize("NFKC").toLowerCase().trim();
 
+  const texts = new WeakMap();
+
+  /** What a row is found by: name, environment and parameters, library, language, status. */
+  function searched(body) {
+    if (!texts.has(body)) texts.set(body, normal([body.dataset.name, ...select("summary, .lib, .status", body).map((part) => part.textContent)].join(" ")));
+    return texts.get(body);
+  }
+
+  /** The rows below the heading of a setting. */
+  const members = (heading) => [...heading.parentElement.tBodies].filter((body) => body !== heading && body.dataset.group === heading.dataset.group);
+
   function filter(text) {
     const words = normal(text).split(/\s+/).filter(Boolean);
-    const matches = (body) => words.every((word) => normal(body.dataset.search).includes(word));
+    const matches = (body) => words.every((word) => searched(body).includes(word));
     let shown = 0, all = 0;
     for (const section of select(".workload")) {
-      const bodies = select(".values > tbody", section);
+      const bodies = select(".values > tbody[data-name]", section);
       for (const body of bodies) body.hidden = !matches(body);
       const kept = bodies.filter((body) => !body.hidden);
       const visible = new Set(kept.map((body) => body.id));
-      for (const body of select(".percentiles > tbody", section)) body.hidden = words.length > 0 && !visible.has(body.dataset.row);
+      for (const body of select(".percentiles > tbody[data-row]", section)) body.hidden = words.length > 0 && !visible.has(body.dataset.row);
+      for (const heading of select("tbody.setting", section)) heading.hidden = !members(heading).some((body) => !body.hidden);
       section.hidden = kept.length === 0;
       shown += kept.length;
       all += bodies.length;
@@ -509,6 +711,12 @@
     });
   }
 
+  /** A phone shows rows as cards (display: block), which takes a table's meaning from it for screen readers. */
+  function startNaming() {
+    const roles = { TABLE: "table", THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TD: "cell" };
+    for (const part of select(".values, .values :is(thead, tbody, tr, td, th)")) part.setAttribute("role", roles[part.tagName] ?? (part.scope === "col" ? "columnheader" : "rowheader"));
+  }
+
   // ---- sorting -------------------------------------------------------------------------------
 
   /** A row's key in one column: number, or text; rows without one go last whichever way the column runs. */
@@ -524,11 +732,13 @@
     const down = heading.getAttribute("aria-sort") === "ascending";
     for (const other of select("th[aria-sort]", table)) other.removeAttribute("aria-sort");
     heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const keyed = [...table.tBodies].map((body) => [sortKey(body, index), body]);
     const order = (a, b) => (a === b ? 0 : a < b ? -1 : 1) * (down ? -1 : 1);
-    keyed.sort(([a], [b]) => (a === null) - (b === null) || (a === null ? 0 : order(a, b)));
-    table.append(...keyed.map(([, body]) => body));
-    select('.chart[data-chart="values"]', table.closest(".workload")).forEach(draw);
+    const sorted = (bodies) => bodies.map((body) => [sortKey(body, index), body])
+      .sort(([a], [b]) => (a === null) - (b === null) || (a === null ? 0 : order(a, b))).map(([, body]) => body);
+    const headings = select("tbody.setting", table); // rows are compared, so they are sorted, within their setting
+    if (!headings.length) table.append(...sorted([...table.tBodies]));
+    for (const heading of headings) table.append(heading, ...sorted(members(heading)));
+    select('.chart[data-chart="values"], .chart[data-chart="busy"]', table.closest(".workload")).forEach(draw);
   }
 
   function startSorting() {
@@ -543,6 +753,12 @@
       table.querySelector("th[data-key='value'], th[data-key='p50']")?.setAttribute("aria-sort", table.matches(".values") ? "ascending" : "none");
       if (table.matches(".percentiles")) table.querySelector("th[aria-sort]")?.removeAttribute("aria-sort");
     }
+  }
+
+  // ---- choosing what a figure shows -----------------------------------------------------------
+
+  function startChoosing() {
+    for (const choice of select(".choose select")) choice.addEventListener("change", () => draw(choice.closest("figure").querySelector(".chart")));
   }
 
   // ---- copying -------------------------------------------------------------------------------
@@ -565,6 +781,10 @@
     const lines = [heads.map((head) => plain(head.dataset.copy ?? cellText(head))), heads.map((head) => (head.matches(".num") ? "---:" : ":---"))];
     for (const body of table.tBodies) {
       if (body.hidden) continue;
+      if (body.matches(".setting")) {
+        lines.push([`**${plain(body.querySelector("span").firstChild.textContent.trim())}**`, ...heads.slice(1).map(() => "")]);
+        continue;
+      }
       const [name, ...cells] = body.rows[0].cells;
       const texts = cells.map((cell) => plain(cellText(cell)));
       while (texts.length < heads.length - 1) texts.push("");
@@ -641,7 +861,9 @@
 
   root.classList.add("scripted");
   startFilter();
+  startNaming();
   startSorting();
+  startChoosing();
   startCopying();
   startAdapting();
   startContents();

@@ -1,7 +1,4 @@
-"""Where programs can be run: the machine as it is, and the same with another allocator in front of malloc.
-
-An allocator is preloaded into programs that were built once, so that environments differ in nothing else.
-"""
+"""Allocators that can be preloaded in front of malloc: where this machine has them, and in which version."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from toll.catalog.packages import command_for, shared_libraries, table
-from toll.words import HOST, Environment
+from toll.words import Environment
 
 PRELOADABLE = ("C", "C++")  # other runtimes manage memory without malloc, or are linked statically
 _PROBE_LIMIT_S = 20.0
@@ -47,45 +44,35 @@ _ALLOCATORS = (
     ),
 )
 
-OFFERED: tuple[Environment, ...] = (
-    HOST,
-    *(Environment(item.name, allocator=item.name, languages=PRELOADABLE) for item in _ALLOCATORS),
-)
+NAMES: tuple[str, ...] = tuple(item.name for item in _ALLOCATORS)
 
 
-def names() -> tuple[str, ...]:
-    """Of every environment on offer, whether it can be used here or not; the host is the first."""
-    return tuple(environment.name for environment in OFFERED)
-
-
-def located(environment: Environment) -> Environment:
-    """The environment with what this machine has for it: the allocator's version and its library's path.
+def preloaded(environment: Environment, name: str) -> Environment:
+    """The environment with the allocator `name` as this machine has it: its version and its library's path.
 
     Where the library is missing or cannot be loaded, `unavailable` says why and what to do.
     """
-    allocator = next((item for item in _ALLOCATORS if item.name == environment.name), None)
-    if allocator is None:
-        return replace(environment, allocator=_of_the_machine())
-    need = table()[allocator.name]
+    allocator = next(item for item in _ALLOCATORS if item.name == name)
+    need = table()[name]
     unusable = ""
     for path in shared_libraries(need.shared):
         version = _version(allocator, path)
         if version:
-            shown = f"{allocator.name} {version} ({path.name})"
+            shown = f"{name} {version} ({path.name})"
             return replace(environment, allocator=shown, preload=(str(path),), unavailable="")
         unusable = unusable or f"{path} cannot be preloaded into a program of this machine"
     why = unusable or f"{' or '.join(need.shared)} not found"
     return replace(environment, preload=(), unavailable=f"{why}; next: {command_for([need])}")
 
 
-def _of_the_machine() -> str:
+def of_the_machine() -> str:
     """What malloc is in a program that toll preloads nothing into."""
     try:
         library = os.confstr("CS_GNU_LIBC_VERSION") or "the C library's"
     except ValueError:  # another C library
         library = "the C library's"
-    preloaded = os.environ.get("LD_PRELOAD", "")
-    return f"{library} malloc" + (f", behind LD_PRELOAD={preloaded}" if preloaded else "")
+    already = os.environ.get("LD_PRELOAD", "")
+    return f"{library} malloc" + (f", behind LD_PRELOAD={already}" if already else "")
 
 
 def _version(allocator: _Allocator, path: Path) -> str:

@@ -1,0 +1,111 @@
+"""Catch2 executables with BENCHMARKs, versions 2 and 3: one launch runs test cases with all that is in them.
+
+Catch2 chooses how many iterations make a sample, and its analysis is left out: the mean of a launch's samples
+is that launch's value. A launch first measures the clock for up to a second, whatever it is asked to do, so
+that all test cases share one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from xml.etree import ElementTree
+
+from toll.compare.launched import LaunchedSubject, Values
+from toll.compare.process import Ended
+from toll.compare.words import Side, SideFailed
+
+SAMPLES = 200
+WARMUP_MS = 5
+
+
+class Catch2(LaunchedSubject):
+    """Existing executables, unchanged. A benchmark's name is "test case / section / benchmark"."""
+
+    kind = "catch2"
+
+    def offered(self, side: Side) -> Sequence[str]:
+        """Runs every test case once: nothing else tells which of them hold benchmarks."""
+        values, _ = self._measured(side, [], None, samples=1)
+        return self._chosen(values)
+
+    def most_together(self, names: Sequence[str]) -> Sequence[str]:
+        """All: a launch's overhead is far larger than a benchmark."""
+        return names
+
+    def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
+        """Runs the test cases that hold `names`; benchmarks beside them in a test case run too."""
+        cases = sorted({name.split(SEPARATOR)[0] for name in names})
+        values, ended = self._measured(side, [",".join(map(literal, cases))], seed, samples=SAMPLES)
+        return {name: values[name] for name in names if name in values}, ended
+
+    def _chosen(self, values: Values) -> list[str]:
+        return [name for name in values if re.search(self.pattern, name)]
+
+    def _measured(
+        self, side: Side, tests: Sequence[str], seed: int | None, *, samples: int
+    ) -> tuple[Values, Ended]:
+        arguments = [
+            *tests,
+            "--reporter",
+            "xml",
+            "--benchmark-samples",
+            str(samples),
+            "--benchmark-no-analysis",
+            "--benchmark-warmup-time",
+            str(WARMUP_MS),
+        ]
+        ended = self.run(side, arguments, seed)
+        try:
+            root = ElementTree.fromstring(ended.stdout)
+        except ElementTree.ParseError:
+            if ended.exit_code != 0:
+                raise SideFailed(ended.how()) from None
+            raise SideFailed("printed no report that Catch2 would print") from None
+        if ended.exit_code < 0:
+            raise SideFailed(ended.how())
+        if (failed := _failed_case(root)) is not None:
+            raise SideFailed(f"fails its test case {failed!r}: a wrong answer has no time")
+        values: Values = {}
+        for name, mean_ns in _benchmarks(root):
+            values.setdefault(name, []).append(mean_ns)  # a test case runs anew for each of its sections
+        return values, ended
+
+
+SEPARATOR = " / "
+
+
+def literal(test_case: str) -> str:
+    """A test case's name as a test specification that means this one alone."""
+    return "".join(f"\\{letter}" if letter in '\\,[]"~' else letter for letter in test_case)
+
+
+def _failed_case(root: ElementTree.Element) -> str | None:
+    for case in root.iter("TestCase"):
+        result = case.find("OverallResult")
+        if result is not None and result.get("success") == "false":
+            return case.get("name", "")
+    return None
+
+
+def _benchmarks(root: ElementTree.Element) -> Iterator[tuple[str, float]]:
+    for case in root.iter("TestCase"):
+        yield from _below(case, case.get("name", ""))
+
+
+def _below(element: ElementTree.Element, path: str) -> Iterator[tuple[str, float]]:
+    for child in element:
+        if child.tag == "Section":
+            yield from _below(child, path + SEPARATOR + child.get("name", ""))
+        elif child.tag == "BenchmarkResults":
+            mean = child.find("mean")
+            text = mean.get("value", "") if mean is not None else ""
+            yield path + SEPARATOR + child.get("name", ""), _number(text)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -1,0 +1,236 @@
+"""Round after round until every benchmark's answer is known or its time is spent."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from toll.compare.judging import Judge, Track
+from toll.compare.results import Comparison, Comparisons, Lacking, Verdict
+from toll.compare.words import Keep, OnStep, Round, Settings, SideFailed, Step, Subject, Survey
+from toll.measure.clock import Clock, SystemClock
+from toll.measure.launcher import Interrupted
+from toll.stats import bonferroni
+from toll.stats.sequential import MedianSequence, look_due
+
+CONFIRM_AFTER_S = 20.0
+
+
+def compare(
+    subject: Subject,
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    keep: Keep = lambda _launch: None,
+    on_step: OnStep = lambda _step: None,
+    names: Sequence[str] | None = None,
+) -> Comparisons:
+    """Measures what all sides offer (or those of `names`) and judges each side against the first.
+
+    Prints nothing. An interrupt (`toll.measure.launcher.Interrupted`) ends the measuring, and what is known
+    by then is judged. Where a side cannot even say what it offers, there is one failed row named "*".
+    """
+    settings.check()
+    engine = _Engine(subject, settings, clock or SystemClock(), keep, on_step)
+    try:
+        survey = subject.survey()
+    except Interrupted:
+        return engine.results(Survey(()), interrupted=True)
+    except SideFailed as failure:
+        return engine.results(Survey(()), failed=failure.reason)
+    asked = [name for name in survey.common if names is None or name in names]
+    engine.begin(asked)
+    return engine.results(survey, interrupted=engine.go())
+
+
+def confirm(
+    first: Comparisons,
+    subject: Subject,
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    keep: Keep = lambda _launch: None,
+    on_step: OnStep = lambda _step: None,
+    after_s: float = CONFIRM_AFTER_S,
+) -> Comparisons:
+    """Measures what was found slower or faster anew, later, and believes only what is found again.
+
+    Where both agree, the second measurement's interval is shown: it was not chosen for being far from 1.
+    Where they do not, the verdict is inconclusive, and the reason tells both.
+    """
+    doubted = {item.benchmark for item in first.comparisons if _differs(item)}
+    if not doubted:
+        return first
+    if first.interrupted:
+        return first.model_copy(update={"comparisons": tuple(map(_unconfirmed, first.comparisons))})
+    clock = clock or SystemClock()
+    clock.sleep(after_s)
+    engine = _Engine(subject, settings, clock, keep, on_step)
+    engine.begin(
+        [name for name in dict.fromkeys(item.benchmark for item in first.comparisons) if name in doubted],
+        comparisons=len(first.comparisons),
+    )
+    interrupted = engine.go()
+    again = {(item.benchmark, item.b): item for item in engine.verdicts()}
+    merged = tuple(
+        _confirmed(item, again[item.benchmark, item.b]) if _differs(item) else item
+        for item in first.comparisons
+    )
+    return first.model_copy(
+        update={
+            "comparisons": merged,
+            "seconds": first.seconds + engine.elapsed_s,
+            "interrupted": interrupted,
+        }
+    )
+
+
+def _differs(item: Comparison) -> bool:
+    return item.verdict in (Verdict.SLOWER, Verdict.FASTER)
+
+
+def _confirmed(first: Comparison, second: Comparison) -> Comparison:
+    total = {
+        "seconds": round(first.seconds + second.seconds, 3),
+        "launches": first.launches + second.launches,
+    }
+    if second.verdict is first.verdict:
+        return second.model_copy(
+            update=total | {"reason": f"{second.reason}; confirmed by a second measurement"}
+        )
+    return second.model_copy(
+        update=total
+        | {
+            "verdict": Verdict.FAILED if second.verdict is Verdict.FAILED else Verdict.INCONCLUSIVE,
+            "regression": False,
+            "reason": f"not confirmed: first {first.reason}; then {second.reason}",
+        }
+    )
+
+
+def _unconfirmed(item: Comparison) -> Comparison:
+    if not _differs(item):
+        return item
+    told = {"verdict": Verdict.INCONCLUSIVE, "regression": False}
+    return item.model_copy(update=told | {"reason": f"interrupted before it was confirmed: {item.reason}"})
+
+
+class _Engine:
+    """One pass of measuring."""
+
+    def __init__(
+        self, subject: Subject, settings: Settings, clock: Clock, keep: Keep, on_step: OnStep
+    ) -> None:
+        self._subject = subject
+        self._settings = settings
+        self._clock = clock
+        self._keep = keep
+        self._on_step = on_step
+        self._random = random.Random(settings.seed)
+        self._started_ns = clock.now_ns()
+        self._started_utc = clock.utc()
+        self._tracks: list[Track] = []
+        self._judge = Judge(subject.labels, settings.threshold, 1.0 - settings.level)
+        self._rounds = 0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since the measuring began."""
+        return (self._clock.now_ns() - self._started_ns) / 1e9
+
+    def begin(self, names: Sequence[str], comparisons: int = 0) -> None:
+        """The benchmarks to measure; `comparisons` (by default as many as there are) share the level."""
+        others = len(self._subject.labels) - 1
+        shared_by = (comparisons or len(names) * others) if self._settings.corrected else 1
+        alpha = 1.0 - bonferroni(self._settings.level, shared_by)
+        self._judge = replace(self._judge, alpha=alpha)
+        self._tracks = [Track(name, [MedianSequence(alpha) for _ in range(others)]) for name in names]
+
+    def go(self) -> bool:
+        """Measures to the end; returns whether somebody interrupted."""
+        try:
+            while waiting := [track for track in self._tracks if not track.done]:
+                if self.elapsed_s >= self._settings.total_s and self._rounds:
+                    self._look_last(waiting)
+                else:
+                    self._round(waiting)
+        except Interrupted:
+            self._look_last(self._tracks)  # whoever interrupted did not choose the moment by these values
+            return True
+        return False
+
+    def _look_last(self, tracks: Sequence[Track]) -> None:
+        for track in tracks:
+            if not track.done:
+                track.look(1.0)
+                track.done = True
+
+    def verdicts(self) -> list[Comparison]:
+        """Of every benchmark and side."""
+        return [
+            verdict
+            for track in self._tracks
+            for verdict in self._judge.verdicts(track, self._subject.notes(track.name))
+        ]
+
+    def results(self, survey: Survey, *, interrupted: bool = False, failed: str = "") -> Comparisons:
+        """All that was found; `failed` says why there was nothing to find."""
+        return Comparisons(
+            comparisons=tuple(self._judge.nothing(failed) if failed else self.verdicts()),
+            lacking=tuple(
+                Lacking(benchmark=name, missing_in=labels) for name, labels in survey.missing.items()
+            ),
+            kind=self._subject.kind,
+            sides=self._subject.labels,
+            level=self._settings.level,
+            threshold=self._settings.threshold,
+            seconds=round(self.elapsed_s, 3),
+            interrupted=interrupted,
+            started_utc=self._started_utc,
+        )
+
+    def _round(self, waiting: list[Track]) -> None:
+        """Those measured least come first, so that all benchmarks get their share of every minute."""
+        self._random.shuffle(waiting)
+        waiting.sort(key=lambda track: len(track.values))
+        group = set(self._subject.group([track.name for track in waiting]))
+        tracks = [track for track in waiting if track.name in group]
+        self._tell(tracks[0].name)
+        started_ns = self._clock.now_ns()
+        self._rounds += 1
+        found = self._subject.round([track.name for track in tracks], self._random.randrange(2**31))
+        took_s = (self._clock.now_ns() - started_ns) / 1e9
+        for launch in found.raw:
+            self._keep({"round": self._rounds, **launch})
+        for track in tracks:
+            track.seconds += took_s / len(tracks)
+            self._take(track, found, took_s / len(tracks))
+
+    def _take(self, track: Track, found: Round, cost_s: float) -> None:
+        track.failures |= found.failures.get(track.name, {})
+        if track.name in found.values:
+            track.values.append(found.values[track.name])
+        if track.failed():
+            track.done = True
+            return
+        allotted_s = self._allotted_s(track)
+        rounds = len(track.values)
+        if track.seconds + cost_s > allotted_s or rounds >= self._settings.most_rounds:
+            track.look(1.0)
+            track.done = True
+        elif look_due(rounds, track.looked_at):
+            track.look(max(track.seconds / allotted_s, rounds / self._settings.most_rounds))
+            track.done = track.settled(self._settings.threshold)
+
+    def _allotted_s(self, track: Track) -> float:
+        """This benchmark's time: its budget, or its share of what is left for all where that is less."""
+        waiting = sum(not other.done for other in self._tracks)
+        left_s = self._settings.total_s - self.elapsed_s
+        return min(self._settings.budget_s, track.seconds + max(0.0, left_s) / waiting)
+
+    def _tell(self, name: str) -> None:
+        waiting = [track for track in self._tracks if not track.done]
+        budget_s = sum(max(0.0, self._settings.budget_s - track.seconds) for track in waiting)
+        left_s = max(0.0, min(budget_s, self._settings.total_s - self.elapsed_s))
+        self._on_step(Step(self.elapsed_s, left_s, len(self._tracks) - len(waiting), len(self._tracks), name))

@@ -1,0 +1,162 @@
+"""From pairs to a verdict and a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from toll.compare.results import Comparison, Verdict
+from toll.stats import equivalence
+from toll.stats.sequential import MedianSequence, fewest_pairs
+
+EVERYTHING = "*"  # the benchmark of a row that concerns a side as a whole
+
+
+@dataclass(slots=True)
+class Track:
+    """One benchmark of a comparison in progress; `values` has a list of ns an operation each round."""
+
+    name: str
+    sequences: list[MedianSequence]  # of the sides after the first
+    values: list[list[float]] = field(default_factory=list)
+    failures: dict[int, str] = field(default_factory=dict)  # side -> reason
+    seconds: float = 0.0
+    looked_at: int = 0
+    done: bool = False
+
+    def logs(self, side: int) -> list[float]:
+        """log(side / first) of the rounds that have both."""
+        return [
+            math.log(row[side] / row[0])
+            for row in self.values
+            if row[0] > 0 and row[side] > 0  # False for NaN
+        ]
+
+    def look(self, share: float) -> None:
+        """Narrows every side's interval."""
+        self.looked_at = len(self.values)
+        for side, sequence in enumerate(self.sequences, 1):
+            if logs := self.logs(side):
+                sequence.look(logs, share)
+
+    def settled(self, threshold: float) -> bool:
+        """Whether measuring on could not change what is told about any side."""
+        return all(
+            self._failure(side) or equivalence.settled(*sequence.bounds, threshold)
+            for side, sequence in enumerate(self.sequences, 1)
+        )
+
+    def failed(self) -> bool:
+        """Whether there is nothing left to measure."""
+        return 0 in self.failures or len(self.failures) >= len(self.sequences)
+
+    def _failure(self, side: int) -> str:
+        return self.failures.get(0, "") or self.failures.get(side, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What all verdicts of a table share."""
+
+    labels: tuple[str, ...]
+    threshold: float
+    alpha: float  # of one comparison, after the correction
+
+    def verdicts(self, track: Track, notes: Sequence[str]) -> list[Comparison]:
+        """Every side against the first."""
+        return [self._verdict(track, side, notes) for side in range(1, len(self.labels))]
+
+    def nothing(self, reason: str) -> list[Comparison]:
+        """A failed row for every side where no benchmark could be asked for."""
+        return [
+            Comparison(
+                benchmark=EVERYTHING,
+                a=self.labels[0],
+                b=label,
+                ratio=None,
+                low=None,
+                high=None,
+                level=1.0 - self.alpha,
+                verdict=Verdict.FAILED,
+                launches=0,
+                seconds=0.0,
+                reason=reason,
+                regression=False,
+            )
+            for label in self.labels[1:]
+        ]
+
+    def _verdict(self, track: Track, side: int, notes: Sequence[str]) -> Comparison:
+        logs = track.logs(side)
+        bounds = track.sequences[side - 1].bounds
+        failed_side = next((index for index in (0, side) if index in track.failures), None)
+        if failed_side is not None:
+            verdict = Verdict.FAILED
+            reason = f"{self.labels[failed_side]} {track.failures[failed_side]}"
+        else:
+            verdict = _verdict_of(bounds.low, bounds.high, self.threshold)
+            reason = self._sentence(verdict, bounds.low, bounds.high, len(logs))
+        shown = bool(logs) and failed_side is None
+        return Comparison(
+            benchmark=track.name,
+            a=self.labels[0],
+            b=self.labels[side],
+            ratio=math.exp(float(np.median(logs))) if shown else None,
+            low=math.exp(bounds.low) if shown and math.isfinite(bounds.low) else None,
+            high=math.exp(bounds.high) if shown and math.isfinite(bounds.high) else None,
+            level=1.0 - self.alpha,
+            verdict=verdict,
+            launches=len(logs),
+            seconds=round(track.seconds, 3),
+            reason="; ".join([reason, *notes]),
+            regression=verdict is Verdict.SLOWER
+            and equivalence.beyond(bounds.low, bounds.high, self.threshold) > 0,
+            a_ns=_median(track, 0) if shown else None,
+            b_ns=_median(track, side) if shown else None,
+        )
+
+    def _sentence(self, verdict: Verdict, low: float, high: float, pairs: int) -> str:
+        threshold = percent(self.threshold)
+        largest = percent(equivalence.bound(low, high))
+        if verdict in (Verdict.SLOWER, Verdict.FASTER):
+            least, most = sorted(abs(math.expm1(end)) for end in (low, high))  # as the table writes changes
+            told = f"{verdict} by {percent(least)} to {percent(most)}"
+            low, high = (low, high) if verdict is Verdict.SLOWER else (-high, -low)
+            if low > math.log1p(self.threshold):
+                return told
+            within = high <= math.log1p(self.threshold)
+            return told + (
+                f", within {threshold}" if within else f"; whether by more than {threshold} is open"
+            )
+        if verdict is Verdict.NO_DIFFERENCE:
+            return f"no difference larger than {largest}"
+        if not (math.isfinite(low) and math.isfinite(high)):
+            needed = fewest_pairs(self.alpha)
+            return (
+                f"{pairs} pairs of launches fitted into the time; at least {needed} are needed:"
+                " --budget, --total-budget"
+            )
+        return f"a difference of up to {largest} remains possible; a larger --budget narrows it"
+
+
+def percent(share: float) -> str:
+    """0.0123 -> "1.2 %"; two significant digits."""
+    if not math.isfinite(share):
+        return "any amount"
+    value = 100.0 * share
+    digits = 0 if abs(value) >= 9.95 else 1 if abs(value) >= 0.995 else 2
+    return f"{value:.{digits}f} %"
+
+
+def _verdict_of(low: float, high: float, threshold: float) -> Verdict:
+    if side := equivalence.direction(low, high):
+        return Verdict.SLOWER if side > 0 else Verdict.FASTER
+    return Verdict.NO_DIFFERENCE if equivalence.equivalent(low, high, threshold) else Verdict.INCONCLUSIVE
+
+
+def _median(track: Track, side: int) -> float | None:
+    values = [row[side] for row in track.values if row[side] > 0]
+    return float(np.median(values)) if values else None

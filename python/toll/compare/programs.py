@@ -1,0 +1,385 @@
+"""toll programs: the sides of a round live at the same time and take turns in batches of about a millisecond.
+
+Each block asks every side once, in random order, with the same layout seed: state made anew, stack and heap
+shifted, then a short untimed batch, then the timed one. What the machine does for longer than a block meets
+all sides alike. A round's value is made of the blocks' log ratios, so that it says more about the sides than
+about the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toll.compare.launched import survey_of
+from toll.compare.process import run_process, working_folder
+from toll.compare.words import Round, Side, SideFailed, Survey
+from toll.measure.clock import Clock, SystemClock
+from toll.measure.interrupt import Interrupt
+from toll.measure.launch import MAX_PADDING_BYTES
+from toll.measure.launcher import Child, Launcher, LaunchFailed, Limits
+from toll.measure.process import ProcessLauncher
+from toll.measure.protocol import Ready, Timed, arguments, ask_timed, read_ready, send_stop
+from toll.measure.warming import MOST_WARMUP_BATCHES, steady
+from toll.store import shown
+from toll.words import Batch, Kind, Parameters, Status
+
+BATCH_NS = 1e6
+BLOCKS = 20  # a round
+WARM_SHARE = 8  # the untimed batch after a new layout has this fraction of the iterations
+_WAITED_MORE = 0.05  # of a batch's time; a time slice of somebody else is several times as long as it
+_SETUP_SHARE = 1.0  # making state anew may cost as much as measuring does; else some blocks keep theirs
+_GROWTH = 10  # of the iterations from one calibrating request to the next, at most
+_CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
+_MOST_ITERATIONS = 10**12
+_CALIBRATION_MS = "100"  # of the processor's counter, once; all later launches are told the result
+_FEWEST_BLOCKS = 4
+_ROUND_NS = 400e6  # long batches: fewer blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One benchmark of one side: how to launch it."""
+
+    command: tuple[str, ...]
+    workload: str
+    contender: str
+    kind: Kind
+    parameters: Parameters = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    answer: int | None = None  # of one iteration, where it is known
+    malloc: str = ""  # the file that must serve malloc in the program; "": not checked
+    unusable: str = ""  # why it cannot be launched: it was not built
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """One side and all of its benchmarks by name."""
+
+    label: str
+    offers: Mapping[str, Offer]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The same in every round."""
+
+    iterations: int  # of a batch
+    blocks: int
+    anew_every: int  # blocks; 1 makes the state anew in each
+
+
+class _Blamed(Exception):  # an outcome, not a fault of toll
+    """A side did not do its work."""
+
+    def __init__(self, side: int, reason: str) -> None:
+        super().__init__(reason)
+        self.side = side
+        self.reason = reason
+
+
+@contextmanager
+def _blaming(side: int) -> Iterator[None]:
+    try:
+        yield
+    except LaunchFailed as failure:
+        raise _Blamed(side, failure.reason) from None
+
+
+class _Live:
+    """One running program."""
+
+    def __init__(self, child: Child, offer: Offer, clock: Clock) -> None:
+        self.child = child
+        self._offer = offer
+        self._clock = clock
+        self.ready: Ready = read_ready(child)
+
+    def time(self, iterations: int, layout: int | None = None) -> Timed:
+        """One request."""
+        return ask_timed(self.child, self._offer.kind, iterations, layout, self._offer.answer, self._clock)
+
+    def cost_ns(self, iterations: int, layout: int | None = None) -> int:
+        """What one request takes, seen from here."""
+        started_ns = self._clock.now_ns()
+        self.time(iterations, layout)
+        return self._clock.now_ns() - started_ns
+
+    def warm(self, iterations: int) -> None:
+        """Lets a runtime that becomes faster while it runs do so, for as long as the program asks for."""
+        ends_ns = self._clock.now_ns() + self.ready.warmup_limit_ns
+        costs: list[float] = []
+        while self._clock.now_ns() < ends_ns and not steady(costs) and len(costs) < MOST_WARMUP_BATCHES:
+            costs.append(self.time(iterations).batch.wall_ns)
+
+    def stop(self) -> None:
+        """Asks the program to end and waits for it."""
+        send_stop(self.child)
+        self.child.finish()
+
+
+class Programs:
+    """Programs that are known already, such as those that toll has built."""
+
+    kind = "toll"
+
+    def __init__(
+        self,
+        offerings: Sequence[Offering],
+        *,
+        limit_s: float,
+        interrupt: Interrupt | None = None,
+        pattern: str = "",
+        launcher: Launcher | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._offerings = tuple(offerings)
+        self.labels = tuple(offering.label for offering in offerings)
+        self._limits = Limits(limit_s, 0)
+        self._pattern = pattern
+        self._launcher = launcher or ProcessLauncher(interrupt)
+        self._clock = clock or SystemClock()
+        self._clock_hz: float | None = None
+        self._work: dict[str, _Work] = {}
+        self._failed: dict[str, dict[int, str]] = {}  # benchmark -> side -> reason; left out from then on
+        self._sums: dict[tuple[str, int], tuple[int, int]] = {}  # benchmark, iterations -> side, checksum
+
+    def survey(self) -> Survey:
+        """Compares the names."""
+        self._failed.clear()
+        offers = [
+            [name for name in offering.offers if re.search(self._pattern, name)]
+            for offering in self._offerings
+        ]
+        return survey_of(self.labels, offers, self._pattern)
+
+    def group(self, waiting: Sequence[str]) -> Sequence[str]:
+        """One benchmark a round: each is a process of its own."""
+        return waiting[:1]
+
+    def notes(self, _name: str) -> Sequence[str]:
+        """Nothing that the numbers do not say."""
+        return ()
+
+    def round(self, names: Sequence[str], seed: int) -> Round:
+        """One launch of every side, alive at the same time."""
+        found = Round()
+        rng = random.Random(seed)
+        for name in names:
+            failed = self._failed.setdefault(name, {})
+            sides = [side for side in range(len(self._offerings)) if side not in failed]
+            rng.shuffle(sides)
+            record: dict[str, Any] = {"benchmark": name, "order": [self.labels[side] for side in sides]}
+            try:
+                blocks, waited = self._blocks(name, sides, rng)
+                values = np.full(len(self._offerings), np.nan)
+                values[sorted(sides)] = combined(blocks[undisturbed(waited)])
+                found.values[name] = values.tolist()
+                measured = {"ns": blocks.tolist(), "waited": waited.round(4).tolist()}
+                found.raw.append(record | {"iterations": self._work[name].iterations} | measured)
+            except _Blamed as blamed:
+                found.failures[name] = {blamed.side: blamed.reason}
+                found.raw.append(record | {"side": self.labels[blamed.side], "failed": blamed.reason})
+                if blamed.side and len(sides) > 2:  # the others go on without it
+                    failed[blamed.side] = blamed.reason
+        return found
+
+    def _blocks(
+        self, name: str, sides: Sequence[int], rng: random.Random
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Nanoseconds a unit, and the share of the time that others had; shape (blocks, sides in order)."""
+        with ExitStack() as stack:
+            live: dict[int, _Live] = {}
+            for side in sides:
+                with _blaming(side):
+                    live[side] = self._start(stack, side, name, rng)
+            if name not in self._work:
+                self._work[name] = _calibrated(live)
+            work = self._work[name]
+            for side, program in live.items():
+                with _blaming(side):
+                    program.warm(work.iterations)
+            rows = [self._block(name, live, block, work, rng) for block in range(work.blocks)]
+            for side, program in live.items():
+                with _blaming(side):
+                    program.stop()
+        values, waited, switches = np.array(rows).transpose(2, 0, 1)
+        return values, forced(waited, switches)
+
+    def _start(self, stack: ExitStack, side: int, name: str, rng: random.Random) -> _Live:
+        offer = self._offerings[side].offers[name]
+        told = {"TOLL_CLOCK_CALIBRATION_MS": _CALIBRATION_MS}
+        if self._clock_hz is not None:
+            told = {"TOLL_CLOCK_HZ": repr(self._clock_hz)}
+        environment = {**told, **offer.environment, "TOLL_PADDING": "x" * rng.randrange(MAX_PADDING_BYTES)}
+        if offer.unusable:
+            raise _Blamed(side, f"cannot be launched: {offer.unusable}")
+        command = [*offer.command, *arguments(offer.workload, offer.contender, offer.parameters)]
+        child = self._launcher.start(command, environment, self._limits)
+        stack.callback(child.kill)
+        live = _Live(child, offer, self._clock)
+        if self._clock_hz is None:
+            self._clock_hz = counter_hz(live.ready.clock)
+        if offer.malloc and live.ready.footing.get("malloc") != offer.malloc:
+            raise _Blamed(side, f"was started with {offer.malloc} preloaded and does not take malloc from it")
+        return live
+
+    def _block(
+        self, name: str, live: Mapping[int, _Live], block: int, work: _Work, rng: random.Random
+    ) -> list[tuple[float, float, int]]:
+        """Every side once, in an order of its own: ns a unit, share waited, voluntary switches."""
+        layout = rng.randrange(2**31) if block % work.anew_every == 0 else None
+        found: dict[int, tuple[float, float, int]] = {}
+        for side in rng.sample(sorted(live), len(live)):
+            with _blaming(side):
+                if layout is not None:
+                    live[side].time(max(1, work.iterations // WARM_SHARE), layout)
+                timed = live[side].time(work.iterations)
+            self._check_sum(name, side, timed.batch)
+            found[side] = _value_ns(timed), _waiting_share(timed.batch), timed.batch.voluntary_switches
+            if found[side][0] <= 0.0:
+                raise _Blamed(side, "measured no time at all: its batches are too short for its clock")
+        return [found[side] for side in sorted(live)]
+
+    def _check_sum(self, name: str, side: int, batch: Batch) -> None:
+        """The same work has the same answer, in every launch and on every side."""
+        first_side, expected = self._sums.setdefault((name, batch.iterations), (side, batch.checksum))
+        if batch.checksum != expected:
+            before = "it" if side == first_side else self.labels[first_side]
+            raise _Blamed(
+                side,
+                f"computed {batch.checksum} over {batch.iterations} iterations;"
+                f" {before} computed {expected} before",
+            )
+
+
+def combined(blocks: NDArray[np.float64]) -> list[float]:
+    """One value a side from blocks of shape (blocks, sides), ns: ratios are medians of the blocks' ratios."""
+    logs = np.log(blocks)
+    first = np.median(logs[:, 0])
+    return [float(value) for value in np.exp(first + np.median(logs - logs[:, :1], axis=0))]
+
+
+def forced(waited: NDArray[np.float64], switches: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`waited` without what a side may have waited by itself; shape (blocks, sides), as `switches` has.
+
+    Where a program gave the processor back more often than in its calmest block, it went to sleep, and that
+    is time of its own: a lock that is held longer now must not be left out. Such a block counts as its best.
+    """
+    own = switches > switches.min(axis=0)
+    return np.where(own, waited.min(axis=0), waited)
+
+
+def undisturbed(waited: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which blocks no side had to wait in for a processor that somebody else had; shape (blocks,).
+
+    A side's own waiting is what it does in its best block. Where fewer than four blocks were left alone, the
+    four that were left alone most. Whoever took the processor did not look which side was running.
+    """
+    more = (waited - waited.min(axis=0)).max(axis=1)
+    fewest = min(_FEWEST_BLOCKS, more.size)
+    kept: NDArray[np.bool_] = more <= max(_WAITED_MORE, float(np.sort(more)[fewest - 1]))
+    return kept
+
+
+def _waiting_share(batch: Batch) -> float:
+    """Of a batch's time, what passed without CPU time; 0 for a program with several threads at work."""
+    return max(0.0, 1.0 - batch.cpu_ns / batch.wall_ns) if batch.wall_ns > 0 else 0.0
+
+
+def _value_ns(timed: Timed) -> float:
+    if timed.samples is not None:
+        return float(np.median(timed.samples))
+    return timed.batch.wall_ns / timed.batch.units
+
+
+def _calibrated(live: Mapping[int, _Live]) -> _Work:
+    """Iterations that fill a batch, and how often a batch can afford new state; by the dearest side."""
+    iterations, batch_ns, anew_ns = 0, 1.0, 0.0
+    for side, program in live.items():
+        with _blaming(side):
+            found, took_ns = _iterations(program)
+            iterations = min(iterations, found) or found
+            batch_ns = max(batch_ns, took_ns)
+            warm = max(1, found // WARM_SHARE)
+            kept_ns = min(program.cost_ns(warm) for _ in range(_CALIBRATIONS))
+            remade_ns = min(program.cost_ns(warm, layout) for layout in range(_CALIBRATIONS))
+            anew_ns = max(anew_ns, remade_ns - kept_ns)
+    blocks = int(_ROUND_NS / (batch_ns * len(live)))
+    anew_every = 1 + int(anew_ns / (_SETUP_SHARE * max(batch_ns, BATCH_NS)))
+    blocks = max(_FEWEST_BLOCKS, min(BLOCKS, blocks))
+    return _Work(iterations, blocks, min(anew_every, blocks))
+
+
+def _iterations(program: _Live) -> tuple[int, float]:
+    """How many iterations take about BATCH_NS, and how long they take, ns."""
+    program.time(1, 0)
+    iterations = 1
+    while True:
+        took_ns = max(1.0, min(program.time(iterations).batch.wall_ns for _ in range(_CALIBRATIONS)))
+        wanted = max(1, round(iterations * BATCH_NS / took_ns))
+        if wanted <= iterations * _GROWTH:
+            return wanted, took_ns * wanted / iterations
+        if iterations >= _MOST_ITERATIONS:
+            raise LaunchFailed(
+                Status.FAILED,
+                f"does nothing that takes time: {iterations} iterations took {took_ns / 1e3:.3g} µs",
+            )
+        iterations *= _GROWTH
+
+
+def counter_hz(clock: Mapping[str, object]) -> float | None:
+    """The frequency of the processor's counter, so that later launches know it; None for other clocks."""
+    value = None if str(clock.get("source", "")).startswith("monotonic") else clock.get("frequency_hz")
+    return float(value) if isinstance(value, int | float) and 1e6 <= value <= 1e11 else None
+
+
+class ProgramFiles(Programs):
+    """Executables that speak protocol 1 and are asked with `describe` what they offer."""
+
+    def __init__(
+        self, sides: Sequence[Side], *, limit_s: float, interrupt: Interrupt | None = None, pattern: str = ""
+    ) -> None:
+        unasked = [Offering(side.label, {}) for side in sides]
+        super().__init__(unasked, limit_s=limit_s, interrupt=interrupt, pattern=pattern)
+        self._sides = tuple(sides)
+        self._interrupt = interrupt
+
+    def survey(self) -> Survey:
+        """Asks every side. Raises SideFailed for one that does not answer as a program does."""
+        self._offerings = tuple(
+            Offering(side.label, _described(side, self._limits.time_s, self._interrupt))
+            for side in self._sides
+        )
+        return super().survey()
+
+
+def _described(side: Side, limit_s: float, interrupt: Interrupt | None) -> dict[str, Offer]:
+    with working_folder(side.folder) as folder:
+        ended = run_process([*side.command, "describe"], side.environment, folder, limit_s, interrupt)
+    if ended.exit_code != 0:
+        raise SideFailed(f"{side.label} does not describe itself: it {ended.how()}")
+    try:
+        contenders = json.loads(ended.stdout)["contenders"]
+        offers = [
+            Offer(
+                side.command,
+                str(item["workload"]),
+                str(item["contender"]),
+                Kind(item["kind"]),
+                environment=side.environment,
+            )
+            for item in contenders
+        ]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        start = shown(ended.stdout[:80].decode("utf-8", "replace"), 160)
+        raise SideFailed(f"{side.label} describes itself as {start!r}, which is not protocol 1") from None
+    return {f"{offer.workload}/{offer.contender}": offer for offer in offers}

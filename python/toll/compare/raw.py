@@ -1,0 +1,47 @@
+"""Every launch as it was, a JSON object a line, on disk before the next launch starts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from toll.errors import Exit, TollError
+
+
+class RawFile:
+    """Appends lines; a kill at any moment loses at most the round in flight."""
+
+    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
+        """Raises TollError where the file cannot be made or exists already."""
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("x", encoding="utf-8")
+        except OSError as error:
+            raise TollError(
+                f"cannot keep the launches in {path}: {error.strerror}", "name another place: --raw FILE"
+            ) from None
+        self({"toll_compare": 1, **header})
+
+    def __call__(self, record: Mapping[str, Any]) -> None:
+        """Stores one object. Raises TollError where the disk takes no more."""
+        try:
+            self._file.write(json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise TollError(
+                f"cannot write {self.path}: {error.strerror}",
+                "make room there; what was measured before is in the file",
+                Exit.INCONCLUSIVE,
+            ) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()

@@ -1,0 +1,76 @@
+"""What a comparison found: the contract of `toll compare --json` (schemas/compare.schema.json)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
+class Verdict(StrEnum):
+    """What is known of B against A."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    NO_DIFFERENCE = "no_difference"
+    INCONCLUSIVE = "inconclusive"
+    FAILED = "failed"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Comparison(_Record):
+    """One benchmark, one side against the first."""
+
+    benchmark: str
+    a: str = Field(description="label of the first side, which ratios refer to")
+    b: str = Field(description="label of the side that is judged")
+    ratio: Positive | None = Field(
+        description="time of b over time of a, median over pairs; null without any"
+    )
+    low: Positive | None = Field(description="lower end of the ratio's interval; null where it has none yet")
+    high: Positive | None = Field(description="upper end of the ratio's interval; null where it has none yet")
+    level: Finite = Field(description="with which this interval holds, however early it was looked at")
+    verdict: Verdict
+    launches: int = Field(ge=0, description="of each side; as many pairs")
+    seconds: NotNegative = Field(description="wall time spent on this benchmark, all sides")
+    reason: str = Field(description="one or more sentences on the verdict")
+    regression: bool = Field(description="slower, with the whole interval beyond the threshold")
+    a_ns: Positive | None = Field(
+        default=None, description="nanoseconds an operation of a, median over launches"
+    )
+    b_ns: Positive | None = Field(
+        default=None, description="nanoseconds an operation of b, median over launches"
+    )
+
+
+class Lacking(_Record):
+    """A benchmark that not every side offers."""
+
+    benchmark: str
+    missing_in: tuple[str, ...] = Field(description="labels of the sides without it")
+
+
+class Comparisons(_Record):
+    """All that one `toll compare` found. Fields may be added."""
+
+    comparisons: tuple[Comparison, ...]
+    lacking: tuple[Lacking, ...] = ()
+    kind: str = Field(description="what was compared: command, google-benchmark, catch2, toll")
+    sides: tuple[str, ...] = Field(description="labels, the first is what others are compared with")
+    level: Finite = Field(description="with which all intervals of the table hold together")
+    threshold: Finite = Field(description="a difference beyond it matters: 0.01 is 1 %")
+    seconds: NotNegative = Field(description="wall time of all measuring")
+    interrupted: bool = False
+    raw: str = Field(default="", description="file with every launch, JSON lines")
+    toll_version: str = ""
+    command_line: str = ""
+    started_utc: str = ""
+    machine: str = Field(default="", description="processor, CPUs, kernel")
