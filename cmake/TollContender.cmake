@@ -1,7 +1,10 @@
 # toll_contender(WORKLOAD topic/workload NAME name SOURCE file [LIBRARY name] [LANGUAGE C++] [NEEDS name ...])
 #
-# One executable a contender, programs/<topic>/<workload>/<name> in the build folder: a failed build
-# or a crash costs one row of a table. Each NEEDS name is a file cmake/contenders/<name>.cmake that
+# One executable a source, programs/<topic>/<workload>/<source> in the build folder: a failed build
+# or a crash costs no other source's rows. Contenders that name the same source share its executable,
+# library and needs. A file program.cmake beside the source is included for each executable, with the
+# target's name in `target`: what is to be done with it after linking.
+# Each NEEDS name is a file cmake/contenders/<name>.cmake that
 # looks for one third-party library and then sets, in the scope that includes it,
 #   target toll_contender_<name>     what a contender links (an interface or imported target), or
 #   TOLL_<NAME>_REASON               why there is none, in one sentence,
@@ -15,7 +18,13 @@
 define_property(GLOBAL PROPERTY TOLL_CONTENDER_ROWS
   BRIEF_DOCS "JSON objects, one a contender" FULL_DOCS "Filled by toll_contender()")
 
-add_custom_target(contenders ALL COMMENT "All contenders that can be built here")
+# Headlines are configured for clang-tidy, which needs commands but no executables.
+if(TOLL_SUITES STREQUAL "headline")
+  set(toll_contenders_in_all "")
+else()
+  set(toll_contenders_in_all ALL)
+endif()
+add_custom_target(contenders ${toll_contenders_in_all} COMMENT "All contenders that can be built here")
 
 # The standard library's name and version, for contenders that need nothing else.
 function(toll_standard_library_version result)
@@ -126,14 +135,28 @@ function(toll_contender)
   endif()
 endfunction()
 
-# The second half of toll_contender(): everything is there, make the executable.
+# The second half of toll_contender(): everything is there.
 macro(toll_contender_program program_version)
-  string(REPLACE "/" "-" target "${arg_WORKLOAD}-${arg_NAME}")
+  cmake_path(NORMAL_PATH arg_SOURCE)
+  cmake_path(GET arg_SOURCE STEM LAST_ONLY stem)
+  cmake_path(GET arg_SOURCE PARENT_PATH folder)
+  cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/suites" OUTPUT_VARIABLE place)
+  string(REPLACE "/" "-" target "${place}-${stem}")
+  if(NOT TARGET "${target}")
+    toll_source_program("${program_version}")
+  endif()
+  toll_contender_row(WORKLOAD "${arg_WORKLOAD}" NAME "${arg_NAME}" LANGUAGE "${arg_LANGUAGE}"
+    TARGET "${target}" EXECUTABLE "$<TARGET_FILE:${target}>" AVAILABLE true REASON ""
+    VERSION "${program_version}")
+endmacro()
+
+# The executable of one source, for the first contender that names it.
+macro(toll_source_program program_version)
   add_executable(${target} EXCLUDE_FROM_ALL "${arg_SOURCE}")
   add_dependencies(contenders ${target})
   set_target_properties(${target} PROPERTIES
-    OUTPUT_NAME "${arg_NAME}"
-    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/programs/${arg_WORKLOAD}")
+    OUTPUT_NAME "${stem}"
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/programs/${place}")
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_options(${target} PRIVATE ${TOLL_WARNINGS})
   target_compile_definitions(${target} PRIVATE
@@ -143,9 +166,7 @@ macro(toll_contender_program program_version)
   foreach(need IN LISTS arg_NEEDS)
     target_link_libraries(${target} PRIVATE toll_contender_${need})
   endforeach()
-  toll_contender_row(WORKLOAD "${arg_WORKLOAD}" NAME "${arg_NAME}" LANGUAGE "${arg_LANGUAGE}"
-    TARGET "${target}" EXECUTABLE "$<TARGET_FILE:${target}>" AVAILABLE true REASON ""
-    VERSION "${program_version}")
+  include("${folder}/program.cmake" OPTIONAL)
 endmacro()
 
 function(toll_write_contenders file)

@@ -43,7 +43,8 @@ set_target_properties(toll_allocations PROPERTIES
   EXPORT_NAME allocations
   LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 target_compile_features(toll_allocations PRIVATE cxx_std_20)
-target_compile_options(toll_allocations PRIVATE ${TOLL_WARNINGS} -fno-builtin)
+# Not optimized at link time, where compilers believe to know what malloc does.
+target_compile_options(toll_allocations PRIVATE ${TOLL_WARNINGS} -fno-builtin -fno-lto)
 target_link_libraries(toll_allocations PRIVATE ${CMAKE_DL_LIBS})
 
 foreach(program IN ITEMS canary empty)

@@ -1,6 +1,6 @@
 """Turns suites/*/*/suite.toml into CMake calls.
 
-Usage: toll_suites.py SUITES_FOLDER OUTPUT.cmake
+Usage: toll_suites.py SUITES_FOLDER OUTPUT.cmake [headline]
 
 Standard library only, so that configuring needs nothing installed. One toll_contender() call a
 contender; other languages are passed through, so that contenders.json lists every contender.
@@ -17,6 +17,7 @@ from typing import Any
 
 LANGUAGES = {
     ".cpp": "C++",
+    ".c": "C",
     ".go": "Go",
     ".rs": "Rust",
     ".erl": "Erlang",
@@ -67,8 +68,8 @@ def one_call(file: Path, name: str, options: Any) -> str:
     return "toll_contender(\n" + "\n".join(lines) + ")\n"
 
 
-def calls(file: Path) -> Iterator[str]:
-    """The CMake calls of one suite.toml."""
+def calls(file: Path, *, headline: bool) -> Iterator[str]:
+    """The CMake calls of one suite.toml, for all contenders or for its headline alone."""
     try:
         suite = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -76,18 +77,20 @@ def calls(file: Path) -> Iterator[str]:
     contenders = suite.get("contenders", {})
     if not isinstance(contenders, dict):
         fail(file, "[contenders] must be a table with one line a contender")
+    wanted = (headline and suite.get("headline")) or contenders
     for name, options in contenders.items():
-        yield one_call(file, name, options)
+        if name in wanted:
+            yield one_call(file, name, options)
 
 
-def main(suites: Path, output: Path) -> None:
+def main(suites: Path, output: Path, *, headline: bool) -> None:
     """Writes `output` only where its text changes."""
     text_out = "# Written by cmake/toll_suites.py; do not edit.\n"
     for file in sorted(suites.glob("*/*/suite.toml")):
-        text_out += "".join(calls(file))
+        text_out += "".join(calls(file, headline=headline))
     if not output.exists() or output.read_text(encoding="utf-8") != text_out:
         output.write_text(text_out, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]))
+    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]), headline=sys.argv[3:] == ["headline"])

@@ -2,8 +2,9 @@
 
     .venv/bin/python tests/bench/run.py [GROUP ...]
 
-Groups: library (C++), list, report, run (a quick run of the whole catalogue), clone (from a fresh clone
-to the first table). Without a group all of them, about fifteen minutes. Exits 1 where a bar is missed.
+Groups: library and wakeup (C++), handoff, list, report, run (a quick run of the whole catalogue), clone (from
+a fresh clone to the first table). Without a group all of them, about fifteen minutes. Exits 1 where a bar is
+missed.
 Figures want a quiet machine; its load is printed above them.
 """
 
@@ -43,18 +44,37 @@ class Figure:
 
 
 def library() -> Iterator[Figure]:
-    """The C++ programs of this folder; each prints one JSON object."""
+    """What measuring itself costs."""
+    yield from cxx("empty_batch", "sample_cost", "dependent_chains")
+
+
+def wakeup() -> Iterator[Figure]:
+    """How many parked wake-ups a second, beside designs that make a thread for each."""
+    yield from cxx("wakeup_rate")
+
+
+def cxx(*names: str) -> Iterator[Figure]:
+    """C++ programs of this folder; each prints one JSON object."""
     configure = ["cmake", "--preset", "release", "-B", str(BUILD), "-DTOLL_TESTS=OFF", "-DTOLL_SUITES=OFF"]
     quietly(configure)
-    quietly(["cmake", "--build", str(BUILD)])
-    programs = sorted((BUILD / "bench").glob("bench_*"))
-    if not programs:
-        raise RuntimeError(f"no benchmark was built in {BUILD / 'bench'}")
-    for program in programs:
+    quietly(["cmake", "--build", str(BUILD), "--target", *(f"bench_{name}" for name in names)])
+    for name in names:
+        program = BUILD / f"bench/bench_{name}"
         done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
         found = json.loads(done.stdout)
         for figure in found["figures"]:
             yield Figure(found["bench"], figure["what"], figure["value"], figure["unit"], figure["bar"])
+
+
+def handoff() -> Iterator[Figure]:
+    """A spinlock's hand-off as latency/wakeup and as latency/core_to_core measure it."""
+    import handoff as bench
+
+    build = BUILD / "suites"
+    quietly(["cmake", "--preset", "release", "-B", str(build), "-DTOLL_TESTS=OFF"])
+    quietly(["cmake", "--build", str(build), "--target", *bench.targets()])
+    for what, value, unit, bar in bench.figures(build):
+        yield Figure("handoff", what, value, unit, bar)
 
 
 def list_of_50() -> Iterator[Figure]:
@@ -149,6 +169,8 @@ def fresh_clone() -> Iterator[Figure]:
 
 GROUPS: dict[str, Callable[[], Iterator[Figure]]] = {
     "library": library,
+    "wakeup": wakeup,
+    "handoff": handoff,
     "list": list_of_50,
     "report": report,
     "run": quick_run,

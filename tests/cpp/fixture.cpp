@@ -50,6 +50,11 @@ struct Workload : fixture::Described<C> {
         return repeat(iterations, [this] { return this->contender.step(this->step); });
     }
     [[nodiscard]] std::uint64_t units_per_iteration() const { return 2; }
+    [[nodiscard]] Details details() const
+        requires requires(const C& told) { told.details(); }
+    {
+        return this->contender.details();
+    }
 };
 
 }  // namespace toll::in_batches
@@ -65,6 +70,11 @@ struct Workload : fixture::Described<C> {
     }
     // One answer of 1 per step, whatever its size: apart from the batch's, to see which was asked.
     [[nodiscard]] Checksum expected(std::uint64_t iterations) const { return iterations; }
+    [[nodiscard]] std::vector<Cell> cells() const
+        requires requires(const C& told) { told.cells(); }
+    {
+        return this->contender.cells();
+    }
 };
 
 }  // namespace toll::one_by_one
@@ -112,6 +122,23 @@ struct TimedLies {
     u64 step(u64) { return lied++ == 0 ? 0 : 1; }
     int lied = 0;
 };
+struct Tells {  // how far it has counted: about the request just answered
+    u64 step(u64 size) {
+        sum += size;
+        return size;
+    }
+    [[nodiscard]] toll::Details details() const {
+        return {{"counted", static_cast<double>(sum)}, {"debt", -0.5}};
+    }
+    u64 sum = 0;
+};
+struct TellsCells {
+    u64 step(u64) { return ++steps, 1; }
+    [[nodiscard]] std::vector<toll::Cell> cells() const {
+        return {{.key = "0>1", .count = 2}, {.key = "1>0", .count = steps - 2}};
+    }
+    u64 steps = 0;
+};
 struct Cannot {
     Cannot() { throw toll::Unsupported("not on this machine"); }
     u64 step(u64 size) { return size; }
@@ -137,6 +164,7 @@ struct BrokenText {
 TOLL_CONTENDER(in_batches, counts, Counts);
 TOLL_CONTENDER(in_batches, prints, Prints);
 TOLL_CONTENDER(in_batches, allocates, Allocates);
+TOLL_CONTENDER(in_batches, tells, Tells);
 TOLL_CONTENDER(in_batches, throws, Throws);
 TOLL_CONTENDER(in_batches, throws_odd, ThrowsOdd);
 TOLL_CONTENDER(in_batches, lies, Lies);
@@ -146,4 +174,5 @@ TOLL_CONTENDER(in_batches, exhausts_threads, ExhaustsThreads);
 TOLL_CONTENDER(in_batches, other_system_error, OtherSystemError);
 TOLL_CONTENDER(in_batches, broken_text, BrokenText);
 TOLL_CONTENDER(one_by_one, timed_counts, CountsOne);
+TOLL_CONTENDER(one_by_one, timed_cells, TellsCells);
 TOLL_CONTENDER(one_by_one, timed_lies, TimedLies);

@@ -112,6 +112,27 @@ class Requests(unittest.TestCase):
         self.assertEqual(said.messages[1]["checksum"], "14")
         self.assertEqual(said.messages[0]["footing"]["text"], "a=b")
 
+    def test_details_are_of_the_request_just_answered(self) -> None:
+        said = serve("tells", batch(2), batch(3, layout=1), STOP)
+        self.assertEqual(said.messages[1]["details"], {"counted": 6.0, "debt": -0.5})
+        self.assertEqual(said.messages[2]["details"], {"counted": 9.0, "debt": -0.5})
+
+    def test_a_contender_without_details_and_cells_sends_neither(self) -> None:
+        said = serve("counts", batch(2), STOP)
+        self.assertFalse({"details", "cells"} & said.messages[1].keys())
+
+    def test_cells_add_up_to_the_samples(self) -> None:
+        said = serve("timed_cells", {"type": "samples", "count": 5}, STOP)
+        cells = [{"key": "0>1", "count": 2}, {"key": "1>0", "count": 3}]
+        self.assertEqual(said.messages[1]["cells"], cells)
+
+    def test_by_hand_details_stand_below_their_row(self) -> None:
+        done = subprocess.run([FIXTURE, "tells"], capture_output=True, timeout=120, check=True)
+        lines = done.stdout.decode().splitlines()
+        row = next(number for number, line in enumerate(lines) if line.startswith("tells"))
+        self.assertEqual(lines[row + 1].split()[0], "counted")
+        self.assertEqual(lines[row + 2].split(), ["debt", "-0.5"])
+
     @unittest.skipUnless(ALLOCATIONS, "a sanitizer brings its own malloc")
     def test_the_footing_names_what_serves_malloc(self) -> None:
         said = serve("counts", STOP)

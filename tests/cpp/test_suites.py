@@ -5,6 +5,7 @@ Usage: test_suites.py cmake/toll_suites.py
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,9 +24,9 @@ class Suites(unittest.TestCase):
         self.suite.parent.mkdir(parents=True)
         self.output = self.root / "calls.cmake"
 
-    def turn(self, toml: str | bytes) -> subprocess.CompletedProcess[str]:
+    def turn(self, toml: str | bytes, *which: str) -> subprocess.CompletedProcess[str]:
         self.suite.write_bytes(toml if isinstance(toml, bytes) else toml.encode())
-        command = [sys.executable, SCRIPT, str(self.root / "suites"), str(self.output)]
+        command = [sys.executable, SCRIPT, str(self.root / "suites"), str(self.output), *which]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def test_one_call_a_contender(self) -> None:
@@ -43,6 +44,17 @@ class Suites(unittest.TestCase):
         self.assertNotIn("NEEDS", calls[0])
         self.assertIn("LANGUAGE [==[Go]==]", calls[1])
         self.assertIn("NEEDS boost_fiber numa", calls[2])
+
+    def test_headline_leaves_the_others_out_where_a_suite_has_one(self) -> None:
+        contenders = "[contenders]\na = {}\nb = {}\n"
+        for toml, which, names in (
+            (f'headline = ["b"]\n{contenders}', "headline", ["b"]),
+            (f'headline = ["b"]\n{contenders}', "ON", ["a", "b"]),
+            (contenders, "headline", ["a", "b"]),
+        ):
+            with self.subTest(toml=toml, which=which):
+                self.turn(toml, which)
+                self.assertEqual(re.findall(r"NAME \[==\[(\w+)", self.output.read_text()), names)
 
     def test_mistakes_name_file_and_cause(self) -> None:
         for toml, words in (

@@ -29,9 +29,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "measure": BASE | {"plan", "store", "stats", "analysis"},
     "report": BASE | {"analysis.results"},
     "export": BASE | {"store", "analysis"},
+    "compare": BASE | {"store", "stats", "measure", "report"},
     "notebook": BASE | {"store", "analysis", "export"},
     "cli": BASE
-    | {"catalog", "store", "plan", "build", "stats", "analysis", "measure", "report", "export", ""},
+    | {"catalog", "store", "plan", "build", "stats", "analysis", "measure", "report", "export", "compare"}
+    | {""},
     "__main__": {"cli"},
     "": {"errors", "notebook"},  # toll/__init__.py
 }
@@ -226,7 +228,7 @@ def test_links_in_the_documents_lead_somewhere() -> None:
 
 
 def suites() -> list[Path]:
-    return sorted((ROOT / "suites").glob("*/*"))
+    return sorted(file.parent for file in (ROOT / "suites").glob("*/*/suite.toml"))
 
 
 @pytest.mark.parametrize("suite", suites(), ids=lambda path: f"{path.parent.name}/{path.name}")
@@ -238,6 +240,24 @@ def test_every_suite_asks_a_question_and_knows_the_literature(suite: Path) -> No
     template = (suite / "contender.cpp.template").read_text(encoding="utf-8")
     assert "{{name}}" in template
     assert "{{Type}}" in template
+
+
+def languages(name: str) -> dict[str, str]:
+    """The table LANGUAGES of a Python file, which is not run."""
+    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+    values = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["LANGUAGES"]
+    ]
+    assert len(values) == 1, f"{name} has {len(values)} tables LANGUAGES"
+    table: dict[str, str] = ast.literal_eval(values[0])
+    return table
+
+
+def test_cmake_and_the_catalogue_know_the_same_suffixes() -> None:
+    """CMake reads the suites without toll's Python environment, so the table stands twice."""
+    assert languages("cmake/toll_suites.py") == languages("python/toll/catalog/suites.py")
 
 
 def pins(name: str) -> dict[str, str]:

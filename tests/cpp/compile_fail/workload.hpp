@@ -53,6 +53,14 @@ struct Workload {
 };
 }  // namespace toll::lacks_expected
 
+namespace toll::details_not_const {
+template <class S>
+struct Workload : strict::Workload<S> {
+    using strict::Workload<S>::Workload;
+    Details details() { return {}; }
+};
+}  // namespace toll::details_not_const
+
 struct Fits {
     void raise() {}
     void wait() {}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from toll.store import Launch, RunFile, RunHeader
-from toll.words import HOST, Allocations, Batch, Case, Kind, Published, Purpose, Status, Workload
+from toll.words import HOST, Allocations, Batch, Case, Detail, Kind, Published, Purpose, Status, Workload
 
 STARTED = "2026-01-02T03:04:05.000+00:00"
 
@@ -44,13 +44,14 @@ class Made:
     status: Status = Status.OK
     reason: str = ""
     samples: Sequence[np.ndarray] = ()  # of each OK launch, kind "samples"
-    allocations: Allocations | None = None
+    allocations: Allocations | Sequence[Allocations] = ()  # of each counting launch
     warm_up_factor: float = 3.0
-    footing: Mapping[str, str | int] = field(default_factory=dict)
     counters: Mapping[str, Any] = field(default_factory=dict)  # of the pilot's last request
     footing: Mapping[str, Any] = field(default_factory=dict)  # observed besides the threads
+    counted: Mapping[str, int] = field(default_factory=dict)  # observed by the pilot
     iterations: int = 1  # of a batch, which always has 100 units of work
     environment: str = "host"
+    details: Sequence[Mapping[str, float]] = ()  # of each OK launch in turn
 
 
 def make_run(
@@ -61,12 +62,14 @@ def make_run(
     canary: Sequence[float] = (),
     published: Sequence[Published] = (),
     unit: str = "ns",
+    details: Sequence[Detail] = (),
     launch_changes: Mapping[str, Any] | None = None,
     **header_changes: Any,
 ) -> Path:
     workload = Workload(
-        "tasks/made", "What does it cost?", kind, unit, "task", "1", path.parent, (), (), tuple(published)
-    )
+        "tasks/made", "What does it cost?", kind, unit, "task", "1", path.parent, (), (), tuple(published),
+        details=tuple(details),
+    )  # fmt: skip
     with RunFile.create(path, header(**header_changes)) as run_file:
         names = dict.fromkeys(["host", *(made.environment for made in cases)])
         environments = [replace(HOST, name=name) for name in names]
@@ -108,9 +111,9 @@ def _case(made: Made, kind: Kind, unit: str) -> Case:
 def _add_launches(
     run_file: RunFile, made: Made, case_id: int, kind: Kind, launch_changes: Mapping[str, Any]
 ) -> None:
-    arrays = iter(made.samples)
+    arrays, told = iter(made.samples), iter(made.details)
     pilot = (batch(1e6, counters={"instructions": 1}), batch(2e6, counters=made.counters))
-    run_file.append(launch(case_id, Purpose.PILOT, 0, batches=pilot))
+    run_file.append(launch(case_id, Purpose.PILOT, 0, batches=pilot, footing={"threads": 1, **made.counted}))
     for round_, value in enumerate(made.launches):
         if value is None:
             continue
@@ -121,6 +124,13 @@ def _add_launches(
         warm_up = batch(100 * value * made.warm_up_factor, warmup=True)
         # Three batches whose median is the value: a mean or a first batch would give another number.
         timed = [batch(100 * value * factor, iterations=made.iterations) for factor in (1.0, 0.5, 40.0)]
+        if (numbers := next(told, None)) is not None:
+            warm_up = replace(warm_up, details=dict.fromkeys(numbers, -1e9))  # never part of a result
+            factors = (1.0, 0.5, 40.0)  # as of the times: the median is the value
+            timed = [
+                replace(each, details={name: number * factor for name, number in numbers.items()})
+                for each, factor in zip(timed, factors, strict=False)
+            ]
         samples: list[np.ndarray | None] = []
         if kind is Kind.SAMPLES:
             array = next(arrays).astype(np.float32)
@@ -132,5 +142,6 @@ def _add_launches(
             ),
             samples,
         )  # fmt: skip
-    if made.allocations is not None:
-        run_file.append(launch(case_id, Purpose.ALLOCATIONS, 0, allocations=made.allocations))
+    counted = [made.allocations] if isinstance(made.allocations, Allocations) else made.allocations
+    for number, allocations in enumerate(counted):
+        run_file.append(launch(case_id, Purpose.ALLOCATIONS, number, allocations=allocations))

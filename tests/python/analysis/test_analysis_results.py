@@ -12,9 +12,9 @@ import pytest
 from made_runs import Made, make_run, published
 
 from toll import analysis
-from toll.analysis.results import Results, Row
+from toll.analysis.results import Estimate, Results, Row
 from toll.store import RunFile
-from toll.words import Allocations, Kind, Published, Purpose, Status
+from toll.words import Allocations, Detail, Kind, Published, Purpose, Status
 
 ROUNDS = 20
 
@@ -46,6 +46,26 @@ def test_a_value_is_the_median_over_launches_of_the_median_over_batches(path: Pa
     assert (row.launches, row.failed_launches, row.status) == (7, 0, "ok")
 
 
+SHARE = Detail("share", "Smallest share", "share", "of the thread that got least")
+WAIT = Detail("wait_ns", "Longest wait", "ns", "of any thread")
+
+
+def test_details_are_medians_over_launches_with_an_interval(path: Path) -> None:
+    told = [{"share": share, "undeclared": 1.0} for share in (0.1, 0.2, 0.3, 0.4, 0.5, 0.9)]
+    cases = [Made("a", [10.0] * 6, details=told), Made("b", [11.0] * 6)]
+    found = read(make_run(path, cases, details=[SHARE, WAIT]))
+    share = rows(found)["a"].details
+    assert share == {"share": Estimate(value=0.35, low=0.1, high=0.9)}
+    assert rows(found)["b"].details == {}
+    assert [one.name for one in found.workloads[0].details] == ["share"]
+
+
+def test_a_detail_of_few_launches_has_no_interval(path: Path) -> None:
+    cases = [Made("a", [10.0] * 6, details=[{"wait_ns": 7.0}, {}, {"wait_ns": 9.0}])]
+    row = rows(read(make_run(path, cases, details=[WAIT])))["a"]
+    assert row.details == {"wait_ns": Estimate(value=8.0)}
+
+
 def test_quantities_beside_the_time_are_per_unit_of_work(path: Path) -> None:
     counted = Allocations(iterations=2, units=50, calls=150, bytes=4000, peak_bytes=777)
     case = Made("a", [10.0] * 6, allocations=counted, counters={"instructions": 500})
@@ -59,19 +79,27 @@ def test_quantities_beside_the_time_are_per_unit_of_work(path: Path) -> None:
     assert row.footing == {"threads": 2, "pinning": "none"}
 
 
-def test_time_and_memory_per_unit_created_come_from_what_the_launches_observed(path: Path) -> None:
+def test_time_and_memory_per_unit_created_come_from_what_was_observed(path: Path) -> None:
+    derived, peak = {"units_created": 50_000}, {"units_created": 50_000, "units_alive_peak": 8_000}
     cases = [  # 100 units of work in 4 iterations: 25 in one
-        Made("tree", [10.0] * 6, footing={"units_created": 50}, iterations=4),
-        Made("alive", [20.0] * 6, footing={"units_created": 50, "units_alive_peak": 8}, iterations=4),
+        Made("tree", [10.0] * 6, footing=derived, iterations=4),
+        Made("alive", [20.0] * 6, footing=peak, iterations=4),
+        Made("counted", [20.0] * 6, footing=derived, counted=peak | {"units_created": 40_000}, iterations=4),
+        Made("few", [20.0] * 6, footing=derived, counted=peak | {"units_alive_peak": 999}),
         Made("none", [30.0] * 6, footing={"units_created": 0}),
         Made("silent", [40.0] * 6),
     ]
     found = rows(read(make_run(path, cases, unit="us")))
     assert found["tree"].value == pytest.approx(0.010)
-    assert found["tree"].created_value == pytest.approx(0.010 * 25 / 50)
-    assert found["tree"].memory_per_unit_bytes == pytest.approx((1 << 20) / 50)
-    assert found["alive"].created_value == pytest.approx(0.020 * 25 / 50)
-    assert found["alive"].memory_per_unit_bytes == pytest.approx((1 << 20) / 8)
+    assert found["tree"].created_value == pytest.approx(0.010 * 25 / 50_000)
+    assert found["tree"].memory_per_unit_bytes == pytest.approx((1 << 20) / 50_000)
+    assert found["alive"].created_value == pytest.approx(0.020 * 25 / 50_000)
+    assert found["alive"].memory_per_unit_bytes == pytest.approx((1 << 20) / 8_000)
+    assert found["counted"].created_value == pytest.approx(0.020 * 25 / 40_000)
+    assert found["counted"].memory_per_unit_bytes == pytest.approx((1 << 20) / 8_000)
+    assert found["counted"].footing["units_alive_peak"] == 8_000
+    assert found["counted"].footing["threads"] == 2  # what is measured tells the rest
+    assert found["few"].memory_per_unit_bytes is None  # it would be the process's own memory
     for name in ("none", "silent"):
         assert (found[name].created_value, found[name].memory_per_unit_bytes) == (None, None)
 
@@ -237,6 +265,9 @@ def test_latencies_pool_the_samples_of_all_launches(path: Path) -> None:
         (published("threads (10,000)"), 0.02),
         (published("threads", note="1_000_000 tasks"), 0.03),
         (published("threads"), 0.01),
+        (published("threads", note="tasks=10000; long ago"), 0.02),
+        (published("threads", note="tasks=77"), None),
+        (published("threads", note="fibers=77"), 0.01),
         (published("threads", per="run"), None),
         (published("threads", unit="jobs/s"), None),
         (published("threads", contender="nobody"), None),
@@ -406,3 +437,211 @@ def test_no_ratio_is_to_a_floor(path: Path) -> None:
 def test_a_floor_alone_is_compared_with_itself(path: Path) -> None:
     row = rows(read(make_run(path, [Made("bare", noisy(1.0), footing={"role": "floor"})])))["bare"]
     assert (row.fastest, row.ratio) == (True, 1.0)
+
+
+def test_rare_percentiles_and_a_launchs_own_longest_stand_beside_the_longest(path: Path) -> None:
+    rng = np.random.default_rng(5)
+    samples = [rng.lognormal(5, 0.3, 20_000).astype(np.float32) for _ in range(10)]
+    for number, array in enumerate(samples):
+        array[0] = 10_000.0 + number
+    case = Made("a", [150.0] * 10, samples=samples)
+    (entry,) = read(make_run(path, [case], kind=Kind.SAMPLES)).workloads[0].latencies
+    everything = np.sort(np.concatenate(samples))
+    assert entry.p9999 == pytest.approx(everything[int(0.9999 * everything.size) - 1], rel=0.003)
+    assert entry.p9999_low is not None
+    assert entry.p9999_high is not None
+    assert entry.p999 < entry.p9999 < entry.max
+    assert entry.max == 10_009.0
+    assert entry.launch_max is not None
+    assert entry.launch_max.value == 10_004.5
+    assert (entry.launch_max.low, entry.launch_max.high) == (10_001.0, 10_008.0)
+
+
+def test_a_percentile_that_too_few_samples_reach_is_left_out(path: Path) -> None:
+    case = Made("a", [150.0] * 10, samples=[np.linspace(100, 200, 1_000) for _ in range(10)])
+    (entry,) = read(make_run(path, [case], kind=Kind.SAMPLES)).workloads[0].latencies
+    assert (entry.p9999, entry.p9999_low, entry.p9999_high) == (None, None, None)
+
+
+def test_a_histogram_holds_every_sample_once(path: Path) -> None:
+    rng = np.random.default_rng(6)
+    samples = [rng.lognormal(5, 0.3, 5_000).astype(np.float32) for _ in range(8)]
+    case = Made("a", [150.0] * 8, samples=samples)
+    (entry,) = read(make_run(path, [case], kind=Kind.SAMPLES)).workloads[0].latencies
+    found = entry.histogram
+    assert found is not None
+    assert sum(found.share) + found.below + found.beyond == pytest.approx(1.0)
+    assert 0 < found.beyond <= 0.001
+    assert found.below == 0.0
+    everything = np.concatenate(samples)
+    inside = np.histogram(everything, found.edges)[0] / everything.size
+    assert inside == pytest.approx(found.share, abs=0.003)  # the grid of the counts is 0.1 % wide
+
+
+def test_efficiency_is_the_floor_of_the_same_work_over_the_row(path: Path) -> None:
+    floor = {"role": "floor"}
+    cases = [
+        Made("bare", [5.0] * 8, {"tasks": 10, "threads": 1}, footing=floor),
+        Made("bare", [50.0] * 8, {"tasks": 100, "threads": 1}, footing=floor),
+        Made("a", [10.0] * 8, {"tasks": 10, "threads": 2}),
+        Made("a", [80.0] * 8, {"tasks": 100, "threads": 2}),
+        Made("b", [40.0] * 8, {"tasks": 1000, "threads": 2}),
+        Made("c", [25.0] * 8, {"tasks": 10, "threads": 4}, environment="jemalloc"),
+    ]
+    found = {
+        (row.contender, row.parameters["tasks"]): row for row in read(make_run(path, cases)).workloads[0].rows
+    }
+    assert found["a", 10].efficiency is not None
+    assert found["a", 10].efficiency.value == pytest.approx(0.5)
+    assert found["a", 10].efficiency.low == pytest.approx(0.5)
+    assert found["a", 100].efficiency.value == pytest.approx(0.625)
+    assert found["c", 10].efficiency.value == pytest.approx(0.2)
+    assert found["b", 1000].efficiency is None  # no floor of that size
+    assert found["bare", 10].efficiency is None
+
+
+def test_cpus_busy_is_cpu_time_over_wall_time(path: Path) -> None:
+    assert rows(read(make_run(path, [Made("a", [10.0] * 6)])))["a"].cpus_busy == pytest.approx(2.0)
+
+
+def test_each_environment_has_a_fastest_of_its_own(path: Path) -> None:
+    cases = [
+        Made(name, [value * factor * scale] * 10, {"size": size, "seed": seed}, environment=environment)
+        for name, value, seed in (("map", 20.0, 1), ("flat", 10.0, 2))
+        for environment, factor in (("gcc", 1.0), ("clang", 0.5))
+        for size, scale in ((1, 1.0), (8, 0.1))
+    ]
+    found = {
+        (row.contender, row.environment, row.parameters["size"]): row
+        for row in read(make_run(path, cases)).workloads[0].rows
+    }
+    assert {key for key, row in found.items() if row.environment_fastest} == {
+        ("flat", environment, size) for environment in ("gcc", "clang") for size in (1, 8)
+    }
+    for environment in ("gcc", "clang"):
+        told = found["map", environment, 8].environment_ratio
+        assert told is not None
+        assert told.value == pytest.approx(2.0)
+    assert {key for key, row in found.items() if row.fastest} == {("flat", "clang", 1), ("flat", "clang", 8)}
+
+
+def swept(sizes: dict[int, list[tuple[str, float]]], rounds: int = 12) -> list[Made]:
+    """Contenders by size, each with its value; `seed` is a contender's own choice."""
+    return [
+        Made(name, [value] * rounds, {"size": size, "seed": len(name)})
+        for size, members in sizes.items()
+        for name, value in members
+    ]
+
+
+def by_size(found: Results) -> dict[tuple[str, object], Row]:
+    return {(row.contender, row.parameters["size"]): row for row in found.workloads[0].rows}
+
+
+def test_rows_of_another_setting_are_not_compared(path: Path) -> None:
+    cases = swept({1: [("map", 20.0), ("flat", 10.0)], 8: [("map", 4000.0), ("flat", 1000.0)]})
+    found = read(make_run(path, cases))
+    told = by_size(found)
+    assert {key for key, row in told.items() if row.fastest} == {("flat", 1), ("flat", 8)}
+    assert told["map", 1].ratio == pytest.approx(2.0)
+    assert told["map", 8].ratio == pytest.approx(4.0)
+    assert (told["flat", 1].tie_groups, told["flat", 8].tie_groups) == (["a"], ["a"])
+    assert (found.workloads[0].swept, found.workloads[0].settings) == (["size"], [{"size": 1}, {"size": 8}])
+
+
+def test_what_a_contender_chooses_for_itself_is_compared(path: Path) -> None:
+    cases = [Made("own", [20.0] * 8, {"threads": 1}), Made("pool", [10.0] * 8, {"threads": 8})]
+    found = read(make_run(path, cases))
+    assert rows(found)["own"].ratio == pytest.approx(2.0)
+    assert (found.workloads[0].swept, found.workloads[0].settings) == ([], [])
+
+
+def test_a_contender_that_fixes_what_is_swept_belongs_to_that_setting_alone(path: Path) -> None:
+    cases = swept({1: [("map", 20.0), ("pool", 10.0)], 8: [("map", 4000.0)]})
+    cases += swept({1: [("fixed", 5.0)], 3: [("outside", 1.0)]})
+    told = by_size(read(make_run(path, cases)))
+    assert {key for key, row in told.items() if row.fastest} == {("fixed", 1)}
+    assert told["map", 1].ratio == pytest.approx(4.0)
+    for alone in (("map", 8), ("outside", 3)):
+        row = told[alone]
+        assert (row.ratio, row.ratio_low, row.fastest, row.tie_groups) == (None, None, False, [])
+        assert row.value is not None
+
+
+def test_what_failed_does_not_change_which_rows_are_compared(path: Path) -> None:
+    cases = swept({1: [("map", 20.0)], 8: [("flat", 10.0)]})
+    cases.append(Made("map", [], {"size": 8, "seed": 3}, status=Status.SKIPPED))
+    found = read(make_run(path, cases))
+    assert {row.ratio for row in by_size(found).values()} == {None}
+    assert found.workloads[0].settings == [{"size": 1}, {"size": 8}]
+
+
+def test_the_correction_is_that_of_the_setting_not_of_the_workload(path: Path, tmp_path: Path) -> None:
+    values = {name: noisy(10.0 + index, sigma=0.1, seed=index) for index, name in enumerate("abcd")}
+    alone = [Made(name, values[name], {"size": 1}) for name in "ab"]
+    others = [Made(name, values[name], {"size": 8}) for name in "abcd"]
+    small = rows(read(make_run(path, alone)))["b"]
+    large = by_size(read(make_run(tmp_path / "l.toll", alone + others)))["b", 1]
+    assert small.ratio_high is not None
+    assert (small.ratio_low, small.ratio_high) == (large.ratio_low, large.ratio_high)
+
+
+def test_settings_come_in_the_order_of_numbers_and_of_words_as_asked(path: Path) -> None:
+    cases = [
+        Made("a", [10.0] * 6, {"threads": threads, "mode": mode})
+        for mode in ("parked", "hot")
+        for threads in (8, 1, 10)
+    ]
+    settings = read(make_run(path, cases)).workloads[0].settings
+    assert settings == [
+        {"mode": mode, "threads": threads} for mode in ("parked", "hot") for threads in (1, 8, 10)
+    ]
+
+
+def test_rounds_that_are_missing_are_counted_in_each_setting(path: Path) -> None:
+    names = "abcd"
+    cases = swept({1: [(name, 10.0) for name in names], 8: [(name, 10.0) for name in names[:3]]}, rounds=6)
+    (told,) = [line for line in read(make_run(path, cases)).warnings if "more rounds" in line]
+    assert "compare 4 rows with each other at size=1 (and in another setting); 2 more rounds" in told
+
+
+def test_unknown_ratios_are_counted_in_each_setting(path: Path) -> None:
+    cases = [
+        Made(name, noisy(10.0, sigma=0.3, seed=size), {"size": size}) for name in "ab" for size in (1, 8)
+    ]
+    for number, made in enumerate(cases):
+        made.launches = noisy(10.0, sigma=0.3, seed=number)
+    (told,) = [line for line in read(make_run(path, cases)).warnings if "not known" in line]
+    assert "2 of 2 ratios are not known" in told
+
+
+@pytest.mark.parametrize("role", ["floor", "baseline"])
+def test_what_stands_aside_is_never_the_fastest(path: Path, role: str) -> None:
+    cases = [Made("bare", [1.0] * 8, footing={"role": role}), Made("a", [2.0] * 8), Made("b", [4.0] * 8)]
+    found = rows(read(make_run(path, cases)))
+    assert [name for name, row in found.items() if row.fastest] == ["a"]
+    assert found["bare"].ratio == pytest.approx(0.5)
+    assert (found["bare"].floor, found["bare"].baseline) == (role == "floor", role == "baseline")
+    assert (found["a"].efficiency is not None) == (role == "floor")  # a baseline is not the bare work
+
+
+def test_in_one_environment_the_ratio_says_it_all(path: Path) -> None:
+    cases = [Made("a", [10.0] * 6), Made("b", [20.0] * 6)]
+    assert {row.environment_ratio for row in read(make_run(path, cases)).workloads[0].rows} == {None}
+
+
+@pytest.mark.parametrize(
+    ("calls", "exact"), [((300, 300), 100), ((300,), None), ((300, 303), None), ((100, 100), None)]
+)
+def test_allocation_calls_are_exact_where_launches_agree_on_a_whole_number(
+    path: Path, calls: tuple[int, ...], exact: int | None
+) -> None:
+    counted = [Allocations(iterations=3, units=30, calls=each, bytes=1, peak_bytes=1) for each in calls]
+    found = read(make_run(path, [Made("a", [10.0] * 6, allocations=counted)]))
+    memory = found.workloads[0].rows[0].memory
+    assert memory.exact_calls == exact
+    assert memory.calls_in_passes == [each / 3 for each in calls]
+    warned = [text for text in found.warnings if "differ from launch to launch" in text]
+    assert bool(warned) == (calls == (300, 303))
+    if calls == (300, 303):
+        assert "a (100 to 101)" in warned[0]

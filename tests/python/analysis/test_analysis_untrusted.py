@@ -17,7 +17,7 @@ from toll import analysis
 from toll.analysis.results import Results
 from toll.errors import TollError
 from toll.store import RunFile
-from toll.words import Allocations, Kind, Status
+from toll.words import Allocations, Detail, Kind, Status
 
 ROOT = Path(__file__).parents[3]
 VALIDATOR = jsonschema.Draft202012Validator(
@@ -70,12 +70,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[Kind, Path]:
                 samples=[rng.lognormal(5, 0.3, SAMPLES) for _ in range(9)],
                 allocations=counted,
                 counters={"instructions": 5},
+                details=[{"share": 0.5}] * 9,
             )
             for name in ("a", "b")
         ]
         found[kind] = make_run(
             folder / f"{kind}.toll", cases, kind=kind, canary=list(rng.lognormal(4, 0.01, 24)),
-            published=[published("threads")], launch_changes={"steal_ns": 5},
+            published=[published("threads")],
+            details=[Detail("share", "Share", "share", "of the least")], launch_changes={"steal_ns": 5},
         )  # fmt: skip
     return found
 
@@ -99,6 +101,8 @@ def copied(runs: dict[Kind, Path], tmp_path: Path) -> dict[Kind, Path]:
             '{"instructions": 1e999}',
             "not finite in the hard",
         ),
+        (Kind.BATCH, "UPDATE batch_detail SET value = ?", float("inf"), "batch_detail.value"),
+        (Kind.BATCH, "UPDATE batch_detail SET value = ?", -1e300, "batch_detail.value"),
         (Kind.BATCH, "UPDATE run SET level = ?", 1.5, "level 1.5"),
         (Kind.BATCH, "UPDATE run SET level = ?", 0.0, "level 0.0"),
         (Kind.BATCH, "UPDATE run SET precision = ?", 3.0, "within 3.0"),

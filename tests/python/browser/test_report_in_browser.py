@@ -100,10 +100,13 @@ def test_attack_strings_do_nothing(page):
 
 def test_every_chart_is_drawn(page):
     results = samples.full_results()
-    charts = page.locator(".chart:visible").count()
-    assert charts == 1 + 5 + 2 + 1  # canary; values of all but the empty workload; curves; over threads
-    for index in range(charts):
-        assert page.locator(".chart:visible").nth(index).locator("svg path").count() > 3
+    kinds = page.locator(".chart:visible").evaluate_all("all => all.map(e => e.dataset.chart ?? 'canary')")
+    assert {kind: kinds.count(kind) for kind in kinds} == {
+        "canary": 1, "values": 9, "cdf": 3, "both": 3, "slope": 3, "busy": 6, "grid": 1,
+    }  # fmt: skip
+    for index in range(len(kinds)):
+        drawn = page.locator(".chart:visible").nth(index)
+        assert drawn.locator("canvas").count() or drawn.locator("svg path").count() > 3
     assert drawn_names(page, "tasks-skynet") == [
         row.contender for row in results.workloads[0].rows if row.value
     ]
@@ -218,7 +221,9 @@ def test_curves_differ_by_dash_not_by_colour_alone(page):
 def test_the_filter_narrows_tables_and_charts(page):
     page.fill("#filter", "boost fiber")
     settled(page)
-    assert page.inner_text("#filter-count") == f"3 of {page.locator('.values > tbody').count()} cases"
+    assert (
+        page.inner_text("#filter-count") == f"3 of {page.locator('.values > tbody[data-name]').count()} cases"
+    )
     boost = ["boost_fiber_work_stealing", "boost_fiber_round_robin", "boost_fiber_shared_work"]
     assert names(page, "tasks-skynet") == boost
     assert drawn_names(page, "tasks-skynet") == boost
@@ -235,7 +240,7 @@ def test_the_filter_narrows_tables_and_charts(page):
     assert page.locator("#no-match").is_visible()
     page.press("#filter", "Escape")
     settled(page)
-    assert page.locator("section.workload:visible").count() == 6
+    assert page.locator("section.workload:visible").count() == 9
     assert len(drawn_names(page, "tasks-skynet")) == 10
 
 
@@ -253,6 +258,41 @@ def test_sorting_orders_table_and_chart_and_keeps_the_unmeasured_last(page):
     assert page.locator("#tasks-skynet [aria-sort]").count() == 1
     heading.locator("button").click()
     assert names(page, "tasks-skynet")[-4:] == ["folly_fibers", "hand_rolled", "libtask", "seastar_async"]
+
+
+@pytest.fixture
+def swept(chromium, tmp_path) -> Iterator[Page]:
+    file = tmp_path / "swept.html"
+    results = samples.make_results([samples.waits(samples.random.Random(5))])
+    file.write_text(html.render(results), encoding="utf-8")
+    opened = open_report(chromium, file)
+    yield opened
+    opened.context.close()
+
+
+def test_rows_are_sorted_and_filtered_below_the_heading_of_their_setting(swept):
+    def shown() -> list[str]:
+        texts = swept.locator(".values > tbody:visible").evaluate_all(
+            "all => all.map(b => b.dataset.name ?? b.querySelector('span').firstChild.textContent)"
+        )
+        return [text.split()[0] for text in texts]
+
+    swept.locator(".values th[data-key=value] button").click()
+    first = ["wait_us=8", "boost_asio", "std_mutex", "sleep"]
+    assert shown() == [
+        "wait_us=0", "computation_only", *first, "folly_fibers", "wait_us=1,000", *first[1:],
+    ]  # fmt: skip
+    swept.fill("#filter", "asio")
+    settled(swept)
+    assert shown() == ["wait_us=8", "boost_asio", "wait_us=1,000", "boost_asio"]
+    assert swept.locator("[data-chart=values]:visible").count() == 2
+    assert swept.locator(".percentiles > tbody.setting:visible").count() == 2
+
+
+def test_each_setting_is_drawn_on_an_axis_of_its_own(swept):
+    for number, rows in enumerate((1, 3, 3)):
+        texts = swept.locator(f"[data-chart=values][data-group='{number}'] svg text").all_text_contents()
+        assert sum(text in ("computation_only", "sleep", "std_mutex", "boost_asio") for text in texts) == rows
 
 
 def test_sorting_works_from_the_keyboard(page):
@@ -307,7 +347,7 @@ def test_on_a_phone_percentiles_are_cards_with_the_name_above_the_numbers(chromi
     assert name["height"] < 30  # one line
     cells = card.locator("td")
     labels = cells.evaluate_all("all => all.map(e => getComputedStyle(e, '::before').content)")
-    assert labels == ['"p50"', '"p90"', '"p99"', '"p99.9"', '"max"', '"Operations"']
+    assert labels == ['"p50"', '"p90"', '"p99"', '"p99.9"', '"p99.99"', '"max"', '"Operations"']
     for index in range(cells.count()):
         box = cells.nth(index).bounding_box()
         assert box["y"] >= name["y"] + name["height"]
@@ -384,7 +424,7 @@ def test_print_is_light_whole_and_expanded_and_leaves_the_page_as_it_was(chromiu
             printed.closed = document.querySelectorAll('details:not([open])').length;
             printed.theme = document.documentElement.dataset.theme;
             printed.undrawn = [...document.querySelectorAll('figure:not([hidden]) .chart')]
-                .filter(chart => !chart.querySelector('svg path')).length;
+                .filter(chart => !chart.querySelector('svg path, canvas')).length;
         }); }"""
     )
     written = page.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)
@@ -399,7 +439,7 @@ def test_print_is_light_whole_and_expanded_and_leaves_the_page_as_it_was(chromiu
 def test_without_javascript_the_tables_are_all_there(chromium, report):
     page = chromium.new_context(java_script_enabled=False).new_page()
     page.goto(report.as_uri())
-    assert page.locator(".values > tbody").count() == sum(
+    assert page.locator(".values > tbody[data-name]").count() == sum(
         len(w.rows) for w in samples.full_results().workloads
     )
     assert page.locator("noscript").first.text_content().startswith("Charts, sorting")
@@ -426,3 +466,114 @@ def test_a_run_that_measured_nothing_shows_a_page(chromium, tmp_path):
     page = open_report(chromium, file)
     assert page.locator("h1").inner_text() == "Unknown machine"
     page.context.close()
+
+
+def heat_map(page: Page):
+    return page.locator("#latency-core_to_core [data-chart=grid]")
+
+
+def test_a_cell_of_the_heat_map_tells_its_pair_and_time(page):
+    page.locator("#latency-core_to_core").evaluate("section => section.scrollIntoView()")
+    settled(page)
+    grid = samples.cores(samples.random.Random(12)).grids[0]
+    box = heat_map(page).bounding_box()
+    left, size = heat_map(page).evaluate(
+        "e => { const { grid } = echarts.getInstanceByDom(e).getOption();"
+        " return [grid[0].left, grid[0].width]; }"
+    )
+    cell = size / 16
+    for start, end in ((0, 1), (3, 12)):
+        page.mouse.move(box["x"] + left + cell * (end + 0.5), box["y"] + 40 + cell * (start + 0.5))
+        tooltip = page.locator("#latency-core_to_core .tooltip", has_text=f"{start} to {end}")
+        tooltip.wait_for(timeout=5000)
+        assert f"{grid.values[start][end]:.1f} ns" in tooltip.inner_text()
+
+
+def test_the_heat_map_frames_the_groups_and_shows_another_grid_when_asked(page):
+    option = "e => echarts.getInstanceByDom(e).getOption()"
+    shown = heat_map(page).evaluate(option)
+    assert [each["type"] for each in shown["series"]] == ["heatmap", "custom"]
+    assert shown["series"][1]["data"] == [[0, 7], [8, 15]]
+    assert len(shown["series"][0]["data"]) == 16 * 15
+    assert shown["series"][0]["label"]["show"] is True
+    page.locator("#latency-core_to_core select[data-for=grid]").select_option(
+        label="load_store, 99th percentile"
+    )
+    other = heat_map(page).evaluate(option)
+    assert other["visualMap"][0]["max"] > shown["visualMap"][0]["max"] + 1  # tails, ten times as long
+
+
+def test_256_cpus_are_drawn_without_values_in_cells(chromium, tmp_path):
+    file = tmp_path / "large.html"
+    made = samples.make_results([samples.cores(samples.random.Random(4), cpus=256)])
+    file.write_text(html.render(made), encoding="utf-8")
+    assert file.stat().st_size < 5_000_000
+    page = open_report(chromium, file)
+    shown = heat_map(page).evaluate("e => echarts.getInstanceByDom(e).getOption()")
+    assert len(shown["series"][0]["data"]) == 256 * 255
+    assert shown["series"][0]["label"]["show"] is False
+    assert (
+        page.locator("#latency-core_to_core .found")
+        .first.text_content()
+        .startswith("load_store, median: two groups of 128")
+    )
+    page.context.close()
+
+
+def test_one_chart_over_threads_shows_any_metric(page):
+    figure = page.locator("#latency-contention figure", has=page.locator("[data-chart=slope]"))
+    assert figure.locator("h3").text_content() == "Time over threads"
+    choice = figure.locator("select")
+    offered = choice.locator("option").all_text_contents()
+    assert offered[:5] == ["Time", "Smallest share", "Longest wait", "Hand-offs", "Kept"]
+    choice.select_option(label="Smallest share")
+    settled(page)
+    assert figure.locator("h3").text_content() == "Smallest share over threads"
+    assert figure.locator("svg text", has_text="Smallest share, %").count() == 1
+    choice.select_option(label="Kept")
+    settled(page)
+    assert figure.locator(".legend button").count() == 2  # the third contender does not tell it
+
+
+def test_one_data_set_is_a_histogram_and_a_distribution_function(page):
+    figure = page.locator("#latency-wakeup figure", has=page.locator("[data-chart=both]"))
+    option = (
+        "e => echarts.getInstanceByDom(e).getOption().series.map(s => [s.type, s.data.map(d => d.value)])"
+    )
+    (bars, shares), (line, points) = figure.locator(".chart").evaluate(option)
+    assert (bars, line) == ("custom", "line")
+    assert 99 < sum(share for _, share, _ in shares) <= 100.001
+    assert points[-1][1] == pytest.approx(99.9, abs=0.2)
+    assert shares[0][0] == pytest.approx(points[0][0])  # both begin at the same place of the same axis
+    figure.locator("select").select_option(label="spinlock")
+    settled(page)
+    _, (_, others) = figure.locator(".chart").evaluate(option)
+    assert others != points
+
+
+def test_wall_and_cpu_time_stand_together(page):
+    figure = page.locator("#tasks-skynet figure", has=page.locator("[data-chart=busy]"))
+    told = {row.contender: row.cpus_busy for row in samples.full_results().workloads[0].rows if row.cpus_busy}
+    texts = figure.locator("svg text").all_text_contents()
+    assert f"{told['cppcoro_static_pool']:.1f} CPUs" in texts
+    assert [name for name in told if name in texts] == list(told)
+    assert page.locator("#latency-wakeup [data-chart=busy]").count() == 0  # CPU time with the harness in it
+
+
+def test_contenders_by_environments_fit_a_phone_by_scrolling_inside_their_frame(chromium, report):
+    page = open_report(chromium, report, 390, 844)
+    frame = page.locator("#containers-count_words .scroll.wide").first
+    frame.scroll_into_view_if_needed()
+    assert frame.evaluate("e => e.scrollWidth > e.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    frame.evaluate("e => { e.scrollLeft = 400; }")
+    name = frame.locator("tbody th").first.bounding_box()
+    assert 0 <= name["x"] < 40  # names stay in sight
+    page.context.close()
+
+
+def test_the_fastest_of_an_environment_leads_to_its_row(page):
+    link = page.locator("#containers-count_words .matrix td.fastest a").nth(3)
+    anchor = link.get_attribute("href")
+    assert anchor is not None
+    assert page.locator(f"{anchor} .chip", has_text="clang-19").count() == 1

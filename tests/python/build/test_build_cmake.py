@@ -12,7 +12,7 @@ from toll import build
 from toll.build.known import why_not
 from toll.build.log import first_error, split_failures
 from toll.errors import TollError
-from toll.words import HOST, Contender, Environment, Kind, Program, Status, Workload
+from toll.words import HOST, Contender, Environment, Kind, Program, Status, Toolset, Workload
 
 CMAKE = """\
 cmake_minimum_required(VERSION 3.25)
@@ -198,3 +198,20 @@ def test_environments_share_the_programs_of_one_build():
     missing, failed = build.in_environment([good, bad], Environment("tcmalloc", unavailable="not found"))
     assert (missing.status, missing.reason, missing.command) == (Status.SKIPPED, "not found", ())
     assert (failed.status, failed.reason) == (Status.BUILD_FAILED, "no")  # says more
+
+
+def test_a_library_that_is_missing_elsewhere_is_not_told_to_be_brought_here(project):
+    there = replace(HOST, root="/cache/roots/debian13", name="debian13")
+    small = replace(HOST, toolset=Toolset(flags=("-m32",)))
+    for environment, told in (
+        (there, "unheard not found; the root debian13 does not bring it"),
+        (small, "unheard not found for 32-bit programs"),
+    ):
+        made = build.cmake._program(
+            build.cmake.Build(project, project / "build/host"),
+            environment,
+            ("t/w", "left"),
+            {"target": "", "reason": "unheard not found; apt install unheard"},
+            {},
+        )
+        assert (made.status, made.reason) == (Status.SKIPPED, told)

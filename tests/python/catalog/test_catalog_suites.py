@@ -8,7 +8,7 @@ import pytest
 
 from toll.catalog import suites
 from toll.errors import TollError
-from toll.words import Kind
+from toll.words import Detail, Kind
 
 SUITE = """\
 question = "What does it cost?"
@@ -96,6 +96,31 @@ def test_everything_in_a_suite_arrives(root):
     assert other.source == root / "suites/tasks/tree/plain.cpp"
 
 
+DETAIL = """
+[details.share]
+title = "Smallest share"
+unit = "share"
+meaning = "of the thread that got least"
+"""
+
+
+def test_details_arrive_and_a_bad_one_is_named(root):
+    assert suites.load(root)[0].details == ()
+    change(root, "[footing]", f"{DETAIL}\n[footing]")
+    told = Detail("share", "Smallest share", "share", "of the thread that got least")
+    assert suites.load(root)[0].details == (told,)
+    for old, new, words in [
+        ("[details.share]", "[details.Share]", "'Share' is not a detail's name"),
+        ('title = "Smallest share"', 'title = " "', "details.share has an empty title or meaning"),
+        ('meaning = "of the thread that got least"\n', "", "details.share lacks meaning"),
+    ]:
+        change(root, old, new)
+        with pytest.raises(TollError) as raised:
+            suites.load(root)
+        assert words in raised.value.what
+        (root / "suites/tasks/tree/suite.toml").write_text(SUITE.replace("[footing]", f"{DETAIL}\n[footing]"))
+
+
 def test_environments_are_the_contenders_own_or_the_suites(root):
     assert [each.environments for each in suites.load(root)[0].contenders] == [("host",)] * 2
     change(root, "needs =", 'environments = ["jemalloc"], needs =')
@@ -113,6 +138,16 @@ def test_a_published_value_names_the_environment_that_answers_it(root):
     with pytest.raises(TollError) as raised:
         suites.load(root)
     assert "did you mean tcmalloc?" in raised.value.next_step
+
+
+def test_a_published_value_may_be_of_a_detail_that_the_suite_declares(root):
+    change(root, 'statistic = "p99"', 'statistic = "calls"', "published.toml")
+    with pytest.raises(TollError, match="calls"):
+        suites.load(root)
+    suite = root / "suites/tasks/tree/suite.toml"
+    detail = '[details.calls]\ntitle = "calls"\nunit = "calls"\nmeaning = "of malloc"\n'
+    suite.write_text(suite.read_text().replace("[contenders]", f"{detail}\n[contenders]"))
+    assert suites.load(root)[0].published[1].statistic == "calls"
 
 
 def test_published_values_inherit_their_source(root):
@@ -143,6 +178,7 @@ def test_published_values_inherit_their_source(root):
         ("[contenders]", "[contenders", None, ["line 22", "correct the TOML"]),
         ("needs = [\"boost_fiber\"]", "needs = \"boost_fiber\"", 24, ["needs", "list"]),
         ("needs =", "environments = [\"tcmaloc\"], needs =", 24, ["tcmaloc", "did you mean tcmalloc?"]),
+        ("answer = ", "headline = [\"plian\"]\nanswer = ", 5, ["headline", "did you mean plain?"]),
         ("unit = \"ns\"", "environments = [\"hots\"]\nunit = \"ns\"", 3, ["hots", "did you mean host?"]),
         (
             "needs =", "language = \"Go\", environments = [\"host\", \"tcmalloc\"], needs =", 24,
@@ -186,3 +222,8 @@ def test_an_empty_checkout_is_named(tmp_path):
 def test_the_nearest_name_is_found():
     assert suites.nearest("skinet", ["tasks/skynet", "latency/wakeup"], 1) == ["tasks/skynet"]
     assert suites.nearest("xyzzy", ["skynet"]) == []
+
+
+def test_a_suite_may_name_compilers_whatever_the_order_of_their_options(root):
+    change(root, "value = 12", 'environment = "gcc-12-native-O3"\nvalue = 12', "published.toml")
+    assert suites.load(root)[0].published[0].environment == "gcc-12-O3-native"

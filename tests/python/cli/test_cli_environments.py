@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import jsonschema
@@ -11,20 +14,40 @@ import pytest
 
 import toll
 from checkouts import ROOT, Toll, copy_checkout, toll_in
-from toll.catalog import environments
-from toll.words import Purpose
+from toll.catalog import environments, packages
+from toll.cli import building, measuring
+from toll.errors import TollError
+from toll.plan import PROFILES, Selection, make
+from toll.words import Environment, Program, Purpose, Workload
 
 PRELOADED = [item for item in map(environments.located, environments.OFFERED) if item.preload]
 
 
-def test_the_list_of_environments_keeps_its_contract(toll: Toll) -> None:
-    found = json.loads(toll("env", "list", "--json").stdout)
+def few_compilers(folder: Path) -> dict[str, str]:
+    """What makes a process find one compiler that works and one that does not, with an empty cache."""
+    tools = folder / "bin"
+    tools.mkdir()
+    real = shutil.which("g++") or shutil.which("c++") or ""
+    for name, script in (("g++-60", f"PATH={os.defpath} exec {real}"), ("g++-61", "exit 1; true")):
+        (tools / name).write_text(f'#!/bin/sh\n{script} "$@"\n')
+        (tools / name).chmod(0o755)
+    return {"PATH": f"{tools}", "XDG_CACHE_HOME": str(folder / "cache")}
+
+
+def test_the_list_of_environments_keeps_its_contract(toll: Toll, tmp_path: Path) -> None:
+    # A PATH with one compiler: what each finds here is tested in tests/python/catalog.
+    few = few_compilers(tmp_path)
+    found = json.loads(toll("env", "list", "--json", **few).stdout)
     jsonschema.validate(found, json.loads((ROOT / "schemas/env.schema.json").read_text()))
-    assert [row["name"] for row in found] == list(environments.names())
+    assert [row["name"] for row in found][: len(environments.names())] == list(environments.names())
     assert found[0]["available"]
+    compiled = {row["name"]: row for row in found[len(environments.names()) :]}
+    assert compiled["gcc-60"]["standard_library"]
+    assert compiled["gcc-60-O3-native"]["flags"] == "-O3 -march=native"
+    assert not compiled["gcc-61"]["available"]
     assert {row["name"] for row in found if row["preload"]} == {item.name for item in PRELOADED}
-    text = toll("env", "list").stdout
-    assert all(name in text for name in environments.names())
+    text = toll("env", "list", **few).stdout
+    assert all(name in text for name in [*environments.names(), "gcc-60", "- gcc-61"])
     assert "Nothing is built yet" in text
 
 
@@ -49,22 +72,82 @@ def test_a_resumed_run_takes_no_new_environments(toll):
     assert "takes no new one" in done.stderr
 
 
-def test_a_missing_allocator_is_a_row_that_says_what_brings_it(monkeypatch):
-    from toll.catalog import packages
-    from toll.cli import measuring
-    from toll.plan import PROFILES, Selection, make
+def pretended(
+    workloads: Sequence[Workload], environment: Environment, **_options: object
+) -> tuple[Program, ...]:
+    """A build that leaves a program for each contender."""
+    return tuple(
+        Program(workload.name, contender.name, environment.name, ("/x",))
+        for workload in workloads
+        for contender in workload.contenders
+    )
 
+
+def test_a_missing_allocator_is_a_row_that_says_what_brings_it(monkeypatch):
     monkeypatch.setattr(packages, "_linker_cache", lambda: ())
     monkeypatch.setattr(packages, "_library_folders", lambda: ())
     asked = Selection.parse(["tasks/skynet/std_thread"], (), ["host,tcmalloc"])
     plan = make(measuring.suites.load(ROOT), asked, environments.OFFERED, PROFILES["quick"], 2)
-    session = measuring.Session(plan, Path("/nowhere/x.toll"), resume=False)
-    session._share([measuring.Program("tasks/skynet", "std_thread", "host", ("/x",))])
-    host, missing = session.programs
+    monkeypatch.setattr(building.build, "programs", pretended)
+    host, missing = building.build_plan(plan).programs
     assert (host.status, host.command) == ("ok", ("/x",))
     assert (missing.environment, missing.status, missing.command) == ("tcmalloc", "skipped", ())
     assert "libtcmalloc_minimal.so.4 not found; next: " in missing.reason
     assert "apt-get install -y libtcmalloc-minimal4" in missing.reason
+
+
+def test_each_folder_is_built_once_with_what_its_own_cases_ask_for(monkeypatch, capsys):
+    folders: list[tuple[str, str, list[str]]] = []
+
+    def build(workloads, environment, *, build_dir, **_options):
+        made = pretended(workloads, environment)
+        folders.append((environment.name, build_dir.name, [program.contender for program in made]))
+        return made
+
+    monkeypatch.setattr(building.build, "programs", build)
+    monkeypatch.setattr(building.environments, "located", lambda environment: environment)
+    asked = Selection.parse(
+        ["tasks/skynet/std_thread", "tasks/skynet/go_goroutines"],
+        (),
+        ["host,tcmalloc,gcc-60,gcc-60-O2,gcc-60-O3"],
+    )
+    plan = make(measuring.suites.load(ROOT), asked, environments.OFFERED, PROFILES["quick"], 2)
+    built = building.build_plan(plan)
+    assert folders == [
+        ("host", "host", ["std_thread", "go_goroutines"]),
+        ("gcc-60", "gcc-60", ["std_thread"]),  # other languages have nothing to do with a C++ compiler
+        ("gcc-60-O3", "gcc-60-O3", ["std_thread"]),
+    ]
+    rows = [(program.environment, program.contender) for program in built.programs]
+    assert [name for name, contender in rows if contender == "std_thread"] == [
+        "host", "tcmalloc", "gcc-60", "gcc-60-O2", "gcc-60-O3",
+    ]  # fmt: skip
+    assert built.folder.name == "host"
+
+
+def test_an_environment_that_cannot_be_configured_is_rows_and_the_host_is_an_error(monkeypatch, capsys):
+    def refuse(workloads, environment, **_options):
+        if environment.name == "gcc-60":
+            raise TollError("CMake could not configure the build: no such luck", "read the log")
+        return pretended(workloads, environment)
+
+    monkeypatch.setattr(building.build, "programs", refuse)
+    monkeypatch.setattr(building.environments, "located", lambda environment: environment)
+    catalogue = measuring.suites.load(ROOT)
+    asked = Selection.parse(["tasks/skynet/std_thread"], (), ["gcc-60,gcc-61"])
+    built = building.build_plan(make(catalogue, asked, environments.OFFERED, PROFILES["quick"], 2))
+    failed, fine = built.programs
+    assert (failed.environment, failed.status, failed.command) == ("gcc-60", "build_failed", ())
+    assert failed.reason == "CMake could not configure the build: no such luck; next: read the log"
+    assert (fine.environment, fine.status) == ("gcc-61", "ok")
+    assert "gcc-60" in capsys.readouterr().err
+
+    monkeypatch.setattr(
+        building.build, "programs", lambda *_a, **_o: refuse((), environments.named("gcc-60"))
+    )
+    asked = Selection.parse(["tasks/skynet/std_thread"])
+    with pytest.raises(TollError, match="no such luck"):
+        building.build_plan(make(catalogue, asked, environments.OFFERED, PROFILES["quick"], 2))
 
 
 @pytest.fixture(scope="module")

@@ -332,6 +332,12 @@ def test_the_list_takes_a_selection(toll):
     assert all(row["workload"].startswith("tasks/") and row["contender"].startswith("std_") for row in rows)
 
 
+def test_the_list_says_where_a_contender_is_measured(toll):
+    lines = {line.split()[0]: line for line in toll("list", "containers/allocate").stdout.splitlines()}
+    assert lines["malloc"].endswith(" in host, tcmalloc, jemalloc, mimalloc")
+    assert " in " not in toll("list", "tasks/skynet/sequential_recursion").stdout.splitlines()[1]
+
+
 def test_the_list_believes_the_last_build(toll, checkout):
     folder = checkout / "build/host"
     folder.mkdir(parents=True)

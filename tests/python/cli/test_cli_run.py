@@ -93,6 +93,16 @@ def test_a_wrong_answer_shows_no_time_and_fails_the_run(first, toll_here):
     assert first.returncode == 1, first.stderr
 
 
+@pytest.mark.parametrize(("contender", "code"), [("my_own", 0), ("broken", 1)])
+def test_a_check_launches_once_and_fails_for_what_does_not_work(first, toll_here, checkout, contender, code):
+    name = f"check_{contender}"
+    chosen = (f"tasks/skynet/{contender}", "tasks/skynet/my_own")
+    done = toll_here("run", *chosen, "--profile", "check", "--no-html", "--output", name)
+    assert done.returncode == code, done.stdout + done.stderr
+    with toll.open(checkout / f"runs/{name}.toll") as run:
+        assert run.file.launch_count(Purpose.MEASURE) == 1
+
+
 def test_the_run_file_says_how_the_programs_were_built(first, checkout):
     with toll.open(checkout / "runs/first.toll") as run:
         (environment,) = run.file.environments()

@@ -24,7 +24,7 @@ SAMPLES = [np.arange(1, 101), np.arange(201, 301)]
 def batches(tmp_path: Path) -> Path:
     """Two contenders timed in batches, one of which failed once, and one that was skipped."""
     cases = [
-        Made("quick", [10.0, 12.0, 11.0], {"tasks": 5}),
+        Made("quick", [10.0, 12.0, 11.0], {"tasks": 5}, details=[{"share": 0.5}, {"share": 0.25}]),
         Made("slow", [20.0, Status.FAILED, 22.0], {"tasks": 5}),
         Made("absent", [], status=Status.SKIPPED, reason="no library"),
     ]
@@ -65,6 +65,18 @@ def test_duckdb_reads_what_was_measured(batches, tmp_path):
     cases = duckdb.sql(f"select contender, status, reason, parameters from '{out}/cases.parquet'").fetchall()
     assert cases[2] == ("absent", "skipped", "no library", "{}")
     assert json.loads(cases[0][3]) == {"tasks": 5}
+
+
+def test_details_are_exported_with_their_batch_and_as_user_counters(batches, tmp_path):
+    out = folder(tmp_path)
+    with RunFile.open(batches) as run_file:
+        files.parquet(run_file, out)
+        repetitions = google_benchmark.document(run_file)["benchmarks"]
+    query = f"""SELECT round, details FROM '{out}/batches.parquet'
+        WHERE contender = 'quick' AND ordinal = 1 ORDER BY round"""
+    assert duckdb.sql(query).fetchall() == [(0, '{"share": 0.5}'), (1, '{"share": 0.25}'), (2, "{}")]
+    told = [entry.get("share") for entry in repetitions if entry["name"] == "tasks/made/quick/tasks:5"]
+    assert told == [0.5, 0.25, None]
 
 
 def test_duckdb_reads_every_sample(samples, tmp_path):

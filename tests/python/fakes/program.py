@@ -106,6 +106,8 @@ def answer_batch(count, fault, answer):
     if fault == "half_a_line":
         raw(b'{"type": "batch", "itera')
         sys.exit(0)
+    if fault.startswith("details:"):
+        fields["details"] = json.loads(fault.removeprefix("details:"))
     if fault == "unknown_type":
         say(type="surprise")
     say(type="batch", checksum=checksum, **fields)
@@ -132,6 +134,8 @@ def answer_samples(count, fault, answer):
         fields["units"] = 2 * count
     if fault == "fast_clock":
         fields["wall_ns"] = 3_600e9
+    if fault.startswith("cells:"):
+        fields["cells"] = json.loads(fault.removeprefix("cells:"))
     say(
         type="samples",
         count=count,

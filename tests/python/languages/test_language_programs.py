@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import warnings
+from typing import Any
 
 import pytest
 from talking import LIMIT_S, Conversation, built, check, contenders, workload
@@ -78,6 +79,24 @@ def test_sums_are_right_and_batches_plausible(program: Program, contender: Conte
         talk.say({"type": "stop"})
         talk.hear("stopped")
         assert talk.end() == (0, "")
+
+
+@pytest.mark.parametrize("tasks", [1, 1000])
+def test_units_are_counted_where_the_runner_asks(
+    program: Program, contender: Contender, monkeypatch: pytest.MonkeyPatch, tasks: int
+) -> None:
+    def footing() -> dict[str, Any]:
+        with Conversation(program, f"tasks={tasks}", threads_of(contender)) as talk:
+            return talk.hear("ready")["footing"]
+
+    derived = footing()
+    assert "units_alive_peak" not in derived
+    monkeypatch.setenv("TOLL_UNITS", "1")
+    counted = footing()
+    assert counted["units_created"] == derived["units_created"]
+    root = counted["units_created"] - (tasks * 10 - 10) // 9
+    # A node waits for its children: at least they and one chain of parents live at the same time.
+    assert (12 if tasks > 1 else root) <= counted["units_alive_peak"] <= counted["units_created"]
 
 
 def test_the_end_of_the_requests_ends_the_program(program: Program, contender: Contender) -> None:

@@ -30,7 +30,7 @@ def test_programs_get_the_allocator_and_count_in_front_of_it(tmp_path):
     with RunFile.open(made.path) as run_file:
         (case,) = run_file.cases()
         assert case.status is Status.OK
-        (counted,) = run_file.launches(case.id, Purpose.ALLOCATIONS)
+        (counted, _) = run_file.launches(case.id, Purpose.ALLOCATIONS)
         assert (counted.status, counted.footing["malloc"]) == (Status.OK, "libtcmalloc.so.4")
     preloads = {item.environment["LD_PRELOAD"] for item in made.launcher.started}
     assert preloads == {"/lib/libtcmalloc.so.4", f"{COUNTER}:/lib/libtcmalloc.so.4"}
@@ -74,3 +74,18 @@ def test_a_resumed_run_preloads_what_this_machine_knows(tmp_path):
     made.run()
     assert any(item.environment["LD_PRELOAD"] == "/opt/libtcmalloc.so.4" for item in made.launcher.started)
     assert not any("/lib/" in item.environment["LD_PRELOAD"] for item in made.launcher.started)
+
+
+def test_a_root_gets_what_is_preloaded_inside_and_its_own_counting_library(tmp_path):
+    inside = Environment(
+        "debian13",
+        root="/cache/debian13",
+        enter=("/usr/bin/unshare",),
+        counter="/build/debian13/counter.so",
+        languages=("C", "C++"),
+    )
+    made = bench(tmp_path, inside, "glibc")
+    made.run()
+    told = [item.environment for item in made.launcher.started]
+    assert {item.get("LD_PRELOAD") for item in told} == {None}  # the tools out here could not load it
+    assert {item.get("TOLL_PRELOAD") for item in told} == {None, "/build/debian13/counter.so"}

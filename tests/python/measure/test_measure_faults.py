@@ -1,10 +1,12 @@
 """Real programs that misbehave: a fault is a row with a status and a readable reason; nobody survives."""
 
+import json
 import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,59 @@ def room(time_s: float = 10.0, memory_bytes: int = 0, interrupt: Interrupt | Non
     return LaunchRoom(
         ProcessLauncher(interrupt), SystemClock(), Limits(time_s, memory_bytes), lambda: Disturbance(0, 0)
     )
+
+
+def told(fault: str, kind: Kind = Kind.BATCH) -> Outcome:
+    declared = replace(errand(fault, kind), details=frozenset({"share", "drift"}))
+    return room().launch(declared, measuring(WORK))
+
+
+def test_declared_details_are_kept_with_their_batch() -> None:
+    outcome = told('details:{"share": 1, "drift": -2.5}')
+    assert outcome.launch.status is Status.OK, outcome.launch.reason
+    assert [batch.details for batch in outcome.launch.batches] == [{"share": 1.0, "drift": -2.5}] * 3
+
+
+@pytest.mark.parametrize(
+    ("details", "words"),
+    [
+        ('{"shares": 1}', "add [details.shares] with title, unit and meaning there"),
+        ('{"share": "much"}', "sent details = "),
+        ('{"share": true}', "an object of numbers"),
+        ('{"share": 1e999}', "where a batch message belongs"),
+        ('{"share": 2e18}', "an object of numbers between -1e+18 and 1e+18"),
+        ('{"A b": 1}', "whose names are lower-case letters"),
+        ("[1]", "an object of at most 64 entries"),
+        (json.dumps({f"a{number}": 1 for number in range(65)}), "an object of at most 64 entries"),
+    ],
+)
+def test_details_that_nobody_can_read(details: str, words: str) -> None:
+    outcome = told(f"details:{details}")
+    assert outcome.launch.status is Status.FAILED
+    assert words in outcome.launch.reason
+    assert not outcome.launch.batches
+
+
+def test_cells_are_kept_with_their_batch() -> None:
+    outcome = told('cells:[{"key": "0>1", "count": 1}, {"key": "1>0", "count": 2}]', Kind.SAMPLES)
+    assert outcome.launch.status is Status.OK, outcome.launch.reason
+    assert outcome.launch.batches[1].cells == (("0>1", 1), ("1>0", 2))
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ('[{"key": "0>1", "count": 2}]', "counts add up to the number of samples"),
+        ('[{"key": "0>1", "count": -1}, {"key": "a", "count": 4}]', "a list of {key: text"),
+        ('[{"key": 1, "count": 3}]', "a list of {key: text"),
+        ('[{"key": "0>1", "count": true}, {"key": "a", "count": 2}]', "a list of {key: text"),
+        ('{"0>1": 3}', "a list of {key: text"),
+    ],
+)
+def test_cells_that_fit_no_samples(cells: str, words: str) -> None:
+    outcome = told(f"cells:{cells}", Kind.SAMPLES)
+    assert outcome.launch.status is Status.FAILED
+    assert words in outcome.launch.reason
 
 
 def launch(fault: str, kind: Kind = Kind.BATCH, **limits: float) -> Outcome:
@@ -216,7 +271,8 @@ def test_programs_that_are_none(command: tuple[str, ...], words: str) -> None:
 
 
 def test_a_program_that_never_reads_is_not_waited_for() -> None:
-    script = 'echo \'{"type":"ready","protocol":1,"setup_ns":1}\'; exec 0<&-; sleep 3600'
+    # Closed before it says ready: closed after, the request may have gone into the pipe already, and toll waits.
+    script = 'exec 0<&-; echo \'{"type":"ready","protocol":1,"setup_ns":1}\'; sleep 3600'
     outcome = room().launch(errand("none", command=("/bin/sh", "-c", script)), measuring(WORK))
     assert outcome.launch.status is Status.FAILED
     assert "closed its" in outcome.launch.reason or "does not read" in outcome.launch.reason

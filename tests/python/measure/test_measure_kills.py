@@ -1,5 +1,6 @@
 """Runs of real programs that are interrupted or killed: what was measured is there; resuming completes it."""
 
+import contextlib
 import os
 import random
 import signal
@@ -11,6 +12,9 @@ from pathlib import Path
 import pytest
 from runner import ROUNDS
 
+from toll.measure import ProcessLauncher
+from toll.measure.guardian import Guardian
+from toll.measure.launcher import Limits
 from toll.store import RunFile
 from toll.words import Purpose, Status
 
@@ -50,8 +54,8 @@ def stop_after(
     return lines + rest.splitlines()
 
 
-def no_program_is_left() -> bool:
-    for _ in range(500):
+def no_program_is_left(patience_s: float = 5.0) -> bool:
+    for _ in range(int(100 * patience_s)):
         alive = []
         for entry in Path("/proc").glob("[0-9]*"):
             try:
@@ -127,3 +131,66 @@ def test_second_run_on_the_machine_is_refused_while_the_first_goes_on(tmp_path: 
     assert f"Another run is measuring on this machine: process {first.pid}" in second.stderr
     assert first.communicate()[0].splitlines()[-1] == "launches"
     check_complete(tmp_path / "r.toll")
+
+
+SPINNING = """
+import os, sys, time
+from toll.measure import ProcessLauncher
+from toll.measure.launcher import Limits
+child = ProcessLauncher().start(["/bin/sh", "-c", sys.argv[1]], dict(os.environ), Limits(60.0, 0))
+print(child.read_line().decode(), flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["echo $$; while :; do :; done", "(while :; do :; done) & echo $$; wait"],
+    ids=["itself", "its child"],
+)
+def test_a_program_that_spins_dies_with_a_killed_toll(program: str) -> None:
+    toll = subprocess.Popen(
+        [sys.executable, "-c", SPINNING, program], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
+    )
+    group = int(toll.stdout.readline())
+    try:
+        assert not no_program_is_left(patience_s=0.2)
+        toll.kill()
+        toll.communicate()
+        assert no_program_is_left()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+
+
+def test_the_guardian_kills_the_last_group_that_it_was_told() -> None:
+    def ended(groups: list[int], last: int) -> list[bool]:
+        guardian = Guardian()
+        for group in [*groups, last]:
+            guardian.watch(group)
+        guardian.close()  # what the end of toll does
+        time.sleep(0.05)
+        return [process.poll() is not None for process in sleeping]
+
+    sleeping = [subprocess.Popen(["sleep", "60"], start_new_session=True) for _ in range(2)]
+    first, second = (process.pid for process in sleeping)
+    try:
+        assert ended([first, second], 0) == [False, False]
+        assert ended([first], second) == [False, True]
+    finally:
+        for process in sleeping:
+            process.kill()
+            process.wait()
+
+
+def test_the_guardian_hears_of_each_program_and_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    monkeypatch.setattr(Guardian, "watch", lambda _, group: told.append(group))
+    launcher = ProcessLauncher()
+    for _ in range(2):
+        child = launcher.start(["/bin/sh", "-c", "echo $$"], {}, Limits(60.0, 0))
+        group = int(child.read_line())
+        assert told[-1] == group
+        child.finish()
+        assert told[-1] == 0
+    assert len(told) == 4

@@ -186,12 +186,13 @@ def test_canary_that_does_not_work_is_left_alone(tmp_path: Path) -> None:
         assert [beat.status for beat in run_file.canary()] == [Status.FAILED] * 2
 
 
-def test_allocations_are_counted_once_under_the_library(tmp_path: Path) -> None:
+def test_allocations_are_counted_in_two_launches_under_the_library(tmp_path: Path) -> None:
     made = bench(tmp_path, "fast", "slow")
     made.library = Path("/build/libtoll_allocations.so")
     made.run()
     preloaded = [item for item in made.launcher.started if "LD_PRELOAD" in item.environment]
-    assert [item.requests[0]["type"] for item in preloaded] == ["allocations", "allocations"]
+    assert [item.requests[0]["type"] for item in preloaded] == ["allocations"] * 4
+    assert len({item.environment["TOLL_PADDING"] for item in preloaded}) == 4  # each with a layout of its own
     assert preloaded[0].environment["LD_PRELOAD"] == "/build/libtoll_allocations.so"
     with RunFile.open(made.path) as run_file:
         assert run_file.allocations(1).calls == 10

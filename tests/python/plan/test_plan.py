@@ -59,6 +59,18 @@ def test_selects_by_name_and_wildcard(names: tuple[str, ...], count: int) -> Non
     assert len(chosen(*names)) == count
 
 
+def test_a_run_without_names_takes_headlines_and_a_star_everything() -> None:
+    skynet, *others = CATALOGUE
+    catalogue = (replace(skynet, headline=("boost_fiber",)), *others)
+
+    def contenders(*names: str) -> list[str]:
+        plan = make(catalogue, Selection.parse(names), [HOST], Settings(), cpus=6)
+        return [case.contender for case in plan.cases if case.workload == skynet.name]
+
+    assert contenders() == ["boost_fiber"]
+    assert contenders("*") == contenders("tasks") == ["std_thread", "boost_fiber", "boost_asio"]
+
+
 @pytest.mark.parametrize(
     ("name", "offered"),
     [
@@ -92,6 +104,22 @@ def test_workload_without_contenders_says_how_to_add_one() -> None:
 
 def test_defaults_and_the_number_of_cpus() -> None:
     assert parameters("tasks/tree") == [{"tasks": 100, "threads": 6}]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "threads"),
+    [(1, [1, 2]), (2, [1, 2, 4]), (6, [1, 2, 4, 6, 12]), (16, [1, 2, 4, 8, 16, 32])],
+)
+def test_thread_counts_up_to_twice_the_cpus(cpus: int, threads: list[int]) -> None:
+    growing = replace(THREADS, defaults=("1..2*cpus",))
+    contended = workload("a/b", "x", parameters=(TASKS, growing))
+    cases = make([contended], Selection(), [HOST], Settings(), cpus).cases
+    assert [case.parameters["threads"] for case in cases] == threads
+    asked = make([contended], Selection(values={"threads": ("3",)}), [HOST], Settings(), cpus).cases
+    assert [case.parameters["threads"] for case in asked] == [3]
+    with pytest.raises(TollError) as failure:
+        make([contended], Selection(values={"threads": ("many",)}), [HOST], Settings(), cpus)
+    assert "--set threads=cpus" in failure.value.next_step
 
 
 def test_values_asked_for_are_combined() -> None:
@@ -314,3 +342,23 @@ def test_layout_seeds_differ_by_round_purpose_and_case() -> None:
     }
     assert len(seeds) == 200
     assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+def test_what_only_a_root_has_is_measured_nowhere_else() -> None:
+    only_there = Contender("a/b", "x", "C++", "Seastar", Path("x.cpp"), environments=("debian13",))
+    anywhere = Contender("a/b", "y", "C++", "std", Path("y.cpp"))
+    both = replace(workload("a/b"), contenders=(only_there, anywhere))
+    offered = [HOST, Environment("debian13", languages=("C++",))]
+
+    def cases(*environments: str) -> list[tuple[str, str]]:
+        plan = make([both], Selection(environments=environments), offered, Settings(), cpus=2)
+        return [(case.contender, case.environment) for case in plan.cases]
+
+    assert cases() == [("y", "host"), ("x", "debian13")]
+    assert cases("gcc-12", "debian13") == [("x", "debian13"), ("y", "debian13"), ("y", "gcc-12")]
+
+
+def test_a_contender_may_name_a_compiler() -> None:
+    own = Contender("a/b", "x", "C++", "std", Path("x.cpp"), environments=("host", "gcc-12-O3-native"))
+    plan = make([replace(workload("a/b"), contenders=(own,))], Selection(), [HOST], Settings(), cpus=2)
+    assert [case.environment for case in plan.cases] == ["host", "gcc-12-O3-native"]

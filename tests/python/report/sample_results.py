@@ -5,15 +5,21 @@ The numbers are drawn from a seeded generator: plausible, not measured.
 
 from __future__ import annotations
 
+import bisect
 import random
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from toll.analysis.results import (
     Cdf,
+    Detail,
     Estimate,
     Floor,
+    Grid,
+    GridLevel,
+    Histogram,
     Latency,
     Memory,
     Problem,
@@ -101,6 +107,7 @@ def make_row(rng: random.Random, workload: str, name: str, value: float, spread:
         "spread": spread,
         "launch_values": centre,
     }
+    defaults["cpus_busy"] = defaults["cpu_time"] / value
     return Row(**(defaults | more))
 
 
@@ -178,8 +185,117 @@ def latency(rng: random.Random, name: str, median: float, parameters: dict[str, 
         p999=at(0.999),
         p999_low=at(0.9975) if name != "mutex" else None,
         p999_high=at(0.9995) if name != "mutex" else None,
+        p9999=at(0.9999) if name != "mutex" else None,
+        p9999_low=at(0.9997) if name != "mutex" else None,
+        p9999_high=at(0.99995) if name != "mutex" else None,
         max=samples[-1],
+        launch_max=Estimate(value=samples[-1] * 0.6, low=samples[-1] * 0.4, high=samples[-1] * 0.9),
+        histogram=histogram(samples),
         cdf=Cdf(value=[v for v, _ in points], p=[p for _, p in points]),
+    )
+
+
+def histogram(samples: list[float], count: int = 48) -> Histogram:
+    low, high = samples[0] * 0.999, samples[int(0.999 * len(samples))]
+    edges = [low * (high / low) ** (index / count) for index in range(count + 1)]
+    reached = [bisect.bisect_right(samples, edge) / len(samples) for edge in edges]
+    share = [b - a for a, b in pairwise(reached)]
+    return Histogram(edges=edges, share=share, below=reached[0], beyond=1.0 - reached[-1])
+
+
+def grid(rng: random.Random, cpus: int, inside: float = 24.0, across: float = 92.0, **more: Any) -> Grid:
+    """Two complexes, with the noise of a real machine."""
+    half = cpus // 2
+    values: list[list[float | None]] = [
+        [
+            None if a == b else (inside if (a < half) == (b < half) else across) * rng.lognormvariate(0, 0.03)
+            for b in range(cpus)
+        ]
+        for a in range(cpus)
+    ]
+    groups = [list(range(half)), list(range(half, cpus))]
+    defaults: dict[str, Any] = {
+        "title": "load_store, median",
+        "contender": "load_store",
+        "environment": "host",
+        "parameters": {"samples": 1000},
+        "unit": "ns",
+        "statistic": "p50",
+        "launches": 8,
+        "labels": [str(number) for number in range(cpus)],
+        "values": values,
+        "groups": groups,
+        "levels": [GridLevel(groups=groups, inside=inside, across=across)],
+        "sentence": f"two groups of {half}: {inside:.0f} ns inside, {across:.0f} ns across",
+    }
+    return Grid(**(defaults | more))
+
+
+def cores(rng: random.Random, cpus: int = 16) -> WorkloadResult:
+    """Times between CPUs: a grid a contender and statistic."""
+    names = (("load_store", 40.0), ("compare_exchange", 55.0))
+    parameters: dict[str, int | str] = {"samples": 1000}
+    grids = [
+        grid(rng, cpus, value * 0.6, value * 2.3 * tail, contender=name, title=f"{name}, {statistic}",
+             statistic=key, sentence="" if key == "p99" else f"two groups of {cpus // 2}: as {name} sees it")
+        for name, value in names
+        for key, statistic, tail in (("p50", "median", 1.0), ("p99", "99th percentile", 30.0))
+    ]  # fmt: skip
+    return WorkloadResult(
+        workload="latency/core_to_core",
+        question="How long does it take until a write of one CPU is seen by another?",
+        kind="samples",
+        unit="ns",
+        per="hand-off",
+        rows=ranked([make_row(rng, "c", name, value, 0.02, per="hand-off", parameters=parameters)
+                     for name, value in names]),
+        latencies=[latency(rng, name, value, parameters) for name, value in names],
+        grids=grids,
+    )  # fmt: skip
+
+
+ENVIRONMENTS = ("host", "gcc-11", "gcc-12", "clang-14", "clang-16", "clang-19", "clang-19-libc++",
+                "gcc-12-O3", "gcc-12-native", "clang-19-native", "gcc-12-m32",
+                "gcc-12-assertions")  # fmt: skip
+
+
+def compilers(
+    rng: random.Random, contenders: int = 6, environments: int = 12, groups: tuple[int, ...] = (100, 1000)
+) -> WorkloadResult:
+    """One workload in many environments: the comparison of compilers."""
+    kinds = ("flat_map", "unordered_map", "map", "vector", "sorted_vector", "deque", "pool_map", "robin_map")
+    rows = []
+    for group in groups:
+        for place, environment in enumerate(ENVIRONMENTS[:environments]):
+            column = []
+            for index in range(contenders):
+                name = kinds[index % 8] + (f"_{index // 8}" if index >= 8 else "")
+                value = 20.0 * 1.3**index * (1 + 0.07 * ((place * 5) % 7)) * (group / 100) ** 0.2
+                parameters: dict[str, int | str] = {"group": group, "threads": 4}
+                calls = 1 + 37 * index
+                passes = [float(calls)] * 2 if index != 3 else [float(calls), calls + 2.0]
+                memory = Memory(calls=calls / 1000, bytes=64.0, peak_bytes=5 << 20, calls_in_passes=passes,
+                                exact_calls=calls if index != 3 else None)  # fmt: skip
+                if environment.endswith("m32") and index == 2:
+                    column.append(broken_row(name, "build_failed", "error: no 32-bit library",
+                                             environment=environment, parameters=parameters))  # fmt: skip
+                    continue
+                column.append(make_row(rng, "c", name, value, 0.01, per="word", parameters=parameters,
+                                       environment=environment, memory=memory))  # fmt: skip
+            best = min(row.value for row in column if row.value is not None)
+            rows += [row if row.value is None else row.model_copy(update={
+                "environment_ratio": Estimate(value=row.value / best, low=row.value / best * 0.99,
+                                              high=row.value / best * 1.01),
+                "environment_fastest": row.value == best,
+            }) for row in column]  # fmt: skip
+    return WorkloadResult(
+        workload="containers/count_words",
+        question="What does it cost to count the words of a text?",
+        kind="batch",
+        unit="ns",
+        per="word",
+        rows=ranked(rows),
+        swept=["group"],
     )
 
 
@@ -266,6 +382,16 @@ def skynet(rng: random.Random) -> WorkloadResult:
             spread,
             library=library,
             library_version=version,
+            footing={
+                "threads": 1 if "robin" in name else 2,
+                "stack_bytes": 16384 if "boost" in name else 8 << 20,
+                "pinning": "none",
+                "malloc": "glibc",
+                "results": "future" if "async" in name else "join",
+                "units_created": 111_111,
+                "units_alive_peak": 100_000 if "boost" in name else 37,
+            },
+            efficiency=Estimate(value=3.1 / value, low=3.05 / value, high=3.2 / value),
             created_value=value * 0.9 if name != "std_async_deferred" else None,
             memory_per_unit_bytes=1536.0 if name != "std_async_deferred" else None,
         )
@@ -320,6 +446,48 @@ def skynet(rng: random.Random) -> WorkloadResult:
     )
 
 
+DETAILS = [
+    Detail(
+        name="smallest_share", title="Smallest share", unit="share", meaning="of the thread that got least"
+    ),
+    Detail(name="longest_wait_ns", title="Longest wait", unit="ns", meaning="until any thread got its turn"),
+    Detail(name="hand_offs", title="Hand-offs", unit="per batch", meaning="how often the lock changed hands"),
+    Detail(name="kept_bytes", title="Kept", unit="bytes", meaning="memory that stays after the last unlock"),
+]
+CONTENTION = (("mutex", 55.0, 0.46), ("fetch_add", 14.0, 0.49), ("ticket_lock", 260.0, 0.4999))
+
+
+def contention(rng: random.Random) -> WorkloadResult:
+    """Locks over threads, with details: how fair each is."""
+    rows = []
+    for name, value, share in CONTENTION:
+        for threads in (1, 2, 4, 8):
+            told = {
+                "smallest_share": (2 * share / threads, 0.01),
+                "longest_wait_ns": (value * threads**2.2 * 90, 0.2),
+                "hand_offs": (float(1000 * threads), 0.0),
+            }
+            if name != "fetch_add":
+                told["kept_bytes"] = (40.0 * 1024 * threads, 0.0)
+            details = {
+                key: Estimate(value=x, low=x * (1 - spread), high=x * (1 + spread))
+                for key, (x, spread) in told.items()
+            }
+            parameters: dict[str, int | str] = {"threads": threads}
+            cost = value * threads**0.6
+            rows.append(make_row(rng, "latency/contention", name, cost, 0.02, per="increment",
+                                 parameters=parameters, details=details))  # fmt: skip
+    return WorkloadResult(
+        workload="latency/contention",
+        question="What does an increment cost that several threads fight for?",
+        kind="batch",
+        unit="ns",
+        per="increment",
+        rows=ranked(rows),
+        details=DETAILS,
+    )
+
+
 def wakeup(rng: random.Random) -> WorkloadResult:
     parameters: dict[str, int | str] = {"pause_ns": 20_000}
     rows = [
@@ -335,6 +503,34 @@ def wakeup(rng: random.Random) -> WorkloadResult:
         question="How long after one thread raises a signal does a thread that waits for it return?",
         latencies=[latency(rng, name, value, parameters) for name, value in WAKEUP],
         published=[wakeup_published(name, parameters) for name in ("p50", "p99")],
+    )
+
+
+def waits(rng: random.Random) -> WorkloadResult:
+    """A workload that sweeps a parameter: each wait has a fastest of its own, one row is alone with its."""
+    rows: list[Row] = []
+    for wait, factor in ((8, 1.0), (1_000, 100.0)):
+        made = [
+            make_row(rng, "latency/waits", name, value * factor, 0.02, parameters={"wait_us": wait})
+            for name, value in (("std_mutex", 9_000.0), ("boost_asio", 9_100.0), ("sleep", 8_100.0))
+        ]
+        if wait == 8:
+            made.append(broken_row("folly_fibers", "skipped", "no folly", parameters={"wait_us": wait}))
+        rows += ranked([row for row in made if row.contender != "sleep"])
+        rows += [row.model_copy(update={"baseline": True, "ratio": 0.9})
+                 for row in made if row.contender == "sleep"]  # fmt: skip
+    rows.append(make_row(rng, "latency/waits", "computation_only", 240.0, 0.02, parameters={"wait_us": 0}))
+    rows.sort(key=lambda row: (row.value is None, row.value or 0.0))
+    return WorkloadResult(
+        workload="latency/waits",
+        kind="samples",
+        unit="ns",
+        per="task",
+        rows=rows,
+        question="What does a task cost that waits in the meantime?",
+        latencies=[latency(rng, row.contender, row.value, row.parameters) for row in rows if row.value],
+        swept=["wait_us"],
+        settings=[{"wait_us": wait} for wait in (0, 8, 1_000)],
     )
 
 
@@ -584,7 +780,17 @@ def full_results() -> Results:
     """Every feature and every attack in one report."""
     rng = random.Random(7)
     return make_results(
-        [skynet(rng), wakeup(rng), locks(rng), many(rng), nothing(), hostile(rng)],
+        [
+            skynet(rng),
+            wakeup(rng),
+            locks(rng),
+            many(rng),
+            contention(random.Random(11)),
+            cores(random.Random(12)),
+            compilers(random.Random(13)),
+            nothing(),
+            hostile(rng),
+        ],
         warnings=[
             "Steal time: the host took 0.3 % of CPU time from this machine; tails may be its doing.",
             SCRIPT,
@@ -596,7 +802,16 @@ def friendly_results() -> Results:
     """What an ordinary run looks like: nothing hostile. The one to look at."""
     rng = random.Random(7)
     return make_results(
-        [skynet(rng), wakeup(rng), locks(rng), many(rng), nothing()],
+        [
+            skynet(rng),
+            wakeup(rng),
+            locks(rng),
+            many(rng),
+            contention(random.Random(11)),
+            cores(random.Random(12)),
+            compilers(random.Random(13)),
+            nothing(),
+        ],
         warnings=["The host took 0.3 % of CPU time from this machine (steal): tails may be its doing."],
     )
 

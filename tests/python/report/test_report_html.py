@@ -178,7 +178,7 @@ def test_a_row_holds_value_interval_ratio_ties_and_cost(page):
         ["stack", "bytes", "16384"][0],
     ):
         assert piece in text, piece
-    assert 'data-v="402.0"' in body
+    assert 'data-v="402"' in body
 
 
 def heads(page: str, workload: str) -> dict[str, tuple[str, ...]]:
@@ -198,7 +198,7 @@ def test_where_operations_are_timed_alone_costs_of_the_whole_request_say_so(page
         assert "harness included" in alone[key]
         assert "harness included" not in grouped[key]
     assert "harness included" not in alone["value"] + alone["cold"] + alone["calls"]
-    assert 'data-label="CPU time, harness included"' in page
+    assert '.k-cpu{--label:"CPU time, harness included"' in page
 
 
 def test_the_head_says_ns_and_the_caption_and_the_hints_what_it_is_per(page):
@@ -209,7 +209,7 @@ def test_the_head_says_ns_and_the_caption_and_the_hints_what_it_is_per(page):
     assert not any("wake-up" in line for lines in found.values() for line in lines)
     assert "ns per wake-up, median over launches with 95 % interval; counts are per wake-up too" in page
     assert 'title="ns per wake-up; wall clock, median over launches' in page
-    assert 'data-unit="ns per wake-up"' in page
+    assert '[id="latency-wakeup"] .k-value{--label:"Time";--unit:"ns per wake-up"}' in page
 
 
 def test_what_a_unit_costs_is_a_column_where_units_were_counted(page):
@@ -219,6 +219,16 @@ def test_what_a_unit_costs_is_a_column_where_units_were_counted(page):
     boost = next(cell for cell in cells if 'data-v="361.8"' in cell)
     assert Document(boost).text == "362memory 1.50 KiB"
     assert any('data-v=""' in cell and "1.50 KiB" not in cell for cell in cells)
+
+
+def test_details_are_columns_with_their_meaning_as_hint(document, page):
+    heads = {each["data-key"]: each for each in document.all("th") if each.get("data-key")}
+    assert heads["detail-smallest_share"]["title"] == "%; of the thread that got least"
+    assert heads["detail-longest_wait_ns"]["data-copy"] == "Longest wait, µs"
+    cells = [each for each in document.all("td") if "k-detail-kept_bytes" in (each.get("class") or "")]
+    told = [each["data-v"] for each in cells]
+    assert sum(value == "" for value in told) == 4  # the contender that does not tell it
+    assert "40960" in told
 
 
 def test_names_may_be_cut_after_an_underscore_and_stay_text(page):
@@ -243,7 +253,7 @@ def test_rows_that_were_not_measured_stand_in_the_table_with_their_reason(page):
 
 
 def test_headers_are_scoped_and_charts_have_a_text(document):
-    assert all(head.get("scope") in ("row", "col") for head in document.all("th"))
+    assert all(head.get("scope") in ("row", "rowgroup", "col") for head in document.all("th"))
     charts = [div for div in document.all("div") if "chart" in (div.get("class") or "").split()]
     assert len(charts) >= 6
     assert all(chart["role"] == "img" and chart["aria-label"] for chart in charts)
@@ -265,6 +275,41 @@ def test_charts_get_the_same_numbers_as_the_tables(page):
     assert [row["value"] for row in told["rows"]] == [pytest.approx(row.value, rel=1e-4) for row in rows]
     go = next(row for row in told["rows"] if row["name"] == "goroutines")
     assert (go["published"][0]["low"], go["published"][0]["high"]) == (700, 980)
+
+
+@pytest.fixture(scope="module")
+def swept() -> str:
+    return html.render(samples.make_results([samples.waits(samples.random.Random(5))]))
+
+
+def test_rows_stand_below_the_heading_of_their_setting(swept):
+    table = swept[swept.index('<table class="values">') :]
+    table = table[: table.index("</table>")]
+    told = re.findall(r'<tbody class="setting"[^>]*><tr><th[^>]*><span>([^< ]*)|data-name="([^"]*)"', table)
+    assert [heading or name for heading, name in told] == [
+        "wait_us=0", "computation_only (wait_us=0)",
+        "wait_us=8", "sleep (wait_us=8)", "std_mutex (wait_us=8)", "boost_asio (wait_us=8)",
+        "folly_fibers (wait_us=8)",
+        "wait_us=1,000", "sleep (wait_us=1000)", "std_mutex (wait_us=1000)", "boost_asio (wait_us=1000)",
+    ]  # fmt: skip
+    assert table.count('<span class="badge">fastest</span>') == 2
+    assert table.count('<span class="badge">baseline</span>') == 2
+    assert 'class="chip"' not in table  # the heading says it
+
+
+def test_each_setting_has_a_chart_and_a_fastest_at_a_glance(swept):
+    charts = re.findall(r'data-chart="values" data-group="(\d)"', swept)
+    assert charts == ["0", "1", "2"]
+    rows = data_of(swept)["workloads"][0]["rows"]
+    assert [(row["group"], row["name"], row["fastest"]) for row in rows] == [
+        (0, "computation_only", False),
+        (1, "sleep", False), (1, "std_mutex", True), (1, "boost_asio", False),
+        (2, "sleep", False), (2, "std_mutex", True), (2, "boost_asio", False),
+    ]  # fmt: skip
+    assert [row["tied"] for row in rows] == [False, False, False, True, False, False, True]
+    glance = swept[swept.index('<table class="glance">') :]
+    glance = Document(glance[: glance.index("</table>")]).text
+    assert re.findall(r"std_mutex (wait_us=[\d,]+)", glance) == ["wait_us=8", "wait_us=1,000"]
 
 
 def published_marks(results) -> list[tuple[str, list[float]]]:
@@ -347,6 +392,36 @@ def test_numbers_that_are_not_finite_do_not_break_the_page():
         update={"value": float("inf"), "cpu_time": float("nan"), "launch_values": [float("nan"), 3.0]}
     )
     assert html.render(samples.make_results([workload.model_copy(update={"rows": [row]})]))
+
+
+def test_a_label_cannot_leave_its_style():
+    attack = '"}</style><script>alert(1)</script>\\'
+    written = html.css_string(attack)
+    assert not set(written[1:-1]) & set('<>"{};')
+    assert html.css_string("ns per µ-task (a, b)") == '"ns per µ-task (a, b)"'
+
+
+def test_what_all_rows_stand_on_is_said_once_below_the_table():
+    page = html.render(samples.make_results([samples.many(samples.random.Random(2))]))
+    assert page.count("<dt>pinning<dd>none") == 0
+    assert page.count("Footing of all rows: ") == 1
+    assert "pinning none" in page
+    alone = samples.many(samples.random.Random(2), 1)
+    assert "<dt>pinning<dd>none" in html.render(samples.make_results([alone]))
+
+
+@pytest.mark.parametrize(
+    "workloads",
+    [
+        lambda: [samples.compilers(samples.random.Random(1), 40, 12, (100, 1000, 10_000))],
+        lambda: samples.big_results(100, 11).workloads,
+    ],
+    ids=["one workload in 12 environments", "100 workloads timed one by one"],
+)
+def test_more_than_a_thousand_rows_fit_in_five_megabytes(workloads):
+    made = workloads()
+    assert sum(len(workload.rows) for workload in made) > 1000
+    assert len(html.render(samples.make_results(made)).encode()) <= 5 * MEGABYTE
 
 
 def test_fifty_workloads_of_ten_rows_fit_in_five_megabytes():

@@ -67,7 +67,7 @@ def test_the_page_has_a_chart_for_each_such_parameter_and_its_points_are_rows_of
     assert len(lines) == 6
     for name, points in lines.items():
         contender, _, environment = name.rstrip(")").partition(" (")
-        assert [x for x, _ in points] == [1, 2]
-        for x, anchor in points:
+        assert [x for x, *_ in points] == [1, 2]
+        for x, anchor, *_ in points:
             where = f"{environment}, " if environment else ""
             assert rows[anchor]["name"] == f"{contender} ({where}threads={x})"

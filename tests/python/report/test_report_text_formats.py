@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv as reader
 import io
 import json as parser
+import random
 import re
 
 import pytest
@@ -14,6 +15,7 @@ from rich.console import Console
 
 from toll.analysis.results import Results
 from toll.report import csv, json, markdown, terminal
+from toll.report.cases import groups
 
 
 def printed(results: Results, width: int = 80, *, colour: bool = False, encoding: str = "utf-8") -> str:
@@ -80,6 +82,14 @@ def test_a_wide_terminal_shows_what_a_unit_costs(friendly):
     assert row[: head.index("created") + len("created")].split()[-1] == "362"
     assert row[: head.index("memory/unit") + len("memory/unit")].endswith(" 1.50 KiB")
     assert "created" not in next(line for line in lines if line.startswith("ns per increment"))
+
+
+def test_details_are_columns_of_the_terminal_in_their_own_unit():
+    lines = printed(samples.make_results([samples.contention(random.Random(11))]), 200).splitlines()
+    heads = " ".join(lines[:12])
+    assert all(title in heads for title in ("Smallest share", "Longest wait", "Hand-offs", "Kept"))
+    mutex = next(line for line in lines if line.startswith("mutex") and " 2 " in line)
+    assert re.search(r" 46.0 +23 +2,000 +80 KiB", mutex), mutex
 
 
 def test_no_color_is_obeyed(friendly, monkeypatch):
@@ -210,7 +220,66 @@ def test_an_empty_run_is_reported_in_every_format():
     assert parser.loads(json.render(empty))["workloads"] == []
 
 
+@pytest.fixture(scope="module")
+def swept() -> Results:
+    return samples.make_results([samples.waits(random.Random(5))])
+
+
+HEADINGS = ["wait_us=0", "wait_us=8", "wait_us=1,000"]
+
+
+def test_the_terminal_groups_rows_by_what_is_swept(swept):
+    lines = printed(swept, 100).splitlines()
+    first = [line.split()[0] for line in lines if line.strip()]
+    start = first.index("wait_us=0")
+    assert first[start : start + 10] == [
+        "wait_us=0", "computation_only", "wait_us=8", "sleep", "std_mutex", "boost_asio",
+        "wait_us=1,000", "sleep", "std_mutex", "boost_asio",
+    ]  # fmt: skip
+    assert [line.strip() for line in lines if line.startswith("wait_us")] == [*HEADINGS, *HEADINGS]
+    told = " ".join(" ".join(lines).split())
+    assert "Ratios and letters are within one wait_us; a row alone there has nothing" in told
+    assert "sleep is a baseline beside the contenders: no ratio is to it." in told
+
+
+def test_each_setting_has_its_fastest_and_its_letters(swept):
+    lines = [line.split() for line in printed(swept, 100).splitlines()]
+    ratios = [line[4] for line in lines if line[:1] == ["std_mutex"] and "×" in "".join(line)]
+    assert ratios == ["1.00×", "1.00×"]
+    workload = swept.workloads[0]
+    lone = [row.model_copy(update={"tie_groups": [*row.tie_groups, "z"]}) if row.contender == "boost_asio"
+            and row.parameters["wait_us"] == 8 else row for row in workload.rows]  # fmt: skip
+    shared = [group.ties for group in groups(workload.model_copy(update={"rows": lone}))]
+    assert shared[0] == [[]]
+    assert [letters[1:] for letters in shared[1:]] == [[["a"], ["a"], []], [["a"], ["a"]]]
+
+
+def test_where_every_setting_has_one_row_no_heading_stands():
+    workload = samples.waits(random.Random(5))
+    alone = [row for row in workload.rows if row.contender in ("std_mutex", "computation_only")]
+    (group,) = groups(workload.model_copy(update={"rows": alone}))
+    assert (group.setting, list(group.rows)) == ("", alone)
+
+
 # ---- Markdown
+
+
+def test_markdown_has_a_table_for_each_setting_and_names_its_fastest(swept):
+    lines = markdown.render(swept).splitlines()
+    headings = [line for line in lines if line.startswith("**`wait_us")]
+    assert headings == [
+        "**`wait_us=0`**", "**`wait_us=8`**: fastest is `std_mutex`",
+        "**`wait_us=1,000`**: fastest is `std_mutex`",
+        "**`wait_us=0`**", "**`wait_us=8`**", "**`wait_us=1,000`**",
+    ]  # fmt: skip
+    table = lines[lines.index(headings[2]) + 2 :]
+    assert [line.split("`")[1] for line in table[2:5]] == ["sleep", "std_mutex", "boost_asio"]
+
+
+def test_csv_stays_flat(swept):
+    told = list(reader.DictReader(io.StringIO(csv.render(swept))))
+    assert [row["contender"] for row in told] == [row.contender for row in swept.workloads[0].rows]
+    assert [row["contender"] for row in told if row["fastest"] == "yes"] == ["std_mutex", "std_mutex"]
 
 
 def test_markdown_holds_the_table(friendly):
@@ -263,6 +332,36 @@ def test_sentences_are_escaped(sentence, safe):
 
 def rows_of(results: Results) -> list[dict[str, str]]:
     return list(reader.DictReader(io.StringIO(csv.render(results))))
+
+
+def test_csv_holds_details_unrounded_with_their_interval():
+    made = samples.make_results([samples.contention(random.Random(11)), samples.nothing()])
+    rows = list(reader.DictReader(io.StringIO(csv.render(made))))
+    first = next(row for row in rows if row["contender"] == "fetch_add")
+    told = made.workloads[0].rows[0].details["smallest_share"]
+    assert made.workloads[0].rows[0].contender == "fetch_add"
+    ends = [float(first[f"detail_smallest_share{end}"]) for end in ("", "_low", "_high")]
+    assert ends == [told.value, told.low, told.high]
+    assert first["detail_kept_bytes"] == ""
+    assert next(row for row in rows if row["contender"] == "asio")["detail_hand_offs"] == ""
+
+
+@pytest.mark.parametrize("unit", ["B", "bytes"])
+def test_a_detail_in_bytes_is_a_size(unit):
+    made = samples.contention(random.Random(11))
+    kept = made.details[3].model_copy(update={"unit": unit, "title": "kept at the end"})
+    text = markdown.render(samples.make_results([made.model_copy(update={"details": [kept]})]))
+    assert "| Kept at the end |" in text
+    assert "| 80 KiB |" in text
+
+
+def test_markdown_shows_details_with_their_interval():
+    text = markdown.render(samples.make_results([samples.contention(random.Random(11))]))
+    head = next(line for line in text.splitlines() if line.startswith("| contender"))
+    assert head.endswith("| Smallest share, % | Longest wait, µs | Hand-offs, per batch | Kept |")
+    row = next(line for line in text.splitlines() if line.startswith("| `mutex (threads=2)`"))
+    assert "| 46.0 \\[45.5, 46.5\\] |" in row
+    assert row.endswith("| 2,000 | 80 KiB |")
 
 
 def test_csv_has_one_row_a_case_with_unrounded_numbers(full):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from toll.store import Launch, RunFile, RunHeader
-from toll.words import HOST, Allocations, Batch, Case, Kind, Published, Purpose, Status, Workload
+from toll.words import HOST, Allocations, Batch, Case, Detail, Kind, Published, Purpose, Status, Workload
 
 HEADER = RunHeader(
     name="first", uuid="5f0c", toll_version="0.1.0", command_line="toll run", profile="quick",
@@ -16,9 +16,14 @@ HEADER = RunHeader(
 PUBLISHED = Published(
     "quick", "Quick 1.0", 10.0, 12.0, "ns", "task", "a PDP-11", 1975, "somewhere", "", "p50"
 )
-WORKLOAD = Workload(
-    "tasks/tree", "What does a task cost?", Kind.SAMPLES, "ns", "task", "tasks", Path(), (), (), (PUBLISHED,)
+DETAILS = (
+    Detail("share", "Smallest share", "share", "of the thread that got least"),
+    Detail("drift", "Drift", "ns", "below zero where it came early"),
 )
+WORKLOAD = Workload(
+    "tasks/tree", "What does a task cost?", Kind.SAMPLES, "ns", "task", "tasks", Path(), (), (),
+    (PUBLISHED,), details=DETAILS,
+)  # fmt: skip
 CASE = Case(
     "tasks/tree",
     "quick",
@@ -33,7 +38,10 @@ CASE = Case(
     {"threads": 2},
 )
 WARMUP = Batch(3, 3, 400.5, 700.0, 1, 2, 3, 4, 4096, (2**64 - 3) * 3 % 2**64, warmup=True)
-TIMED = Batch(3, 3, 300.5, 600.0, 1, 2, 3, 4, 4096, (2**64 - 3) * 3 % 2**64, counters={"cycles": 9})
+TIMED = Batch(
+    3, 3, 300.5, 600.0, 1, 2, 3, 4, 4096, (2**64 - 3) * 3 % 2**64,
+    counters={"cycles": 9}, details={"drift": -4.5, "share": 0.25},
+)  # fmt: skip
 
 
 def launch(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from store_runs import CASE, HEADER, PUBLISHED, TIMED, WARMUP, launch, make, measured
+from store_runs import CASE, DETAILS, HEADER, PUBLISHED, TIMED, WARMUP, WORKLOAD, launch, make, measured
 
 from toll.errors import TollError
 from toll.store import RunFile
@@ -30,6 +30,7 @@ def test_reads_back_what_was_written(path: Path) -> None:
         assert run_file.header() == HEADER
         (workload,) = run_file.workloads()
         assert workload.published == (PUBLISHED,)
+        assert workload.details == DETAILS
         assert run_file.environments() == (HOST,)
         (case,) = run_file.cases()
         assert (case.key, case.answer, case.library_version) == (CASE.key, 2**64 - 3, "libstdc++ 12")
@@ -54,6 +55,59 @@ def test_samples_leave_out_the_warm_up(path: Path) -> None:
         assert run_file.samples(second.id, warmup=True).tolist() == [9, 9, 9, 2.0, 2.5, 3.0]
         assert run_file.sample_count(1) == 6
         assert run_file.samples(999).size == 0
+
+
+def cells_of(path: Path, **changes: object) -> tuple[tuple[str, int], ...]:
+    with make(path, rounds=0) as run_file:
+        batches = (replace(WARMUP, cells=(("9>9", 3),)), replace(TIMED, cells=(("0>1", 2), ("1>0", 1))))
+        samples = [np.zeros(3, np.float32), np.zeros(3, np.float32)]
+        stored = run_file.append(launch(batches=batches), samples)
+    with RunFile.open(path) as run_file:
+        return run_file.cells(stored, **changes)  # type: ignore[arg-type]
+
+
+def test_cells_belong_to_samples_and_leave_out_the_warm_up(tmp_path: Path) -> None:
+    assert cells_of(tmp_path / "a.toll") == (("0>1", 2), ("1>0", 1))
+    assert cells_of(tmp_path / "b.toll", warmup=True) == (("9>9", 3), ("0>1", 2), ("1>0", 1))
+
+
+def as_version_1(path: Path) -> None:
+    """What the toll of then would have written."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    for table in ("batch_detail", "cells", "detail"):
+        connection.execute(f"DROP TABLE {table}")
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+
+
+def test_a_file_of_version_1_is_read_without_details(path: Path) -> None:
+    make(path).close()
+    as_version_1(path)
+    with RunFile.open(path) as run_file:
+        (workload,) = run_file.workloads()
+        assert workload.details == ()
+        first = run_file.launches(1)[0]
+        assert first.batches[1] == replace(TIMED, details={})
+        assert run_file.cells(first.id) == ()
+
+
+def test_resuming_a_file_of_version_1_gives_it_what_it_lacks(path: Path) -> None:
+    with make(path) as run_file:
+        run_file.finish("interrupt")
+    as_version_1(path)
+    with RunFile.resume(path) as run_file:
+        run_file.declare_details([WORKLOAD])
+        run_file.append(*measured(8))
+    with RunFile.open(path) as run_file:
+        assert run_file.workloads()[0].details == DETAILS
+        assert run_file.launches(1)[-1].batches[1].details == TIMED.details
+
+
+def test_what_a_detail_meant_when_the_run_began_stays(path: Path) -> None:
+    with make(path) as run_file:
+        other = replace(DETAILS[0], meaning="something else")
+        run_file.declare_details([replace(WORKLOAD, details=(other, DETAILS[1]))])
+        assert run_file.workloads()[0].details == DETAILS
 
 
 def test_canary_comes_in_the_order_of_time(path: Path) -> None:

@@ -88,6 +88,28 @@ def test_truncated(path: Path, kept: float) -> None:
     assert "is truncated: it ends" in (what := refusal(path).what) or "bytes are there" in what
 
 
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ("{}", "is not a JSON array"),
+        ("[1]", "is not [text, whole number]"),
+        ('[["a", -1]]', "is not [text, whole number]"),
+        ('[["a", true]]', "is not [text, whole number]"),
+        ('[["a", 2]]', "counts another number of samples"),
+    ],
+)
+def test_cells_that_fit_no_samples(path: Path, cells: str, words: str) -> None:
+    change(path, f"INSERT INTO cells SELECT batch_id, '{cells}' FROM sample")
+    with RunFile.open(path) as run_file, pytest.raises(TollError) as caught:
+        run_file.cells(run_file.launches(1)[0].id)
+    assert words in caught.value.what
+
+
+def test_a_version_1_file_with_tables_of_version_2_is_refused(path: Path) -> None:
+    change(path, "PRAGMA user_version = 1")
+    assert "that toll does not make" in refusal(path).what
+
+
 def test_newer_version_names_what_is_needed(path: Path) -> None:
     change(path, "PRAGMA user_version = 12")
     error = refusal(path)

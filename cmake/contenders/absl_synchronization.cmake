@@ -1,0 +1,10 @@
+# Abseil's synchronization library: absl::Mutex.
+find_package(absl QUIET CONFIG)
+if(TARGET absl::synchronization)
+  add_library(toll_contender_absl_synchronization INTERFACE)
+  target_link_libraries(toll_contender_absl_synchronization INTERFACE absl::synchronization)
+  set(TOLL_ABSL_SYNCHRONIZATION_VERSION "${absl_VERSION}")
+else()
+  set(TOLL_ABSL_SYNCHRONIZATION_REASON "Abseil was not found")
+  set(TOLL_ABSL_SYNCHRONIZATION_PACKAGE libabsl-dev)
+endif()

@@ -1,0 +1,10 @@
+# tsl::robin_map: a hash map with linear probing and robin hood hashing. Headers alone.
+find_package(tsl-robin-map QUIET CONFIG)
+if(TARGET tsl::robin_map)
+  add_library(toll_contender_robin_map INTERFACE)
+  target_link_libraries(toll_contender_robin_map INTERFACE tsl::robin_map)
+  set(TOLL_ROBIN_MAP_VERSION "${tsl-robin-map_VERSION}")
+else()
+  set(TOLL_ROBIN_MAP_REASON "tsl::robin_map was not found")
+  set(TOLL_ROBIN_MAP_PACKAGE robin-map-dev)
+endif()

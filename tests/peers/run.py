@@ -1,0 +1,473 @@
+"""False alarms and true finds of toll compare and of other tools, in one table, in the same hour.
+
+    .venv/bin/python tests/peers/run.py --budget 3600 [--nanobench FOLDER] [--disturb load,drift]
+
+Every tool judges the ten operations of suites/reference/operations: the same code on both sides, or with a
+slow-down of known size on the second. Operations and slow-downs come in random order; tools get equal time.
+
+- Google Benchmark: 10 repetitions a side, back to back, judged by the U test of its compare.py at 5 %: by the
+  script itself where Debian's libbenchmark-tools is installed, else by scipy's mannwhitneyu as the script
+  calls it. "Any two of eight" judges every pair of each operation's first eight runs without slow-down; these
+  verdicts share runs, so they have no interval.
+- hyperfine: one call with both command lines of about 50 ms and its default number of runs, judged by Welch's
+  t test at 5 %, as its scripts/welch_ttest.py does.
+- nanobench: compare() with 52 rounds, as its documentation advises, where nanobench.h is in FOLDER.
+- toll compare: on the same Google Benchmark executable, on the same command lines, and on toll programs.
+
+Needs g++; a tool that is missing is a row with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import random
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Protocol
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "python")]
+
+from scipy.stats import mannwhitneyu, ttest_ind  # noqa: E402
+
+from toll.catalog import machine  # noqa: E402
+from toll.cli import trusting  # noqa: E402
+from toll.compare import Kind, Settings, Side, Subject, Verdict, compare, subject_of  # noqa: E402
+from toll.compare.disturb import DRIFT, Disturbance, load, one_of  # noqa: E402
+from toll.compare.words import own_environment  # noqa: E402
+from toll.measure import Interrupt, SystemClock  # noqa: E402
+from toll.measure.lock import LOCK_FILES, machine_lock  # noqa: E402
+from toll.stats.proportion import exact_share  # noqa: E402
+
+SOURCES = ROOT / "tests/peers"
+BUILD = ROOT / "build/peers"
+OPERATIONS = (
+    "hash_map_lookup",
+    "tree_lookup",
+    "atomic_add",
+    "uncontended_lock",
+    "new_delete",
+    "short_string",
+    "sort_512",
+    "sum_4096",
+    "allocation_heavy",
+    "memory_bound",
+)
+SLOWDOWNS = (0.005, 0.01, 0.02, 0.05)
+SCRIPT = Path("/usr/share/benchmark/compare.py")
+REPETITIONS = 10
+ALPHA = 0.05
+EIGHT = 8
+
+
+class Missing(Exception):
+    """Why a tool cannot take part."""
+
+
+class Tool(Protocol):
+    """Says whether the second side is slower (1), faster (-1) or not different (0)."""
+
+    name: str
+
+    def judge(self, operation: str, slowdown: float) -> int:
+        """One verdict. Raises Missing where a program fails."""
+
+
+def words_of(*words: object, **variables: object) -> str:
+    """What a command line prints; it has to succeed."""
+    environment = {**own_environment(), **{name: str(value) for name, value in variables.items()}}
+    command = [str(word) for word in words]
+    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Missing(f"{command[0]} ended with {done.returncode}: {done.stderr.strip()[-120:]}")
+    return done.stdout
+
+
+def compiled(name: str, *flags: str) -> Path:
+    """An executable of this folder, made anew. Raises Missing."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    target = BUILD / name
+    command = [
+        "g++",
+        "-std=c++20",
+        "-O2",
+        f"-I{ROOT / 'suites/reference/operations'}",
+        f"{SOURCES / name}.cpp",
+    ]
+    try:
+        done = subprocess.run(
+            [*command, "-o", str(target), "-pthread", *flags], capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise Missing(f"g++: {error}") from None
+    if done.returncode != 0:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), "the compiler failed")
+        raise Missing(f"does not build: {first.strip()[-120:]}")
+    return target
+
+
+def per_mille(slowdown: float) -> int:
+    return round(slowdown * 1000)
+
+
+def direction(p_value: float, first: Sequence[float], second: Sequence[float]) -> int:
+    """What a test of significance says, told as slower or faster by the medians."""
+    if not p_value < ALPHA:
+        return 0
+    return 1 if median(second) > median(first) else -1
+
+
+class GoogleBenchmark:
+    """Two runs back to back."""
+
+    name = "Google Benchmark, U test, back to back"
+
+    def __init__(self, min_time_s: float) -> None:
+        self._program = compiled("google_benchmark", "-lbenchmark")
+        self._min_time_s = min_time_s
+        self._folder = Path(tempfile.mkdtemp(prefix="toll-peers-"))
+        self._number = itertools.count()
+        self.unslowed: dict[str, list[Path]] = {}  # operation -> runs without slow-down
+
+    def judge(self, operation: str, slowdown: float) -> int:
+        first, second = self._run(operation, 0.0), self._run(operation, slowdown)
+        self.unslowed.setdefault(operation, []).append(first)
+        return u_test(first, second)
+
+    def _run(self, operation: str, slowdown: float) -> Path:
+        out = self._folder / f"{next(self._number)}.json"
+        words_of(
+            self._program,
+            f"--benchmark_filter=^{operation}$",
+            f"--benchmark_repetitions={REPETITIONS}",
+            f"--benchmark_min_time={self._min_time_s}",
+            f"--benchmark_out={out}",
+            "--benchmark_out_format=json",
+            PEERS_SLOWDOWN=per_mille(slowdown),
+        )
+        return out
+
+    def close(self) -> None:
+        """Removes the runs."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def u_test(first: Path, second: Path) -> int:
+    """What compare.py says of two files: significant by the wall time's p value at 5 %."""
+    times = [real_times(first), real_times(second)]
+    if SCRIPT.exists():
+        out = second.with_suffix(".compared")
+        words_of(
+            sys.executable,
+            SCRIPT,
+            "--no-color",
+            "--dump_to_json",
+            out,
+            "benchmarks",
+            first,
+            second,
+            NO_COLOR=1,
+        )
+        p_value = next(row["utest"]["time_pvalue"] for row in json.loads(out.read_text()) if row["utest"])
+    else:
+        p_value = mannwhitneyu(*times, alternative="two-sided").pvalue
+    return direction(float(p_value), *times)
+
+
+def real_times(path: Path) -> list[float]:
+    """Of the repetitions, not of their mean and median."""
+    rows = json.loads(path.read_text())["benchmarks"]
+    return [float(row["real_time"]) for row in rows if row["run_type"] == "iteration"]
+
+
+class Hyperfine:
+    """Both command lines in one call."""
+
+    name = "hyperfine, Welch's t test"
+
+    def __init__(self) -> None:
+        if shutil.which("hyperfine") is None:
+            raise Missing("hyperfine is not installed")
+        self._lines = CommandLines()
+
+    def judge(self, operation: str, slowdown: float) -> int:
+        lines = [shlex.join(self._lines.words(operation, share)) for share in (0.0, slowdown)]
+        with tempfile.NamedTemporaryFile(suffix=".json") as out:
+            words_of("hyperfine", "-N", "--style", "none", "--export-json", out.name, *lines)
+            results = json.loads(Path(out.name).read_text())["results"]
+        first, second = (result["times"] for result in results)
+        return direction(float(ttest_ind(first, second, equal_var=False).pvalue), first, second)
+
+
+class CommandLines:
+    """An operation as a process of about 50 ms."""
+
+    def __init__(self) -> None:
+        self._program = compiled("command")
+        self._blocks: dict[str, int] = {}
+
+    def words(self, operation: str, slowdown: float) -> tuple[str, ...]:
+        if operation not in self._blocks:
+            self._blocks[operation] = int(words_of(self._program, operation, 0, 0))
+        return str(self._program), operation, str(self._blocks[operation]), str(per_mille(slowdown))
+
+
+class Nanobench:
+    """Both sides in one process."""
+
+    name = "nanobench, compare()"
+
+    def __init__(self, folder: Path | None) -> None:
+        header = folder / "nanobench.h" if folder else None
+        if header is None or not header.is_file():
+            raise Missing("no nanobench.h: --nanobench FOLDER")
+        if "CompareResult compare(" not in header.read_text(encoding="utf-8"):
+            raise Missing("this nanobench.h has no compare() yet")
+        self._program = compiled("nanobench", f"-I{folder}")
+
+    def judge(self, operation: str, slowdown: float) -> int:
+        return int(words_of(self._program, operation, per_mille(slowdown)))
+
+
+@dataclass
+class Toll:
+    """toll compare's engine on whatever `subject` makes of an operation and a slow-down."""
+
+    name: str
+    subject: Callable[[str, float], Subject]
+    settings: Settings
+    seeds: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def judge(self, operation: str, slowdown: float) -> int:
+        settings = Settings(
+            budget_s=self.settings.budget_s, total_s=self.settings.budget_s, seed=next(self.seeds)
+        )
+        found = compare(self.subject(operation, slowdown), settings).comparisons[0]
+        if found.verdict is Verdict.FAILED:
+            raise Missing(found.reason)
+        return {Verdict.SLOWER: 1, Verdict.FASTER: -1}.get(found.verdict, 0)
+
+
+def toll_on_google_benchmark(settings: Settings) -> Toll:
+    program = compiled("google_benchmark", "-lbenchmark")
+
+    def subject(operation: str, slowdown: float) -> Subject:
+        sides = [
+            Side(
+                label,
+                (str(program),),
+                environment=own_environment() | {"PEERS_SLOWDOWN": str(per_mille(share))},
+            )
+            for label, share in (("first", 0.0), ("second", slowdown))
+        ]
+        return subject_of(Kind.GOOGLE_BENCHMARK, sides, limit_s=30.0, pattern=f"^{operation}$")
+
+    return Toll("toll compare, the same executable", subject, settings)
+
+
+def toll_on_commands(settings: Settings) -> Toll:
+    lines = CommandLines()
+
+    def subject(operation: str, slowdown: float) -> Subject:
+        sides = [
+            Side(label, lines.words(operation, share), Path.cwd())
+            for label, share in (("first", 0.0), ("second", slowdown))
+        ]
+        return subject_of(Kind.COMMAND, sides, limit_s=30.0)
+
+    return Toll("toll compare, the same command lines", subject, settings)
+
+
+def toll_on_programs(settings: Settings, drift: float) -> Toll:
+    programs = trusting.built(["*"])
+
+    def subject(operation: str, slowdown: float) -> Subject:
+        return trusting.sides(programs[operation], slowdown, limit_s=30.0, drift=drift)
+
+    return Toll("toll compare, toll programs", subject, settings)
+
+
+@dataclass
+class Row:
+    """One tool and its verdicts."""
+
+    name: str
+    tool: Tool | None
+    reason: str = ""
+    verdicts: list[tuple[str, float, int, float]] = field(default_factory=list)  # ..., verdict, seconds
+    trials: Iterator[tuple[str, float]] = field(default_factory=lambda: iter(()))
+    seconds: float = 0.0
+    dearest_s: float = 0.0
+
+
+def in_passes(rng: random.Random) -> Iterator[tuple[str, float]]:
+    """Operations and slow-downs, each pass in a random order of its own; twice as many without slow-down."""
+    one_pass = list(itertools.product(OPERATIONS, (0.0, 0.0, *SLOWDOWNS)))
+    while True:
+        rng.shuffle(one_pass)
+        yield from one_pass
+
+
+def rows_of(options: argparse.Namespace, drift: float) -> list[Row]:
+    settings = Settings(budget_s=options.trial_budget)
+    makers: list[tuple[str, Callable[[], Tool]]] = [
+        (GoogleBenchmark.name, lambda: GoogleBenchmark(options.min_time)),
+        (Hyperfine.name, Hyperfine),
+        (Nanobench.name, lambda: Nanobench(options.nanobench)),
+        ("toll compare, the same executable", lambda: toll_on_google_benchmark(settings)),
+        ("toll compare, the same command lines", lambda: toll_on_commands(settings)),
+        ("toll compare, toll programs", lambda: toll_on_programs(settings, drift)),
+    ]
+    rng = random.Random(options.seed)
+    rows = []
+    for name, make in makers:
+        try:
+            rows.append(Row(name, make(), trials=in_passes(rng)))
+        except Missing as missing:
+            rows.append(Row(name, None, str(missing)))
+    return rows
+
+
+def measure(
+    rows: Sequence[Row], budget_s: float, keep: Callable[[dict[str, object]], None], interrupt: Interrupt
+) -> None:
+    """Whoever has had least time is next; nobody begins what the budget would cut short."""
+    ends = time.monotonic() + budget_s
+    while waiting := [
+        row for row in rows if row.tool and not row.reason and time.monotonic() + row.dearest_s < ends
+    ]:
+        row = min(waiting, key=lambda row: row.seconds)
+        assert row.tool is not None
+        operation, slowdown = next(row.trials)
+        began = time.monotonic()
+        try:
+            verdict, reason = row.tool.judge(operation, slowdown), ""
+        except (Missing, OSError, ValueError, StopIteration) as error:
+            verdict, reason = 0, f"failed: {str(error)[-200:]}"
+        if interrupt.requested:  # the programs heard it too: this verdict is none
+            break
+        if reason:
+            row.reason = reason
+            continue
+        seconds = time.monotonic() - began
+        row.seconds += seconds
+        row.dearest_s = max(row.dearest_s, seconds)
+        row.verdicts.append((operation, slowdown, verdict, seconds))
+        keep(
+            {
+                "tool": row.name,
+                "operation": operation,
+                "slowdown": slowdown,
+                "verdict": verdict,
+                "seconds": seconds,
+            }
+        )
+
+
+def any_two(tool: GoogleBenchmark) -> tuple[int, int]:
+    """Of the first eight runs of each operation without slow-down: how many pairs differ, and of how many."""
+    verdicts = [
+        u_test(first, second)
+        for runs in tool.unslowed.values()
+        for first, second in itertools.combinations(runs[:EIGHT], 2)
+    ]
+    return sum(verdict != 0 for verdict in verdicts), len(verdicts)
+
+
+def cell(count: int, trials: int, *, interval: bool = True) -> str:
+    if not trials:
+        return "–"
+    share = exact_share(count, trials)
+    ends = f" ({share.low:.1%} to {share.high:.1%})" if interval else ""
+    return f"{count}/{trials} = {share.value:.1%}{ends}"
+
+
+def table(rows: Sequence[Row]) -> str:
+    heads = [
+        "tool",
+        "false alarms (95 %)",
+        *(f"+{slowdown:.1%} found" for slowdown in SLOWDOWNS),
+        "time a verdict",
+    ]
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
+    for row in rows:
+        if row.verdicts:
+            lines.append([row.name, *cells(row)])
+        if row.reason:
+            lines.append([f"{row.name}: {row.reason}", *[""] * (len(heads) - 1)])
+        if isinstance(row.tool, GoogleBenchmark) and any(
+            len(runs) > 1 for runs in row.tool.unslowed.values()
+        ):
+            shown = cell(*any_two(row.tool), interval=False)
+            lines.append(["Google Benchmark, U test, any two of eight", shown, *[""] * (len(heads) - 2)])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def cells(row: Row) -> Iterator[str]:
+    same = [verdict for _, slowdown, verdict, _ in row.verdicts if slowdown == 0]
+    yield cell(sum(verdict != 0 for verdict in same), len(same))
+    for wanted in SLOWDOWNS:
+        slowed = [verdict for _, slowdown, verdict, _ in row.verdicts if slowdown == wanted]
+        yield cell(sum(verdict == 1 for verdict in slowed), len(slowed), interval=False)
+    yield f"{median(seconds for *_, seconds in row.verdicts):.1f} s"
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--budget", type=float, default=3600.0, help="seconds for all tools together")
+    parser.add_argument("--trial-budget", type=float, default=10.0, help="of toll compare, seconds a verdict")
+    parser.add_argument("--min-time", type=float, default=0.5, help="Google Benchmark's; 0.5 is its default")
+    parser.add_argument("--nanobench", type=Path, help="the folder of a nanobench.h with compare()")
+    parser.add_argument("--disturb", default="", help="load, drift or both: as of toll trust")
+    parser.add_argument("--raw", type=Path, help="a file for every verdict, a JSON object a line")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Prints the table; after Ctrl-C, with what is known by then."""
+    options = parsed()
+    disturbances = trusting.disturbances(options.disturb)
+    drift = DRIFT if Disturbance.DRIFT in disturbances else 0.0
+    with ExitStack() as stack:
+        interrupt = stack.enter_context(Interrupt())
+        stack.enter_context(machine_lock(SystemClock(), interrupt=interrupt, on_wait=print, files=LOCK_FILES))
+        rows = rows_of(options, drift)
+        for row in rows:
+            if isinstance(row.tool, GoogleBenchmark):
+                stack.callback(row.tool.close)
+        raw = stack.enter_context(options.raw.open("x", encoding="utf-8")) if options.raw else None
+
+        def keep(record: dict[str, object]) -> None:
+            if raw:
+                print(json.dumps(record), file=raw, flush=True)
+
+        if Disturbance.LOAD in disturbances:
+            stack.enter_context(load(one_of(machine.usable_cpus(), options.seed), options.seed))
+        os.environ["PEERS_DRIFT"] = str(per_mille(drift))
+        print(
+            f"load {os.getloadavg()[0]:.2f} on {len(machine.usable_cpus())} CPUs, {options.budget:g} s",
+            flush=True,
+        )
+        measure(rows, options.budget, keep, interrupt)
+        judge = "its compare.py" if SCRIPT.exists() else "scipy's mannwhitneyu, as its compare.py calls it"
+        print(f"{table(rows)}\n\nThe U test: {judge}. Found: called slower.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+#!/usr/bin/env -S python3 -ES
+"""Behaves as a Google Benchmark executable does; its own words say what is wrong with it.
+
+new: understands iteration counts (1.8 and later); only=A,B: benchmarks; slow=1.5: factor; crash=A: dies while
+that one runs; code=3: exit code; error=A: reports an error; silent: writes no results; write: leaves a file;
+aslr: has switched address randomisation off; skip=A: skips; aggregates: reports nothing else; fixed=N:
+iterations by its source; waits: has no CPU time in every other repetition.
+"""
+
+import json
+import os
+import random
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+words = dict(word.partition("=")[::2] for word in sys.argv[1:] if not word.startswith("-"))
+options = dict(word[2:].partition("=")[::2] for word in sys.argv[1:] if word.startswith("--"))
+names = words.get("only", "sum,str/1,str/2").split(",")
+is_new = "new" in words
+
+if "help" in options:
+    length = "`<integer>x` OR `<float>s`" if is_new else "<min_time>"
+    print(f"benchmark [--benchmark_list_tests={{true|false}}]\n [--benchmark_min_time={length}]")
+    sys.exit(0)
+names = [name for name in names if re.search(options.get("benchmark_filter", "."), name)]
+if "benchmark_list_tests" in options:
+    print("\n".join(names))
+    sys.exit(int(words.get("list_code", 0)))
+
+min_time = options["benchmark_min_time"]
+if not is_new and not re.fullmatch(r"[\d.e-]+", min_time):
+    sys.exit("unrecognized min_time")
+if "write" in words:
+    Path("left_behind.txt").write_text("x")
+rows = []
+for name in names:
+    if words.get("crash") == name:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    for index in range(int(options.get("benchmark_repetitions", 1))):
+        time.sleep(0.0002)
+        taken = 100.0 * float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
+        row = {
+            "name": name,
+            "run_name": name,
+            "run_type": "iteration",
+            "repetition_index": index,
+            "real_time": taken,
+            "cpu_time": taken,
+            "time_unit": words.get("unit", "ns"),
+            "iterations": int(words["fixed"]) if "fixed" in words else min_time,
+        }
+        if "waits" in words and index % 2:
+            row["cpu_time"] = taken / 3
+        if words.get("skip") == name:
+            row |= {"skipped": True, "skip_message": "not on this machine"}
+        if words.get("error") == name:
+            row |= {"error_occurred": True, "error_message": "no such device"}
+        if "aggregates" not in words:
+            rows.append(row)
+    if "aggregates" in words:
+        rows.append(row | {"run_type": "aggregate", "aggregate_name": "median"})
+    rows.append(
+        {
+            "name": name + "_mean",
+            "run_name": name,
+            "run_type": "aggregate",
+            "real_time": 1e9,
+            "time_unit": "ns",
+        }
+    )
+context = {"aslr_enabled": False} if "aslr" in words else {}
+if "silent" not in words:
+    Path(options["benchmark_out"]).write_text(json.dumps({"context": context, "benchmarks": rows}))
+sys.exit(int(words.get("code", 0)))

@@ -1,0 +1,73 @@
+"""Sides without processes: a clock that stands still until a launch takes its time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from toll.compare import Round, SideFailed, Survey
+from toll.measure.launcher import Interrupted
+
+
+class FakeClock:
+    def __init__(self) -> None:
+        self.ns = 0
+        self.slept_s = 0.0
+
+    def now_ns(self) -> int:
+        return self.ns
+
+    def utc(self) -> str:
+        return "2030-01-01T00:00:00+00:00"
+
+    def sleep(self, seconds: float) -> None:
+        self.slept_s += seconds
+        self.ns += round(1e9 * seconds)
+
+
+def steady(ns: float, spread: float = 0.01) -> Callable[[random.Random], float]:
+    """A benchmark that takes `ns`, give or take."""
+    return lambda rng: ns * (1.0 + rng.gauss(0.0, spread))
+
+
+@dataclass
+class FakeSubject:
+    """Benchmarks as functions, one a side; each round takes `round_s`."""
+
+    clock: FakeClock
+    benchmarks: Mapping[str, Sequence[Callable[[random.Random], float]]]
+    labels: tuple[str, ...] = ("old", "new")
+    round_s: float = 0.1
+    together: int = 1
+    breaks: Mapping[tuple[str, int], str] = field(default_factory=dict)  # benchmark, round -> reason
+    interrupt_after: int = 10**9
+    unusable: str = ""
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kind: str = "fake"
+    rounds: list[tuple[str, ...]] = field(default_factory=list)
+
+    def survey(self) -> Survey:
+        if self.unusable:
+            raise SideFailed(self.unusable)
+        return Survey(tuple(self.benchmarks), self.missing)
+
+    def group(self, waiting: Sequence[str]) -> Sequence[str]:
+        return waiting[: self.together]
+
+    def notes(self, name: str) -> Sequence[str]:
+        return (f"{name} was noted",) if name == "noted" else ()
+
+    def round(self, names: Sequence[str], seed: int) -> Round:
+        if len(self.rounds) >= self.interrupt_after:
+            raise Interrupted
+        self.rounds.append(tuple(names))
+        self.clock.ns += round(1e9 * self.round_s)
+        rng = random.Random(seed)
+        found = Round(raw=[{"benchmarks": list(names)}])
+        for name in names:
+            if reason := self.breaks.get((name, len(self.rounds)), ""):
+                found.failures[name] = {len(self.labels) - 1: reason}
+            else:
+                found.values[name] = [side(rng) for side in self.benchmarks[name]]
+        return found

@@ -1,0 +1,52 @@
+#!/usr/bin/env -S python3 -ES
+"""Speaks protocol 1; its own words, before the protocol's, say how: slow=1.05, fault=crash, answer=8,
+unsteady, idle, only=NAME, malloc=libx.so, garbage, no_describe.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+
+where = next((index for index, word in enumerate(sys.argv) if word in ("describe", "serve")), len(sys.argv))
+words = dict(word.partition("=")[::2] for word in sys.argv[1:where])
+
+
+def say(**message):
+    print(json.dumps(message), flush=True)
+
+
+def batch(iterations):
+    wall_ns = 0.0 if "idle" in words else 1000.0 * iterations * float(words.get("slow", 1))
+    time.sleep(wall_ns / 1e9)
+    answer = int(words.get("answer", 7)) + (random.randrange(3) if "unsteady" in words else 0)
+    say(
+        type="batch", iterations=iterations, units=iterations, wall_ns=wall_ns * random.gauss(1.0, 0.002),
+        cpu_ns=1.0, voluntary_switches=0, involuntary_switches=0, minor_faults=0, major_faults=0,
+        peak_bytes=1, checksum=str(answer * iterations),
+    )  # fmt: skip
+
+
+if sys.argv[where:] == ["describe"]:
+    if "no_describe" in words:
+        sys.exit("usage: program SIZE")
+    if "garbage" in words:
+        print("hello")
+        sys.exit()
+    names = words.get("only", "one,two").split(",")
+    say(type="description", protocol=1, language="Python", compiler="", contenders=[
+        {"workload": "test/fake", "contender": name, "kind": "batch"} for name in names])  # fmt: skip
+    sys.exit()
+
+say(type="ready", protocol=1, setup_ns=1, process_ns=1,
+    clock={"source": "monotonic"}, footing={"malloc": words.get("malloc", "glibc")})  # fmt: skip
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["type"] == "stop":
+        say(type="stopped")
+        sys.exit()
+    if words.get("fault") == "crash" and request["iterations"] > 1:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    batch(request["iterations"])

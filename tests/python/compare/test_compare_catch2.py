@@ -1,0 +1,123 @@
+"""Catch2 executables, by what versions 2 and 3 print; and real ones where their compilers are at hand."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from toll.compare import Kind, Settings, Verdict, Written, compare, resolve, subject_of
+from toll.compare.catch2 import literal
+
+REPORT = """<?xml version="1.0" encoding="UTF-8"?>
+<{root}>
+  <TestCase name="sums, of [ints]">
+    <BenchmarkResults name="plain" samples="5"><mean value="{plain}" lowerBound="1"/></BenchmarkResults>
+    <Section name="deep">
+      <BenchmarkResults name="half"><mean value="350.5"/></BenchmarkResults>
+      <OverallResults successes="0"/>
+    </Section>
+    <OverallResult success="{success}"/>
+  </TestCase>
+  <TestCase name="nothing"><OverallResult success="true"/></TestCase>
+</{root}>
+"""
+
+
+@pytest.fixture
+def executable(tmp_path: Path):
+    def make(name: str, code: int = 0, root: str = "Catch2TestRun", **values: str) -> str:
+        report = REPORT.format(**{"root": root, "plain": "1400.5", "success": "true"} | values)
+        (tmp_path / f"{name}.xml").write_text(report)
+        path = tmp_path / name
+        path.write_text(
+            f"#!/bin/sh\n# benchmark-no-analysis\necho \"$1\" >> '{tmp_path / name}.asked'\n"
+            f"cat '{tmp_path / name}.xml'\nexit {code}\n"
+        )
+        path.chmod(0o755)
+        return str(path)
+
+    return make
+
+
+def compared(a: str, b: str, pattern: str = ""):
+    kind, sides = resolve([Written(a), Written(b)])
+    assert kind is Kind.CATCH2
+    subject = subject_of(kind, sides, limit_s=20.0, pattern=pattern)
+    return compare(subject, Settings(most_rounds=14, seed=2))
+
+
+@pytest.mark.parametrize("root", ["Catch", "Catch2TestRun"])
+def test_benchmarks_have_the_names_of_their_sections(executable, root: str) -> None:
+    found = compared(executable("a", root=root), executable("b", root=root, plain="1500"))
+    rows = {item.benchmark: item for item in found.comparisons}
+    assert list(rows) == ["sums, of [ints] / plain", "sums, of [ints] / deep / half"]
+    plain, half = rows.values()
+    assert plain.verdict is Verdict.SLOWER
+    assert plain.ratio == pytest.approx(1500 / 1400.5)
+    assert half.verdict is Verdict.NO_DIFFERENCE
+
+
+def test_only_test_cases_with_benchmarks_are_launched(executable, tmp_path: Path) -> None:
+    compared(executable("a"), executable("b"), pattern="half")
+    asked = (tmp_path / "a.asked").read_text().splitlines()
+    assert asked[0] == "--reporter"  # everything once, to see what there is
+    assert set(asked[1:]) == {r"sums\, of \[ints\]"}
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (
+            {"success": "false", "code": 1},
+            "fails its test case 'sums, of [ints]': a wrong answer",
+        ),
+        ({"plain": "soon"}, "too short for its clock"),
+        ({"plain": "0"}, "too short for its clock"),
+        ({"root": "broken", "plain": "<", "code": 4}, "exited with code 4"),
+    ],
+)
+def test_reports_that_make_no_sense(executable, more: dict, reason: str) -> None:
+    found = compared(executable("a"), executable("b", **more))
+    failed = [item for item in found.comparisons if item.verdict is Verdict.FAILED]
+    assert failed
+    assert reason in failed[0].reason
+
+
+def test_names_that_a_test_specification_would_read_otherwise() -> None:
+    assert literal('~a, "b" [c]\\') == '\\~a\\, \\"b\\" \\[c\\]\\\\'
+
+
+SOURCE = """
+#include <benchmark/benchmark.h>
+#include <numeric>
+#include <vector>
+template <class T> void sum(benchmark::State& state) {
+    std::vector<T> values(state.range(0), T{1});
+    for (auto _ : state) {
+        for (int i = 0; i < REPEAT; ++i) {
+            benchmark::DoNotOptimize(std::accumulate(values.begin(), values.end(), T{}));
+        }
+    }
+}
+BENCHMARK_TEMPLATE(sum, long)->Arg(512)->Arg(4096);
+BENCHMARK_MAIN();
+"""
+
+
+def test_real_google_benchmark_executables(tmp_path: Path) -> None:
+    compiler = shutil.which("g++")
+    if compiler is None or not Path("/usr/include/benchmark/benchmark.h").exists():
+        pytest.skip("g++ and libbenchmark-dev are not installed")
+    (tmp_path / "bench.cpp").write_text(SOURCE)
+    for name, repeat in (("once", 4), ("more", 5)):
+        words = [compiler, "-O2", f"-DREPEAT={repeat}", "bench.cpp", "-o", name, "-lbenchmark", "-lpthread"]
+        subprocess.run(words, cwd=tmp_path, check=True)
+    kind, sides = resolve([Written("./once", base=tmp_path), Written("./more", base=tmp_path)])
+    assert kind is Kind.GOOGLE_BENCHMARK
+    found = compare(subject_of(kind, sides, limit_s=60.0), Settings(budget_s=60.0, most_rounds=60, seed=2))
+    rows = {item.benchmark: item for item in found.comparisons}
+    assert list(rows) == ["sum<long>/512", "sum<long>/4096"]
+    assert all(item.verdict is Verdict.SLOWER and item.regression for item in rows.values())

@@ -1,0 +1,279 @@
+"""`toll compare` as a whole: exit codes, files, revisions, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from toll import cli
+from toll.cli import comparing
+from toll.compare import Comparison, Comparisons, Verdict
+from toll.measure import Interrupt
+from toll.measure.launcher import Interrupted
+
+ROOT = Path(__file__).parents[3]
+SCHEMA = json.loads((ROOT / "schemas/compare.schema.json").read_text(encoding="utf-8"))
+Toll = Callable[..., int]
+
+
+@pytest.fixture
+def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
+    """Runs `toll compare` in an empty folder, without the machine's lock."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(comparing, "LOCK_FILES", ())
+    monkeypatch.setattr(comparing, "RUNS", tmp_path / "runs")
+
+    def run(*words: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["toll", "compare", *words])
+        return cli.main()
+
+    return run
+
+
+def answer(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, SCHEMA)
+    return found
+
+
+def test_a_regression_ends_with_1_and_all_files(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
+    side = "sleep 0.003"
+    files = ["--html", "x.html", "--markdown", "x.md", "--junit", "x.xml", "--raw", "x.jsonl"]
+    assert toll(side, "sleep 0.06", "--budget", "30s", "--json", *files) == 1
+    found = answer(capsys)
+    assert [row["verdict"] for row in found["comparisons"]] == ["slower"]
+    assert found["raw"] == "x.jsonl"
+    launches = [json.loads(line) for line in Path("x.jsonl").read_text().splitlines()]
+    assert launches[0]["sides"] == [side, "sleep 0.06"]
+    assert sum(launch.get("side") == side for launch in launches) == found["comparisons"][0]["launches"]
+    assert ElementTree.parse("x.xml").getroot()[0].get("failures") == "1"
+    assert "REGRESSION" in Path("x.html").read_text()
+    assert "REGRESSION" in Path("x.md").read_text()
+
+
+def test_faster_is_fine(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
+    assert toll("sleep 0.06", "sleep 0.003", "--budget", "30s") == 0
+    assert "faster by" in capsys.readouterr().out
+    assert [path.suffix for path in Path("runs").iterdir()] == [".jsonl"]
+
+
+def test_what_is_open_ends_with_3(toll: Toll) -> None:
+    assert toll("sleep 0.2", "sleep 0.2", "--budget", "1s") == 3
+
+
+def test_what_failed_ends_with_2(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
+    assert toll("true", "false", "--json") == 2
+    assert answer(capsys)["comparisons"][0]["reason"] == "false exited with code 1"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "regression", "interrupted", "code"),
+    [
+        (["no_difference", "faster", "slower"], False, False, 0),
+        (["no_difference", "inconclusive"], False, False, 3),
+        (["inconclusive", "failed"], False, False, 2),
+        (["inconclusive", "failed", "slower"], True, False, 1),
+        (["inconclusive", "slower"], True, True, 1),
+        (["failed"], False, True, 130),
+        ([], False, False, 2),
+    ],
+)
+def test_which_exit_code_comes_first(
+    verdicts: list[str], regression: bool, interrupted: bool, code: int
+) -> None:
+    rows = tuple(
+        Comparison(
+            benchmark="x",
+            a="a",
+            b="b",
+            ratio=1.0,
+            low=None,
+            high=None,
+            level=0.95,
+            verdict=Verdict(verdict),
+            launches=1,
+            seconds=1.0,
+            reason="",
+            regression=regression and verdict == "slower",
+        )
+        for verdict in verdicts
+    )
+    found = Comparisons(
+        comparisons=rows,
+        kind="command",
+        sides=("a", "b"),
+        level=0.95,
+        threshold=0.01,
+        seconds=1.0,
+        interrupted=interrupted,
+    )
+    assert comparing.exit_code(found) == code
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["one"], "a comparison needs two sides"),
+        (["./gone", "./gone", "--kind", "google-benchmark"], "there is no executable ./gone"),
+        (["a", "b", "--budget", "soon"], "'soon' is not a length of time"),
+        (["a", "b", "--threshold", "0"], "the threshold has a value"),
+        (["a", "b", "--build", "make"], "--build and --program belong together"),
+        (["a", "b", "--build", "make", "--program", "./x"], "is not in a git repository"),
+        (["x", "--env", "host"], "--env names one environment"),
+        (["a", "b", "--env", "host,tcmalloc"], "--env compares one executable"),
+        (["a", "b", "--filter", "("], "is not a regular expression"),
+    ],
+)
+def test_what_makes_no_sense(
+    toll: Toll, capsys: pytest.CaptureFixture[str], words: list[str], what: str
+) -> None:
+    assert toll(*words) == 2
+    told = capsys.readouterr().err
+    assert what in told
+    assert "next: " in told
+    assert "Traceback" not in told
+
+
+def test_an_existing_raw_file_is_not_overwritten(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x.jsonl").write_text("mine")
+    assert toll("true", "true", "--raw", "x.jsonl") == 2
+    assert Path("x.jsonl").read_text() == "mine"
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *identity, *words], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Three revisions: a quick program, a slow one, one that does not build; and work in progress."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    for message, build in (
+        ("quick", "printf '#!/bin/sh\\nsleep 0.01\\n' > bench; chmod +x bench"),
+        ("slow", "printf '#!/bin/sh\\nsleep 0.05\\n' > bench; chmod +x bench"),
+        ("broken", "echo 'error: no such header' >&2; exit 3"),
+    ):
+        (folder / "build.sh").write_text(build)
+        git(folder, "add", ".")
+        git(folder, "commit", "-q", "-m", message)
+    (folder / "build.sh").write_text("exit 9 # not committed")
+    (folder / "notes.txt").write_text("mine")
+    return folder
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_revisions_are_built_apart_and_the_checkout_is_left_alone(
+    toll: Toll, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = snapshot(repository)
+    monkeypatch.chdir(repository)
+    build = ["--build", "sh build.sh", "--program", "./bench"]
+    assert toll("HEAD~2", "HEAD~1", *build, "--budget", "20s", "--json") == 1
+    row = answer(capsys)["comparisons"][0]
+    assert row["verdict"] == "slower"
+    assert row["a"].startswith("HEAD~2 (")
+    assert snapshot(repository) == before
+
+
+def test_a_revision_that_does_not_build_is_a_row(
+    toll: Toll, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(repository)
+    assert toll("HEAD~1", "HEAD", "--build", "sh build.sh", "--program", "./bench", "--json") == 2
+    row = answer(capsys)["comparisons"][0]
+    assert row["verdict"] == "failed"
+    assert "does not build: `sh build.sh` exited with code 3: error: no such header" in row["reason"]
+
+
+def test_a_revision_without_the_program_is_a_row(
+    toll: Toll, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(repository)
+    (repository / "build.sh").write_text("exit 5\n")
+    assert toll("HEAD~1", "HEAD~1", "--build", "true", "--program", "./gone", "--json") == 2
+    told = capsys.readouterr()
+    assert "builds, but `true` makes no ./gone" in json.loads(told.out)["comparisons"][0]["reason"]
+    assert "changes in this checkout that are not committed are in none of the revisions" in told.err
+
+
+def test_an_interrupt_ends_a_wait_for_the_machine(
+    toll: Toll, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_arguments: object, **_options: object) -> None:
+        raise Interrupted
+
+    monkeypatch.setattr(comparing, "machine_lock", interrupted)
+    assert toll("true", "false", "--wait") == 130
+    assert "interrupted before anything was measured" in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_a_pause() -> None:
+    interrupt = Interrupt()
+    interrupt.request()
+    started = time.monotonic()
+    comparing.PatientClock(interrupt).sleep(60.0)
+    assert time.monotonic() - started < 30.0
+
+
+@pytest.mark.parametrize("name", ["nowhere", "--upload-pack=x"])
+def test_a_revision_that_is_not_there(
+    toll: Toll,
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+) -> None:
+    monkeypatch.chdir(repository)
+    assert toll("--build", "true", "--program", "./bench", "--", "HEAD", name) == 2
+    assert f"there is no revision '{name}'" in capsys.readouterr().err
+
+
+SCRIPT = """
+import sys
+from toll.cli import comparing, main
+comparing.LOCK_FILES = ()
+sys.argv[0] = "toll"
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_an_end_from_outside_loses_no_launch(tmp_path: Path, number: signal.Signals) -> None:
+    raw = tmp_path / "raw.jsonl"
+    words = ["compare", "sleep 0.01", "sleep 0.01", "--threshold", "0.0001", "--raw", str(raw), "--json"]
+    toll = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (not raw.exists() or raw.read_bytes().count(b"\n") < 5):
+        time.sleep(0.02)
+    toll.send_signal(number)
+    out, _ = toll.communicate(timeout=60)
+    launches = [json.loads(line) for line in raw.read_text().splitlines()]
+    assert len(launches) >= 5
+    if number == signal.SIGINT:
+        assert toll.returncode == 130
+        found = json.loads(out)
+        assert found["interrupted"]
+        assert found["comparisons"][0]["launches"] == (len(launches) - 1) // 2

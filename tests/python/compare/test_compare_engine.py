@@ -1,0 +1,239 @@
+"""The engine with sides that need no process and a clock that stands still."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from fake_sides import FakeClock, FakeSubject, steady
+
+from toll.compare import Comparison, Comparisons, Settings, Verdict, compare, confirm
+from toll.compare.schema import schema_text
+from toll.errors import TollError
+
+COMMITTED = Path(__file__).parents[3] / "schemas/compare.schema.json"
+
+
+def run(subject: FakeSubject, **settings: Any) -> Comparisons:
+    return compare(subject, Settings(seed=3, **settings), clock=subject.clock)
+
+
+def only(found: Comparisons) -> Comparison:
+    assert len(found.comparisons) == 1
+    return found.comparisons[0]
+
+
+def pair(ratio: float, spread: float = 0.01, **more: Any) -> FakeSubject:
+    return FakeSubject(FakeClock(), {"sum": (steady(100.0, spread), steady(100.0 * ratio, spread))}, **more)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict", "regression"),
+    [
+        (1.05, Verdict.SLOWER, True),
+        (0.95, Verdict.FASTER, False),
+        (1.0, Verdict.NO_DIFFERENCE, False),
+        (1.006, Verdict.SLOWER, False),
+    ],
+)
+def test_each_verdict(ratio: float, verdict: Verdict, regression: bool) -> None:
+    item = only(run(pair(ratio)))
+    assert item.verdict is verdict
+    assert item.regression is regression
+    assert item.low is not None
+    assert item.high is not None
+    assert item.low <= ratio <= item.high
+
+
+def test_the_sentence_and_the_table_say_the_same() -> None:
+    item = only(run(pair(0.5)))
+    assert item.low is not None
+    assert item.high is not None
+    assert item.reason == f"faster by {100 - 100 * item.high:.0f} % to {100 - 100 * item.low:.0f} %"
+
+
+def test_it_stops_when_the_answer_is_known() -> None:
+    large, small = pair(2.0), pair(1.03)
+    run(large)
+    run(small)
+    assert len(large.rounds) <= 15 < len(small.rounds) < 60
+
+
+def test_it_stops_when_the_budget_is_spent() -> None:
+    subject = pair(1.0, spread=0.2)
+    item = only(run(subject, budget_s=5.0))
+    assert item.verdict is Verdict.INCONCLUSIVE
+    assert subject.clock.ns <= 5e9
+    assert item.seconds == pytest.approx(5.0, abs=0.2)
+    assert "remains possible" in item.reason
+
+
+def test_too_few_pairs_are_no_interval() -> None:
+    item = only(run(pair(3.0, round_s=10.0), budget_s=40.0))
+    assert (item.verdict, item.low, item.high) == (Verdict.INCONCLUSIVE, None, None)
+    assert item.reason.startswith("4 pairs of launches fitted into the time; at least 6 are needed")
+    assert item.ratio == pytest.approx(3.0, rel=0.1)
+
+
+def test_a_wider_threshold_is_reached_sooner() -> None:
+    tight, wide = pair(1.0), pair(1.0)
+    run(tight, threshold=0.01)
+    item = only(run(wide, threshold=0.05))
+    assert len(wide.rounds) < len(tight.rounds)
+    assert item.reason.startswith("no difference larger than")
+
+
+def test_every_benchmark_gets_its_share_of_the_total() -> None:
+    names = {f"b{index}": (steady(1.0, 0.3), steady(1.0, 0.3)) for index in range(20)}
+    subject = FakeSubject(FakeClock(), names, together=4)
+    found = run(subject, total_s=60.0)
+    seconds = [item.seconds for item in found.comparisons]
+    assert 50 < subject.clock.ns / 1e9 <= 60.1
+    assert max(seconds) < 1.2 * min(seconds)
+
+
+def test_time_that_one_leaves_over_goes_to_the_others() -> None:
+    names = {f"b{index}": (steady(1.0), steady(9.0)) for index in range(9)}
+    names["noisy"] = (steady(1.0, 0.3), steady(1.0, 0.3))
+    found = run(FakeSubject(FakeClock(), names), total_s=40.0)
+    noisy = next(item for item in found.comparisons if item.benchmark == "noisy")
+    assert noisy.seconds > 8.0
+
+
+def test_the_level_is_shared_by_all_comparisons() -> None:
+    two = {"x": (steady(1.0),) * 3, "y": (steady(1.0),) * 3}
+    labels = ("a", "b", "c")
+    found = run(FakeSubject(FakeClock(), two, labels))
+    assert len(found.comparisons) == 4
+    assert [item.level for item in found.comparisons] == pytest.approx([1 - 0.05 / 4] * 4)
+    alone = run(FakeSubject(FakeClock(), two, labels), corrected=False)
+    assert [item.level for item in alone.comparisons] == pytest.approx([0.95] * 4)
+
+
+def test_false_alarms_stay_below_the_level() -> None:
+    alarms = 0
+    for seed in range(200):
+        subject = pair(1.0, spread=0.03, round_s=0.5)
+        found = compare(subject, Settings(seed=seed, budget_s=20.0), clock=subject.clock)
+        alarms += only(found).verdict in (Verdict.SLOWER, Verdict.FASTER)
+    assert alarms <= 18  # 10 are expected at most; more than 18 happen once in 100
+
+
+def test_a_failing_side_ends_its_row_and_no_other() -> None:
+    both = {"good": (steady(1.0), steady(2.0)), "bad": (steady(1.0), steady(1.0))}
+    breaks = {("bad", number): "crashed with SIGSEGV" for number in range(1, 99)}
+    subject = FakeSubject(FakeClock(), both, breaks=breaks)
+    rows = {item.benchmark: item for item in run(subject).comparisons}
+    assert rows["good"].verdict is Verdict.SLOWER
+    assert rows["bad"].verdict is Verdict.FAILED
+    assert rows["bad"].reason == "new crashed with SIGSEGV"
+    assert rows["bad"].ratio is None
+
+
+def test_with_three_sides_one_that_fails_leaves_the_others() -> None:
+    subject = FakeSubject(
+        FakeClock(),
+        {"sum": (steady(1.0), steady(1.5), steady(1.0))},
+        ("a", "b", "c"),
+        breaks={("sum", 5): "exited with code 3"},
+    )
+    found = run(subject)
+    assert [item.verdict for item in found.comparisons] == [Verdict.SLOWER, Verdict.FAILED]
+
+
+def test_an_interrupt_reports_what_is_known() -> None:
+    found = run(pair(1.5, interrupt_after=12))
+    assert found.interrupted
+    assert only(found).verdict is Verdict.SLOWER
+    assert only(found).launches == 12
+
+
+def test_sides_that_cannot_be_asked_are_a_row() -> None:
+    item = only(run(pair(1.0, unusable="./b crashed with SIGILL")))
+    assert (item.benchmark, item.verdict, item.reason) == ("*", Verdict.FAILED, "./b crashed with SIGILL")
+
+
+def test_what_one_side_lacks_is_listed() -> None:
+    found = run(pair(1.0, missing={"gone": ("new",)}))
+    assert [(item.benchmark, item.missing_in) for item in found.lacking] == [("gone", ("new",))]
+
+
+def test_notes_are_part_of_the_reason() -> None:
+    subject = FakeSubject(FakeClock(), {"noted": (steady(1.0), steady(1.0))})
+    assert only(run(subject)).reason.endswith("; noted was noted")
+
+
+def test_every_round_is_kept_before_the_next_one() -> None:
+    kept: list[object] = []
+    subject = pair(1.5, interrupt_after=9)
+    compare(subject, Settings(seed=3), clock=subject.clock, keep=kept.append)
+    assert len(kept) == 9
+
+
+def test_confirming_measures_again_and_later() -> None:
+    subject = pair(1.05)
+    first = run(subject)
+    before, rounds = subject.clock.ns, len(subject.rounds)
+    again = only(confirm(first, subject, Settings(seed=4), clock=subject.clock))
+    assert subject.clock.slept_s >= 20
+    assert subject.clock.ns > before
+    assert len(subject.rounds) > rounds
+    assert again.verdict is Verdict.SLOWER
+    assert again.regression
+    assert again.reason.endswith("confirmed by a second measurement")
+    assert again.launches == len(subject.rounds)
+
+
+def test_what_is_not_found_again_is_not_believed() -> None:
+    subject = pair(1.05)
+    first = run(subject)
+    subject.benchmarks = pair(1.0).benchmarks
+    again = only(confirm(first, subject, Settings(seed=4), clock=subject.clock))
+    assert again.verdict is Verdict.INCONCLUSIVE
+    assert not again.regression
+    assert again.reason.startswith("not confirmed: first slower by")
+
+
+def test_what_was_interrupted_before_it_was_confirmed_is_not_believed() -> None:
+    subject = pair(1.5, interrupt_after=12)
+    first = run(subject)
+    assert only(first).regression
+    again = only(confirm(first, subject, Settings(seed=4), clock=subject.clock))
+    assert (again.verdict, again.regression) == (Verdict.INCONCLUSIVE, False)
+    assert again.reason.startswith("interrupted before it was confirmed: slower by")
+
+
+def test_nothing_to_confirm_takes_no_time() -> None:
+    subject = pair(1.0)
+    first = run(subject)
+    assert confirm(first, subject, Settings(), clock=subject.clock) is first
+    assert subject.clock.slept_s == 0
+
+
+@pytest.mark.parametrize("wrong", [{"level": 1.0}, {"threshold": 0.0}, {"budget_s": -1.0}, {"total_s": 0.0}])
+def test_impossible_settings_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(TollError, match="no comparison can be made with"):
+        run(pair(1.0), **wrong)
+
+
+def test_the_contract() -> None:
+    assert COMMITTED.read_text(encoding="utf-8") == schema_text(), (
+        "run: python -m toll.compare.schema schemas/compare.schema.json"
+    )
+    for found in (run(pair(1.05)), run(pair(3.0, round_s=30.0)), run(pair(1.0, unusable="gone"))):
+        written = json.loads(found.model_dump_json())
+        jsonschema.validate(written, json.loads(COMMITTED.read_text(encoding="utf-8")))
+        promised = {"benchmark", "a", "b", "ratio", "low", "high", "level", "verdict", "launches", "seconds"}
+        assert promised | {"reason"} <= written["comparisons"][0].keys()
+
+
+def test_benchmarks_without_a_turn_are_told_when_the_time_for_all_is_spent() -> None:
+    clock = FakeClock()
+    subject = FakeSubject(clock, {f"b{index}": (steady(1.0), steady(1.0)) for index in range(50)})
+    found = run(subject, total_s=1.0)
+    assert len(subject.rounds) == 10
+    assert {item.verdict for item in found.comparisons} == {Verdict.INCONCLUSIVE}
+    assert found.comparisons[49].reason.startswith(("0 pairs", "1 pairs"))

@@ -1,0 +1,162 @@
+"""What was found, in every format; names come from other people's executables and are trusted nowhere."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+from toll.compare import Comparison, Comparisons, Lacking, Verdict
+from toll.compare.output import html, junit, markdown, terminal
+from toll.compare.output.lines import change, headline, lines, time
+
+HOSTILE = "<script>alert(1)</script> | `x` @you \x1b[31m\u202e"
+
+
+def item(benchmark: str, verdict: Verdict, ratio: float | None = 1.02, **more: Any) -> Comparison:
+    values: dict[str, Any] = {
+        "benchmark": benchmark,
+        "a": "old",
+        "b": "new",
+        "ratio": ratio,
+        "low": ratio and ratio * 0.99,
+        "high": ratio and ratio * 1.01,
+        "level": 0.95,
+        "verdict": verdict,
+        "launches": 30,
+        "seconds": 2.5,
+        "reason": f"reason of {benchmark}",
+        "regression": False,
+        "a_ns": ratio and 1500.0,
+        "b_ns": ratio and 1500.0 * ratio,
+    }
+    return Comparison(**values | more)
+
+
+def found(*items: Comparison, sides: tuple[str, ...] = ("old", "new"), **more: Any) -> Comparisons:
+    return Comparisons(
+        comparisons=items, kind="command", sides=sides, level=0.95, threshold=0.01, seconds=9.0, **more
+    )
+
+
+ALL = found(
+    item("same", Verdict.NO_DIFFERENCE, 1.0),
+    item("quick", Verdict.FASTER, 0.5),
+    item("open", Verdict.INCONCLUSIVE, 1.001, low=None, high=None),
+    item("broken", Verdict.FAILED, None),
+    item("a bit", Verdict.SLOWER, 1.004),
+    item("bad", Verdict.SLOWER, 1.2, regression=True),
+    lacking=(Lacking(benchmark="gone", missing_in=("new",)),),
+)
+
+
+def as_terminal(comparisons: Comparisons, width: int = 120) -> str:
+    text = StringIO()
+    terminal.show(comparisons, Console(file=text, width=width))
+    return text.getvalue()
+
+
+def test_regressions_stand_first_and_equal_rows_last() -> None:
+    assert [line.benchmark for line in lines(ALL)] == ["bad", "a bit", "broken", "open", "quick", "same"]
+
+
+def test_the_headline_counts() -> None:
+    assert headline(ALL) == (
+        "1 regression beyond 1.0 % (2 slower, 1 failed, 1 inconclusive, 1 faster, 1 no difference)"
+    )
+    assert headline(found(item("x", Verdict.NO_DIFFERENCE))) == (
+        "no regression beyond 1.0 % found (1 no difference)"
+    )
+    assert headline(found()) == "nothing was compared"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"), [(1.0213, "+2.1 %"), (0.5, "−50 %"), (1.0004, "+0.04 %"), (None, "?"), (3.0, "+200 %")]
+)
+def test_changes(ratio: float | None, text: str) -> None:
+    assert change(ratio) == text
+
+
+def test_times_have_a_unit_that_fits() -> None:
+    assert (time(3.21), time(1500.0), time(2.5e9), time(None)) == ("3.210 ns", "1.500 µs", "2.500 s", "–")
+
+
+@pytest.mark.parametrize("width", [70, 120])
+def test_the_terminal_has_every_row_and_reason(width: int) -> None:
+    text = as_terminal(ALL, width)
+    for row in ALL.comparisons:
+        assert f"{row.benchmark}: {row.reason}" in text
+    assert "REGRESSION" in text
+    assert "gone is missing in new and was not compared." in text
+    assert text.rstrip().endswith("no difference)")
+
+
+def test_an_interrupted_comparison_says_so() -> None:
+    for text in (as_terminal(found(interrupted=True)), markdown.render(found(interrupted=True))):
+        assert "interrupted" in text
+
+
+def test_three_sides_have_a_column() -> None:
+    rows = (item("x", Verdict.SLOWER), item("x", Verdict.FASTER, 0.9, b="third"))
+    text = as_terminal(found(*rows, sides=("old", "new", "third")))
+    assert "x: third: reason of x" in text
+    assert "third" in html.render(found(*rows, sides=("old", "new", "third")))
+
+
+def test_junit_counts_what_ci_systems_count() -> None:
+    root = ElementTree.fromstring(junit.render(ALL))
+    suite = root[0]
+    assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "6",
+        "failures": "1",
+        "errors": "1",
+        "skipped": "1",
+    }
+    inside = {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")}
+    assert inside["bad"] == ["failure"]
+    assert inside["broken"] == ["error"]
+    assert inside["open"] == ["skipped"]
+    assert inside["a bit"] == inside["quick"] == ["system-out"]
+
+
+def test_markdown_folds_away_what_is_equal() -> None:
+    text = markdown.render(ALL)
+    above, _, below = text.partition("<details>")
+    assert "| bad | new | 1.500 µs | 1.800 µs | \\+20 % |" in above
+    assert "**REGRESSION**" in above
+    assert "| same |" not in above
+    assert "| same |" in below
+
+
+def test_hostile_names_do_nothing() -> None:
+    hostile = found(item(HOSTILE, Verdict.SLOWER, reason=HOSTILE), sides=(HOSTILE, "new"))
+    page = html.render(hostile)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    comment = markdown.render(hostile)
+    assert not re.search(r"(?<!\\)[<`@]", comment.replace("<details>", "").replace("<summary>", ""))
+    assert all(row.count(" | ") == 6 for row in comment.splitlines() if row.startswith("| \\<"))
+    assert ElementTree.fromstring(junit.render(hostile))[0].get("tests") == "1"
+    for text in (page, comment, junit.render(hostile), as_terminal(hostile)):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+
+
+def test_the_page_draws_every_interval_and_needs_no_network() -> None:
+    page = html.render(ALL)
+    assert page.count('class="bar"') == 5  # the failed one has none
+    assert "http" not in page.replace("http-equiv", "")
+    assert "default-src 'none'" in page
+
+
+@pytest.mark.parametrize("ratio", [1e-9, 0.5, 1.0, 1.001, 7e12])
+def test_the_drawing_holds_any_ratio(ratio: float) -> None:
+    shown = found(item("x", Verdict.SLOWER, ratio))
+    axis = html.axis_for(shown)
+    assert all(0.0 <= axis.at(end) <= 100.0 for end in (ratio, ratio * 0.99, ratio * 1.01))
+    assert axis.at(1.0) == 50.0
+    assert [place for place, _ in axis.ticks()] == sorted(place for place, _ in axis.ticks())

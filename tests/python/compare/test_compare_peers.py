@@ -1,0 +1,155 @@
+"""tests/peers/run.py counts verdicts as the tools would give them."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from scipy.stats import mannwhitneyu, ttest_ind
+
+from toll.measure import Interrupt
+
+SCRIPT = Path(__file__).parents[2] / "peers/run.py"
+
+
+@pytest.fixture(scope="module")
+def peers() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("peers_run", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["peers_run"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def runs(tmp_path: Path):
+    """Writes what Google Benchmark writes of ten repetitions around some ns."""
+    number = itertools.count()
+
+    def write(ns: float, spread: float = 0.01) -> Path:
+        times = [ns * (1 + spread * (index - 4.5) / 4.5) for index in range(10)]
+        common = {"name": "sum", "run_name": "sum", "cpu_time": 1.0, "time_unit": "ns", "label": ""}
+        rows = [common | {"run_type": "iteration", "real_time": t, "cpu_time": t} for t in times]
+        mean = common | {"run_type": "aggregate", "aggregate_name": "mean", "real_time": 9e9}
+        path = tmp_path / f"{next(number)}.json"
+        path.write_text(json.dumps({"context": {}, "benchmarks": [*rows, mean]}))
+        return path
+
+    return write
+
+
+def test_the_u_test_judges_repetitions(peers, runs) -> None:
+    assert peers.u_test(runs(100.0), runs(105.0)) == 1
+    assert peers.u_test(runs(105.0), runs(100.0)) == -1
+    assert peers.u_test(runs(100.0, 0.1), runs(100.5, 0.1)) == 0
+    assert peers.real_times(runs(100.0))[0] == pytest.approx(99.0)
+    assert len(peers.real_times(runs(100.0))) == 10
+
+
+@pytest.mark.skipif(
+    not Path("/usr/share/benchmark/compare.py").exists(), reason="libbenchmark-tools is missing"
+)
+def test_the_script_itself_says_the_same(peers, runs, monkeypatch) -> None:
+    pairs = [(runs(100.0), runs(105.0)), (runs(100.0, 0.1), runs(100.5, 0.1))]
+    by_script = [peers.u_test(*pair) for pair in pairs]
+    monkeypatch.setattr(peers, "SCRIPT", Path("/nowhere"))
+    assert by_script == [peers.u_test(*pair) for pair in pairs] == [1, 0]
+
+
+def test_any_two_of_eight_are_28_pairs_an_operation(peers, runs) -> None:
+    tool = peers.GoogleBenchmark.__new__(peers.GoogleBenchmark)
+    tool.unslowed = {
+        "sum": [runs(100.0) for _ in range(7)] + [runs(120.0)] + [runs(500.0)] * 3,
+        "add": [runs(1.0)],
+    }
+    assert peers.any_two(tool) == (7, 28)
+
+
+class Scripted:
+    """Says slower of everything that is, and of each third that is not."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, float]] = []
+
+    def judge(self, operation: str, slowdown: float) -> int:
+        self.asked.append((operation, slowdown))
+        return 1 if slowdown or len(self.asked) % 3 == 0 else 0
+
+
+def test_every_tool_gets_equal_time_and_all_trials(peers, monkeypatch) -> None:
+    clock = itertools.count(0.0, 0.5)
+    monkeypatch.setattr(peers.time, "monotonic", lambda: next(clock))
+    rng = peers.random.Random(1)
+    rows = [peers.Row(f"tool {index}", Scripted(), trials=peers.in_passes(rng)) for index in range(2)]
+    rows.append(peers.Row("gone", None, "not installed"))
+    kept: list[dict[str, object]] = []
+    with Interrupt() as interrupt:
+        peers.measure(rows, 600.0, kept.append, interrupt)
+    first, second, gone = (row.verdicts for row in rows)
+    assert abs(len(first) - len(second)) <= 1
+    assert len(kept) == len(first) + len(second) > 120
+    assert not gone
+    one_pass = sorted(verdict[:2] for verdict in first[:60])
+    assert one_pass == sorted(itertools.product(peers.OPERATIONS, (0.0, 0.0, *peers.SLOWDOWNS)))
+
+
+def test_the_table_counts(peers) -> None:
+    row = peers.Row("tool", None)
+    row.verdicts = [("a", 0.0, 0, 2.0)] * 3 + [("a", 0.0, -1, 2.0), ("a", 0.01, -1, 2.0), ("a", 0.01, 1, 2.0)]
+    gone = peers.Row("gone", None, "not installed")
+    lines = peers.table([row, gone]).splitlines()
+    cells = [cell.strip() for cell in lines[2].strip("|").split("|")]
+    assert cells == ["tool", "1/4 = 25.0% (0.6% to 80.6%)", "–", "1/2 = 50.0%", "–", "–", "2.0 s"]
+    assert lines[3].startswith("| gone: not installed |")
+    assert {line.count("|") for line in lines} == {8}
+
+
+def test_a_tool_that_fails_is_left_out_with_the_reason(peers) -> None:
+    class Broken(Scripted):
+        def judge(self, operation: str, slowdown: float) -> int:
+            raise peers.Missing("crashed")
+
+    row = peers.Row("broken", Broken(), trials=peers.in_passes(peers.random.Random(1)))
+    with Interrupt() as interrupt:
+        peers.measure([row], 5.0, lambda _: None, interrupt)
+    assert row.reason == "failed: crashed"
+
+
+def test_nanobench_needs_its_header(peers, tmp_path: Path) -> None:
+    with pytest.raises(peers.Missing, match="--nanobench FOLDER"):
+        peers.Nanobench(None)
+    (tmp_path / "nanobench.h").write_text("class Bench {};")
+    with pytest.raises(peers.Missing, match=r"has no compare\(\)"):
+        peers.Nanobench(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("g++"), reason="g++ is missing")
+def test_the_slowed_operations_answer_right_and_are_slower(peers, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(peers, "BUILD", tmp_path)
+    lines = peers.CommandLines()
+    for operation in peers.OPERATIONS:
+        program, _, _, _ = lines.words(operation, 0.0)
+        assert subprocess.run([program, operation, "3", "1000"], check=False).returncode == 0
+    assert subprocess.run([program, "nothing", "3", "0"], check=False).returncode == 2
+    if shutil.which("hyperfine"):
+        assert peers.Hyperfine().judge("sum_4096", 1.0) == 1
+
+
+def test_welch_as_hyperfines_script_does(peers) -> None:
+    first, second = [1.0, 1.1, 0.9, 1.0], [1.3, 1.2, 1.4, 1.3]
+    assert peers.direction(ttest_ind(first, second, equal_var=False).pvalue, first, second) == 1
+    assert peers.direction(mannwhitneyu(first, second).pvalue, second, first) == -1
+    assert peers.direction(0.05, first, second) == 0
+    assert peers.direction(float("nan"), first, second) == 0

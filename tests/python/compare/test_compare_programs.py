@@ -1,0 +1,171 @@
+"""toll programs that live at the same time and take turns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from toll.compare import Comparison, Comparisons, Settings, Verdict, Written, compare, resolve, subject_of
+from toll.compare.programs import Offer, Offering, Programs, combined, counter_hz, forced, undisturbed
+from toll.words import Kind
+
+FAKE = str(Path(__file__).with_name("fake_toll_program.py"))
+
+
+def compared(*texts: str, most_rounds: int = 20, **settings: Any) -> Comparisons:
+    kind, sides = resolve([Written(text) for text in texts])
+    assert kind == "toll"
+    subject = subject_of(kind, sides, limit_s=20.0, pattern=settings.pop("pattern", "one"))
+    return compare(subject, Settings(seed=5, most_rounds=most_rounds, **settings))
+
+
+def only(found: Comparisons) -> Comparison:
+    assert len(found.comparisons) == 1
+    return found.comparisons[0]
+
+
+def test_a_slow_down_is_found() -> None:
+    item = only(compared(FAKE, f"{FAKE} slow=1.05"))
+    assert (item.benchmark, item.verdict, item.regression) == ("test/fake/one", Verdict.SLOWER, True)
+    assert item.ratio == pytest.approx(1.05, abs=0.01)
+    assert item.a_ns == pytest.approx(1000.0, rel=0.02)
+
+
+def test_equal_programs_do_not_differ() -> None:
+    assert only(compared(FAKE, FAKE)).verdict is Verdict.NO_DIFFERENCE
+
+
+def test_a_round_asks_all_sides_the_same() -> None:
+    _, sides = resolve([Written(FAKE), Written(FAKE), Written(FAKE)])
+    kind, _ = resolve([Written(FAKE), Written(FAKE)])
+    subject = subject_of(kind, sides, limit_s=20.0)
+    assert subject.survey().common == ("test/fake/one", "test/fake/two")
+    found = subject.round(["test/fake/two"], 3)
+    launch = found.raw[0]
+    assert sorted(launch["order"]) == sorted(subject.labels)
+    assert np.array(launch["ns"]).shape[1] == 3
+    assert launch["iterations"] == pytest.approx(1000, rel=0.1)
+    orders = {tuple(subject.round(["test/fake/two"], seed).raw[0]["order"]) for seed in range(6)}
+    assert len(orders) > 1
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("fault=crash", "crashed with SIGSEGV"),
+        ("answer=8", "computed"),
+        ("unsteady", "computed"),
+        ("idle", "does nothing that takes time"),
+    ],
+)
+def test_a_program_that_misbehaves_is_a_row(words: str, reason: str) -> None:
+    item = only(compared(FAKE, f"{FAKE} {words}", most_rounds=6))
+    assert item.verdict is Verdict.FAILED
+    assert reason in item.reason
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (
+            "no_describe",
+            "does not describe itself: it exited with code 1; its last words: usage: ",
+        ),
+        ("garbage", "describes itself as 'hello"),
+    ],
+)
+def test_an_executable_that_is_no_program(words: str, reason: str) -> None:
+    item = only(compared(FAKE, f"{FAKE} {words}"))
+    assert (item.benchmark, item.verdict) == ("*", Verdict.FAILED)
+    assert reason in item.reason
+
+
+def test_what_one_side_lacks_is_listed() -> None:
+    found = compared(FAKE, f"{FAKE} only=one", most_rounds=2, pattern="")
+    assert [item.benchmark for item in found.comparisons] == ["test/fake/one"]
+    assert [item.benchmark for item in found.lacking] == ["test/fake/two"]
+
+
+def offering(label: str, *command: str, **more: Any) -> Offering:
+    return Offering(label, {"x": Offer((FAKE, *command), "test/fake", "one", Kind.BATCH, **more)})
+
+
+def test_an_allocator_that_is_not_taken_is_no_comparison() -> None:
+    sides = [offering("host"), offering("jemalloc", "malloc=glibc", malloc="libjemalloc.so.2")]
+    found = Programs(sides, limit_s=20.0).round(["x"], 1)
+    assert found.failures["x"] == {
+        1: "was started with libjemalloc.so.2 preloaded and does not take malloc from it"
+    }
+    taken = [offering("host"), offering("jemalloc", "malloc=libjemalloc.so.2", malloc="libjemalloc.so.2")]
+    assert Programs(taken, limit_s=20.0).round(["x"], 1).failures == {}
+
+
+def test_a_program_that_was_not_built_says_why() -> None:
+    sides = [offering("gcc"), offering("clang", unusable="error: no member named 'jthread'")]
+    found = Programs(sides, limit_s=20.0).round(["x"], 1)
+    assert found.failures["x"] == {1: "cannot be launched: error: no member named 'jthread'"}
+
+
+def test_a_known_answer_is_checked() -> None:
+    sides = [offering("a", answer=7), offering("b", answer=9)]
+    found = Programs(sides, limit_s=20.0).round(["x"], 1)
+    assert list(found.failures["x"]) == [1]
+    assert "the right answer is" in found.failures["x"][1]
+
+
+def test_a_round_is_the_median_of_its_blocks_ratios() -> None:
+    machine = np.array([1.0, 1.0, 5.0, 1.0, 1.3])  # what the machine did to both sides of a block
+    blocks = np.stack([100.0 * machine, 102.0 * machine], axis=1)
+    blocks[3, 1] *= 40.0  # an interrupt
+    first, second = combined(blocks)
+    assert first == pytest.approx(100.0)
+    assert second / first == pytest.approx(1.02)
+
+
+@pytest.mark.parametrize(
+    ("clock", "hz"),
+    [
+        ({"source": "tsc", "frequency_hz": 2.3e9}, 2.3e9),
+        ({"source": "monotonic", "frequency_hz": 1e9}, None),
+        ({"source": "tsc", "frequency_hz": 5}, None),
+        ({"source": "tsc", "frequency_hz": "fast"}, None),
+        ({}, None),
+    ],
+)
+def test_the_counters_frequency_is_believed_where_it_can_be(clock: dict[str, Any], hz: float | None) -> None:
+    assert counter_hz(clock) == hz
+
+
+@pytest.mark.parametrize(
+    ("waited", "kept"),
+    [
+        ([[0.0, 0.01]] * 6, [True] * 6),
+        ([[0.0, 0.0], [0.7, 0.0], [0.0, 0.0], [0.0, 0.6], [0.0, 0.0], [0.0, 0.01]], [1, 0, 1, 0, 1, 1]),
+        ([[0.0, 0.9]] * 5 + [[0.5, 0.9]], [1, 1, 1, 1, 1, 0]),  # the second side waits by itself
+        ([[0.0, 0.0], [0.1, 0.0], [0.2, 0.0], [0.3, 0.0], [0.4, 0.0], [0.5, 0.0]], [1, 1, 1, 1, 0, 0]),
+        ([[0.3, 0.0], [0.0, 0.0]], [1, 1]),
+    ],
+)
+def test_blocks_in_which_a_side_lost_the_processor_are_left_out(
+    waited: list[list[float]], kept: list[bool]
+) -> None:
+    assert undisturbed(np.array(waited)).tolist() == [bool(item) for item in kept]
+
+
+def test_a_program_that_failed_leaves_its_time_to_the_others() -> None:
+    found = compared(FAKE, f"{FAKE} fault=crash", f"{FAKE} slow=1.05", most_rounds=12)
+    crashed, slower = found.comparisons
+    assert crashed.verdict is Verdict.FAILED
+    assert "crashed with SIGSEGV" in crashed.reason
+    assert slower.verdict is Verdict.SLOWER
+    assert slower.ratio == pytest.approx(1.05, abs=0.01)
+
+
+def test_what_a_program_waited_by_itself_is_not_left_out() -> None:
+    waited = np.array([[0.0, 0.01], [0.5, 0.01], [0.6, 0.3]])
+    switches = np.array([[0, 0], [3, 0], [0, 0]])
+    expected = np.array([[0.0, 0.01], [0.0, 0.01], [0.6, 0.3]])
+    assert (forced(waited, switches) == expected).all()

@@ -1,0 +1,380 @@
+"""Sides as users bring them: real processes, well-behaved and not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toll.compare import (
+    Comparison,
+    Comparisons,
+    Kind,
+    Settings,
+    Verdict,
+    Written,
+    compare,
+    resolve,
+    subject_of,
+)
+from toll.compare.google_benchmark import GoogleBenchmark, exactly, undisturbed
+from toll.compare.process import Ended, run_process
+from toll.compare.words import SideFailed, own_environment
+from toll.errors import TollError
+from toll.measure import Interrupt
+from toll.measure.launcher import Interrupted
+
+FAKE = str(Path(__file__).with_name("fake_google_benchmark.py"))
+
+
+def compared(
+    *texts: str, kind: Kind = Kind.AUTO, limit_s: float = 20.0, pattern: str = "", **settings: Any
+) -> Comparisons:
+    found, sides = resolve([Written(text) for text in texts], kind)
+    return compare(
+        subject_of(found, sides, limit_s=limit_s, pattern=pattern),
+        Settings(seed=5, **{"budget_s": 60.0, "most_rounds": 20} | settings),
+    )
+
+
+def by_name(found: Comparisons) -> dict[str, Comparison]:
+    return {item.benchmark: item for item in found.comparisons}
+
+
+def only(found: Comparisons) -> Comparison:
+    assert len(found.comparisons) == 1
+    return found.comparisons[0]
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], str]:
+    """Writes an executable shell script into the folder that the test works in."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(name: str, text: str) -> str:
+        path = tmp_path / name
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return f"./{name}"
+
+    return write
+
+
+def test_two_command_lines(script: Callable[[str, str], str]) -> None:
+    item = only(compared("sleep 0.004", "sleep 0.03"))
+    assert item.verdict is Verdict.SLOWER
+    assert item.regression
+    assert item.a == "sleep 0.004"
+
+
+def test_a_command_line_with_shell_syntax(script: Callable[[str, str], str]) -> None:
+    item = only(compared("true; sleep 0.03", "true; true"))
+    assert item.verdict is Verdict.FASTER
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("kill -SEGV $$", "crashed with SIGSEGV"),
+        ("echo usage: needs a size >&2; exit 2", "exited with code 2; its last words: usage: needs a size"),
+        ("sleep 60", "did not end within 0.5 s"),
+        ("yes", "printed more than 64 MiB"),
+    ],
+)
+def test_a_command_that_fails_is_a_row(script: Callable[[str, str], str], text: str, reason: str) -> None:
+    item = only(compared("true", script("b", text), limit_s=0.5 if "sleep" in text else 20.0))
+    assert item.verdict is Verdict.FAILED
+    assert reason in item.reason
+    assert item.reason.startswith("./b ")
+
+
+def test_a_command_that_ends_in_another_way_later(script: Callable[[str, str], str]) -> None:
+    flips = script("b", "n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; [ $n -lt 5 ]")
+    item = only(compared("true", flips))
+    assert item.verdict is Verdict.FAILED
+    assert "exited with code 1" in item.reason
+    found, sides = resolve([Written("true"), Written(flips)])
+    Path("n").unlink()
+    item = only(compare(subject_of(found, sides, limit_s=5.0, any_exit_code=True), Settings(budget_s=3.0)))
+    assert "exited with code 0 first and with code 1 later" in item.reason
+
+
+def test_what_a_reader_must_know_about_commands(script: Callable[[str, str], str]) -> None:
+    item = only(compared("true", script("b", "date +%N; touch left_behind"), most_rounds=5))
+    assert "./b prints something else from launch to launch" in item.reason
+    assert "./b writes to its working folder: left_behind" in item.reason
+    assert "a run takes less than 5 ms" in item.reason
+
+
+def test_children_that_outlive_their_parent_are_ended(script: Callable[[str, str], str]) -> None:
+    side = script("b", "sleep 600 & echo $! > child; true")
+    compared("true", side, most_rounds=3)
+    child = int(Path("child").read_text())
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+        state = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
+        if state == "Z":
+            break
+        time.sleep(0.05)
+    else:
+        assert not Path(f"/proc/{child}").exists()
+
+
+def test_an_interrupt_ends_a_process_at_once() -> None:
+    interrupt = Interrupt()
+    interrupt.request()
+    started = time.monotonic()
+    with pytest.raises(Interrupted):
+        run_process(["/bin/sleep", "30"], own_environment(), Path("/"), 60.0, interrupt)
+    assert time.monotonic() - started < 10
+
+
+def test_a_program_that_cannot_start(tmp_path: Path) -> None:
+    (tmp_path / "broken").write_bytes(b"\x7fELF nonsense")
+    (tmp_path / "broken").chmod(0o755)
+    with pytest.raises(SideFailed, match="could not be started"):
+        run_process([str(tmp_path / "broken")], {}, tmp_path, 5.0)
+
+
+@pytest.mark.parametrize("version", ["", " new"])
+def test_google_benchmark_executables(version: str) -> None:
+    found = compared(f"{FAKE}{version} only=sum,str/1", f"{FAKE}{version} only=sum,str/1 slow=1.05")
+    assert found.kind == "google-benchmark"
+    assert list(by_name(found)) == ["sum", "str/1"]
+    for item in found.comparisons:
+        assert item.verdict is Verdict.SLOWER
+        assert item.regression
+        assert item.a_ns == pytest.approx(100.0, rel=0.02)
+
+
+def test_both_versions_in_one_comparison_do_with_what_both_understand() -> None:
+    found = compared(f"{FAKE} only=sum", f"{FAKE} only=sum new")
+    assert {item.verdict for item in found.comparisons} <= {Verdict.NO_DIFFERENCE, Verdict.INCONCLUSIVE}
+
+
+def test_times_in_another_unit() -> None:
+    found = compared(f"{FAKE} only=x", f"{FAKE} only=x unit=us")
+    assert only(found).ratio == pytest.approx(1000.0, rel=0.05)
+
+
+def test_common_benchmarks_are_compared_and_the_rest_listed() -> None:
+    found = compared(f"{FAKE} only=a,b", f"{FAKE} only=b,c", most_rounds=3)
+    assert list(by_name(found)) == ["b"]
+    assert [(item.benchmark, *item.missing_in) for item in found.lacking] == [
+        ("a", f"{FAKE} only=b,c"),
+        ("c", f"{FAKE} only=a,b"),
+    ]
+
+
+def test_a_benchmark_that_crashes_costs_no_other() -> None:
+    rows = by_name(compared(FAKE, f"{FAKE} crash=str/1 slow=1.5"))
+    assert "crashed with SIGSEGV" in rows["str/1"].reason
+    assert rows["str/1"].verdict is Verdict.FAILED
+    assert rows["sum"].verdict is rows["str/2"].verdict is Verdict.SLOWER
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("silent", "wrote no results that Google Benchmark would write"),
+        ("error=sum", "reports an error: no such device"),
+        ("code=3", "exited with code 3"),
+        ("slow=0", "too short for its clock"),
+        ("slow=nan", "too short for its clock"),
+    ],
+)
+def test_results_that_make_no_sense(words: str, reason: str) -> None:
+    item = only(compared(f"{FAKE} only=sum", f"{FAKE} only=sum {words}"))
+    assert item.verdict is Verdict.FAILED
+    assert reason in item.reason
+
+
+def test_a_side_that_offers_nothing() -> None:
+    item = only(compared(FAKE, f"{FAKE} only=none list_code=1"))
+    assert (item.benchmark, item.verdict) == ("*", Verdict.FAILED)
+    assert "does not list its benchmarks: it exited with code 1" in item.reason
+    item = only(compared(FAKE, f"{FAKE} only="))
+    assert item.reason.endswith("offers no benchmark")
+
+
+def test_what_an_executable_writes_goes_with_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    compared(f"{FAKE} only=sum write", f"{FAKE} only=sum", most_rounds=3)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_filter_names_benchmarks_and_no_others() -> None:
+    import re
+
+    names = ["BM<int, 3>/8", "a.b", "-x", "map[7]+"]
+    pattern = exactly(names)
+    assert all(re.fullmatch(pattern, name) for name in names)
+    assert not re.search(pattern, "a.bc")
+    assert pattern.startswith("^")  # a leading minus would turn the filter round
+
+
+def test_sides_of_different_kinds_are_refused() -> None:
+    with pytest.raises(TollError, match="is a Google Benchmark executable, sleep 1 is a command line"):
+        resolve([Written(FAKE), Written("sleep 1")])
+    kind, sides = resolve([Written(FAKE), Written("sleep 1")], Kind.COMMAND)
+    assert kind is Kind.COMMAND
+    assert sides[1].command == ("/usr/bin/sleep", "1") or sides[1].command[0].endswith("/sleep")
+
+
+@pytest.mark.parametrize("texts", [["one"], ["", "x"], ["'open", "x"]])
+def test_sides_that_make_no_sense(texts: list[str]) -> None:
+    with pytest.raises(TollError):
+        resolve([Written(text) for text in texts])
+
+
+def test_an_executable_that_is_not_there() -> None:
+    with pytest.raises(TollError, match=r"there is no executable \./gone"):
+        resolve([Written("./gone"), Written("./gone")], Kind.GOOGLE_BENCHMARK)
+
+
+def test_the_same_side_twice_gets_a_number() -> None:
+    _, sides = resolve([Written("sleep 1"), Written("sleep 1"), Written("sleep 1")])
+    assert [side.label for side in sides] == ["sleep 1", "sleep 1 (2)", "sleep 1 (3)"]
+
+
+def test_a_command_line_runs_here_and_an_executable_elsewhere(tmp_path: Path) -> None:
+    _, commands = resolve([Written("pwd", base=tmp_path), Written("pwd", base=tmp_path)])
+    _, executables = resolve([Written(FAKE), Written(FAKE)])
+    assert commands[0].folder == tmp_path
+    assert executables[0].folder is None
+
+
+def test_preloaded_libraries_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "/already.so")
+    _, sides = resolve([Written("true"), Written("true", preload=("/mine.so",))])
+    assert sides[0].environment["LD_PRELOAD"] == "/already.so"
+    assert sides[1].environment["LD_PRELOAD"] == "/mine.so:/already.so"
+
+
+def test_a_program_that_would_switch_randomisation_off_is_told_a_name_that_leads_nowhere() -> None:
+    side = f"{FAKE} only=sum"
+    kind, sides = resolve([Written(side), Written(f"{side} aslr")])
+    subject = subject_of(kind, sides, limit_s=20.0)
+    assert isinstance(subject, GoogleBenchmark)
+    subject.survey()
+    subject.round(["sum"], 1)
+    assert subject.called(sides[0]) == (FAKE, None)
+    assert subject.called(sides[1]) == ("fake_google_benchmark.py", FAKE)
+    assert subject.round(["sum"], 2).failures == {}
+
+
+def timed(*pairs: tuple[float, float]) -> list[dict[str, float]]:
+    return [{"real_time": real, "cpu_time": cpu} for real, cpu in pairs]
+
+
+def test_repetitions_that_lost_the_processor_are_left_out() -> None:
+    calm = timed((100.0, 99.9), (101.0, 100.9))
+    preempted = timed((400.0, 100.1), (180.0, 100.0))
+    assert undisturbed([calm[0], preempted[0], calm[1], preempted[1]]) == (calm, preempted)
+
+
+def test_a_program_that_waits_by_itself_keeps_all_repetitions() -> None:
+    sleeping = timed((1000.0, 10.0), (1010.0, 9.0), (1005.0, 11.0))
+    assert undisturbed(sleeping) == (sleeping, [])
+
+
+def test_what_has_no_cpu_time_is_kept() -> None:
+    rows = [{"real_time": 5.0}, {"real_time": "x", "cpu_time": 1.0}]
+    assert undisturbed(rows) == (rows, [])
+    assert undisturbed([]) == ([], [])
+
+
+def test_a_side_that_failed_leaves_its_time_to_the_others() -> None:
+    kind, sides = resolve([Written(f"{FAKE} only=sum{words}") for words in ("", " crash=sum", " slow=1.5")])
+    subject = subject_of(kind, sides, limit_s=20.0)
+    subject.survey()
+    rounds = [subject.round(["sum"], seed) for seed in range(3)]
+    launched = [launch["side"] for found in rounds for launch in found.raw]
+    assert set(launched) == {sides[0].label, sides[2].label}
+    assert all("crashed with SIGSEGV" in found.failures["sum"][1] for found in rounds)
+    assert rounds[2].values["sum"][2] / rounds[2].values["sum"][0] == pytest.approx(1.5, rel=0.05)
+
+
+def test_the_side_that_fails_in_its_trial_is_the_one_that_is_named() -> None:
+    kind, sides = resolve([Written(f"{FAKE} only=sum crash=sum"), Written(f"{FAKE} only=sum")])
+    subject = subject_of(kind, sides, limit_s=20.0)
+    subject.survey()
+    assert list(subject.round(["sum"], 1).failures["sum"]) == [0]
+
+
+def test_a_filter_that_nothing_matches_is_in_the_reason() -> None:
+    item = only(compared(FAKE, FAKE, pattern="gone"))
+    assert item.reason.endswith("offers no benchmark that matches 'gone'")
+
+
+def test_a_benchmark_that_reports_aggregates_alone() -> None:
+    item = only(compared(f"{FAKE} only=sum aggregates", f"{FAKE} only=sum aggregates slow=1.5"))
+    assert item.ratio == pytest.approx(1.5, rel=0.05)
+
+
+def test_a_benchmark_that_skips_itself_says_why() -> None:
+    item = only(compared(f"{FAKE} only=sum", f"{FAKE} only=sum skip=sum"))
+    assert "skips sum: not on this machine" in item.reason
+
+
+@pytest.mark.parametrize(("name", "told"), [("a/min_time:0.1", "0.001"), ("new/iterations:5", "")])
+def test_a_length_that_the_source_fixes_makes_one_repetition_a_launch(name: str, told: str) -> None:
+    new = "" if told else " new"
+    _, sides = resolve([Written(f"{FAKE} only={name} fixed=1000000{new}")] * 2)
+    subject = GoogleBenchmark(sides, limit_s=20.0)
+    subject.survey()
+    assert not subject.prepare(name)
+    assert subject.launch(sides[0], [name], 1)[0][name] == pytest.approx([100.0], rel=0.05)
+
+
+def test_a_side_slower_by_orders_of_magnitude_makes_iterations_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    for slow, told in (("1", "8192x"), ("1e6", "1x")):
+        _, sides = resolve([Written(f"{FAKE} only=sum new"), Written(f"{FAKE} only=sum new slow={slow}")])
+        subject = GoogleBenchmark(sides, limit_s=20.0)
+        subject.survey()
+        subject.prepare("sum")
+        run = subject.run
+
+        def noted(side: Any, arguments: Any, seed: Any = None, run: Any = run) -> Ended:
+            asked.extend(arguments)
+            return run(side, arguments, seed)
+
+        monkeypatch.setattr(subject, "run", noted)
+        subject.launch(sides[0], ["sum"], 1)
+        assert f"--benchmark_min_time={told}" in asked
+
+
+def test_a_timer_of_its_own_says_nothing_of_the_processor() -> None:
+    rows = [row | {"run_name": "x/manual_time"} for row in timed((100.0, 90.0), (100.0, 10.0))]
+    assert undisturbed(rows) == (rows, [])
+
+
+@pytest.mark.parametrize("sleeps", [True, False])
+def test_what_a_program_waited_by_itself_is_its_own_time(
+    sleeps: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, sides = resolve([Written(f"{FAKE} only=sum waits")] * 2)
+    subject = GoogleBenchmark(sides, limit_s=20.0)
+    subject.survey()
+    subject.prepare("sum")
+    run = subject.run
+
+    def counted(*arguments: Any) -> Ended:
+        return replace(run(*arguments), voluntary_switches=1000 if sleeps else 0)
+
+    monkeypatch.setattr(subject, "run", counted)
+    values, _ = subject.launch(sides[0], ["sum"], 1)
+    assert len(values["sum"]) == (7 if sleeps else 4)
+    assert len(subject.left_out.get("sum", [])) == (0 if sleeps else 3)
+
+
+def test_a_voluntary_switch_is_counted(tmp_path: Path) -> None:
+    sleeping = run_process(["/bin/sh", "-c", "for i in 1 2 3 4 5; do sleep 0.001; done"], {}, tmp_path, 9)
+    assert sleeping.voluntary_switches >= 5

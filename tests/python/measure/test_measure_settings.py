@@ -1,0 +1,94 @@
+"""The rule that ends a run asks about the ratios that a report shows: those within one setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from fake_machine import plan_for, programs_for, workload
+
+from toll.measure.estimate import rounds_wanted
+from toll.measure.state import CaseState, WorkloadState
+from toll.plan import Settings
+from toll.stats import FIRST_LOOK
+from toll.words import Case, Kind, Status
+
+SETTINGS = Settings(precision=0.01, min_launches=FIRST_LOOK)
+ROUNDS = np.random.default_rng(2).normal(0, 0.5, (2, FIRST_LOOK))  # what each setting met in each round
+
+
+@dataclass(frozen=True)
+class Measured:
+    contender: str
+    size: int
+    value: float
+    noise: np.ndarray = field(default_factory=lambda: np.zeros(FIRST_LOOK))  # of its logarithm
+    footing: Mapping[str, str] = field(default_factory=dict)
+    status: Status = Status.OK
+
+
+def state(*measured: Measured) -> WorkloadState:
+    (program, *_) = programs_for(plan_for(workload("any")))
+    cases = []
+    for number, one in enumerate(measured):
+        case = Case("a/b", one.contender, "host", {"size": one.size}, Kind.BATCH, "ns", "task", "C++", "std",
+                    7, one.footing)  # fmt: skip
+        values = one.value * np.exp(one.noise)
+        found = CaseState(number, case, program, one.status, "")
+        if one.status is Status.OK:
+            found.values = {at + 1: float(value) for at, value in enumerate(values)}
+        cases.append(found)
+    return WorkloadState("a/b", cases, round=FIRST_LOOK)
+
+
+def judged(*measured: Measured) -> str:
+    made = state(*measured)
+    made.judge(SETTINGS)
+    return made.stopped_by
+
+
+def settled() -> list[Measured]:
+    """Known to each other within a size, and by no means across sizes."""
+    return [
+        Measured(name, size, value, ROUNDS[at])
+        for name, value in (("a", 10.0), ("b", 20.0))
+        for at, size in enumerate((4, 8))
+    ]
+
+
+def test_a_run_ends_when_ratios_within_each_setting_are_known() -> None:
+    assert judged(*settled()) == "precision"
+
+
+def test_one_setting_that_is_not_known_keeps_the_run_going() -> None:
+    first, *others = settled()
+    assert judged(Measured("a", 4, 10.0, ROUNDS[1]), *others) == ""
+    assert judged(first, *others) == "precision"
+
+
+def test_what_a_contender_chooses_for_itself_is_compared_and_must_be_known() -> None:
+    own = [Measured("a", 4, 10.0, ROUNDS[0]), Measured("b", 8, 20.0, ROUNDS[1])]
+    assert judged(*own) == ""
+
+
+def test_a_failed_case_does_not_merge_the_settings() -> None:
+    own = [Measured("a", 4, 10.0), Measured("b", 8, 20.0), Measured("b", 4, 0.0, status=Status.SKIPPED)]
+    assert [logs.shape for logs, _ in state(*own).tables()] == [(FIRST_LOOK, 1), (FIRST_LOOK, 1)]
+
+
+@pytest.mark.parametrize("role", ["floor", "baseline"])
+def test_ratios_are_to_the_fastest_contender_and_not_to_what_stands_aside(role: str) -> None:
+    bare = Measured("bare", 4, 1.0, footing={"role": role})
+    own = [bare, Measured("slow", 4, 20.0), Measured("fast", 4, 10.0)]
+    ((_, fastest),) = state(*own).tables()
+    assert fastest == 2
+
+
+def test_the_estimate_of_what_is_left_asks_the_same() -> None:
+    assert rounds_wanted(state(*settled()), SETTINGS) < 30
+    first, *others = settled()
+    unknown = state(Measured("a", 4, 10.0, ROUNDS[1]), *others)
+    assert first.noise is not ROUNDS[1]
+    assert rounds_wanted(unknown, SETTINGS) == SETTINGS.max_launches

@@ -1,0 +1,127 @@
+"""Noise of pairs of launches as machines make it, and comparisons stopped by the rule of `toll compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toll.stats import equivalence
+from toll.stats.sequential import SignBoundary, look_due
+
+Floats = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, int, int], Floats]  # trials, launches in time -> log values
+
+
+def normal(rng: np.random.Generator, trials: int, launches: int) -> Floats:
+    return rng.normal(0.0, 0.02, (trials, launches))
+
+
+def laplace(rng: np.random.Generator, trials: int, launches: int) -> Floats:
+    return rng.laplace(0.0, 0.02, (trials, launches))
+
+
+def skewed_with_outliers(rng: np.random.Generator, trials: int, launches: int) -> Floats:
+    """Lognormal excess, and one launch of twenty hit by something that makes it up to five times slower."""
+    noise = 0.02 * np.exp(rng.normal(size=(trials, launches)))
+    hit = rng.random((trials, launches)) < 0.05
+    return noise + np.where(hit, rng.uniform(0.0, 1.6, hit.shape), 0.0)
+
+
+def bimodal(rng: np.random.Generator, trials: int, launches: int) -> Floats:
+    """Three layouts of ten are 10 % slower."""
+    return rng.normal(0.0, 0.01, (trials, launches)) + 0.1 * (rng.random((trials, launches)) < 0.3)
+
+
+def drifting(rng: np.random.Generator, trials: int, launches: int) -> Floats:
+    """20 % slower from the first launch to the last, in half of the trials with a jump in the middle."""
+    trend = np.linspace(0.0, 0.2, launches) + 0.2 * (np.arange(launches) > launches / 2) * (
+        rng.random((trials, 1)) < 0.5
+    )
+    return rng.normal(0.0, 0.01, (trials, launches)) + trend
+
+
+def autocorrelated(rng: np.random.Generator, trials: int, launches: int) -> Floats:
+    """A neighbour that comes and goes: each launch's noise is 0.9 of the one before it, and some own."""
+    steps = rng.normal(0.0, 0.01, (trials, launches))
+    noise = np.empty_like(steps)
+    noise[:, 0] = steps[:, 0]
+    for launch in range(1, launches):
+        noise[:, launch] = 0.9 * noise[:, launch - 1] + steps[:, launch]
+    return noise
+
+
+def tied(rng: np.random.Generator, trials: int, launches: int) -> Floats:
+    """A clock with large ticks: times are whole per cents, and about a quarter of all pairs are ties."""
+    return np.round(rng.normal(0.0, 0.01, (trials, launches)), 2)
+
+
+SCENARIOS: dict[str, Draw] = {
+    "normal": normal,
+    "Laplace": laplace,
+    "skewed, outliers": skewed_with_outliers,
+    "bimodal": bimodal,
+    "drifting": drifting,
+    "autocorrelated": autocorrelated,
+    "ties": tied,
+}
+
+
+def pairs_of(rng: np.random.Generator, draw: Draw, trials: int, pairs: int, effect: float) -> Floats:
+    """Log ratios of pairs: which of two neighbouring launches was B is a coin's decision."""
+    noise = draw(rng, trials, 2 * pairs)
+    sign = np.where(rng.random((trials, pairs)) < 0.5, 1.0, -1.0)
+    return effect + sign * (noise[:, 1::2] - noise[:, ::2])
+
+
+@dataclass(frozen=True)
+class Ends:
+    """How all trials of one scenario ended; each array has shape (trials,)."""
+
+    low: Floats
+    high: Floats
+    pairs: Floats
+
+    def covered(self, effect: float) -> int:
+        return int(np.count_nonzero((self.low <= effect) & (effect <= self.high)))
+
+    def called_different(self) -> int:
+        return int(np.count_nonzero((self.low > 0) | (self.high < 0)))
+
+    def called_regression(self, threshold: float) -> int:
+        return int(np.count_nonzero(self.low > np.log1p(threshold)))
+
+
+def stopped(logs: Floats, alpha: float, threshold: float, *, worst_case: float | None = None) -> Ends:
+    """Every trial is looked at while it grows and ends when it is settled or at the last pair.
+
+    With `worst_case` a trial ends at the first look whose interval excludes that value: when it is
+    wrong, if it ever is.
+    """
+    trials, pairs = logs.shape
+    boundary = SignBoundary(alpha)
+    low, high = np.full(trials, -np.inf), np.full(trials, np.inf)
+    ends = Ends(low.copy(), high.copy(), np.zeros(trials))
+    going = np.ones(trials, dtype=bool)
+    looked_at = 0
+    for count in range(1, pairs + 1):
+        if not look_due(count, looked_at) and count < pairs:
+            continue
+        looked_at = count
+        rank = boundary.ranks(count, count / pairs)
+        if rank >= 0:
+            ordered = np.sort(logs[:, :count], axis=1)
+            low, high = np.maximum(low, ordered[:, rank]), np.minimum(high, ordered[:, -1 - rank])
+        done = _done(low, high, threshold, worst_case) if count < pairs else np.ones(trials, dtype=bool)
+        new = done & going
+        ends.low[new], ends.high[new], ends.pairs[new] = low[new], high[new], count
+        going &= ~done
+    return ends
+
+
+def _done(low: Floats, high: Floats, threshold: float, worst_case: float | None) -> NDArray[np.bool_]:
+    if worst_case is not None:
+        return (low > worst_case) | (high < worst_case)
+    return np.array([equivalence.settled(*ends, threshold) for ends in zip(low, high, strict=True)])

@@ -1,0 +1,170 @@
+"""The confidence sequence holds its level however early it is looked at, and decides as it says."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from pair_noise import SCENARIOS, pairs_of, stopped
+from scipy.stats import binom
+from simulate import assert_covers
+
+from toll.stats import equivalence
+from toll.stats.sequential import FIRST_PAIRS, MedianSequence, SignBoundary, fewest_pairs, look_due
+
+
+def enumerated_crossing(looks: list[tuple[int, int]]) -> float:
+    """P(a fair coin's walk leaves the ranks at any look), by trying every sequence of coins."""
+    last = looks[-1][0]
+    crossing = 0
+    for coins in itertools.product((0, 1), repeat=last):
+        walk = list(itertools.accumulate(coins))
+        crossing += any(
+            rank >= 0 and (walk[pairs - 1] <= rank or walk[pairs - 1] >= pairs - rank)
+            for pairs, rank in looks
+        )
+    return crossing / 2**last
+
+
+def test_the_boundary_spends_what_it_says() -> None:
+    boundary = SignBoundary(0.3, power=1.0)
+    looks = [(pairs, boundary.ranks(pairs, pairs / 14)) for pairs in (4, 6, 9, 12, 14)]
+    assert any(rank >= 0 for _, rank in looks[:3])
+    assert boundary.crossed == pytest.approx(enumerated_crossing(looks), abs=1e-12)
+    assert boundary.crossed <= 0.3
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.005, 0.0005])
+def test_one_look_is_the_sign_test(alpha: float) -> None:
+    for pairs in (6, 13, 40, 141):
+        rank = SignBoundary(alpha).ranks(pairs, 1.0)
+        expected = int(np.count_nonzero(2 * binom.cdf(np.arange(pairs // 2 + 1), pairs, 0.5) <= alpha)) - 1
+        assert rank == expected
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 1.5, 3.0])
+def test_no_more_than_alpha_is_ever_spent(power: float) -> None:
+    boundary = SignBoundary(0.05, power)
+    for pairs in range(6, 400, 7):
+        boundary.ranks(pairs, min(1.0, pairs / 300))
+        assert boundary.crossed <= 0.05 * min(1.0, pairs / 300) ** power + 1e-12
+    assert boundary.crossed > 0.04
+
+
+def test_a_share_that_falls_takes_nothing_back() -> None:
+    one, other = SignBoundary(0.05), SignBoundary(0.05)
+    one.ranks(20, 0.5)
+    other.ranks(20, 0.5)
+    assert one.ranks(30, 0.1) == other.ranks(30, 0.5)
+
+
+def test_pairs_cannot_become_fewer() -> None:
+    boundary = SignBoundary(0.05)
+    boundary.ranks(10, 0.5)
+    with pytest.raises(ValueError, match="9 pairs after 10"):
+        boundary.ranks(9, 0.6)
+
+
+def test_the_interval_only_narrows_and_an_impossible_one_is_begun_anew() -> None:
+    rng = np.random.default_rng(4)
+    sequence = MedianSequence(0.05)
+    logs = list(rng.normal(0.0, 0.01, 60))
+    first = sequence.look(logs[:40], 0.5)
+    second = sequence.look(logs, 0.7)
+    assert first.low <= second.low < second.high <= first.high
+    moved = sequence.look(logs + [0.5] * 200, 1.0)
+    assert moved.low > second.high
+
+
+def test_without_enough_pairs_the_interval_is_open() -> None:
+    assert MedianSequence(0.05).look([0.1] * 5, 1.0) == (-math.inf, math.inf)
+    assert MedianSequence(0.05).look([0.1] * 6, 1.0) == (0.1, 0.1)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.0005, 0.05 / 400])
+def test_the_fewest_pairs_are_the_fewest(alpha: float) -> None:
+    pairs = fewest_pairs(alpha)
+    assert SignBoundary(alpha).ranks(pairs, 1.0) >= 0
+    assert SignBoundary(alpha).ranks(pairs - 1, 1.0) < 0 or pairs == FIRST_PAIRS
+
+
+def test_looks_become_rarer() -> None:
+    looks, looked_at = [], 0
+    for pairs in range(1, 200):
+        if look_due(pairs, looked_at):
+            looks.append(pairs)
+            looked_at = pairs
+    assert looks[:6] == [6, 7, 9, 11, 13, 15]
+    assert len(looks) < 26
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.02])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_intervals_cover_under_early_stopping(scenario: str, effect: float) -> None:
+    logs = pairs_of(np.random.default_rng(11), SCENARIOS[scenario], 1000, 120, effect)
+    assert_covers(stopped(logs, 0.05, 0.01).covered(effect), 1000, 0.95)
+    assert_covers(stopped(logs, 0.05, 0.01, worst_case=effect).covered(effect), 1000, 0.95)
+
+
+def test_the_same_game_with_the_plain_sign_test_at_each_look_does_not_cover() -> None:
+    """What the simulation above is able to see."""
+    logs = pairs_of(np.random.default_rng(11), SCENARIOS["normal"], 1000, 120, 0.0)
+    missed = np.zeros(1000, dtype=bool)
+    looked_at = 0
+    for count in range(1, 121):
+        if look_due(count, looked_at):
+            looked_at = count
+            ordered, rank = np.sort(logs[:, :count], axis=1), SignBoundary(0.05).ranks(count, 1.0)
+            missed |= (ordered[:, rank] > 0) | (ordered[:, -1 - rank] < 0)
+    assert missed.mean() > 0.12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("effect", [0.0, 0.01, 0.02])
+def test_coverage_and_power_of_ten_thousand_comparisons(
+    effect: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The table of docs/compare.md: `pytest -m slow -s tests/python/stats/test_stats_sequential.py`."""
+    trials = 10_000
+    for number, (name, draw) in enumerate(SCENARIOS.items()):
+        logs = pairs_of(np.random.default_rng((number, 7)), draw, trials, 300, effect)
+        ends = stopped(logs, 0.05, 0.01)
+        harsh = stopped(logs, 0.05, 0.01, worst_case=effect)
+        with capsys.disabled():
+            print(
+                f"\n| {name} | {effect:.0%} | {ends.covered(effect) / trials:.1%}"
+                f" | {harsh.covered(effect) / trials:.1%} | {ends.called_different() / trials:.1%}"
+                f" | {ends.called_regression(0.01) / trials:.1%} | {np.median(ends.pairs):.0f} |",
+                end="",
+            )
+        assert_covers(ends.covered(effect), trials, 0.95)
+        assert_covers(harsh.covered(effect), trials, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "direction", "beyond", "equivalent", "settled"),
+    [
+        (0.02, 0.03, 1, 1, False, True),  # slower, beyond
+        (0.001, 0.004, 1, 0, True, True),  # slower, within
+        (0.002, 0.03, 1, 0, False, False),  # slower; beyond or not is open
+        (0.008, 0.0125, 1, 0, False, True),  # slower, known well enough on the margin itself
+        (-0.03, -0.02, -1, -1, False, True),
+        (-0.004, 0.004, 0, 0, True, True),
+        (-0.004, 0.02, 0, 0, False, False),
+        (-math.inf, math.inf, 0, 0, False, False),
+    ],
+)
+def test_what_an_interval_says(
+    low: float, high: float, direction: int, beyond: int, equivalent: bool, settled: bool
+) -> None:
+    assert equivalence.direction(low, high) == direction
+    assert equivalence.beyond(low, high, 0.01) == beyond
+    assert equivalence.equivalent(low, high, 0.01) is equivalent
+    assert equivalence.settled(low, high, 0.01) is settled
+
+
+def test_the_bound_is_the_larger_end() -> None:
+    assert equivalence.bound(-0.03, 0.01) == pytest.approx(math.expm1(0.03))
+    assert equivalence.bound(-math.inf, 0.01) == math.inf
