@@ -6,27 +6,20 @@ import contextlib
 import json
 import os
 import re
-import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from toll.catalog.packages import table
 from toll.cli.console import Progress, clock_time
+from toll.cli.running import NOT_RUN, Outcome, Step, run, run_all
 
-# What the runners say at their end: pytest, ctest, doctest, ruff, mypy.
-CLOSING = re.compile(
-    r"(\d+ (passed|failed|error)|tests passed|tests failed|\[doctest\] (test cases|Status)|All checks passed"
-    r"|Success: no issues|Found \d+ error|files already formatted|would be reformatted|No tests were found)"
-)
-ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+__all__ = ["NOT_RUN", "Outcome", "Pace", "Step", "described", "run", "run_all", "steps", "summary"]
+
 CXX_FOLDERS = ("include", "src", "suites", "tests")
 PYTHON_FOLDERS = ("python", "tests", "cmake")
-NOT_RUN = -1
 SANITIZERS = ("asan", "tsan")  # asan is address, leak and undefined behaviour together
 _EVERY_CONTENDER = (
     'rm -f build/contenders.toll* && exec "$0" -m toll run "*" --profile check'
@@ -34,60 +27,61 @@ _EVERY_CONTENDER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One command; `name` is what the summary calls it, `after` the step without which it means nothing."""
-
-    name: str
-    command: tuple[str, ...]
-    after: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a step came to: its exit status, wall time in seconds, and the runner's own closing lines."""
-
-    step: Step
-    status: int
-    seconds: float
-    closing: tuple[str, ...]
-
-
 def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> Iterator[Step]:
     """All steps, the quick ones first. `fast` leaves out sanitizers, clang-tidy and slow tests.
 
     Contenders number hundreds. The step `contenders` builds all as they are measured and launches each;
-    Debug and Clang build them, and clang-tidy looks at more than one a workload, only with `everything`.
+    Debug and Clang build them, and clang-tidy looks at more than one a workload, only with `everything`,
+    which also makes the root that some of them need.
+
+    Tests wait, and most use one CPU at a time: what is compiled for the next ones is compiled aside.
     """
-    dev, clang = ("ON", "ON") if everything else ("headline", "OFF")
     python = sys.executable
     yield Step("ruff", (python, "-m", "ruff", "check", *PYTHON_FOLDERS))
     yield Step("ruff format", (python, "-m", "ruff", "format", "--check", *PYTHON_FOLDERS))
-    yield Step("mypy", (python, "-m", "mypy"))
     yield Step("clang-format", ("clang-format-19", "--dry-run", "--Werror", *_cxx_files(root)))
-    yield from _cxx_steps("dev", f"-DTOLL_SUITES={dev}")
-    if not fast:
-        # Sanitizers build the library and its tests, which use all of it.
-        yield from _cxx_steps("clang", f"-DCMAKE_CXX_COMPILER={_clang()}", f"-DTOLL_SUITES={clang}")
-        for preset in SANITIZERS:
-            yield from _cxx_steps(preset, "-DTOLL_SUITES=OFF", "-DTOLL_BENCH=OFF")
-        yield Step("clang-tidy", _clang_tidy(root, everything=everything))
-        yield Step("contenders", ("sh", "-c", _EVERY_CONTENDER, python))
+    builds = dict(_builds(fast=fast, everything=everything))
+    for name, options in builds.items():
+        yield from _compiled_aside(name, *options)
+    yield Step("mypy", (python, "-m", "mypy"))
+    if everything:  # made once, then kept; Seastar's rows and tests are skipped without it
+        yield Step("root debian13", (python, "-m", "toll", "env", "add", "debian13"))
     chosen = ("-m", "not slow") if fast else ()
     workers = str(len(os.sched_getaffinity(0)))
     yield Step("pytest", (python, "-m", "pytest", "-n", workers, "--dist", "loadfile", *chosen))
+    if not fast:
+        # pytest builds in the same folder, and would wait for the whole of it.
+        compiled = (python, "-m", "toll.cli.every_contender")
+        yield Step("contenders: build", compiled, aside=True, behind="pytest")
+        tidy = _clang_tidy(root, everything=everything)
+        yield Step("clang-tidy", tidy, "dev: configure", aside=True)
+    for name in builds:
+        ctest = ("ctest", "--test-dir", f"build/{name}", "--no-tests=error", "--output-on-failure")
+        yield Step(f"{name}: ctest", ctest, f"{name}: build")
+    if not fast:
+        yield Step("contenders", ("sh", "-c", _EVERY_CONTENDER, python), "contenders: build")
     if bench:
-        yield Step("bench", (python, "tests/bench/run.py"))
+        yield Step("bench", (python, "tests/bench/run.py"), alone=True)
 
 
-def _cxx_steps(name: str, *options: str) -> Iterator[Step]:
-    """Configure, build and test in build/NAME."""
+def _builds(*, fast: bool, everything: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The builds that have tests, and CMake's options for each."""
+    dev, clang = ("ON", "ON") if everything else ("headline", "OFF")
+    yield "dev", (f"-DTOLL_SUITES={dev}",)
+    if not fast:
+        # Sanitizers build the library and its tests, which use all of it.
+        yield "clang", (f"-DCMAKE_CXX_COMPILER={_clang()}", f"-DTOLL_SUITES={clang}")
+        for preset in SANITIZERS:
+            yield preset, ("-DTOLL_SUITES=OFF", "-DTOLL_BENCH=OFF")
+
+
+def _compiled_aside(name: str, *options: str) -> Iterator[Step]:
+    """Configure and build in build/NAME."""
     folder = f"build/{name}"
     preset = "dev" if name == "clang" else name
-    yield Step(f"{name}: configure", ("cmake", "--preset", preset, "-B", folder, *options))
-    yield Step(f"{name}: build", ("cmake", "--build", folder), f"{name}: configure")
-    ctest = ("ctest", "--test-dir", folder, "--no-tests=error", "--output-on-failure")
-    yield Step(f"{name}: ctest", ctest, f"{name}: build")
+    configure = ("cmake", "--preset", preset, "-B", folder, *options)
+    yield Step(f"{name}: configure", configure, aside=True)
+    yield Step(f"{name}: build", ("cmake", "--build", folder), f"{name}: configure", aside=True)
 
 
 def _clang() -> str:
@@ -100,7 +94,8 @@ class Pace:
 
     def __init__(self, path: Path, steps: Sequence[Step], bar: Progress) -> None:
         """`path` holds {step: seconds}; where it cannot be read nothing is known yet."""
-        self._path, self._steps, self._bar = path, steps, bar
+        self._path, self._bar = path, bar
+        self._steps = [step for step in steps if not step.aside]  # the others take no time of their own
         self._last_s: dict[str, float] = {}
         with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
             stored = json.loads(path.read_text(encoding="utf-8"))
@@ -130,63 +125,14 @@ class Pace:
 
     def remember(self, outcomes: Iterable[Outcome]) -> None:
         """Keeps the times of the steps that passed; a folder that takes no file is no reason to fail."""
-        passed = {outcome.step.name: round(outcome.seconds, 1) for outcome in outcomes if not outcome.status}
+        passed = {
+            outcome.step.name: round(outcome.waited + outcome.seconds, 1)
+            for outcome in outcomes
+            if not outcome.status
+        }
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_text(json.dumps(self._last_s | passed, indent=1), encoding="utf-8")
-
-
-def run_all(
-    steps: Sequence[Step], root: Path, output: TextIO | None = None, pace: Pace | None = None
-) -> list[Outcome]:
-    """Runs every step; one whose `after` failed is not started, and counts as failed.
-
-    What the steps print goes to `output`, standard output if not given.
-    """
-    output = output or sys.stdout
-    outcomes: list[Outcome] = []
-    for step in steps:
-        failed = {outcome.step.name for outcome in outcomes if outcome.status != 0}
-        if step.after in failed:
-            print(f"\n=== {step.name}: not run, because {step.after} failed", file=output, flush=True)
-            outcomes.append(Outcome(step, NOT_RUN, 0.0, (f"not run, because {step.after} failed",)))
-        else:
-            outcomes.append(run(step, root, output, pace))
-    return outcomes
-
-
-def run(step: Step, root: Path, output: TextIO | None = None, pace: Pace | None = None) -> Outcome:
-    """Runs one step, passing its output on as it comes."""
-    output = output or sys.stdout
-    place = f" ({pace.place(step)})" if pace else ""
-    print(f"\n=== {step.name}{place}: {_shown(step.command)}", file=output, flush=True)
-    started = time.monotonic()
-    closing: list[str] = []
-    environment = {**os.environ, "PYTHONPATH": str(root / "python"), "MYPYPATH": str(root / "python")}
-    try:
-        process = subprocess.Popen(
-            step.command,
-            cwd=root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
-    except OSError as error:
-        print(f"cannot start {step.command[0]}: {error.strerror}", file=output, flush=True)
-        return Outcome(step, 127, 0.0, (f"{step.command[0]} is not installed",))
-    with process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if pace:
-                pace.tell(step, time.monotonic() - started)
-            output.write(line)
-            output.flush()
-            if CLOSING.search(plain := ESCAPES.sub("", line).strip()):
-                closing = [*closing, plain][-2:]
-    return Outcome(step, process.returncode, time.monotonic() - started, tuple(closing))
 
 
 def described(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -208,12 +154,18 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     lines = ["", "=== summary"]
     for outcome in outcomes:
         verdict = "ok    " if outcome.status == 0 else "FAILED"
-        lines.append(f"{verdict} {outcome.seconds:6.1f} s  {outcome.step.name}")
+        lines.append(f"{verdict} {outcome.seconds:6.1f} s  {outcome.step.name}{_beside(outcome)}")
         lines += [f"                  {line}" for line in outcome.closing]
     failed = sum(outcome.status != 0 for outcome in outcomes)
-    total = sum(outcome.seconds for outcome in outcomes)
+    total = sum(outcome.waited + outcome.seconds for outcome in outcomes if not outcome.step.aside)
     lines.append(f"{len(outcomes) - failed} of {len(outcomes)} steps passed in {total:.0f} s")
     return "\n".join(lines)
+
+
+def _beside(outcome: Outcome) -> str:
+    if outcome.step.aside:
+        return ", beside the others"
+    return f", after {outcome.waited:.0f} s of waiting for {outcome.step.after}" if outcome.waited >= 1 else ""
 
 
 def _cxx_files(root: Path) -> list[str]:
@@ -246,8 +198,3 @@ def _units(suite: Path, *, everything: bool) -> Iterator[Path]:
         source = suite.parent / contenders[name].get("source", f"{name}.cpp")
         if source.suffix == ".cpp":
             yield source.resolve()
-
-
-def _shown(command: Sequence[str]) -> str:
-    text = " ".join(command)
-    return text if len(text) <= 120 else f"{text[:117]}..."

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from toll.catalog import packages
 from toll.cli import checks
 from toll.cli.checks import Pace, Step
 from toll.cli.console import Progress
+from toll.cli.running import LAST_IN_LINE
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -101,6 +105,111 @@ def test_all_contenders_are_compiled_everywhere_only_where_that_is_asked_for():
 
     assert suites(fast=False, bench=False) == {"dev": "headline", "clang": "OFF"}
     assert suites(fast=False, bench=False, everything=True) == {"dev": "ON", "clang": "ON"}
+
+
+def test_the_root_of_seastar_is_made_only_where_everything_is_asked_for_and_before_what_needs_it():
+    everything = names(fast=False, bench=False, everything=True)
+    assert set(everything) - set(names(fast=False, bench=False)) == {"root debian13"}
+    assert everything.index("root debian13") < min(everything.index("contenders"), everything.index("pytest"))
+
+
+def test_a_step_aside_runs_beside_the_others_and_is_printed_when_they_are_quiet(tmp_path, capsys):
+    # Each of the two waits for the other one's file: neither ends unless both run.
+    meets = "touch {0}; until [ -e {1} ]; do sleep 0.01; done; echo {0} met"
+    steps = [
+        Step("build", ("sh", "-c", meets.format(tmp_path / "a", tmp_path / "b")), aside=True),
+        Step("tests", ("sh", "-c", meets.format(tmp_path / "b", tmp_path / "a"))),
+        Step("ctest", ("sh", "-c", "echo it runs"), "build"),
+    ]
+    outcomes = checks.run_all(steps, ROOT)
+    assert [outcome.step.name for outcome in outcomes] == ["build", "tests", "ctest"]
+    assert [outcome.status for outcome in outcomes] == [0, 0, 0]
+    said = capsys.readouterr().out
+    places = [said.index(text) for text in ("=== tests", "b met", "=== build", "a met", "=== ctest", "it runs")]
+    assert places == sorted(places)
+    assert "build, beside the others" in checks.summary(outcomes)
+
+
+def test_steps_aside_wait_for_what_they_need_and_fail_the_whole():
+    steps = [
+        Step("unrelated", ("false",), aside=True),
+        Step("pytest", ("false",)),
+        Step("build", ("true",), behind="pytest", aside=True),
+        Step("test", ("true",), "build"),
+        Step("tidy", ("true",), "pytest", aside=True),
+        Step("bench", ("true",), alone=True),
+    ]
+    outcomes = checks.run_all(steps, ROOT)
+    assert [outcome.status for outcome in outcomes] == [1, 1, 0, 0, checks.NOT_RUN, 0]
+    assert "3 of 6 steps passed" in checks.summary(outcomes)
+
+
+def test_what_is_alone_begins_when_nothing_runs_beside_it(tmp_path):
+    ended = tmp_path / "ended"
+    steps = [
+        Step("build", ("sh", "-c", f"sleep 0.3; touch '{ended}'"), aside=True),
+        Step("bench", ("test", "-e", str(ended)), alone=True),
+    ]
+    assert [outcome.status for outcome in checks.run_all(steps, ROOT)] == [0, 0]
+
+
+def test_a_step_aside_takes_the_cpu_time_that_tests_leave(tmp_path):
+    # nice(1) prints its own number; it is set right after the start, which `read` waits for.
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    told = tmp_path / "told"
+    steps = [
+        Step("build", ("sh", "-c", f"read x < '{gate}'; nice > '{told}'"), aside=True),
+        Step("tests", ("sh", "-c", f"sleep 0.2; echo > '{gate}'; nice")),
+    ]
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    assert [outcome.status for outcome in checks.run_all(steps, ROOT)] == [0, 0]
+    assert int(told.read_text()) == LAST_IN_LINE
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
+
+
+INTERRUPTED = """
+import signal
+from pathlib import Path
+from toll.cli import checks
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests were started with it ignored
+endless = checks.Step("build", ("sh", "-c", "echo $$ > pid; exec sleep 3600"), aside=True)
+waits = checks.Step("tests", ("sh", "-c", "until [ -s pid ]; do sleep 0.01; done; kill -INT $PPID; sleep 5"))
+checks.run_all([endless, checks.Step("next", ("touch", "next"), "build", aside=True), waits], Path.cwd())
+"""
+
+
+def test_an_interrupt_ends_what_runs_aside(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "KeyboardInterrupt" in done.stderr
+    assert not (tmp_path / "next").exists()
+    stat = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/stat")
+    for _ in range(600):
+        try:
+            if stat.read_text().rpartition(")")[2].split()[0] == "Z":  # ended; nobody has asked how
+                return
+        except OSError:
+            return
+        time.sleep(0.1)
+    pytest.fail("the step aside goes on")
+
+
+def test_every_step_stands_behind_what_it_waits_for():
+    for options in ({"fast": True}, {"fast": False}, {"fast": False, "everything": True}):
+        planned = list(checks.steps(ROOT, bench=True, **options))
+        known: set[str] = set()
+        for step in planned:
+            assert known.issuperset(step.awaited()), step
+            assert step.name not in known
+            known.add(step.name)
 
 
 @pytest.mark.parametrize(("statuses", "code"), [(["true", "true"], 0), (["true", "false", "true"], 1)])
