@@ -43,7 +43,7 @@ def toll_in(checkout: Path) -> Toll:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=540,  # builds, beside whatever else the machine has to do
             check=False,
         )
 

@@ -1,4 +1,9 @@
-"""A small run of real programs in a process of its own, for tests that kill it: runner.py FILE LOCK."""
+"""A small run of real programs in a process of its own, for tests that kill it.
+
+runner.py FILE LOCK [HOLD_AFTER]
+
+After its HOLD_AFTER-th launch it waits for the end of its standard input.
+"""
 
 import sys
 from pathlib import Path
@@ -15,14 +20,24 @@ ROUNDS = 6
 CONTENDERS = ("fast", "slow")
 
 
-def on_event(event: object) -> None:
-    if isinstance(event, LaunchStarting):
-        print("starting", flush=True)
-    if isinstance(event, LaunchDone):
-        print("stored", event.launches, flush=True)
+class Teller:
+    """Prints what happens, for the test to read."""
+
+    def __init__(self, hold_after: int) -> None:
+        self._hold_after = hold_after
+        self._begun = 0
+
+    def __call__(self, event: object) -> None:
+        if isinstance(event, LaunchStarting):
+            self._begun += 1
+            print("starting", flush=True)
+        if isinstance(event, LaunchDone):
+            print("stored", event.launches, flush=True)
+            if self._begun == self._hold_after:
+                sys.stdin.read()
 
 
-def main(path: Path, lock: Path) -> None:
+def main(path: Path, lock: Path, hold_after: int) -> None:
     plan = plan_for(
         workload(*CONTENDERS),
         launch_s=0.001,
@@ -34,11 +49,20 @@ def main(path: Path, lock: Path) -> None:
     programs = [Program("a/b", name, "host", PROGRAM) for name in CONTENDERS]
     opened = RunFile.resume(path) if path.exists() else RunFile.create(path, header_for(plan))
     with opened as run_file:
-        print(run(plan, programs, run_file, canary=CANARY_PROGRAM, on_event=on_event, lock_files=[lock]))
+        print(
+            run(
+                plan,
+                programs,
+                run_file,
+                canary=CANARY_PROGRAM,
+                on_event=Teller(hold_after),
+                lock_files=[lock],
+            )
+        )
 
 
 # The fake program's answer is 7 a time, whatever it is called.
 CANARY_PROGRAM = type(CANARY)(Program("toll/canary", "canary", "host", PROGRAM), answer=7)
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0)

