@@ -2,6 +2,8 @@
 // shows it under /sys (Documentation/admin-guide/cputopology.rst, ABI/stable/sysfs-devices-system-cpu).
 #pragma once
 
+#include "still_on.hpp"
+
 #include <toll/errors.hpp>
 #include <toll/offset.hpp>
 #include <toll/threads.hpp>
@@ -184,6 +186,14 @@ public:
     /// For the other thread.
     void pin_peer() const {
         if (refusal_.empty()) { pin_this_thread(pair_.cpus[1]); }
+    }
+
+    /// After a request; the CPUs are those that the calling thread and the other one last saw themselves on.
+    /// Throws Unsupported where one is no longer where it was tied.
+    void check_still_there(int seen_here, int seen_by_peer) const {
+        if (!refusal_.empty()) { return; }
+        check_still_on(pair_.cpus[0], seen_here);
+        check_still_on(pair_.cpus[1], seen_by_peer);
     }
 
     [[nodiscard]] const std::string& placement() const noexcept { return pair_.placement; }

@@ -65,7 +65,8 @@ private:
         char text[256];
         const auto length = ::pread(file_.load(std::memory_order_acquire), text, sizeof text, 0);
         if (length <= 0) {
-            throw Unsupported("cannot read a thread's state under /proc/self/task; parked mode needs it");
+            throw Unsupported(
+                "cannot read a thread's state under /proc/self/task, by which it is seen asleep");
         }
         const std::string_view seen(text, static_cast<std::size_t>(length));
         // "-1" is a thread that sleeps outside system calls, as for a page.

@@ -86,13 +86,12 @@ def figures(build: Path) -> list[tuple[str, float, str, float | None]]:
     """(what, value, unit, bar): the medians and how far they are from each other."""
     medians: dict[str, list[float]] = {SPINLOCK.name: [], WAKEUP.name: [], LINE.name: []}
     order = random.Random(1)
+    _, pair = median_ns(WAKEUP, build)  # which two CPUs it takes; whoever comes first finds an idle machine
     for _ in range(LAUNCHES):
-        first, pair = median_ns(WAKEUP, build)
-        rest = [SPINLOCK, LINE]
-        order.shuffle(rest)
-        medians[WAKEUP.name].append(first)
-        for side in rest:
-            medians[side.name].append(median_ns(side, build, pair)[0])
+        sides = [WAKEUP, SPINLOCK, LINE]
+        order.shuffle(sides)
+        for side in sides:
+            medians[side.name].append(median_ns(side, build, None if side is WAKEUP else pair)[0])
     ratios = [a / b for a, b in zip(medians[WAKEUP.name], medians[SPINLOCK.name], strict=True)]
     ratio = statistics.median(ratios)
     found: list[tuple[str, float, str, float | None]] = [

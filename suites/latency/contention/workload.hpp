@@ -4,12 +4,14 @@
 // Question and first contenders after the "concurrency latency" document of 2021 (see published.toml).
 
 #include "../locks/lock.hpp"
+#include "../still_on.hpp"
 
 #include <toll/contender.hpp>
 #include <toll/relax.hpp>
 #include <toll/threads.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <concepts>
@@ -56,8 +58,12 @@ private:
 /// be equal by decree, and a thread that waits long would only show as a longer end; so a thread gets as
 /// much as the contender lets it have, which is what fairness means.
 ///
-/// The last sixty-fourth of a batch is watched: each thread times every draw, and the longest one is the
-/// longest wait. Timing all draws would keep threads away from the counter for much of the time.
+/// The longest wait is looked for in two ways, because timing all draws would keep threads away from the
+/// counter for much of the time:
+///  - short ones in the last sixty-fourth of a batch, where each thread times every draw;
+///  - long ones everywhere, by the numbers drawn: a thread that gets a number far beyond its former one has
+///    waited while the others drew those between. Who draws a mark (a multiple of 256, or of more) notes the
+///    time; from there the wait is counted.
 template <Counter C>
 class Workload {
 public:
@@ -73,6 +79,7 @@ public:
           members_(threads_) {
         try {
             crew_ = std::make_unique<Crew>(threads_, usable_cpus());
+            tied_ = true;
             pinning_ = "each thread on one CPU, in turn";
         } catch (const Unsupported& refusal) {
             crew_ = std::make_unique<Crew>(threads_);
@@ -85,12 +92,14 @@ public:
         goal_ = iterations;
         given_up_ = false;
         watching_since_ = 0;
+        choose_marks(iterations);
         begun_ = clock_.start();
         const std::uint64_t watched = threads_ > 1 ? iterations / watched_part : 0;
         const auto take_part = [&](unsigned number) {
             Member& member = members_[number];
             member = Member{};
             draw_until(counter, member, iterations - watched, iterations, watched > 0);
+            if (tied_) { latency::check_still_on(usable_cpus()[number % usable_cpus().size()]); }
         };
         crew_->run(std::cref(take_part));  // as a std::function of its own it would be allocated
         std::uint64_t drawn = 0;
@@ -129,6 +138,10 @@ private:
     /// Below that a share says nothing.
     static constexpr std::uint64_t fewest_per_thread = 64;
 
+    /// From mark to mark are 256 increments, more where the batch has more than so many marks.
+    static constexpr unsigned finest_shift = 8;
+    static constexpr std::uint64_t most_marks = 1024;
+
     static constexpr double longest_batch_ns = 2e9;
     static constexpr std::uint64_t draws_between_looks = 256;
 
@@ -142,13 +155,28 @@ private:
         Ticks longest = 0;
     };
 
+    /// Times of the former batch stay: they lie before this one's begin, and clearing them would cost time.
+    void choose_marks(std::uint64_t goal) {
+        mark_shift_ = finest_shift;
+        while (goal >> mark_shift_ > most_marks) { ++mark_shift_; }
+        if (threads_ < 2) { mark_shift_ = 63; }  // alone, one waits for nobody
+    }
+
     void draw_until(C& counter, Member& member, std::uint64_t watch_from, std::uint64_t goal, bool watch) {
         const Ticks arrived = clock_.start();
         // In registers: the members' own lines are no part of the question.
         std::uint64_t drawn = 0;
         std::uint64_t number = 0;
-        while ((number = counter.draw(goal)) < watch_from) {
+        std::uint64_t former = 0;
+        Ticks longest = 0;
+        const unsigned shift = mark_shift_;
+        const std::uint64_t stride = std::uint64_t{1} << shift;
+        for (; (number = counter.draw(goal)) < watch_from; former = number) {
             ++drawn;
+            if ((number & (stride - 1)) == 0) {
+                drawn_at_[number >> shift].store(clock_.stop(), std::memory_order_relaxed);
+            }
+            if (number - former > stride) { longest = std::max(longest, waited(former, arrived)); }
             // Early on at each power of two: where a draw takes milliseconds, 256 of them are too many.
             const bool look = drawn % draws_between_looks == 0 || (drawn & (drawn - 1)) == 0;
             if (given_up_.load(std::memory_order_relaxed) || (look && takes_too_long())) {
@@ -156,7 +184,8 @@ private:
                 return;
             }
         }
-        Ticks longest = waited_already(arrived);
+        longest = std::max(longest, waited_already(arrived));
+        if (number - former > stride) { longest = std::max(longest, waited(former, arrived)); }
         while (number < goal && !given_up_.load(std::memory_order_relaxed)) {
             ++drawn;
             const Ticks from = clock_.start();
@@ -164,6 +193,16 @@ private:
             longest = std::max(longest, clock_.stop() - from);
         }
         member = {drawn, watch ? longest : 0};
+    }
+
+    /// How long the thread that drew `former` has been kept from its next number: since the others passed the
+    /// next mark, so that what they needed up to there is missing.
+    Ticks waited(std::uint64_t former, Ticks arrived) const {
+        const Ticks now = clock_.stop();
+        const Ticks passed = drawn_at_[(former >> mark_shift_) + 1].load(std::memory_order_relaxed);
+        const Ticks since = std::max(passed, arrived);
+        const bool noted = passed > begun_;  // else who drew it has been stopped before it could
+        return noted && now > since ? now - since : 0;
     }
 
     /// Of the draw during which watching began, what fell into the watched part: one that is kept waiting
@@ -192,8 +231,11 @@ private:
 
     alignas(128) std::atomic<bool> given_up_{false};  ///< read by all, written where a batch takes too long
     std::atomic<Ticks> watching_since_{0};            ///< 0 until a thread draws a number of the watched part
+    alignas(128) std::array<std::atomic<Ticks>, most_marks + 2> drawn_at_{};  ///< by mark
+    alignas(128) unsigned mark_shift_ = finest_shift;
     unsigned threads_;
     Clock clock_;
+    bool tied_ = false;
     std::string pinning_;
     std::optional<OwnLines> counter_;  ///< a new one for each batch
     std::uint64_t goal_ = 0;

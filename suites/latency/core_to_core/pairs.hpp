@@ -62,7 +62,7 @@ public:
         for (const int cpu : cpus) {
             const std::string folder = root + std::to_string(cpu);
             places_.push_back({first_number(folder + "/topology/thread_siblings_list", cpu),
-                               first_number(folder + "/cache/index3/shared_cpu_list", -1),
+                               outermost_cache(folder + "/cache/index"),
                                first_number(folder + "/topology/physical_package_id", 0)});
         }
     }
@@ -77,6 +77,22 @@ public:
     }
 
 private:
+    /// The first CPU behind it. Which of the folders is the outermost differs: many Arm machines end at
+    /// level 2.
+    static int outermost_cache(const std::string& folders) {
+        int highest = 0;
+        int first = -1;
+        for (int index = 0; index < 8; ++index) {
+            const std::string folder = folders + std::to_string(index);
+            const int level = first_number(folder + "/level", 0);
+            if (level > highest) {
+                highest = level;
+                first = first_number(folder + "/shared_cpu_list", -1);
+            }
+        }
+        return first;
+    }
+
     static int first_number(const std::string& path, int otherwise) {
         std::ifstream file(path);
         int number = otherwise;

@@ -4,6 +4,7 @@
 // The grid of the "concurrency latency" document of 2021 (see published.toml), which used atomic wait and
 // notify; load/store and compare-exchange as in N. Viennot's core-to-core-latency (2022).
 
+#include "../still_on.hpp"
 #include "pairs.hpp"
 
 #include <toll/contender.hpp>
@@ -25,7 +26,6 @@
 #include <new>
 #include <random>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -112,6 +112,8 @@ public:
                     const bool answered = attend(static_cast<int>(side), number, pages.page(number), clock);
                     if (side == 0 && answered) { answers += visits_[number].samples.size(); }
                 }
+            } catch (const OtherSideGaveUp&) {
+                // Its own exception says why; this one, thrown at the same time, must not be taken for it.
             } catch (...) {
                 given_up_ = true;  // lets the other side go
                 throw;
@@ -157,6 +159,8 @@ private:
         std::size_t offset;  ///< of the channel in its page: another place in the caches each time
     };
 
+    struct OtherSideGaveUp {};
+
     /// On a line of its own.
     struct alignas(line_bytes) Arrival {
         std::atomic<std::size_t> visits{0};
@@ -185,6 +189,7 @@ private:
         meet(side, 2 * number + 1);
         const std::uint64_t passes = warm_up_passes + round_trips * visit.samples.size();
         arrived_[side].passes = side == 0 ? lead(*channel, visit.samples, clock) : follow(*channel, passes);
+        latency::check_still_on(side == 0 ? visit.pair.from : visit.pair.to);
         meet(side, 2 * number + 2);
         if (side == 1) { std::destroy_at(channel); }
         return arrived_[0].passes == passes && arrived_[1].passes == passes;
@@ -214,9 +219,7 @@ private:
     void meet(int side, std::size_t point) {
         arrived_[side].visits.store(point, std::memory_order_release);
         while (arrived_[1 - side].visits.load(std::memory_order_acquire) < point) {
-            if (given_up_.load(std::memory_order_relaxed)) {
-                throw std::runtime_error("the other side of a pair of CPUs gave up");
-            }
+            if (given_up_.load(std::memory_order_relaxed)) { throw OtherSideGaveUp{}; }
             cpu_relax();
         }
     }

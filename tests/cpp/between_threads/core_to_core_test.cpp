@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace {
@@ -28,8 +31,23 @@ struct Watched {
 
 /// Cannot be made: the answering side fails before it meets the other one.
 struct Unmakeable {
-    Unmakeable() { throw std::runtime_error("no channel"); }
+    Unmakeable() { throw toll::Unsupported("no channel"); }
     void pass(int) {}
+};
+
+/// The answering side is moved to another CPU, as the kernel does when its own is taken away.
+struct Moved {
+    std::atomic<int> turn{0};
+    void pass(int side) {
+        if (side == 1 && std::exchange(move, false)) { toll::pin_this_thread(another_cpu()); }
+        while (turn.load(std::memory_order_acquire) != side) { std::this_thread::yield(); }
+        turn.store(1 - side, std::memory_order_release);
+    }
+    static int another_cpu() {
+        const auto& usable = toll::usable_cpus();
+        return toll::cpus_of_this_thread() == std::to_string(usable[0]) ? usable[1] : usable[0];
+    }
+    static inline bool move = false;  // read and written by the answering side while pairs are measured
 };
 
 toll::Arguments arguments(std::string_view pairs) {
@@ -55,17 +73,22 @@ std::set<std::pair<int, int>> distinct(c2c::Pairs& pairs, std::size_t visits) {
     return seen;
 }
 
-/// A machine of two packages of two cores of two threads, laid out as sysfs does.
-std::filesystem::path lay_out(int cpus) {
+/// A machine of packages of eight CPUs, two to a core and four behind the cache in the folder `outermost`,
+/// laid out as sysfs does.
+std::filesystem::path lay_out(int cpus, const std::string& outermost) {
     const auto root = std::filesystem::temp_directory_path() / ("toll-topology-" + std::to_string(getpid()));
     for (int cpu = 0; cpu < cpus; ++cpu) {
         const auto folder = root / ("cpu" + std::to_string(cpu));
         std::filesystem::create_directories(folder / "topology");
-        std::filesystem::create_directories(folder / "cache/index3");
+        std::filesystem::create_directories(folder / "cache/index0");
+        std::filesystem::create_directories(folder / "cache" / outermost);
+        std::ofstream(folder / "cache/index0/level") << "1\n";
+        std::ofstream(folder / "cache/index0/shared_cpu_list") << cpu << "\n";
+        std::ofstream(folder / "cache" / outermost / "level") << "4\n";
         std::ofstream(folder / "topology/thread_siblings_list")
             << cpu / 2 * 2 << "-" << cpu / 2 * 2 + 1 << "\n";
         std::ofstream(folder / "topology/physical_package_id") << cpu / 8 << "\n";
-        std::ofstream(folder / "cache/index3/shared_cpu_list")
+        std::ofstream(folder / "cache" / outermost / "shared_cpu_list")
             << cpu / 4 * 4 << "-" << cpu / 4 * 4 + 3 << "\n";
     }
     return root;
@@ -99,15 +122,18 @@ TEST_CASE("the order of pairs is another one with another seed") {
 }
 
 TEST_CASE("the topology tells what two CPUs share") {
-    const auto root = lay_out(16);
     std::vector<int> cpus(16);
     for (int cpu = 0; cpu < 16; ++cpu) { cpus[static_cast<std::size_t>(cpu)] = cpu; }
-    const c2c::Topology topology(cpus, (root / "cpu").string());
-    CHECK(topology.shared(0, 1) == 0);
-    CHECK(topology.shared(0, 2) == 1);
-    CHECK(topology.shared(0, 4) == 2);
-    CHECK(topology.shared(0, 8) == 3);
-    std::filesystem::remove_all(root);
+    for (const char* outermost : {"index3", "index2"}) {  // the latter: no third level
+        CAPTURE(outermost);
+        const auto root = lay_out(16, outermost);
+        const c2c::Topology topology(cpus, (root / "cpu").string());
+        CHECK(topology.shared(0, 1) == 0);
+        CHECK(topology.shared(0, 2) == 1);
+        CHECK(topology.shared(0, 4) == 2);
+        CHECK(topology.shared(0, 8) == 3);
+        std::filesystem::remove_all(root);
+    }
 }
 
 TEST_CASE("more than 64 CPUs are sampled, and every pair comes in the end") {
@@ -161,10 +187,23 @@ TEST_CASE("few samples are one visit, many visit every pair") {
     if (toll::usable_cpus().size() <= 32) { CHECK(workload.cells().size() == cpus * (cpus - 1)); }
 }
 
-TEST_CASE("a side that fails takes the other one with it") {
+TEST_CASE("a side that fails takes the other one with it, and its own reason is told") {
     if (!enough_cpus()) { return; }
     const toll::Clock clock = toll::Clock::system();
     c2c::Workload<Unmakeable> workload(arguments("auto"));
     std::vector<float> samples(100);
-    CHECK_THROWS_AS(workload.sample(samples, clock), std::runtime_error);
+    for (int again = 0; again < 300; ++again) {  // both sides give up at about the same time
+        CHECK_THROWS_WITH_AS(workload.sample(samples, clock), "no channel", toll::Unsupported);
+    }
+}
+
+TEST_CASE("times of a CPU that was taken away meanwhile are no times of it") {
+    if (!enough_cpus()) { return; }
+    const toll::Clock clock = toll::Clock::system();
+    c2c::Workload<Moved> workload(arguments("auto"));
+    std::vector<float> samples(16);
+    CHECK(workload.sample(samples, clock) == workload.expected(samples.size()));
+    Moved::move = true;
+    CHECK_THROWS_WITH_AS(workload.sample(samples, clock),
+                         doctest::Contains("was taken away while it was measured"), toll::Unsupported);
 }
