@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
+	"sort"
 	"strconv"
 	"sync"
 	"time"
@@ -27,7 +27,7 @@ type cache struct {
 func (c *cache) compute() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for i := range keys {
+	for i := 0; i < keys; i++ {
 		key := "hello" + strconv.Itoa(i)
 		number := firstValue
 		if text, known := c.values[key]; known {
@@ -68,19 +68,19 @@ func (l *load) task(c *cache, number uint64) {
 func (l *load) run() uint64 {
 	c := &cache{values: map[string]string{}}
 	var running sync.WaitGroup
-	for number := range l.tasks {
-		running.Add(1)
-		go func() {
+	running.Add(int(l.tasks))
+	for number := uint64(0); number < l.tasks; number++ {
+		go func(number uint64) {
 			defer running.Done()
 			l.task(c, number)
-		}()
+		}(number)
 	}
 	running.Wait()
 	if !c.holds(2 * l.tasks) {
 		fmt.Fprintln(os.Stderr, "a key of the map does not hold what its tasks computed")
 		return 0
 	}
-	slices.Sort(l.waits)
+	sort.Slice(l.waits, func(i, j int) bool { return l.waits[i] < l.waits[j] })
 	if l.waits[0] < l.wait {
 		fmt.Fprintf(os.Stderr, "a task waited %v instead of %v\n", l.waits[0], l.wait)
 		return 0

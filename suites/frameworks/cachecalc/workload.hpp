@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -91,6 +92,13 @@ public:
         }
         std::sort(waits.begin(), waits.end());
         return waits;
+    }
+
+    /// Whether each task that is stamped told both ends of its wait; one end alone makes no wait.
+    [[nodiscard]] bool all_stamped() const {
+        const auto stamped = [](const Wait& wait) { return wait.begin != 0 && wait.end != 0; };
+        const auto count = static_cast<std::ptrdiff_t>((tasks() + stamped_every - 1) / stamped_every);
+        return std::all_of(waits_.begin(), waits_.begin() + count, stamped);
     }
 
     void reset() {
@@ -210,6 +218,9 @@ private:
             }
         }
         if (never_waits) { return; }
+        if (!load_.all_stamped()) {
+            throw WrongAnswer("a task did not tell when its wait began or ended: wait_begins, wait_ended");
+        }
         const double asked_ns = std::chrono::duration<double, std::nano>(inputs_.wait).count();
         // The framework's clock and this one are calibrated apart; their frequencies differ by less.
         if (const double shortest_ns = load_.waits_ns().front(); shortest_ns < 0.98 * asked_ns) {
