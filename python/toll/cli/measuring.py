@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import shlex
+import stat
 import sys
 import uuid
 from collections.abc import Sequence
@@ -33,6 +34,9 @@ from toll.words import HOST, Environment, Program, Status, Workload
 
 # What a run of the profile `check` must not find; what cannot run here is skipped or unsupported instead.
 BROKEN = frozenset(Status) - {Status.OK, Status.PLANNED, Status.SKIPPED, Status.UNSUPPORTED}
+# Generous: counting the words of 1 GB with a map takes a minute on two idle CPUs, several on busy ones.
+READING_S_PER_GB = 600.0
+LONGEST_LAUNCH_S = 86_400.0  # no setting allows more
 UNITS_S = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
 
 
@@ -60,6 +64,9 @@ def text_file(path: str) -> str:
     file = Path(path).expanduser().absolute()
     try:
         str(file).encode()
+        kind = file.stat().st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # opening a pipe would wait for a writer
+            raise TollError(f"{path!r} is not a file", "name a text file: --input FILE")
         with file.open("rb") as text:
             begins = text.read(1)
     except (OSError, ValueError) as error:
@@ -87,12 +94,27 @@ def settings_of(wishes: Wishes) -> Settings:
     )
 
 
+def with_time_to_read(settings: Settings, texts: Sequence[str]) -> Settings:
+    """A launch's limit grows with the text, all of which it counts several times."""
+    wanted_s = settings.time_limit_s + READING_S_PER_GB * max(map(_bytes_in, texts), default=0) / 1e9
+    return replace(settings, time_limit_s=min(wanted_s, LONGEST_LAUNCH_S))
+
+
+def _bytes_in(path: str) -> int:
+    """0 where nothing can be read: the programs say why."""
+    try:
+        return Path(path).stat().st_size if path else 0
+    except (OSError, ValueError):
+        return 0
+
+
 def planned(selection: Selection, wishes: Wishes, output: str) -> Session:
     """A new run. Everything that a typing error can break is checked here, before anything is installed."""
     catalogue = suites.load(ROOT)
     cpus = len(machine.usable_cpus())
     selection = replace(selection, environments=environments.expanded(selection.environments))
-    plan = make(catalogue, selection, environments.OFFERED, settings_of(wishes), cpus)
+    settings = with_time_to_read(settings_of(wishes), selection.values.get("input", ()))
+    plan = make(catalogue, selection, environments.OFFERED, settings, cpus)
     return Session(plan, _new_path(output), resume=False)
 
 

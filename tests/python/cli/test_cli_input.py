@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from toll.cli import measuring
 from toll.errors import TollError
-from toll.plan import Selection
+from toll.plan import PROFILES, Selection
 
 
 def test_a_text_is_a_value_of_the_parameter_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,12 +25,39 @@ def test_a_text_is_a_value_of_the_parameter_input(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("nowhere.txt", "No such file"), ("", "directory"), ("empty.txt", "empty"), ("a\0b", "null")],
+    [
+        ("nowhere.txt", "No such file"),
+        ("", "directory"),
+        ("empty.txt", "empty"),
+        ("a\0b", "null"),
+        ("pipe", "not a file"),
+    ],
 )
 def test_what_is_no_text_is_named(tmp_path: Path, name: str, words: str) -> None:
     (tmp_path / "empty.txt").touch()
+    os.mkfifo(tmp_path / "pipe")  # nobody writes to it: opening it would never return
     with pytest.raises(TollError, match=words):
         measuring.text_file(str(tmp_path / name))
+
+
+def test_a_launch_may_take_longer_with_a_large_text(tmp_path: Path) -> None:
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.write_text("word")
+    with large.open("wb") as text:
+        text.truncate(2_000_000_000)
+    quick = PROFILES["quick"]
+
+    def limit_s(*texts: str) -> float:
+        return measuring.with_time_to_read(quick, texts).time_limit_s
+
+    nothing = [limit_s(), limit_s(""), limit_s(str(tmp_path / "nowhere")), limit_s("a\0b")]
+    assert nothing == [quick.time_limit_s] * 4
+    assert limit_s(str(small)) == pytest.approx(quick.time_limit_s, rel=1e-6)
+    added_s = limit_s(str(small), str(large)) - quick.time_limit_s
+    assert added_s == pytest.approx(2 * measuring.READING_S_PER_GB)
+    with large.open("wb") as text:
+        text.truncate(2_000_000_000_000)
+    measuring.with_time_to_read(quick, (str(large),)).check()
 
 
 def test_workloads_that_read_nothing_say_so(toll, tmp_path):
