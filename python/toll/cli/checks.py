@@ -165,7 +165,9 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 def _beside(outcome: Outcome) -> str:
     if outcome.step.aside:
         return ", beside the others"
-    return f", after {outcome.waited:.0f} s of waiting for {outcome.step.after}" if outcome.waited >= 1 else ""
+    return (
+        f", after {outcome.waited:.0f} s of waiting for {outcome.step.after}" if outcome.waited >= 1 else ""
+    )
 
 
 def _cxx_files(root: Path) -> list[str]:

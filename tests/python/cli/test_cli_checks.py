@@ -125,12 +125,14 @@ def test_a_step_aside_runs_beside_the_others_and_is_printed_when_they_are_quiet(
     assert [outcome.step.name for outcome in outcomes] == ["build", "tests", "ctest"]
     assert [outcome.status for outcome in outcomes] == [0, 0, 0]
     said = capsys.readouterr().out
-    places = [said.index(text) for text in ("=== tests", "b met", "=== build", "a met", "=== ctest", "it runs")]
+    places = [
+        said.index(text) for text in ("=== tests", "b met", "=== build", "a met", "=== ctest", "it runs")
+    ]
     assert places == sorted(places)
     assert "build, beside the others" in checks.summary(outcomes)
 
 
-def test_steps_aside_wait_for_what_they_need_and_fail_the_whole():
+def test_steps_aside_wait_for_what_they_need_and_fail_the_whole(capsys):
     steps = [
         Step("unrelated", ("false",), aside=True),
         Step("pytest", ("false",)),
@@ -142,6 +144,7 @@ def test_steps_aside_wait_for_what_they_need_and_fail_the_whole():
     outcomes = checks.run_all(steps, ROOT)
     assert [outcome.status for outcome in outcomes] == [1, 1, 0, 0, checks.NOT_RUN, 0]
     assert "3 of 6 steps passed" in checks.summary(outcomes)
+    assert "=== tidy: not run, because pytest failed" in capsys.readouterr().out
 
 
 def test_what_is_alone_begins_when_nothing_runs_beside_it(tmp_path):
@@ -154,18 +157,14 @@ def test_what_is_alone_begins_when_nothing_runs_beside_it(tmp_path):
 
 
 def test_a_step_aside_takes_the_cpu_time_that_tests_leave(tmp_path):
-    # nice(1) prints its own number; it is set right after the start, which `read` waits for.
-    gate = tmp_path / "gate"
-    os.mkfifo(gate)
-    told = tmp_path / "told"
+    # nice(1) without a command prints the niceness, which is set right after the start.
+    seen = tmp_path / "nice"
     steps = [
-        Step("build", ("sh", "-c", f"read x < '{gate}'; nice > '{told}'"), aside=True),
-        Step("tests", ("sh", "-c", f"sleep 0.2; echo > '{gate}'; nice")),
+        Step("build", ("sh", "-c", f'until [ "$(nice)" = {LAST_IN_LINE} ]; do sleep 0.01; done'), aside=True),
+        Step("tests", ("sh", "-c", f"nice > '{seen}'"), "build"),
     ]
-    before = os.getpriority(os.PRIO_PROCESS, 0)
     assert [outcome.status for outcome in checks.run_all(steps, ROOT)] == [0, 0]
-    assert int(told.read_text()) == LAST_IN_LINE
-    assert os.getpriority(os.PRIO_PROCESS, 0) == before
+    assert int(seen.read_text()) == os.getpriority(os.PRIO_PROCESS, 0) < LAST_IN_LINE
 
 
 INTERRUPTED = """
@@ -174,7 +173,7 @@ from pathlib import Path
 from toll.cli import checks
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests were started with it ignored
 endless = checks.Step("build", ("sh", "-c", "echo $$ > pid; exec sleep 3600"), aside=True)
-waits = checks.Step("tests", ("sh", "-c", "until [ -s pid ]; do sleep 0.01; done; kill -INT $PPID; sleep 5"))
+waits = checks.Step("tests", ("sh", "-c", "until [ -s pid ]; do sleep 0.01; done; kill -INT $PPID; sleep 2"))
 checks.run_all([endless, checks.Step("next", ("touch", "next"), "build", aside=True), waits], Path.cwd())
 """
 
