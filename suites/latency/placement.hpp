@@ -201,6 +201,9 @@ public:
     /// Whether each thread surely has a CPU of its own, so that it may poll without giving way.
     [[nodiscard]] bool apart() const noexcept { return refusal_.empty() && !same_core(); }
 
+    /// Why threads cannot be tied; "" where they can.
+    [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
+
     /// As a Footing's pinned_cpus.
     [[nodiscard]] std::string pinned_cpus() const {
         if (!refusal_.empty()) { return "none: " + refusal_; }

@@ -1,4 +1,5 @@
-"""What each workload says where it has one CPU, or may not tie threads to CPUs, and what it measures there.
+"""What each workload says on less of a machine, and what it measures there: one CPU, threads that may not be
+tied to CPUs, half a CPU's time.
 
 Usage: test_restricted.py PROGRAM RESTRICTED    RESTRICTED HOW PROGRAM ... starts it on less of a machine
 """
@@ -59,15 +60,34 @@ class Whole(unittest.TestCase):
 
 
 class OneCpu(unittest.TestCase):
+    """The first CPU alone; or the last one, where the others are offline or another container's."""
+
     def test_no_pair_is_said(self) -> None:
-        (error,) = core_to_core("one_cpu")
-        self.assertEqual((error["type"], error["kind"]), ("error", "unsupported"))
-        self.assertIn("a pair needs two CPUs; this process can use 1", error["message"])
+        for how in ("one_cpu", "last_cpu"):
+            with self.subTest(how):
+                (error,) = core_to_core(how)
+                self.assertEqual((error["type"], error["kind"]), ("error", "unsupported"))
+                self.assertIn("a pair needs two CPUs; this process can use 1", error["message"])
 
     def test_the_rest_is_measured(self) -> None:
-        ready, answer, _ = contention("one_cpu")
-        self.assertEqual((ready["footing"]["threads"], answer["checksum"]), (1, "500"))
-        self.assertEqual(sleep("one_cpu")[1]["checksum"], "5")
+        for how in ("one_cpu", "last_cpu"):
+            with self.subTest(how):
+                ready, answer, _ = contention(how)
+                self.assertEqual((ready["footing"]["threads"], answer["checksum"]), (1, "500"))
+                self.assertEqual(ready["footing"]["pinning"], "each thread on one CPU, in turn")
+                self.assertEqual(sleep(how)[1]["checksum"], "5")
+
+
+class Quota(unittest.TestCase):
+    """Half a CPU's time: all is measured, with pauses."""
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two CPUs")
+    def test_every_pair_is_measured(self) -> None:
+        self.assertEqual(core_to_core("quota")[1]["checksum"], "64")
+
+    def test_the_rest_is_measured(self) -> None:
+        self.assertEqual(contention("quota")[1]["checksum"], "500")
+        self.assertEqual(sleep("quota")[1]["checksum"], "5")
 
 
 class NoPinning(unittest.TestCase):

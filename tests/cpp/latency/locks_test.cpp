@@ -93,6 +93,7 @@ const Row rows[] = {
     ROW(PthreadMutex),
     ROW(PthreadSpinlock),
     ROW(PthreadAdaptiveMutex),
+    ROW(PosixSemaphore),
 #if defined(TOLL_HAS_ABSL_SYNCHRONIZATION)
     ROW(AbslMutex),
 #endif
@@ -126,7 +127,12 @@ TEST_CASE("the count shows a lock that excludes nobody") {
         MESSAGE("not checked: needs two CPUs");
         return;
     }
-    CHECK(counted<Nothing, LosingCounter>(2, 20'000) < 40'000);
+    // One of them may be through before a busy machine gives the other a CPU: tried until they met.
+    bool lost = false;
+    for (int attempt = 0; attempt < 200 && !lost; ++attempt) {
+        lost = counted<Nothing, LosingCounter>(2, 20'000) < 40'000;
+    }
+    CHECK(lost);
     CHECK(counted<StdMutex, LosingCounter>(2, 20'000) == 40'000);
 }
 
