@@ -6,9 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -52,12 +55,14 @@ TEST_CASE("the CPU time of other threads counts, of those that ended and of thos
         living = std::thread([&] {
             use_cpu(2 * share);
             done = true;
-            while (!leave) { usleep(1000); }
+            done.notify_one();
+            leave.wait(false);
         });
-        while (!done) { usleep(1000); }
+        done.wait(false);  // asleep: looking again and again would cost CPU time
         use_cpu(share);
     });
     leave = true;
+    leave.notify_one();
     living.join();
     const auto used = static_cast<double>(alone.used.cpu_ns);
     CHECK(static_cast<double>(ended.used.cpu_ns) / used == doctest::Approx(3).epsilon(0.1));
@@ -123,8 +128,15 @@ TEST_CASE("the peak rises with what was resident and does not fall again") {
 }
 
 TEST_CASE("an empty timed part costs next to nothing beside a busy one") {
-    const toll::Batch empty = timed([] {});
+    // What the kernel does in an interrupt is booked on whom it hits: the least of several counts.
+    auto least_cpu_ns = std::numeric_limits<std::int64_t>::max();
+    auto fewest_switches = std::numeric_limits<std::int64_t>::max();
+    for (int attempt = 0; attempt < 20; ++attempt) {
+        const toll::Resources used = timed([] {}).used;
+        least_cpu_ns = std::min<std::int64_t>(least_cpu_ns, used.cpu_ns);
+        fewest_switches = std::min<std::int64_t>(fewest_switches, used.voluntary_switches);
+    }
     const toll::Batch busy = timed([] { use_cpu(10'000'000); });
-    CHECK(empty.used.cpu_ns * 100 < busy.used.cpu_ns);
-    CHECK(empty.used.voluntary_switches == 0);
+    CHECK(least_cpu_ns * 100 < busy.used.cpu_ns);
+    CHECK(fewest_switches == 0);
 }
