@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from toll.analysis.beside import efficiencies, within_environments
-from toll.analysis.comparison import Compared, Comparison, compare_settings, level_left
+from toll.analysis.cautions import cautions
+from toll.analysis.comparison import Compared, compare_settings, level_left
 from toll.analysis.grid import grids
 from toll.analysis.grouping import settings, swept_parameters
 from toll.analysis.launches import CaseData, read_case
@@ -22,7 +23,7 @@ from toll.analysis.rows import latency, order, row_with_numbers, row_without_num
 from toll.analysis.units import DAMAGED, checked_json
 from toll.errors import TollError
 from toll.store import Launch, RunFile, RunHeader, WorkloadRecord, as_text
-from toll.words import Kind, Purpose, Status
+from toll.words import Kind, Purpose
 
 __all__ = ["results"]
 
@@ -85,7 +86,7 @@ def _workload(
     rows = {number: _beside(row, part_of.get(number), within.get(number)) for number, row in rows.items()}
     in_plan_order = [rows[case.record.id] for case in data]
     told = {name for row in in_plan_order for name in row.details}
-    warnings += _table_warnings(workload, comparisons, in_plan_order, header)
+    warnings += cautions(workload.name, comparisons, in_plan_order, swept, header)
     return WorkloadResult(
         workload=workload.name,
         question=workload.question,
@@ -110,68 +111,6 @@ def _beside(row: Row, efficiency: Estimate | None, compared: Compared | None) ->
         ratio = Estimate(value=compared.ratio, low=ends and ends.low, high=ends and ends.high)
         changes |= {"environment_ratio": ratio, "environment_fastest": compared.fastest}
     return row.model_copy(update=changes)
-
-
-def _table_warnings(
-    workload: WorkloadRecord, comparisons: Sequence[Comparison], rows: Sequence[Row], header: RunHeader
-) -> list[str]:
-    warnings = _rounds_missing(workload, comparisons, header)
-    several = len({row.environment for row in rows}) > 1
-    wide = [
-        f"{row.contender} ({row.environment})" if several else row.contender
-        for row in rows
-        if row.ratio_low and row.ratio_high and (row.ratio_high / row.ratio_low) > (1 + header.precision) ** 2
-    ]
-    ratios = sum(row.ratio is not None and not row.fastest for row in rows)
-    named = list(dict.fromkeys(wide))  # a contender's rows may differ in their parameters alone
-    if wide and header.precision > 0:
-        warnings.append(
-            f"{workload.name}: {len(wide)} of {ratios} ratios are not known to"
-            f" ±{header.precision:.1%} ({', '.join(named[:5])}{', ...' if len(named) > 5 else ''});"
-            f" `{_longer(workload, header, 'thorough')}` goes on until they are."
-        )
-    unsteady = [
-        f"{row.contender} ({min(counted):,.10g} to {max(counted):,.10g})"
-        for row in rows
-        if len(set(counted := row.memory.calls_in_passes)) > 1
-    ]
-    if unsteady:
-        warnings.append(
-            f"{workload.name}: allocation calls an iteration differ from launch to launch, so they are no"
-            f" exact counts: {', '.join(unsteady[:5])}{', ...' if len(unsteady) > 5 else ''}."
-        )
-    warnings += [
-        f"{workload.name}, {row.contender}: {row.reason}"
-        for row in rows
-        if row.status == Status.OK and row.failed_launches
-    ]
-    return warnings
-
-
-def _rounds_missing(
-    workload: WorkloadRecord, comparisons: Sequence[Comparison], header: RunHeader
-) -> list[str]:
-    """One warning a workload: its settings share their rounds, so the one that lacks most tells how many."""
-    lacking = [comparison for comparison in comparisons if comparison.rounds_missing]
-    if not lacking:
-        return []
-    worst = max(lacking, key=lambda comparison: comparison.rounds_missing)
-    told = ", ".join(f"{name}={value}" for name, value in worst.setting)
-    where = f" at {told}" if told else ""
-    if len(lacking) > 1:
-        others = "another setting" if len(lacking) == 2 else f"{len(lacking) - 1} other settings"
-        where += f" (and in {others})"
-    return [
-        f"{workload.name}: too few launches to compare {len(worst.cases)} rows with each other{where};"
-        f" {worst.rounds_missing} more rounds are needed, so {'its' if len(comparisons) == 1 else 'these'}"
-        f" ratios have no interval: `{_longer(workload, header)}` has the time for them."
-    ]
-
-
-def _longer(workload: WorkloadRecord, header: RunHeader, profile: str = "") -> str:
-    """The command that measures this workload again for longer; by default in the next larger profile."""
-    profile = profile or {"check": "quick", "quick": "standard"}.get(header.profile, "thorough")
-    return f"./toll run {shlex.quote(as_text(workload.name))} --profile {profile}"
 
 
 def _interrupted(header: RunHeader, run_file: RunFile) -> list[str]:

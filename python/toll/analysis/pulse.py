@@ -61,12 +61,17 @@ def floor(
     )
 
 
+def percent(share: float) -> str:
+    """0.0123 -> "1.2 %", as reports write it."""
+    return f"{100.0 * share:.1f} %"
+
+
 def _why_no_floor(launches: int, rounds: int, level: float) -> str:
     if not rounds:
         return "no case was measured"
     if launches < 2 * FEWEST_PAIRS:
         return f"the canary ran {launches} times; {2 * FEWEST_PAIRS} are needed"
-    return f"{rounds} launches a case are too few for an interval at {level:.0%}"
+    return f"{rounds} launches a case are too few for an interval at {100.0 * level:.0f} %"
 
 
 def machine_warnings(
@@ -77,7 +82,7 @@ def machine_warnings(
     if drifted is not None and drifted.chance <= DRIFT_CHANCE and drifted.ratio >= NOTABLE_DRIFT:
         warnings.append(
             f"The machine changed its speed during the run: the canary's slowest tenth took"
-            f" {drifted.ratio - 1:.1%} longer than its fastest. Ratios are paired within rounds and"
+            f" {percent(drifted.ratio - 1)} longer than its fastest. Ratios are paired within rounds and"
             " suffer little; values do not hold for every minute of the run."
             " `./toll doctor` names what helps."
         )
@@ -87,13 +92,14 @@ def machine_warnings(
     if wall and steal / wall >= NOTABLE_STEAL:
         warnings.append(
             f"The hypervisor took {steal / 1e9:.2f} s of CPU time during {wall / 1e9:.1f} s of launches"
-            f" ({steal / wall:.1%}): other guests share this machine, and tail"
+            f" ({percent(steal / wall)}): other guests share this machine, and tail"
             " latencies show it. Measure again at a quieter hour, or on a machine of your own."
         )
-    if found.ratio is not None and 0 < header.precision < found.ratio - 1:
+    asked = header.precision if header.profile != "check" else 0.0  # a check measures nothing
+    if found.ratio is not None and 0 < asked < found.ratio - 1:
         warnings.append(
-            f"Differences under {found.ratio - 1:.1%} were out of reach in this run, and"
-            f" {header.precision:.1%} was asked for. A quieter machine or more launches"
+            f"Differences under {percent(found.ratio - 1)} were out of reach in this run, and"
+            f" {percent(header.precision)} was asked for. A quieter machine or more launches"
             " (`./toll run --profile thorough`) would resolve more; `./toll doctor` names what makes noise."
         )
     return warnings

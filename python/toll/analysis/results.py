@@ -275,3 +275,22 @@ class Results(Model):
     warnings: list[str] = Field(default_factory=list)  # sentences about the machine or the run
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    def warnings_by_workload(self) -> tuple[list[str], dict[str, list[str]]]:
+        """The warnings that hold for the whole run; and by workload those that hold for its table alone,
+        which need not repeat its name there."""
+        names = sorted((each.workload for each in self.workloads), key=len, reverse=True)
+        whole: list[str] = []
+        apart: dict[str, list[str]] = {name: [] for name in names}
+        for warning in self.warnings:
+            name = next((name for name in names if warning.startswith(about(name, ""))), None)
+            if name is None:
+                whole.append(warning)
+            else:
+                apart[name].append(warning.removeprefix(about(name, "")))
+        return whole, apart
+
+
+def about(workload: str, sentence: str) -> str:
+    """A warning that holds for one workload's table alone."""
+    return f"{workload}: {sentence}"

@@ -151,12 +151,16 @@ def groups(workload: WorkloadResult) -> list[Group]:
 
 def by_setting(workload: WorkloadResult, cases: Sequence[_C]) -> list[tuple[str, list[_C]]]:
     """Rows or latencies below the words of their setting, empty settings left out."""
-    if not is_split(workload):
-        return [("", list(cases))]
-    found = dict.fromkeys([_words(workload, setting) for setting in workload.settings])
-    placed: dict[str, list[_C]] = {words: [] for words in found}
+    return in_settings(workload, workload.swept if is_split(workload) else (), cases)
+
+
+def in_settings(
+    workload: WorkloadResult, swept: Sequence[str], cases: Sequence[_C]
+) -> list[tuple[str, list[_C]]]:
+    """Cases by their values of `swept`, some of the workload's swept parameters, in the settings' order."""
+    placed: dict[str, list[_C]] = {_words(swept, setting): [] for setting in workload.settings}
     for case in cases:
-        placed.setdefault(_words(workload, case.parameters), []).append(case)
+        placed.setdefault(_words(swept, case.parameters), []).append(case)
     return [(words, members) for words, members in placed.items() if members]
 
 
@@ -164,12 +168,12 @@ def is_split(workload: WorkloadResult) -> bool:
     """Whether rows stand in groups by setting: not where each setting has one row, which no heading helps."""
     if not workload.swept:
         return False
-    counts = Counter(_words(workload, row.parameters) for row in workload.rows)
+    counts = Counter(_words(workload.swept, row.parameters) for row in workload.rows)
     return len(counts) > 1 and max(counts.values()) > 1
 
 
-def _words(workload: WorkloadResult, parameters: Mapping[str, int | str]) -> str:
-    told = ((name, parameters[name]) for name in workload.swept if name in parameters)
+def _words(swept: Sequence[str], parameters: Mapping[str, int | str]) -> str:
+    told = ((name, parameters[name]) for name in swept if name in parameters)
     return ", ".join(
         f"{clean(name)}={f'{value:,}' if isinstance(value, int) else clean(value)}" for name, value in told
     )

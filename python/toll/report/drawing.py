@@ -9,7 +9,7 @@ from typing import Any
 from toll.analysis.results import Grid, Latency, PublishedValue, Results, Row, WorkloadResult
 from toll.report import grids, numbers
 from toll.report.anchors import Anchors
-from toll.report.cases import Group, Naming, groups
+from toll.report.cases import Group, Naming, by_setting, groups
 from toll.report.slopes import Metric, Slope, metrics, slopes
 from toll.report.text import clean
 
@@ -57,6 +57,8 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int) -> dict[str
         if row.status == "ok" and row.value is not None and math.isfinite(row.value)
     ]
     latency_scale = _latency_scale(workload.latencies)
+    latencies = by_setting(workload, workload.latencies)
+    curves = [[within.label(entry) for entry in entries] for _, entries in latencies]
     return {
         "id": anchors.workload(workload),
         "unit": f"{scale.unit} per {clean(workload.per)}",
@@ -69,8 +71,9 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int) -> dict[str
         "latencyUnit": latency_scale.unit,
         "latencies": [
             _curve(entry, latency_scale, step)
-            | {"id": anchors.row(workload, entry), "name": naming.label(entry)}
-            for entry in workload.latencies
+            | {"id": anchors.row(workload, entry), "name": name, "line": line, "setting": setting}
+            for (setting, entries), names, lines in zip(latencies, curves, _lines(curves), strict=True)
+            for entry, name, line in zip(entries, names, lines, strict=True)
         ],
     }
 
@@ -112,21 +115,40 @@ def _slope(
 ) -> dict[str, Any]:
     """Points name their row, which holds the numbers of time; those of other metrics come with the point."""
     shown = [one for one in others if one.along(slope)]
+    numbered = _lines([[line.name for line in chart.lines] for chart in slope.charts])
     return {
         "parameter": clean(slope.parameter),
         "metrics": [{"title": one.title, "unit": one.unit} for one in shown],
-        "lines": [
+        "charts": [
             {
-                "id": f"line{index}",
-                "name": line.name,
-                "points": [
-                    [value, anchors.row(workload, row), *(_metric(one, row) for one in shown)]
-                    for value, row in line.points
+                "setting": chart.setting,
+                "lines": [
+                    {
+                        "line": number,
+                        "name": line.name,
+                        "points": [
+                            [value, anchors.row(workload, row), *(_metric(one, row) for one in shown)]
+                            for value, row in line.points
+                        ],
+                    }
+                    for line, number in zip(chart.lines, lines, strict=True)
                 ],
             }
-            for index, line in enumerate(slope.lines)
+            for chart, lines in zip(slope.charts, numbered, strict=True)
         ],
     }
+
+
+def _lines(charts: Sequence[Sequence[str]]) -> list[list[int]]:
+    """A number for each line of each chart: what is called the same looks the same in every setting."""
+    numbers_of: dict[tuple[str, int], int] = {}
+    return [
+        [
+            numbers_of.setdefault((name, names[:at].count(name)), len(numbers_of))
+            for at, name in enumerate(names)
+        ]
+        for names in charts
+    ]
 
 
 def _metric(one: Metric, row: Row) -> list[Any] | None:

@@ -13,10 +13,10 @@ from toll.analysis.results import Latency, Results, Row, WorkloadResult
 from toll.report import details, grids, matrix, numbers, percentiles
 from toll.report.cases import Group, Naming, by_setting, groups
 from toll.report.columns import created, efficiency, exact_calls
+from toll.report.problems import troubles
 from toll.report.sentences import (
     below_table,
     floor_sentence,
-    grouped,
     harness_note,
     published_range,
     status_words,
@@ -36,16 +36,17 @@ _WHERE_ANY: tuple[tuple[str, Callable[[Row], object], Callable[[Row], str]], ...
 
 def render(results: Results) -> str:
     """One heading a workload, a table of its rows, percentiles where there are any, then what is missing."""
-    blocks = [*_head(results)]
+    whole, apart = results.warnings_by_workload()
+    blocks = [*_head(results, whole)]
     for workload in results.workloads:
-        blocks += _workload(workload, results.run.level)
+        blocks += _workload(workload, results.run.level, apart[workload.workload])
     if results.problems:
         blocks.append("### Skipped or failed")
         blocks.append(
             "\n".join(
-                f"- {', '.join(code(f'{p.workload} {p.contender}') for p in problems)}: "
-                f"{prose(status_words(status))}. {prose(headline(reason)[0])}"
-                for (status, reason), problems in grouped(results.problems).items()
+                f"- {', '.join(code(f'{one.workload} {one.name}') for one in trouble.affected)}: "
+                f"{prose(status_words(trouble.status))}. {prose(headline(trouble.reason)[0])}"
+                for trouble in troubles(results)
             )
         )
     return "\n\n".join(blocks) + "\n"
@@ -72,7 +73,7 @@ def _escaped(text: str) -> str:
     return _MARKUP.sub(r"\\\1", text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 
-def _head(results: Results) -> list[str]:
+def _head(results: Results, warnings: Sequence[str]) -> list[str]:
     run = results.run
     facts = [said(results.machine.get(name)) for name in ("cpu", "os", "kernel")]
     lines = [
@@ -81,11 +82,16 @@ def _head(results: Results) -> list[str]:
         f"intervals at {numbers.percent(run.level)}, toll {prose(run.toll_version)}.",
         prose(floor_sentence(results.floor)) + ".",
     ]
-    warnings = [f"> {prose(warning)}" for warning in results.warnings]
-    return [f"## toll: {code(run.name)}", *lines, *(["\n>\n".join(warnings)] if warnings else [])]
+    return [f"## toll: {code(run.name)}", *lines, *_quoted(warnings)]
 
 
-def _workload(workload: WorkloadResult, level: float) -> list[str]:
+def _quoted(warnings: Sequence[str]) -> list[str]:
+    """One block for all warnings, or none."""
+    lines = [f"> {prose(warning)}" for warning in warnings]
+    return ["\n>\n".join(lines)] if lines else []
+
+
+def _workload(workload: WorkloadResult, level: float, warnings: Sequence[str]) -> list[str]:
     naming = Naming.of(workload)
     within = naming.within(workload)
     common = within.common()
@@ -96,7 +102,7 @@ def _workload(workload: WorkloadResult, level: float) -> list[str]:
         if group.setting:
             blocks.append(f"**{code(group.setting)}**{_fastest(group, within)}")
         blocks.append(_values(workload, group, within, level))
-    blocks += [prose(sentence) for sentence in below_table(workload, within)]
+    blocks += [prose(sentence) for sentence in below_table(workload, within)] + _quoted(warnings)
     if workload.latencies:
         blocks += [*_percentiles(workload, within), f"{percentiles.MAX_NOTE.capitalize()}."]
     blocks += [*_grids(workload), *_matrices(workload, naming)]

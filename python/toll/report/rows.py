@@ -14,6 +14,8 @@ from toll.report.columns import Column, columns
 from toll.report.sentences import status_words
 from toll.report.text import clean, commands, headline, humanise, said
 
+SET_ASIDE = ("skipped", "unsupported", "planned")  # nothing went wrong: it was not tried
+
 
 def table(workload: WorkloadResult, naming: Naming, anchors: Anchors, level: float) -> dict[str, Any]:
     """Columns, and rows in groups, as page.html.j2 sets them. Columns in which no row has a number are left
@@ -99,7 +101,7 @@ def _row(row: Row, shown: Sequence[Column], widths: dict[str, int], letters: Seq
     return {
         "ok": row.status == "ok",
         "status": status_words(row.status),
-        "kind": row.status if row.status in ("skipped", "unsupported", "planned") else "failed",
+        "kind": row.status if row.status in SET_ASIDE else "failed",
         "reason": commands(first),
         "rest": rest,
         "fastest": row.fastest,

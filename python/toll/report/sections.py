@@ -10,8 +10,9 @@ from toll.report import grids, matrix, numbers, percentiles
 from toll.report.anchors import Anchors
 from toll.report.cases import Group, Naming, by_setting, groups
 from toll.report.footings import footings
-from toll.report.rows import table
-from toll.report.sentences import below_table, floor_sentence, grouped, published_range, status_words
+from toll.report.problems import troubles
+from toll.report.rows import SET_ASIDE, table
+from toll.report.sentences import below_table, floor_sentence, published_range, status_words
 from toll.report.slopes import heading, metrics, slopes
 from toll.report.text import clean, commands, headline, humanise, instant, said, several
 
@@ -36,7 +37,11 @@ def page(results: Results) -> dict[str, Any]:
     anchors = Anchors.of(results)
     measured = [row for workload in results.workloads for row in workload.rows if row.status == "ok"]
     total = sum(len(workload.rows) for workload in results.workloads)
-    workloads = [_workload(workload, anchors, results.run.level) for workload in results.workloads]
+    whole, apart = results.warnings_by_workload()
+    workloads = [
+        _workload(workload, anchors, results.run.level, apart[workload.workload])
+        for workload in results.workloads
+    ]
     return {
         "title": clean(results.run.name),
         "efficiency": any(row.efficiency for row in measured),
@@ -49,7 +54,7 @@ def page(results: Results) -> dict[str, Any]:
         "conditions": facts(results.conditions, skip=("noise", "usable_cpus", "cpus", "virtualization")),
         "noise": _noise(results.conditions.get("noise")),
         "floor": _floor(results),
-        "warnings": [commands(clean(warning)) for warning in results.warnings],
+        "warnings": [commands(clean(warning)) for warning in whole],
         "problems": _problems(results, anchors),
         "problem_count": len(results.problems),
         "workloads": workloads,
@@ -193,31 +198,34 @@ def _floor(results: Results) -> dict[str, Any]:
 
 
 def _problems(results: Results, anchors: Anchors) -> list[dict[str, Any]]:
-    """Problems with one reason stand together: the reason once, its cases beside it."""
+    """Problems with one reason stand together: the reason once, its contenders beside it."""
+    links = {clean(name): anchor for name, anchor in anchors.workloads.items()}
     groups = []
-    for (status, reason), problems in grouped(results.problems).items():
-        first, rest = headline(reason)
+    for trouble in troubles(results):
+        first, rest = headline(trouble.reason)
         groups.append(
             {
-                "status": status_words(status),
-                "kind": status if status in ("skipped", "unsupported", "planned") else "failed",
+                "status": status_words(trouble.status),
+                "kind": trouble.status if trouble.status in SET_ASIDE else "failed",
                 "reason": commands(first),
                 "rest": rest,
                 "cases": [
                     {
-                        "workload": clean(problem.workload),
-                        "contender": clean(problem.contender),
-                        "where": clean(problem.environment),
-                        "anchor": anchors.workloads.get(problem.workload, ""),
+                        "workload": one.workload,
+                        "contender": one.contender,
+                        "where": one.where,
+                        "anchor": links.get(one.workload, ""),
                     }
-                    for problem in problems
+                    for one in trouble.affected
                 ],
             }
         )
     return groups
 
 
-def _workload(workload: WorkloadResult, anchors: Anchors, level: float) -> dict[str, Any]:
+def _workload(
+    workload: WorkloadResult, anchors: Anchors, level: float, warnings: Sequence[str]
+) -> dict[str, Any]:
     naming = Naming.of(workload)
     within = naming.within(workload)
     scale = numbers.time_scale((row.value for row in workload.rows), workload.unit)
@@ -239,13 +247,15 @@ def _workload(workload: WorkloadResult, anchors: Anchors, level: float) -> dict[
             {
                 "heading": heading(slope),
                 "parameter": clean(slope.parameter),
-                "lines": len(slope.lines),
+                "settings": [chart.setting for chart in slope.charts],
+                "lines": len(slope.charts[0].lines),
                 "metrics": [one.title for one in metrics(workload) if one.along(slope)],
             }
             for slope in slopes(workload, naming)
         ],
         "percentiles": _percentiles(workload, within, anchors),
         "asides": below_table(workload, within),
+        "warnings": [commands(clean(warning)) for warning in warnings],
         "published": _published(workload, naming),
         "grids": [
             {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from toll.analysis.results import Floor, Problem, PublishedValue, WorkloadResult
+from toll.analysis.results import Floor, PublishedValue, WorkloadResult
 from toll.report import numbers
 from toll.report.cases import Naming, groups, is_split
 from toll.report.text import clean, several
@@ -35,7 +35,8 @@ def below_table(workload: WorkloadResult, naming: Naming) -> list[str]:
     """What a reader of the table must know: of ties, of other settings, of rows that stand aside."""
     told = []
     if is_split(workload):
-        swept = " or ".join(clean(name) for name in workload.swept)
+        names = [clean(name) for name in workload.swept]
+        swept = names[0] if len(names) == 1 else f"setting of {' and '.join(names)}"
         alone = any(len(group.measured) == 1 for group in groups(workload))
         told.append(
             f"Ratios and letters are within one {swept}"
@@ -71,11 +72,3 @@ def published_range(entry: PublishedValue) -> str:
     """What the source reported: "0.64 to 1.21", or one number."""
     low, high = numbers.reported(entry.low), numbers.reported(entry.high)
     return low if low == high else f"{low} to {high}"
-
-
-def grouped(problems: Iterable[Problem]) -> dict[tuple[str, str], list[Problem]]:
-    """Problems with the same status and reason together, in the order of their first."""
-    groups: dict[tuple[str, str], list[Problem]] = {}
-    for problem in problems:
-        groups.setdefault((problem.status, problem.reason), []).append(problem)
-    return groups

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from toll.analysis.results import Row, WorkloadResult
 from toll.report import details, numbers
-from toll.report.cases import Naming
+from toll.report.cases import Naming, in_settings
 from toll.report.columns import created
 from toll.report.text import clean
 
@@ -22,22 +22,50 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Slope:
-    """One chart: what happens to every line along one parameter."""
+class Chart:
+    """Lines that may be compared with each other: of one setting of what else is swept."""
 
-    parameter: str
+    setting: str  # "mode=hot"; "" where nothing else is swept
     lines: tuple[Line, ...]  # in the order of the table: the one with the fastest row first
 
 
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """What happens to every line along one parameter: a chart a setting."""
+
+    parameter: str
+    charts: tuple[Chart, ...]
+
+    @property
+    def lines(self) -> list[Line]:
+        """Of all charts."""
+        return [line for chart in self.charts for line in chart.lines]
+
+
 def slopes(workload: WorkloadResult, naming: Naming) -> list[Slope]:
-    """A chart for each numeric parameter along which some contender has at least two measured rows."""
+    """Charts for each numeric parameter along which some contender has at least two measured rows."""
     measured = [row for row in workload.rows if _measured(row)]
-    found = [Slope(name, _lines(name, measured, naming)) for name in naming.varying]
-    return [slope for slope in found if slope.lines]
+    found = [Slope(name, _charts(name, measured, workload, naming)) for name in naming.varying]
+    return [slope for slope in found if slope.charts]
 
 
 def _measured(row: Row) -> bool:
     return row.status == "ok" and row.value is not None and math.isfinite(row.value) and row.value > 0
+
+
+def _charts(name: str, rows: Sequence[Row], workload: WorkloadResult, naming: Naming) -> tuple[Chart, ...]:
+    """Settings apart, unless none has two lines: with nothing to compare, one chart shows all."""
+    others = [other for other in workload.swept if other != name]
+    apart = replace(naming, varying=tuple(each for each in naming.varying if each not in others))
+    found = [
+        Chart(setting, lines)
+        for setting, members in in_settings(workload, others, rows)
+        if (lines := _lines(name, members, apart))
+    ]
+    if all(len(chart.lines) == 1 for chart in found):
+        together = _lines(name, rows, naming)
+        return (Chart("", together),) if together else ()
+    return tuple(found)
 
 
 def _lines(name: str, rows: Sequence[Row], naming: Naming) -> tuple[Line, ...]:

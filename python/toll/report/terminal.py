@@ -19,10 +19,10 @@ from toll.analysis.results import Latency, PublishedValue, Results, Row, Workloa
 from toll.report import details, grids, matrix, numbers, percentiles
 from toll.report.cases import Naming, by_setting, groups
 from toll.report.columns import created, efficiency, exact_calls
+from toll.report.problems import troubles, troubles_in
 from toll.report.sentences import (
     below_table,
     floor_sentence,
-    grouped,
     harness_note,
     published_range,
     status_words,
@@ -96,16 +96,18 @@ class _Writer:
 
 
 def render(results: Results, console: Console) -> None:
-    """Prints the machine, the floor and the warnings, then each workload's table, then what is missing."""
+    """Prints the machine, the floor and what to beware of, then each workload's table with what holds for it
+    alone, then what is missing."""
     writer = _Writer(console)
-    _head(results, writer)
+    whole, apart = results.warnings_by_workload()
+    _head(results, whole, writer)
     for workload in results.workloads:
         writer.line()
-        _workload(workload, results.run.level, writer)
+        _workload(workload, results.run.level, apart[workload.workload], writer)
     _problems(results, writer)
 
 
-def _head(results: Results, writer: _Writer) -> None:
+def _head(results: Results, warnings: Sequence[str], writer: _Writer) -> None:
     run, machine = results.run, results.machine
     writer.line(f"toll · {clean(run.name)}", "bold")
     facts = [
@@ -123,7 +125,7 @@ def _head(results: Results, writer: _Writer) -> None:
     writer.line(floor_sentence(results.floor), "cyan")
     if run.finished_utc is None:
         writer.line("This run was not finished; `toll run --resume` goes on from here.", "yellow")
-    for warning in results.warnings:
+    for warning in warnings:
         writer.line(f"! {clean(warning)}", "yellow")
 
 
@@ -131,7 +133,7 @@ def _cpus(count: object) -> str:
     return several(count, "CPU") if isinstance(count, int) else ""
 
 
-def _workload(workload: WorkloadResult, level: float, writer: _Writer) -> None:
+def _workload(workload: WorkloadResult, level: float, warnings: Sequence[str], writer: _Writer) -> None:
     naming = Naming.of(workload)
     within = naming.within(workload)
     writer.line(clean(workload.workload), "bold")
@@ -140,11 +142,11 @@ def _workload(workload: WorkloadResult, level: float, writer: _Writer) -> None:
         writer.line(" · ".join(common), "dim")
     if any(row.status == "ok" for row in workload.rows):
         _values(workload, within, level, writer)
-    for row in workload.rows:
-        if row.status != "ok":
-            writer.line(
-                f"{naming.label(row)}: {status_words(row.status)}. {headline(row.reason)[0]}", "yellow", 2
-            )
+    for warning in warnings:
+        writer.line(f"! {clean(warning)}", "yellow")
+    for trouble in troubles_in(workload):
+        named = ", ".join(one.name for one in trouble.affected)
+        writer.line(f"{named}: {status_words(trouble.status)}. {headline(trouble.reason)[0]}", "yellow", 2)
     _percentiles(workload, within, writer)
     _grids(workload, writer)
     _matrices(workload, naming, writer)
@@ -341,10 +343,10 @@ def _problems(results: Results, writer: _Writer) -> None:
         return
     writer.line()
     writer.line("Skipped or failed", "bold")
-    for (status, reason), problems in grouped(results.problems).items():
-        named = ", ".join(f"{clean(problem.workload)} {clean(problem.contender)}" for problem in problems)
-        writer.line(f"{status_words(status)}: {named}", indent=2)
-        writer.line(headline(reason)[0], "yellow", 4)
+    for trouble in troubles(results):
+        named = ", ".join(f"{one.workload} {one.name}" for one in trouble.affected)
+        writer.line(f"{status_words(trouble.status)}: {named}", indent=2)
+        writer.line(headline(trouble.reason)[0], "yellow", 4)
 
 
 def _fitting(columns: Sequence[_Column], width: int) -> list[_Column]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -181,6 +182,48 @@ def test_too_few_rounds_for_the_table_give_no_interval_and_a_warning(path: Path,
     )
     (warning,) = [warning for warning in found.warnings if "2 more rounds are needed" in warning]
     assert "`./toll run tasks/made --profile thorough`" in warning
+
+
+def test_a_check_measures_nothing_so_nothing_is_said_of_its_precision(path: Path, tmp_path: Path) -> None:
+    wide = [Made(name, noisy(10.0, sigma=0.3, seed=number)) for number, name in enumerate("ab")]
+    few = [Made(name, [10.0]) for name in "cd"]
+    canary = noisy(9.0, 60, sigma=0.05)
+    for number, cases in enumerate((wide, few)):
+        run = make_run(tmp_path / f"{number}.toll", cases, canary=canary, profile="check")
+        assert read(run).warnings == []
+        run = make_run(tmp_path / f"{number}q.toll", cases, canary=canary, profile="quick")
+        assert any("--profile" in warning for warning in read(run).warnings)
+    failed = read(make_run(path, [Made("a", [10.0] * 9 + [Status.TIMED_OUT])], profile="check"))
+    assert ["tasks/made: a: 1 of 10 launches failed" in text for text in failed.warnings] == [True]
+
+
+def test_warnings_of_a_table_stand_apart_from_those_of_the_run(path: Path) -> None:
+    cases = [Made(name, noisy(10.0, sigma=0.3, seed=number)) for number, name in enumerate("ab")]
+    cases.append(Made("c", [*noisy(11.0, 12), Status.TIMED_OUT], {"size": 8}))
+    cases.append(Made("c", noisy(11.0, 12), {"size": 1}))
+    found = read(make_run(path, cases, canary=list(np.linspace(100, 150, 60))))
+    whole, apart = found.warnings_by_workload()
+    assert len(whole) + sum(map(len, apart.values())) == len(found.warnings)
+    assert ["changed its speed" in text for text in whole] == [True]
+    imprecise, failed = apart["tasks/made"]
+    assert re.match(r"1 of 1 ratios are not known to ±1.0 % \([ab]\); `./toll run tasks/made", imprecise)
+    assert failed.startswith("c at size=8: 1 of 13 launches failed")
+    assert all(text.startswith("tasks/made: ") for text in found.warnings if text not in whole)
+
+
+def test_a_warning_belongs_to_the_workload_with_the_longest_fitting_name(path: Path) -> None:
+    found = read(make_run(path, [Made("a", noisy(10.0))]))
+    (made,) = found.workloads
+    names = ("a", "a: b", "a: b: c")
+    told = found.model_copy(
+        update={
+            "workloads": [made.model_copy(update={"workload": name}) for name in names],
+            "warnings": ["a: b: too few", "a: many", "ab: of neither"],
+        }
+    )
+    assert told.warnings_by_workload() == (
+        ["ab: of neither"], {"a: b: c": [], "a: b": ["too few"], "a": ["many"]},
+    )  # fmt: skip
 
 
 def test_every_launch_that_is_read_is_told(path: Path) -> None:
@@ -377,7 +420,7 @@ def test_ratios_wider_than_the_asked_precision_are_counted_and_named(path: Path)
     cases.append(Made("wild", noisy(30.0, sigma=0.3)))
     warnings = read(make_run(path, cases)).warnings
     assert len(warnings) == 1
-    assert "1 of 2 ratios are not known to ±1.0% (wild)" in warnings[0]
+    assert "1 of 2 ratios are not known to ±1.0 % (wild)" in warnings[0]
 
 
 def test_a_floor_above_the_asked_precision_is_said(path: Path) -> None:

@@ -29,8 +29,18 @@ def page(chromium: Browser, report: Path) -> Iterator[Page]:
     opened.context.close()
 
 
+def pause(page: Page, milliseconds: int) -> None:
+    """By the page's own timers, which fire in order: those that it has set before are through, however busy
+    the machine is. A resize is told with the next frame."""
+    page.evaluate(
+        "ms => new Promise(done => requestAnimationFrame(() => requestAnimationFrame("
+        "() => setTimeout(done, ms))))",
+        milliseconds,
+    )
+
+
 def settled(page: Page) -> None:
-    page.wait_for_timeout(200)  # the filter waits for a pause in typing, a resize for its end
+    pause(page, 200)  # the filter waits for a pause in typing, a resize for its end
     page.wait_for_selector(DRAWN, state="attached")
 
 
@@ -120,7 +130,7 @@ def test_a_row_of_the_chart_tells_its_numbers_under_the_pointer(page):
     box = label.bounding_box()
     page.mouse.move(box["x"] + box["width"] + 200, box["y"] + box["height"] / 2)
     tooltip = page.locator("#tasks-skynet .tooltip")
-    tooltip.wait_for(timeout=5000)
+    tooltip.wait_for()
     assert tooltip.locator("b").inner_text() == "goroutines"
     for piece in ("254.0 ns", "[251.5, 257.0]", "2.63×", "2016: 700 to 980 ns"):
         assert piece in tooltip.inner_text()
@@ -295,6 +305,58 @@ def test_each_setting_is_drawn_on_an_axis_of_its_own(swept):
         assert sum(text in ("computation_only", "sleep", "std_mutex", "boost_asio") for text in texts) == rows
 
 
+def test_curves_of_single_operations_are_compared_within_one_setting(swept):
+    figure = swept.locator("figure", has=swept.locator("[data-chart=cdf]"))
+    choice, legend = figure.locator("select[data-for=setting]"), figure.locator(".legend button")
+    lines = figure.locator("svg path[fill=none]")
+    colours = "all => all.map(b => [b.textContent, b.querySelector('line').getAttribute('stroke')])"
+    assert choice.locator("option").all_text_contents() == ["wait_us=0", "wait_us=8", "wait_us=1,000"]
+    assert legend.all_text_contents() == ["computation_only"]
+    choice.select_option(label="wait_us=8")
+    assert legend.all_text_contents() == ["sleep", "std_mutex", "boost_asio"]
+    assert figure.locator("figcaption").text_content().startswith("At wait_us=8. Share of operations")
+    drawn, looks = lines.count(), dict(legend.evaluate_all(colours))
+    legend.last.click()
+    assert lines.count() < drawn
+    choice.select_option(label="wait_us=1,000")
+    assert legend.last.get_attribute("aria-pressed") == "false"  # what was hidden stays hidden
+    assert dict(legend.evaluate_all(colours)) == looks
+    swept.fill("#filter", "computation")
+    settled(swept)
+    assert legend.all_text_contents() == ["computation_only"]  # the chosen setting has none left
+    swept.fill("#filter", "")
+    settled(swept)
+    assert choice.locator("option").count() == 3
+
+
+def test_time_over_a_parameter_is_compared_within_one_setting_of_another(chromium, tmp_path):
+    rng = samples.random.Random(1)
+    rows = [
+        samples.make_row(
+            rng, "", name, value * threads * factor, 0.02, parameters={"threads": threads, "mode": mode}
+        )
+        for name, value in (("mutex", 10.0), ("ticket", 12.0))
+        for threads in (1, 2, 4)
+        for mode, factor in (("hot", 1.0), ("parked", 1000.0))
+    ]
+    modes = [{"threads": threads, "mode": mode} for mode in ("hot", "parked") for threads in (1, 2, 4)]
+    workload = samples.nothing().model_copy(
+        update={"rows": rows, "swept": ["threads", "mode"], "settings": modes}
+    )
+    file = tmp_path / "modes.html"
+    file.write_text(html.render(samples.make_results([workload])), encoding="utf-8")
+    page = open_report(chromium, file)
+    figure = page.locator("figure", has=page.locator("[data-chart=slope]"))
+    option = "e => echarts.getInstanceByDom(e).getOption().yAxis[0]"
+    hot = figure.locator(".chart").evaluate(option)
+    assert hot["max"] - hot["min"] < 2  # decades: the thousandfold of the other mode is not on this axis
+    assert figure.locator(".legend button").all_text_contents() == ["mutex", "ticket"]
+    figure.locator("select[data-for=setting]").select_option(label="mode=parked")
+    assert figure.locator(".chart").evaluate(option)["min"] > hot["max"]
+    assert figure.locator("h3").text_content() == "Time over threads"
+    page.context.close()
+
+
 def test_sorting_works_from_the_keyboard(page):
     page.locator("#latency-wakeup .percentiles th[data-key=p99] button").focus()
     page.keyboard.press("Enter")
@@ -454,7 +516,7 @@ def test_a_permalink_leads_to_its_row(chromium, report, width, anchor):
     page.goto(f"{report.as_uri()}#{anchor}")
     page.wait_for_selector(DRAWN, state="attached")
     assert page.locator(f"#{anchor}").is_visible()
-    page.wait_for_timeout(300)
+    pause(page, 300)
     top = page.locator(f"#{anchor}").bounding_box()["y"]
     assert 0 <= top < 900
     page.context.close()
@@ -485,7 +547,7 @@ def test_a_cell_of_the_heat_map_tells_its_pair_and_time(page):
     for start, end in ((0, 1), (3, 12)):
         page.mouse.move(box["x"] + left + cell * (end + 0.5), box["y"] + 40 + cell * (start + 0.5))
         tooltip = page.locator("#latency-core_to_core .tooltip", has_text=f"{start} to {end}")
-        tooltip.wait_for(timeout=5000)
+        tooltip.wait_for()
         assert f"{grid.values[start][end]:.1f} ns" in tooltip.inner_text()
 
 

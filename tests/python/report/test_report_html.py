@@ -431,3 +431,36 @@ def test_fifty_workloads_of_ten_rows_fit_in_five_megabytes():
     curve = data_of(page)["workloads"][0]["latencies"][0]
     assert len(curve["points"]) > 50
     assert curve["points"][-1][1] == 1.0  # thinning keeps the maximum
+
+
+def test_a_warning_of_one_table_stands_below_it_and_not_at_the_top():
+    workload = samples.wakeup(samples.random.Random(1))
+    told = ["The host took 0.3 % of CPU time.", "latency/wakeup: 2 of 4 ratios are not known (mutex)."]
+    page = html.render(samples.make_results([workload], warnings=told))
+    hero, _, rest = page.partition("</header>")
+    table, _, below = rest.partition('<table class="values">')[2].partition("</table>")
+    assert re.findall(r'callout warn"><b>Warning.</b> (.*?)</p>', hero) == [
+        "The host took 0.3 % of CPU time."
+    ]
+    assert re.findall(r'callout warn"><b>Warning.</b> (.*?)</p>', below) == [
+        "2 of 4 ratios are not known (mutex)."
+    ]
+    assert "not known" not in table
+
+
+def test_a_contender_is_named_once_among_the_problems_with_its_parameters():
+    rows = [
+        samples.broken_row("asio", "skipped", "no Boost", parameters={"threads": threads})
+        for threads in (1, 2, 4)
+    ]
+    rows[0] = samples.make_row(samples.random.Random(1), "", "asio", 5.0, 0.01, parameters={"threads": 1})
+    page = html.render(samples.make_results([samples.nothing().model_copy(update={"rows": rows})]))
+    listed = re.search(r'<ul class="problems">.*?</ul>', page, re.DOTALL).group(0)
+    assert Document(listed).text.count("asio") == 1
+    assert "async/echo asio (threads=2, 4)" in Document(listed).text
+
+
+def test_every_class_of_a_status_has_a_look():
+    style = (html.PAGE / "page.css").read_text()
+    for kind in ("skip", "fail"):
+        assert f".status.{kind} {{" in style

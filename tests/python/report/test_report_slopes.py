@@ -8,7 +8,7 @@ from typing import Any
 
 import sample_results as samples
 
-from toll.analysis.results import Row
+from toll.analysis.results import Row, WorkloadResult
 from toll.report import html
 from toll.report.cases import Naming
 from toll.report.slopes import slopes
@@ -56,6 +56,45 @@ def test_a_parameter_that_is_no_number_gets_no_chart():
     assert found(row("a", 5.0, mode="hot"), row("a", 6.0, mode="parked")) == {}
 
 
+def swept(*rows: Row) -> WorkloadResult:
+    return samples.nothing().model_copy(update={"rows": list(rows), "swept": ["threads", "mode"]})
+
+
+def charts_of(workload: WorkloadResult) -> dict[str, dict[str, list[str]]]:
+    return {
+        slope.parameter: {chart.setting: [line.name for line in chart.lines] for chart in slope.charts}
+        for slope in slopes(workload, Naming.of(workload))
+    }
+
+
+def test_a_chart_compares_lines_within_one_setting_of_what_else_is_swept():
+    rows = [row(name, 10.0 * threads, threads=threads, mode=mode)
+            for name in "ab" for threads in (1, 2) for mode in ("hot", "parked")]  # fmt: skip
+    lone = [row("c", 5.0, threads=threads, mode="hot") for threads in (1, 2)]
+    assert charts_of(swept(*rows, *lone)) == {
+        "threads": {"mode=hot": ["a", "b", "c"], "mode=parked": ["a", "b"]}
+    }
+
+
+def test_where_no_setting_has_two_lines_one_chart_shows_them_all():
+    rows = [row("a", 10.0 * threads, threads=threads, mode=mode)
+            for threads in (1, 2) for mode in ("hot", "parked")]  # fmt: skip
+    assert charts_of(swept(*rows)) == {"threads": {"": ["a (mode=hot)", "a (mode=parked)"]}}
+
+
+def test_a_line_looks_the_same_in_every_setting():
+    rows = [row(name, 10.0, threads=threads, mode=mode)
+            for mode, names in (("hot", "abc"), ("parked", "cb"))
+            for name in names for threads in (1, 2)]  # fmt: skip
+    page = html.render(samples.make_results([swept(*rows)]))
+    told = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["workloads"][0]
+    hot, parked = (
+        {line["name"]: line["line"] for line in chart["lines"]} for chart in told["slopes"][0]["charts"]
+    )
+    assert hot == {"a": 0, "b": 1, "c": 2}
+    assert parked == {"c": 2, "b": 1}
+
+
 def test_the_page_has_a_chart_for_each_such_parameter_and_its_points_are_rows_of_the_table():
     page = html.render(samples.make_results([samples.locks(samples.random.Random(1))]))
     assert len(re.findall('data-chart="slope"', page)) == 1
@@ -63,7 +102,7 @@ def test_the_page_has_a_chart_for_each_such_parameter_and_its_points_are_rows_of
     assert 'aria-label="locks/contended: ns per increment over threads, 6 lines. The table above' in page
     told = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["workloads"][0]
     rows = {each["id"]: each for each in told["rows"]}
-    lines = {line["name"]: line["points"] for line in told["slopes"][0]["lines"]}
+    lines = {line["name"]: line["points"] for line in told["slopes"][0]["charts"][0]["lines"]}
     assert len(lines) == 6
     for name, points in lines.items():
         contender, _, environment = name.rstrip(")").partition(" (")

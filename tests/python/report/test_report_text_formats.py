@@ -242,6 +242,12 @@ def test_the_terminal_groups_rows_by_what_is_swept(swept):
     assert "sleep is a baseline beside the contenders: no ratio is to it." in told
 
 
+def test_rows_are_compared_within_one_setting_of_all_that_is_swept():
+    workload = samples.locks(random.Random(1)).model_copy(update={"swept": ["threads", "mode"]})
+    text = " ".join(printed(samples.make_results([workload])).split())
+    assert "Ratios and letters are within one setting of threads and mode." in text
+
+
 def test_each_setting_has_its_fastest_and_its_letters(swept):
     lines = [line.split() for line in printed(swept, 100).splitlines()]
     ratios = [line[4] for line in lines if line[:1] == ["std_mutex"] and "×" in "".join(line)]
@@ -325,6 +331,75 @@ def test_code_spans_hold_anything(name, span):
 )  # fmt: skip
 def test_sentences_are_escaped(sentence, safe):
     assert markdown.prose(sentence) == safe
+
+
+# ---- warnings and problems, in both
+
+
+@pytest.fixture(scope="module")
+def warned() -> Results:
+    rng = random.Random(5)
+    return samples.make_results(
+        [samples.wakeup(rng), samples.locks(rng)],
+        warnings=[
+            "The machine changed its speed during the run.",
+            "latency/wakeup: Few rounds; `./toll run latency/wakeup --profile standard` has the time.",
+            "locks/contended: 3 of 10 ratios are not known to ±1.0 % (ticket_lock).",
+        ],
+    )
+
+
+@pytest.mark.parametrize("render", [printed, markdown.render])
+def test_what_holds_for_one_table_is_said_below_it_and_what_holds_for_the_run_above_all(warned, render):
+    text = " ".join(render(warned).replace("\\", "").split())
+    order = [
+        "The machine changed its speed",
+        "How long after one thread raises",
+        "1.00×",
+        "Few rounds; `./toll run latency/wakeup --profile standard` has the time.",
+        "one by one",
+        "What does one increment under",
+        "3 of 10 ratios are not known to ±1.0 % (ticket",
+    ]
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+    assert "latency/wakeup: " not in text
+    assert "locks/contended: " not in text
+
+
+@pytest.fixture(scope="module")
+def troubled() -> Results:
+    workload = samples.waits(random.Random(5))
+    cases = [(wait, mode) for wait in (8, 1_000) for mode in ("hot", "parked")]
+    broken = [
+        samples.broken_row(name, "skipped", "no folly", parameters={"wait_us": wait, "mode": mode})
+        for wait, mode in cases
+        for name in ("folly_fibers", "seastar")
+        if name == "folly_fibers" or wait == 8
+    ]
+    measured = [
+        samples.make_row(
+            random.Random(1), "", "seastar", 9e5, 0.01, parameters={"wait_us": 1_000, "mode": "hot"}
+        )
+    ]
+    rows = [row for row in workload.rows if row.status == "ok"]
+    return samples.make_results([workload.model_copy(update={"rows": [*rows, *measured, *broken]})])
+
+
+@pytest.mark.parametrize("render", [printed, markdown.render])
+def test_a_reason_is_said_once_with_each_contender_once_and_the_parameters_it_holds_for(troubled, render):
+    text = " ".join(render(troubled).replace("\\", "").replace("`", "").split())
+    told = text[text.index("Skipped or failed") :]
+    assert told.count("no folly") == 1
+    named = "latency/waits folly_fibers (all 4 cases), latency/waits seastar (wait_us=8; mode=hot, parked)"
+    assert named in told
+
+
+def test_the_terminal_does_not_repeat_a_reason_below_its_table(troubled):
+    text = " ".join(printed(troubled).split())
+    above = text[: text.index("Skipped or failed")]
+    assert above.count("no folly") == 1
+    assert "folly_fibers (all 4 cases), seastar (wait_us=8; mode=hot, parked): skipped. no folly" in above
 
 
 # ---- CSV

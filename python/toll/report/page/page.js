@@ -525,13 +525,31 @@
 
   const hiddenCurves = new Map();
 
+  /** Lines are compared within one setting of what is swept: the chosen one of those that the filter left. */
+  function settingShown(figure, found) {
+    const settings = [...new Set(found)], choice = figure.querySelector("select[data-for=setting]");
+    const wanted = settings.includes(choice?.value) ? choice.value : settings[0];
+    choice?.replaceChildren(...settings.map((setting) => {
+      const option = make("option", "", setting);
+      option.value = setting;
+      option.selected = setting === wanted;
+      return option;
+    }));
+    const told = figure.querySelector(".at");
+    if (told) told.textContent = `At ${wanted}. `;
+    return wanted;
+  }
+
   function drawCurves(element) {
     const section = element.closest(".workload"), figure = element.closest("figure");
     const workload = workloads.get(section.id);
     const visible = new Set(select(".percentiles > tbody:not([hidden])", section).map((body) => body.dataset.row));
-    const curves = workload.latencies.map((curve, index) => ({ curve, index })).filter(({ curve }) => visible.has(curve.id) && curve.points.length);
-    figure.hidden = curves.length === 0;
-    if (!curves.length || section.hidden) return null;
+    const drawable = workload.latencies.filter((curve) => visible.has(curve.id) && curve.points.length);
+    figure.hidden = drawable.length === 0;
+    if (!drawable.length || section.hidden) return null;
+    const setting = settingShown(figure, drawable.map((curve) => curve.setting));
+    const curves = drawable.filter((curve) => curve.setting === setting)
+      .map((curve) => ({ curve: { ...curve, id: `line${curve.line}` }, index: curve.line }));
     if (!hiddenCurves.has(section.id)) hiddenCurves.set(section.id, new Set());
     const hidden = hiddenCurves.get(section.id), chart = chartOn(element);
     chart.setOption(cdfOption(workload, curves, element.clientWidth, palette(), hidden), true);
@@ -543,14 +561,17 @@
     const section = element.closest(".workload"), figure = element.closest("figure");
     const workload = workloads.get(section.id), slope = workload.slopes[Number(element.dataset.number)];
     const rows = new Map(tableRows(section).map((row) => [row.id, row]));
-    const chosen = Number(figure.querySelector("select")?.value ?? -1), metric = slope.metrics[chosen];
+    const chosen = Number(figure.querySelector("select[data-for=slope]")?.value ?? -1), metric = slope.metrics[chosen];
     figure.querySelector("h3").textContent = `${metric?.title ?? "Time"} over ${slope.parameter}`;
     const told = (found) => (found ? { value: found[0], low: found[1], high: found[2], text: found[3] } : null);
     const point = ([x, id, ...others]) => ({ x, row: rows.get(id) && (metric ? told(others[chosen]) : rows.get(id)) });
-    const lines = slope.lines.map((line, index) => ({ line, curve: line, index,
-      points: line.points.map(point).filter(({ row }) => row) })).filter(({ points }) => points.length);
-    figure.hidden = lines.length === 0;
-    if (!lines.length || section.hidden) return null;
+    const charted = slope.charts.map(({ setting, lines }) => ({ setting, lines: lines
+      .map((line) => ({ line: { ...line, id: `line${line.line}` }, index: line.line, points: line.points.map(point).filter(({ row }) => row) }))
+      .filter(({ points }) => points.length).map((line) => ({ ...line, curve: line.line })) })).filter(({ lines }) => lines.length);
+    figure.hidden = charted.length === 0;
+    if (!charted.length || section.hidden) return null;
+    const setting = settingShown(figure, charted.map((chart) => chart.setting));
+    const lines = charted.find((chart) => chart.setting === setting).lines;
     if (!hiddenCurves.has(element)) hiddenCurves.set(element, new Set());
     const hidden = hiddenCurves.get(element), chart = chartOn(element);
     const shown = lines.filter(({ line }) => !hidden.has(line.id));
@@ -592,7 +613,7 @@
     if (!curves.length || section.hidden) return null;
     const wanted = curves.find((curve) => curve.id === choice.value) ?? curves[0];
     choice.replaceChildren(...curves.map((curve) => {
-      const option = make("option", "", curve.name);
+      const option = make("option", "", [curve.name, curve.setting].filter(Boolean).join(", "));
       option.value = curve.id;
       option.selected = curve === wanted;
       return option;
