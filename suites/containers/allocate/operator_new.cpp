@@ -5,7 +5,13 @@
 
 struct OperatorNew {
     static void* allocate(std::size_t bytes) { return ::operator new(bytes); }
-    static void deallocate(void* place, std::size_t /*bytes*/) { ::operator delete(place); }
+    static void deallocate(void* place, [[maybe_unused]] std::size_t bytes) {
+#if defined(__cpp_sized_deallocation)
+        ::operator delete(place, bytes);
+#else
+        ::operator delete(place);
+#endif
+    }
 };
 
 using Contender = toll::allocate::AnyBytes<OperatorNew>;

@@ -9,6 +9,7 @@
 #include <boost/container/map.hpp>
 #include <boost/container/vector.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -24,6 +25,7 @@ struct BoostMultimap {
 };
 template <template <class> class Allocator>
 struct BoostFlatMap {
+    static constexpr std::size_t most_group = most_of_slow;
     using type = boost::container::flat_map<std::string, int, std::less<>, Allocator<Pair>>;
 };
 template <template <class> class Allocator>

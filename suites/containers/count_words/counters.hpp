@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -83,10 +84,27 @@ struct LookUp<Family> {
     using View = typename Family::View;
 };
 
+/// The largest group of containers whose pass would take minutes with the next larger one.
+inline constexpr std::size_t most_of_slow = 10'000;
+inline constexpr const char* moves_half = "moves half of its elements for every new word";
+
+/// The family's own limit where it names one.
+template <class Family>
+constexpr std::size_t most_group_of() {
+    if constexpr (requires { Family::most_group; }) {
+        return Family::most_group;
+    } else {
+        return std::numeric_limits<std::size_t>::max();
+    }
+}
+
 /// A map that makes its allocator itself.
 template <template <template <class> class> class Family, template <class> class Allocator = std::allocator>
 class Keyed : public KeyedIn<typename Family<Allocator>::type, typename LookUp<Family<Allocator>>::View> {
 public:
+    static constexpr std::size_t most_group = most_group_of<Family<Allocator>>();
+    static constexpr const char* slow_because = moves_half;
+
     explicit Keyed(std::size_t group) {
         // The document's one-shot preallocation: a pool's first group holds all that fits the container.
         auto allocator = this->container_.get_allocator();
@@ -105,7 +123,8 @@ public:
 template <template <template <class> class> class Family, template <class> class Allocator = std::allocator>
 class Linear : public Held<typename Family<Allocator>::type> {
 public:
-    static constexpr std::size_t most_group = 10'000;
+    static constexpr std::size_t most_group = most_of_slow;
+    static constexpr const char* slow_because = "looks at every element for every word";
 
     explicit Linear(std::size_t group) {
         if constexpr (requires { this->container_.reserve(group); }) { this->container_.reserve(group); }
@@ -130,6 +149,9 @@ public:
 template <template <template <class> class> class Family, template <class> class Allocator = std::allocator>
 class Sorted : public Held<typename Family<Allocator>::type> {
 public:
+    static constexpr std::size_t most_group = most_of_slow;
+    static constexpr const char* slow_because = moves_half;
+
     explicit Sorted(std::size_t group) { this->container_.reserve(group); }
     bool count(std::string_view word) {
         const auto found = place_of(word);

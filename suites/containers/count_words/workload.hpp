@@ -72,7 +72,7 @@ public:
             {"threads", 1 + background_.threads()},
             {"words", units_per_iteration()},
             {"letters", input_->words().letters()},
-            {"fills", input_->reference().tally.clears + 1},
+            {"fills", (input_->reference().tally.added + group_ - 1) / group_},  // the last may be a part
             {"found_percent", 100 * input_->reference().tally.duplicates / units_per_iteration()}};
         if (input_->words().not_utf8() > 0) { footing.set({"words_not_utf8", input_->words().not_utf8()}); }
         if (background_.threads() == 0 && can_count_allocations()) {
@@ -85,12 +85,12 @@ private:
     static constexpr std::uint64_t most_group = 100'000'000;
     static constexpr std::uint64_t most_background = 1024;
 
-    /// Containers that look at every element say how many are too many.
+    /// Containers that look at every element, or move many for a new one, say how many are too many.
     static std::size_t checked_group(std::size_t group) {
         if constexpr (requires { C::most_group; }) {
             if (group > C::most_group) {
                 throw Unsupported(
-                    "looks at every element for every word: a pass with group=" + std::to_string(group) +
+                    std::string(C::slow_because) + ": a pass with group=" + std::to_string(group) +
                     " would take minutes; ask for " + std::to_string(C::most_group) + " or less");
             }
         }
