@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ WORDS = {
     Verdict.INCONCLUSIVE: "inconclusive",
     Verdict.FAILED: "failed",
 }
+FACTOR = 10.0  # from here on a percentage is no longer read: "+226910 %" are 2,270 times
 _WORST_FIRST = (Verdict.SLOWER, Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.FASTER, Verdict.NO_DIFFERENCE)
 
 
@@ -29,8 +31,8 @@ class Line:
     b: str
     a_time: str
     b_time: str
-    change: str  # "+2.1 %"
-    interval: str  # "+1.0 to +3.2 %"
+    change: str  # "+2.1 %", "2,270 times as long"
+    interval: str  # "+1.0 % to +3.2 %"
     verdict: str
     reason: str
 
@@ -51,7 +53,7 @@ def _line(item: Comparison) -> Line:
         a_time=time(item.a_ns),
         b_time=time(item.b_ns),
         change=change(item.ratio),
-        interval=f"{change(item.low)} to {change(item.high)}" if item.ratio is not None else numbers.MISSING,
+        interval=between(item.low, item.high) if item.ratio is not None else numbers.MISSING,
         verdict="REGRESSION" if item.regression else WORDS[item.verdict],
         reason=clean(item.reason),
     )
@@ -66,11 +68,29 @@ def time(ns: float | None) -> str:
 
 
 def change(ratio: float | None) -> str:
-    """1.021 -> "+2.1 %"; "?" where an interval has no end."""
+    """1.021 -> "+2.1 %"; 2270 -> "2,270 times as long"; "?" where an interval has no end."""
     if ratio is None:
         return "?"
+    if not 1.0 / FACTOR < ratio < FACTOR:
+        return f"{_factor(ratio)} as {'long' if ratio > 1.0 else 'fast'}"
     sign = "+" if ratio >= 1.0 else "−"
     return sign + percent(abs(ratio - 1.0))
+
+
+def between(low: float | None, high: float | None) -> str:
+    """Both ends alike, where both lie on one side: "+1.0 % to +3.2 %", "2,250 to 2,290 times as long"."""
+    if low is None or high is None or low <= 1.0 <= high or (low > 1.0 / FACTOR and high < FACTOR):
+        return f"{change(low)} to {change(high)}"
+    ends = (low, high) if low > 1.0 else (high, low)  # the smaller change first
+    least, most = (_factor(end).removesuffix(" times") for end in ends)
+    return f"{least} to {most} times as {'long' if low > 1.0 else 'fast'}"
+
+
+def _factor(ratio: float) -> str:
+    """How many times as long, or as fast."""
+    if not 0.0 < ratio < math.inf:
+        return "countless times"
+    return f"{numbers.plain(max(ratio, 1.0 / ratio), 3)} times"
 
 
 def headline(found: Comparisons) -> str:
