@@ -1,6 +1,8 @@
 #pragma once
 
-// What the Seastar contenders share: one Seastar in this process, asked from the main thread.
+// What the Seastar contenders share: one Seastar in this process, asked from the main thread once a batch.
+// The iterations run in a thread of shard 0's own: polling shards leave no CPU to a third one that begins
+// each.
 
 #include "workload.hpp"
 
@@ -12,6 +14,7 @@
 #include <seastar/core/loop.hh>
 #include <seastar/core/sleep.hh>
 #include <seastar/core/smp.hh>
+#include <seastar/core/thread.hh>
 
 #include <boost/range/irange.hpp>
 
@@ -45,10 +48,10 @@ public:
         thread_.join();
     }
 
-    /// Runs `work`, which returns a future, on shard 0 and waits for it.
+    /// Calls `work`, which may wait for futures, in a Seastar thread on shard 0; throws what it throws.
     template <class Work>
-    void run(Work work) {
-        seastar::alien::submit_to(*alien_, 0, std::move(work)).get();
+    void inside(Work& work) {
+        seastar::alien::submit_to(*alien_, 0, [&work] { return seastar::async([&work] { work(); }); }).get();
     }
 
 private:
@@ -105,11 +108,15 @@ public:
 
     explicit SeastarShardZero(const Inputs& inputs) : seastar_(inputs.threads, idle) {}
 
-    void run(Load& load) {
-        seastar_.run([&load] {
-            return seastar::parallel_for_each(boost::irange<std::uint64_t>(0, load.tasks()),
-                                              [&load](std::uint64_t task) { return one(load, task); });
-        });
+    static void run(Load& load) {
+        seastar::parallel_for_each(boost::irange<std::uint64_t>(0, load.tasks()), [&load](
+                                                                                      std::uint64_t task) {
+            return one(load, task);
+        }).get();
+    }
+    template <class All>
+    void inside(All& all) {
+        seastar_.inside(all);
     }
     [[nodiscard]] static Footing footing() { return seastar_footing<idle>("shard 0"); }
 
@@ -145,10 +152,12 @@ public:
 
     static unsigned shards(const Inputs& inputs) { return inputs.threads; }
 
-    void run(Load& load) {
-        seastar_.run([&load] {
-            return seastar::smp::invoke_on_all([&load] { return own_part(load, seastar::this_shard_id()); });
-        });
+    static void run(Load& load) {
+        seastar::smp::invoke_on_all([&load] { return own_part(load, seastar::this_shard_id()); }).get();
+    }
+    template <class All>
+    void inside(All& all) {
+        seastar_.inside(all);
     }
     [[nodiscard]] static Footing footing() { return seastar_footing<idle>("each shard's own data"); }
 

@@ -125,6 +125,9 @@ private:
 ///  - `computations_per_task` (optional): 0 for a baseline that waits only; all others compute twice;
 ///  - `never_waits` (optional): true for a baseline that computes only;
 ///  - `shards(inputs)` (optional): how many caches it wants, none of them shared;
+///  - `inside(all)` (optional): calls `all`, which runs a batch's iterations, from a thread of the
+///  framework's own:
+///    where its threads never sleep, one more that hands each iteration over would wait for a CPU;
 ///  - `footing()` (optional): what was observed besides the threads.
 template <class F>
 concept Framework =
@@ -156,10 +159,17 @@ public:
     [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return inputs_.tasks; }
 
     Checksum run(std::uint64_t iterations) {
-        for (std::uint64_t i = 0; i < iterations; ++i) {
-            load_.reset();
-            framework_.run(load_);
-            check();
+        const auto all = [&] {
+            for (std::uint64_t i = 0; i < iterations; ++i) {
+                load_.reset();
+                framework_.run(load_);
+                check();
+            }
+        };
+        if constexpr (requires { framework_.inside(all); }) {
+            framework_.inside(all);
+        } else {
+            all();
         }
         return iterations * inputs_.tasks;
     }

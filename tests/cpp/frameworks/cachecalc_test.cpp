@@ -6,9 +6,12 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <variant>
 
 namespace {
 
@@ -90,6 +93,33 @@ struct StampsOneEnd {
     }
 };
 
+/// Runs its iterations in a thread of its own; `adds` computations too many in each.
+template <int adds>
+struct Inside {
+    explicit Inside(const Inputs&) {}
+    void run(Load& load) {
+        ran_inside = ran_inside && std::this_thread::get_id() == own;
+        InTurn::run(load);
+        for (int i = 0; i < adds; ++i) { load.compute(); }
+    }
+    template <class All>
+    void inside(All& all) {
+        std::exception_ptr thrown;
+        std::thread thread([&] {
+            own = std::this_thread::get_id();
+            try {
+                all();
+            } catch (...) { thrown = std::current_exception(); }
+        });
+        thread.join();
+        if (thrown) { std::rethrow_exception(thrown); }
+    }
+    toll::Footing footing() const { return {{"ran_inside", ran_inside ? "yes" : "no"}}; }
+
+    std::thread::id own;
+    bool ran_inside = true;
+};
+
 /// A cache for each of three shards; `skips` tasks of the last are forgotten and done on the first.
 template <std::uint64_t skips>
 struct Sharded {
@@ -160,6 +190,13 @@ TEST_CASE("a wait that is not told from both ends has no time") {
     check_void<StampsOneEnd<false>>(33, 100);
     check_void<StampsOneEnd<true>>(33, 0);
     check_void<StampsOneEnd<false>>(33, 0);
+}
+
+TEST_CASE("a framework may run its iterations in a thread of its own, and is held to the same") {
+    const auto workload = made<Inside<0>>(20, 0);
+    CHECK(workload->run(3) == workload->expected(3));
+    CHECK(std::get<std::string>(workload->footing().all().at("ran_inside")) == "yes");
+    check_void<Inside<1>>(20, 0);
 }
 
 TEST_CASE("each shard holds its own share of the tasks") {
