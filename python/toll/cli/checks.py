@@ -20,6 +20,8 @@ __all__ = ["NOT_RUN", "Outcome", "Pace", "Step", "described", "run", "run_all", 
 
 CXX_FOLDERS = ("include", "src", "suites", "tests")
 PYTHON_FOLDERS = ("python", "tests", "cmake")
+# What hangs is ended, with its name: the slowest test takes a tenth of that.
+CTEST_OPTIONS = ("--no-tests=error", "--output-on-failure", "--timeout", "300")
 SANITIZERS = ("asan", "tsan")  # asan is address, leak and undefined behaviour together
 _EVERY_CONTENDER = (
     'rm -f build/contenders.toll* && exec "$0" -m toll run "*" --profile check'
@@ -56,7 +58,7 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
         tidy = _clang_tidy(root, everything=everything)
         yield Step("clang-tidy", tidy, "dev: configure", aside=True)
     for name in builds:
-        ctest = ("ctest", "--test-dir", f"build/{name}", "--no-tests=error", "--output-on-failure")
+        ctest = ("ctest", "--test-dir", f"build/{name}", *CTEST_OPTIONS)
         yield Step(f"{name}: ctest", ctest, f"{name}: build")
     if not fast:
         yield Step("contenders", ("sh", "-c", _EVERY_CONTENDER, python), "contenders: build")
