@@ -622,6 +622,26 @@ def test_wall_and_cpu_time_stand_together(page):
     assert page.locator("#latency-wakeup [data-chart=busy]").count() == 0  # CPU time with the harness in it
 
 
+def test_wall_and_cpu_time_that_agree_lie_together(chromium, tmp_path):
+    rng = samples.random.Random(1)
+    rows = [
+        samples.make_row(rng, "", name, 1639.0, 0.01, parameters={"wait": wait}, cpu_time=1639.0 * busy,
+                         cpus_busy=busy)
+        for wait, name, busy in ((0, "alone", 1.0003), (8, "a", 1.9), (8, "b", 1.5))
+    ]  # fmt: skip
+    workload = samples.nothing().model_copy(update={"rows": rows, "swept": ["wait"]})
+    file = tmp_path / "busy.html"
+    file.write_text(html.render(samples.make_results([workload])), encoding="utf-8")
+    page = open_report(chromium, file)
+    axis = "e => { const { min, max, axisLabel } = echarts.getInstanceByDom(e).getOption().xAxis[0];"
+    axis += " return [min, max, axisLabel.customValues.map(axisLabel.formatter)]; }"
+    low, high, labels = page.locator("[data-chart=busy]").first.evaluate(axis)
+    assert low == 0
+    assert high > 1
+    assert len(set(labels)) == len(labels)
+    page.context.close()
+
+
 def test_contenders_by_environments_fit_a_phone_by_scrolling_inside_their_frame(chromium, report):
     page = open_report(chromium, report, 390, 844)
     frame = page.locator("#containers-count_words .scroll.wide").first

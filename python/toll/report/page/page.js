@@ -123,6 +123,12 @@
     return [Math.min(...all), Math.max(...all)];
   }
 
+  /** An axis' name, no wider than the axis: a phone would cut both its ends. */
+  function unitBelow(workload, axis, room, theme) {
+    const note = axis.note ? ` (${axis.note})` : "", font = `12px ${theme.sans}`;
+    return fitted(workload.unit, room - textWidth(note, font), font) + note;
+  }
+
   function valuesOption(workload, rows, width, theme) {
     const narrow = width < NARROW;
     const nameFont = `600 12.5px ${theme.mono}`, numberFont = `12px ${theme.sans}`;
@@ -131,7 +137,7 @@
     const right = narrow ? 8 : Math.max(...rows.map((row) => textWidth(row.text, `600 ${numberFont}`))) + 24;
     const step = narrow ? 46 : printing() ? Math.max(14, Math.min(28, 1000 / rows.length)) : 28;
     const axis = axisOver(...extent(rows), width - left - right);
-    const unit = workload.unit + (axis.note ? ` (${axis.note})` : "");
+    const unit = unitBelow(workload, axis, width - left - right, theme);
     const layout = { narrow, left, right, width, nameFont, numberFont, axis };
     return {
       height: rows.length * step + 54,
@@ -365,13 +371,14 @@
     const right = narrow ? 8 : Math.max(...told.map((row) => textWidth(row.text, `600 ${numberFont}`))) + 24;
     const step = narrow ? 46 : printing() ? Math.max(14, Math.min(28, 1000 / told.length)) : 28;
     const ends = told.flatMap((row) => [row.value, row.cpu]).filter((x) => x !== null && x > 0);
-    const axis = axisOver(Math.min(...ends), Math.max(...ends), width - left - right);
+    const least = Math.min(...ends), most = Math.max(...ends);
+    const axis = axisOver(most / least > 5 ? least : 0, most, width - left - right); // close ends would blow up to a gap
     const layout = { narrow, left, right, width, nameFont, numberFont, axis };
     return {
       height: told.length * step + 54,
       option: {
         animation: false, textStyle: { fontFamily: theme.sans }, grid: { left, right, top: 6, bottom: 48 },
-        xAxis: valueAxis(axis, workload.unit + (axis.note ? ` (${axis.note})` : ""), theme),
+        xAxis: valueAxis(axis, unitBelow(workload, axis, width - left - right, theme), theme),
         yAxis: { type: "value", min: -0.5, max: told.length - 0.5, inverse: true, show: false },
         tooltip: tooltip(theme, ({ data: [, index] }) => [told[index].name, `${written(told[index].value)} ${workload.unit}, wall clock`,
           told[index].cpu === null ? "CPU time unknown" : `${written(told[index].cpu)} ${workload.unit}, CPU time of all threads`, told[index].text && `${told[index].text} busy`]),
