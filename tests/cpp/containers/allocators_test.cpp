@@ -18,6 +18,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
@@ -247,6 +248,62 @@ TEST_CASE("several over-aligned objects pass through") {
     CHECK(pool.counts() == toll::PoolCounts{1, 192, 0});
 }
 
+/// Nodes of over-aligned elements are over-aligned themselves, and so are tables of several.
+template <template <class> class A>
+bool holds_over_aligned_elements() {
+    using Wide = Block<64, 64>;
+    std::list<Wide, A<Wide>> list(40);
+    std::map<int, Wide, std::less<>, A<std::pair<const int, Wide>>> map;
+    std::unordered_map<int, Wide, std::hash<int>, std::equal_to<>, A<std::pair<const int, Wide>>> hashed;
+    for (int i = 0; i < 40; ++i) {
+        map[i] = Wide{};
+        hashed[i] = Wide{};
+    }
+    const std::vector<Wide, A<Wide>> vector(3);
+    const auto aligned = [](const Wide& wide) { return reinterpret_cast<std::uintptr_t>(&wide) % 64 == 0; };
+    const auto aligned_value = [&](const auto& pair) { return aligned(pair.second); };
+    return std::all_of(list.begin(), list.end(), aligned) &&
+           std::all_of(map.begin(), map.end(), aligned_value) &&
+           std::all_of(hashed.begin(), hashed.end(), aligned_value) &&
+           std::all_of(vector.begin(), vector.end(), aligned);
+}
+
+TEST_CASE("containers of over-aligned elements") {
+    CHECK(holds_over_aligned_elements<pool_allocator>());
+    CHECK(holds_over_aligned_elements<counting_allocator>());
+}
+
+TEST_CASE("a container moved into itself can be used") {
+    using List = std::list<std::string, pool_allocator<std::string>>;
+    List list = filled<List>(20);
+    List& same = list;
+    list = std::move(same);
+    list.clear();
+    for (int i = 0; i < 20; ++i) { list.push_back(element(i)); }
+    CHECK(list == filled<List>(20));
+
+    using Hashed = std::unordered_map<std::string, int, std::hash<std::string>, std::equal_to<>,
+                                      PairOf<counting_allocator, std::string>>;
+    Hashed hashed = filled<Hashed>(20);
+    Hashed& again = hashed;
+    hashed = std::move(again);
+    hashed.clear();
+    add(hashed, 1);
+    CHECK(hashed.size() == 1);
+}
+
+TEST_CASE("a container may die in another thread than the one that filled it") {
+    using Map = std::map<std::string, int, std::less<>, PairOf<pool_allocator, std::string>>;
+    Map map = filled<Map>(100);
+    std::size_t found = 0;
+    std::thread([there = std::move(map), &found]() mutable {
+        there.erase(there.begin());
+        add(there, 100);
+        found = there.size();
+    }).join();
+    CHECK(found == 100);
+}
+
 TEST_CASE("groups of 16, after one group as large as was asked for") {
     std::list<int, pool_allocator<int>> list;
     for (int i = 0; i < 17; ++i) { list.push_back(i); }
@@ -345,6 +402,22 @@ TEST_CASE("calls and bytes are counted exactly") {
     CHECK(counts.live_bytes == 0);
     CHECK(counts.peak_bytes == counts.bytes);
     CHECK(counts.bytes % 1000 == 0);
+}
+
+TEST_CASE("what could not be allocated is not counted") {
+    counting_allocator<std::uint64_t> counting;
+    CHECK_THROWS_AS((void)counting.allocate(~std::size_t{0} / 2), std::bad_array_new_length);
+    CHECK(counting.counts() == toll::AllocatorCounts{});
+
+    // The limit holds for groups that were asked for as well; smaller ones then still fit.
+    pool_allocator<std::uint64_t> pool(1000);
+    pool.preallocate(1000);
+    CHECK_THROWS_AS((void)pool.allocate(1), std::bad_alloc);
+    CHECK(pool.counts() == toll::PoolCounts{});
+    pool.preallocate(16);
+    std::uint64_t* block = pool.allocate(1);
+    CHECK(pool.counts().calls == 1);
+    pool.deallocate(block, 1);
 }
 
 TEST_CASE("a container that was moved from can be used, and takes nothing from the other") {
