@@ -26,6 +26,9 @@ def command(
             metavar="PERCENT,...", help="Injected on the second side, in per cent; none: equal sides alone."
         ),
     ] = "0.5,1,2,5",
+    equal: Annotated[
+        int, typer.Option(help="Comparisons of equal sides for one of each slow-down; 0: slow-downs alone.")
+    ] = 2,
     threshold: Annotated[float, typer.Option(help="As of toll compare: 0.01 is 1 %.")] = 0.01,
     seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
     raw: Annotated[
@@ -57,6 +60,7 @@ def command(
         trial_budget_s=trusting.seconds("--trial-budget", trial_budget),
         trials=trials,
         slowdowns=trusting.shares(slowdowns),
+        equal=equal,
         threshold=threshold,
         seed=seed,
         raw=raw,

@@ -54,6 +54,7 @@ class Request:
     trial_budget_s: float
     trials: int
     slowdowns: tuple[float, ...]
+    equal: int
     threshold: float
     seed: int | None
     raw: Path | None
@@ -102,6 +103,10 @@ def measured(request: Request, *, wait: bool) -> Trust:
         raise TollError(
             f"--trials {request.trials} is no number of comparisons", "write --trials 100, or none"
         )
+    if request.equal < 0 or not (request.equal or request.slowdowns):
+        raise TollError(
+            f"--equal {request.equal} leaves nothing to compare", "write --equal 2, or give slow-downs"
+        )
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
         lock = machine_lock(
@@ -118,7 +123,9 @@ def measured(request: Request, *, wait: bool) -> Trust:
         programs = built(request.operations)
         if interrupt.requested:
             raise _interrupted("building")
-        plan = Plan(tuple(programs), request.slowdowns, request.budget_s, request.trials, settings)
+        plan = Plan(
+            tuple(programs), request.slowdowns, request.equal, request.budget_s, request.trials, settings
+        )
         raw = stack.enter_context(RawFile(_raw_path(request.raw), {"toll_trust": 1, "seed": seed}))
         say(f"comparing {len(programs)} operations with themselves and slowed down; Ctrl-C ends and reports")
         if Disturbance.LOAD in request.disturbances:
@@ -146,10 +153,14 @@ def show(found: Trust, *, as_json: bool, as_markdown: bool) -> None:
 
 
 def exit_code(found: Trust) -> Exit:
-    """1 where even the low end of the false alarms' interval is above what the level allows."""
+    """1 where even the low end of the false alarms' interval is above what the level allows.
+
+    3 where what was asked for gave no verdict at all: of equal sides, or with --equal 0 of slowed ones.
+    """
     if found.interrupted:
         return Exit.INTERRUPTED
-    if not found.false_alarms.trials:
+    equal = any(trial.slowdown == NOTHING for trial in found.trials)
+    if not (found.false_alarms.trials if equal else any(line.slower.trials for line in found.lines)):
         return Exit.INCONCLUSIVE
     alarming = found.false_alarms.low > 1.0 - found.level
     return Exit.REGRESSION_OR_FAILED_CHECK if alarming else Exit.FINE

@@ -58,7 +58,7 @@ class Catch2(LaunchedSubject):
         ]
         ended = self.run(side, arguments, seed)
         try:
-            root = ElementTree.fromstring(ended.stdout)
+            root = ElementTree.fromstring(ended.whole_stdout())
         except ElementTree.ParseError:
             if ended.exit_code != 0:
                 raise SideFailed(ended.how()) from None

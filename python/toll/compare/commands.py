@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 
 from toll.compare.launched import LaunchedSubject, Values
-from toll.compare.process import Ended
+from toll.compare.process import MAX_OUTPUT_BYTES, Ended
 from toll.compare.words import Side, SideFailed
 from toll.measure.interrupt import Interrupt
 
@@ -50,8 +50,8 @@ class Commands(LaunchedSubject):
         if ended.wall_ns < _SHORT_NS:
             self.note(
                 BENCHMARK,
-                "a run takes less than 5 ms, of which starting a process takes about 1: --build a longer"
-                " one, or compare a benchmark executable",
+                "a run takes less than 5 ms, of which starting a process takes about 1: give it more to do,"
+                " or compare a benchmark executable",
             )
         return {name: [float(ended.wall_ns)] for name in names}, ended
 
@@ -62,9 +62,21 @@ class Commands(LaunchedSubject):
         first = self._codes.setdefault(side.label, ended.exit_code)
         if first != ended.exit_code:
             raise SideFailed(f"exited with code {first} first and with code {ended.exit_code} later")
-        digest = hashlib.blake2b(ended.stdout, digest_size=16).digest()
+        if ended.dropped_bytes:
+            self.note(
+                BENCHMARK,
+                f"{side.label} prints more than {MAX_OUTPUT_BYTES // 2**20} MiB; what is beyond is read and"
+                " dropped. Reading it is part of the time: `> /dev/null` spares that",
+            )
+        digest = _digest(ended)
         if self._outputs.setdefault(side.label, digest) != digest:
             self.note(BENCHMARK, f"{side.label} prints something else from launch to launch")
+
+
+def _digest(ended: Ended) -> bytes:
+    """Of the output that was kept, and of how much was not."""
+    length = ended.dropped_bytes.to_bytes(8, "little")
+    return hashlib.blake2b(ended.stdout, digest_size=16, salt=length).digest()
 
 
 def _listing(side: Side) -> dict[str, tuple[int, int]]:

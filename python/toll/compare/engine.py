@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from toll.compare.judging import Judge, Track
@@ -39,8 +39,13 @@ def compare(
         return engine.results(Survey(()), interrupted=True)
     except SideFailed as failure:
         return engine.results(Survey(()), failed=failure.reason)
-    asked = [name for name in survey.common if names is None or name in names]
-    engine.begin(asked)
+    engine.begin(
+        {
+            name: engine.sides_without(survey.missing.get(name, ()))
+            for name in survey.common
+            if names is None or name in names
+        }
+    )
     return engine.results(survey, interrupted=engine.go())
 
 
@@ -67,10 +72,11 @@ def confirm(
     clock = clock or SystemClock()
     clock.sleep(after_s)
     engine = _Engine(subject, settings, clock, keep, on_step)
-    engine.begin(
-        [name for name in dict.fromkeys(item.benchmark for item in first.comparisons) if name in doubted],
-        comparisons=len(first.comparisons),
-    )
+    sides_of: dict[str, list[int]] = {}
+    for item in first.comparisons:
+        if item.benchmark in doubted:
+            sides_of.setdefault(item.benchmark, []).append(subject.labels.index(item.b))
+    engine.begin(sides_of, comparisons=len(first.comparisons))
     interrupted = engine.go()
     again = {(item.benchmark, item.b): item for item in engine.verdicts()}
     merged = tuple(
@@ -139,13 +145,21 @@ class _Engine:
         """Since the measuring began."""
         return (self._clock.now_ns() - self._started_ns) / 1e9
 
-    def begin(self, names: Sequence[str], comparisons: int = 0) -> None:
-        """The benchmarks to measure; `comparisons` (by default as many as there are) share the level."""
-        others = len(self._subject.labels) - 1
-        shared_by = (comparisons or len(names) * others) if self._settings.corrected else 1
+    def sides_without(self, labels: Sequence[str]) -> list[int]:
+        """The sides that are compared with the first, where those of `labels` lack the benchmark."""
+        return [side for side, label in enumerate(self._subject.labels) if side and label not in labels]
+
+    def begin(self, sides_of: Mapping[str, Sequence[int]], comparisons: int = 0) -> None:
+        """What to measure: benchmarks, and which sides of each are compared with the first.
+
+        The level is shared by `comparisons`, by default as many as there are.
+        """
+        shared_by = (comparisons or sum(map(len, sides_of.values()))) if self._settings.corrected else 1
         alpha = 1.0 - bonferroni(self._settings.level, shared_by)
         self._judge = replace(self._judge, alpha=alpha)
-        self._tracks = [Track(name, [MedianSequence(alpha) for _ in range(others)]) for name in names]
+        self._tracks = [
+            Track(name, {side: MedianSequence(alpha) for side in sides}) for name, sides in sides_of.items()
+        ]
 
     def go(self) -> bool:
         """Measures to the end; returns whether somebody interrupted."""
@@ -211,6 +225,7 @@ class _Engine:
         track.failures |= found.failures.get(track.name, {})
         if track.name in found.values:
             track.values.append(found.values[track.name])
+            track.orders.append(found.order[track.name])
         if track.failed():
             track.done = True
             return

@@ -86,7 +86,7 @@ class GoogleBenchmark(LaunchedSubject):
             raise SideFailed(f"does not list its benchmarks: it {listed.how()}")
         self.launch_overhead_ns = max(self.launch_overhead_ns, float(listed.wall_ns))
         self._switches[side.label] = listed.voluntary_switches
-        lines = listed.stdout.decode("utf-8", "replace").splitlines()
+        lines = listed.whole_stdout().decode("utf-8", "replace").splitlines()
         return list(dict.fromkeys(line for line in lines if line.strip()))
 
     def most_together(self, names: Sequence[str]) -> Sequence[str]:
@@ -143,9 +143,9 @@ class GoogleBenchmark(LaunchedSubject):
         """
         rows_of: list[list[Row]] = []
         failures: dict[int, str] = {}
-        for index, side in enumerate(self.sides):
+        for index in self.offering(name):
             try:
-                rows_of.append(self._trial(side, name))
+                rows_of.append(self._trial(self.sides[index], name))
             except SideFailed as failure:
                 failures[index] = failure.reason
                 if not index:

@@ -10,35 +10,37 @@ import numpy as np
 
 from toll.compare.results import Comparison, Verdict
 from toll.stats import equivalence
-from toll.stats.sequential import MedianSequence, fewest_pairs
+from toll.stats.sequential import MedianSequence, fewest_pairs, without_order
 
 EVERYTHING = "*"  # the benchmark of a row that concerns a side as a whole
 
 
 @dataclass(slots=True)
 class Track:
-    """One benchmark of a comparison in progress; `values` has a list of ns an operation each round."""
+    """One benchmark of a comparison in progress."""
 
     name: str
-    sequences: list[MedianSequence]  # of the sides after the first
-    values: list[list[float]] = field(default_factory=list)
+    sequences: dict[int, MedianSequence]  # of the sides after the first that offer it
+    values: list[list[float]] = field(default_factory=list)  # ns an operation of every side, a row a round
+    orders: list[list[int]] = field(default_factory=list)  # sides as they were launched, of each row
     failures: dict[int, str] = field(default_factory=dict)  # side -> reason
     seconds: float = 0.0
     looked_at: int = 0
     done: bool = False
 
     def logs(self, side: int) -> list[float]:
-        """log(side / first) of the rounds that have both."""
-        return [
-            math.log(row[side] / row[0])
-            for row in self.values
+        """log(side / first) of the rounds that have both, without what coming first did."""
+        both = [
+            (math.log(row[side] / row[0]), order.index(0) < order.index(side))
+            for row, order in zip(self.values, self.orders, strict=True)
             if row[0] > 0 and row[side] > 0  # False for NaN
         ]
+        return without_order(*zip(*both, strict=True)).tolist() if both else []
 
     def look(self, share: float) -> None:
         """Narrows every side's interval."""
         self.looked_at = len(self.values)
-        for side, sequence in enumerate(self.sequences, 1):
+        for side, sequence in self.sequences.items():
             if logs := self.logs(side):
                 sequence.look(logs, share)
 
@@ -46,12 +48,12 @@ class Track:
         """Whether measuring on could not change what is told about any side."""
         return all(
             self._failure(side) or equivalence.settled(*sequence.bounds, threshold)
-            for side, sequence in enumerate(self.sequences, 1)
+            for side, sequence in self.sequences.items()
         )
 
     def failed(self) -> bool:
         """Whether there is nothing left to measure."""
-        return 0 in self.failures or len(self.failures) >= len(self.sequences)
+        return 0 in self.failures or self.sequences.keys() <= self.failures.keys()
 
     def _failure(self, side: int) -> str:
         return self.failures.get(0, "") or self.failures.get(side, "")
@@ -66,8 +68,8 @@ class Judge:
     alpha: float  # of one comparison, after the correction
 
     def verdicts(self, track: Track, notes: Sequence[str]) -> list[Comparison]:
-        """Every side against the first."""
-        return [self._verdict(track, side, notes) for side in range(1, len(self.labels))]
+        """Every side that has the benchmark against the first."""
+        return [self._verdict(track, side, notes) for side in track.sequences]
 
     def nothing(self, reason: str) -> list[Comparison]:
         """A failed row for every side where no benchmark could be asked for."""
@@ -91,7 +93,7 @@ class Judge:
 
     def _verdict(self, track: Track, side: int, notes: Sequence[str]) -> Comparison:
         logs = track.logs(side)
-        bounds = track.sequences[side - 1].bounds
+        bounds = track.sequences[side].bounds
         failed_side = next((index for index in (0, side) if index in track.failures), None)
         if failed_side is not None:
             verdict = Verdict.FAILED

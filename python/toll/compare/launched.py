@@ -37,6 +37,7 @@ class LaunchedSubject(ABC):
         self._interrupt = interrupt
         self._alone: set[str] = set()
         self._failed: dict[str, dict[int, str]] = {}  # benchmark -> side -> reason; not launched for it again
+        self._offering: dict[str, tuple[int, ...]] = {}  # benchmark -> sides, where not all have it
         self._notes: dict[str, list[str]] = {}
         self.left_out: Values = {}  # of the last launch: what was measured, and disturbed
         self.launch_overhead_ns = 0.0  # what a launch costs besides the measuring itself
@@ -66,16 +67,25 @@ class LaunchedSubject(ABC):
                 offers.append(self.offered(side))
             except SideFailed as failure:
                 raise SideFailed(f"{side.label} {failure.reason}") from None
-        return survey_of(self.labels, offers, self.pattern)
+        survey = survey_of(self.labels, offers, self.pattern)
+        self._offering = {
+            name: tuple(side for side, label in enumerate(self.labels) if label not in lacking)
+            for name, lacking in survey.missing.items()
+        }
+        return survey
+
+    def offering(self, name: str) -> Sequence[int]:
+        """The sides that have this benchmark."""
+        return self._offering.get(name) or range(len(self.sides))
 
     def group(self, waiting: Sequence[str]) -> Sequence[str]:
-        """As many as are worth one launch; one that has failed in company comes alone."""
+        """As many as are worth one launch; what has failed in company, or a side lacks, comes alone."""
         if self._must_be_alone(waiting[0]):
             return waiting[:1]
         return self.most_together([name for name in waiting if not self._must_be_alone(name)])
 
     def _must_be_alone(self, name: str) -> bool:
-        return name in self._alone or bool(self._failed.get(name))
+        return name in self._alone or name in self._offering or bool(self._failed.get(name))
 
     def round(self, names: Sequence[str], seed: int) -> Round:
         """One launch of each side; a side that has failed is left out, so that the others have the time."""
@@ -93,7 +103,7 @@ class LaunchedSubject(ABC):
         launched: dict[int, Values] = {}
         broken: dict[int, str] = {}
         for position, index in enumerate(order):
-            if index in out:
+            if index in out or (len(names) == 1 and index not in self.offering(names[0])):
                 continue
             values = self._launch(found, position, index, names, rng.randrange(2**31))
             if isinstance(values, str):
@@ -105,6 +115,8 @@ class LaunchedSubject(ABC):
             return found
         for name in names:
             self._combine(found, name, launched, {**self._failed[name], **broken})
+            if name in found.values:
+                found.order[name] = [index for index in order if index in launched]
         return found
 
     def _launch(
@@ -138,7 +150,7 @@ class LaunchedSubject(ABC):
         if failures:
             found.failures[name] = failures
             self._failed[name] = failures
-        if len(failures) < len(self.sides):
+        if len(failures) < len(self.offering(name)):
             found.values[name] = row
 
     def notes(self, name: str) -> Sequence[str]:
@@ -167,7 +179,7 @@ class LaunchedSubject(ABC):
 
 
 def survey_of(labels: Sequence[str], offers: Sequence[Sequence[str]], pattern: str = "") -> Survey:
-    """What all sides offer, and who lacks the rest. Raises SideFailed for a side that offers nothing."""
+    """What the first side shares with others, and who lacks what. Raises SideFailed: one offers nothing."""
     matching = f" that matches {shown(pattern)!r}" if pattern else ""
     for label, names in zip(labels, offers, strict=True):
         if not names:
@@ -180,7 +192,7 @@ def survey_of(labels: Sequence[str], offers: Sequence[Sequence[str]], pattern: s
         for name in everywhere
     }
     return Survey(
-        tuple(name for name in everywhere if not lacking[name]),
+        tuple(name for name in offers[0] if len(lacking[name]) < len(labels) - 1),
         {name: lacking_sides for name, lacking_sides in lacking.items() if lacking_sides},
     )
 

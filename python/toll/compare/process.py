@@ -1,4 +1,4 @@
-"""One process from start to end, timed from outside, with limits on its time and its output."""
+"""One process from start to end, timed from outside; its time is limited, and what is kept of its output."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from toll.store import shown
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 _CHUNK_BYTES = 256 * 1024
+_LAST_ERR_BYTES = 64 * 1024
 _LAST_WORDS_BYTES = 240
 _STRAY_WAIT_S = 0.05  # how long output is awaited that a program left in its pipe when it ended
 
@@ -35,9 +36,10 @@ class Ended:
     exit_code: int  # negative: the signal that ended it
     wall_ns: int  # from before the start to the end
     cpu_ns: int  # of the process and those of its children that it waited for
-    stdout: bytes
+    stdout: bytes  # its first 64 MiB
     stderr: bytes  # its last 64 KiB
     voluntary_switches: int = 0  # how often it gave the processor back by itself, to wait for something
+    dropped_bytes: int = 0  # of standard output, beyond what is kept
 
     def how(self) -> str:
         """How it ended, with its last words, for a reason."""
@@ -48,6 +50,12 @@ class Ended:
         words = (self.stderr.strip() or self.stdout.strip())[-_LAST_WORDS_BYTES:]
         text = shown(words.decode("utf-8", "replace").strip(), 300)
         return f"{ended}; its last words: {text}" if text else ended
+
+    def whole_stdout(self) -> bytes:
+        """For those who must understand it. Raises SideFailed where some of it was dropped."""
+        if self.dropped_bytes:
+            raise SideFailed(f"printed more than {MAX_OUTPUT_BYTES // 2**20} MiB where a report was expected")
+        return self.stdout
 
 
 @contextmanager
@@ -111,7 +119,7 @@ class _Watched:
         self._exit_fd = os.pidfd_open(popen.pid)
         self._pipes = {popen.stdout.fileno(): bytearray(), popen.stderr.fileno(): bytearray()}
         self._out, self._err = self._pipes.values()
-        self._output_bytes = 0
+        self._dropped_bytes = 0
         self._poll = select.poll()
         for fd in (*self._pipes, self._exit_fd, *([interrupt.fd] if interrupt else [])):
             self._poll.register(fd, select.POLLIN)
@@ -125,12 +133,18 @@ class _Watched:
                 ended_ns = time.monotonic_ns()
                 break
             if time.monotonic() >= deadline:
-                raise SideFailed(f"did not end within {self._limit_s:g} s")
+                raise SideFailed(f"did not end within {self._limit_s:g} s{self._printed()}")
         code, usage = self._reap()
         self._drain()
         cpu_ns = round(1e9 * (usage.ru_utime + usage.ru_stime))
         wall_ns = ended_ns - started_ns
-        return Ended(code, wall_ns, cpu_ns, bytes(self._out), bytes(self._err), usage.ru_nvcsw)
+        out, err = bytes(self._out), bytes(self._err)
+        return Ended(code, wall_ns, cpu_ns, out, err, usage.ru_nvcsw, self._dropped_bytes)
+
+    def _printed(self) -> str:
+        """For a program that may have no end because its output has none."""
+        mib = (len(self._out) + self._dropped_bytes) // 2**20
+        return f" and printed {mib} MiB by then" if self._dropped_bytes else ""
 
     def _wait(self, seconds: float) -> set[int]:
         ready = {fd for fd, _ in self._poll.poll(max(0.0, seconds) * 1000)}
@@ -146,13 +160,14 @@ class _Watched:
             self._poll.unregister(fd)
             del self._pipes[fd]
             return
-        self._output_bytes += len(data)
-        if self._output_bytes > MAX_OUTPUT_BYTES:
-            raise SideFailed(f"printed more than {MAX_OUTPUT_BYTES // 2**20} MiB")
         kept = self._pipes[fd]
-        kept += data
         if kept is self._err:
-            del kept[:-65536]
+            kept += data
+            del kept[:-_LAST_ERR_BYTES]
+            return
+        room = MAX_OUTPUT_BYTES - len(kept)
+        kept += data[:room]
+        self._dropped_bytes += max(0, len(data) - room)
 
     def _reap(self) -> tuple[int, resource.struct_rusage]:
         _, status, usage = os.wait4(self._popen.pid, 0)

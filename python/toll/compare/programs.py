@@ -1,19 +1,22 @@
 """toll programs: the sides of a round live at the same time and take turns in batches of about a millisecond.
 
-Each block asks every side once, in random order, with the same layout seed: state made anew, stack and heap
-shifted, then a short untimed batch, then the timed one. What the machine does for longer than a block meets
-all sides alike. A round's value is made of the blocks' log ratios, so that it says more about the sides than
-about the machine.
+Each block asks every side once, with the same layout seed: state made anew, stack and heap shifted, then a
+short untimed batch, then the timed one. The order is random in every other block and reversed in the one
+after it. What the machine does for longer than a block meets all sides alike, and so does what it does to
+those who come first. A round's value is made of the blocks' log ratios, so that it says more about the sides
+than about the machine.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -42,6 +45,7 @@ _CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
 _MOST_ITERATIONS = 10**12
 _CALIBRATION_MS = "100"  # of the processor's counter, once; all later launches are told the result
 _FEWEST_BLOCKS = 4
+_FEWEST_OF_AN_ORDER = 3  # blocks; a median of fewer is at the mercy of one
 _ROUND_NS = 400e6  # long batches: fewer blocks
 
 
@@ -175,15 +179,25 @@ class Programs:
         rng = random.Random(seed)
         for name in names:
             failed = self._failed.setdefault(name, {})
-            sides = [side for side in range(len(self._offerings)) if side not in failed]
+            sides = [
+                side
+                for side, offering in enumerate(self._offerings)
+                if side not in failed and name in offering.offers
+            ]
             rng.shuffle(sides)
             record: dict[str, Any] = {"benchmark": name, "order": [self.labels[side] for side in sides]}
             try:
-                blocks, waited = self._blocks(name, sides, rng)
+                blocks, waited, places = self._blocks(name, sides, rng)
                 values = np.full(len(self._offerings), np.nan)
-                values[sorted(sides)] = combined(blocks[undisturbed(waited)])
+                kept = undisturbed(waited)
+                values[sorted(sides)] = combined(blocks[kept], places[kept])
                 found.values[name] = values.tolist()
-                measured = {"ns": blocks.tolist(), "waited": waited.round(4).tolist()}
+                found.order[name] = sides
+                measured = {
+                    "ns": blocks.tolist(),
+                    "waited": waited.round(4).tolist(),
+                    "places": places.tolist(),
+                }
                 found.raw.append(record | {"iterations": self._work[name].iterations} | measured)
             except _Blamed as blamed:
                 found.failures[name] = {blamed.side: blamed.reason}
@@ -194,8 +208,11 @@ class Programs:
 
     def _blocks(
         self, name: str, sides: Sequence[int], rng: random.Random
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Nanoseconds a unit, and the share of the time that others had; shape (blocks, sides in order)."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Nanoseconds a unit, the share of the time that others had, and who was asked when.
+
+        Each has shape (blocks, sides in order).
+        """
         with ExitStack() as stack:
             live: dict[int, _Live] = {}
             for side in sides:
@@ -207,12 +224,13 @@ class Programs:
             for side, program in live.items():
                 with _blaming(side):
                     program.warm(work.iterations)
-            rows = [self._block(name, live, block, work, rng) for block in range(work.blocks)]
+            orders = orders_of(sorted(live), work.blocks, rng)
+            rows = [self._block(name, live, block, work, rng) for block in enumerate(orders)]
             for side, program in live.items():
                 with _blaming(side):
                     program.stop()
         values, waited, switches = np.array(rows).transpose(2, 0, 1)
-        return values, forced(waited, switches)
+        return values, forced(waited, switches), np.argsort(np.array(orders), axis=1)
 
     def _start(self, stack: ExitStack, side: int, name: str, rng: random.Random) -> _Live:
         offer = self._offerings[side].offers[name]
@@ -233,12 +251,18 @@ class Programs:
         return live
 
     def _block(
-        self, name: str, live: Mapping[int, _Live], block: int, work: _Work, rng: random.Random
+        self,
+        name: str,
+        live: Mapping[int, _Live],
+        block: tuple[int, Sequence[int]],
+        work: _Work,
+        rng: random.Random,
     ) -> list[tuple[float, float, int]]:
-        """Every side once, in an order of its own: ns a unit, share waited, voluntary switches."""
-        layout = rng.randrange(2**31) if block % work.anew_every == 0 else None
+        """Every side once, of block (number, order): ns a unit, share waited, voluntary switches."""
+        number, order = block
+        layout = rng.randrange(2**31) if number % work.anew_every == 0 else None
         found: dict[int, tuple[float, float, int]] = {}
-        for side in rng.sample(sorted(live), len(live)):
+        for side in order:
             with _blaming(side):
                 if layout is not None:
                     live[side].time(max(1, work.iterations // WARM_SHARE), layout)
@@ -261,11 +285,34 @@ class Programs:
             )
 
 
-def combined(blocks: NDArray[np.float64]) -> list[float]:
-    """One value a side from blocks of shape (blocks, sides), ns: ratios are medians of the blocks' ratios."""
+def orders_of(sides: Sequence[int], blocks: int, rng: random.Random) -> list[list[int]]:
+    """In which order each block asks: at random, then the other way round, and so on."""
+    orders: list[list[int]] = []
+    for number in range(blocks):
+        orders.append(orders[-1][::-1] if number % 2 else rng.sample(sides, len(sides)))
+    return orders
+
+
+def combined(blocks: NDArray[np.float64], places: NDArray[np.int64]) -> list[float]:
+    """One value a side from blocks of shape (blocks, sides), ns; `places` says who was asked when.
+
+    Ratios to the first side are medians of the blocks' ratios: of those in which it was asked before the
+    other and of those in which it was asked after it, so that what being first does cancels in their mean.
+    """
     logs = np.log(blocks)
-    first = np.median(logs[:, 0])
-    return [float(value) for value in np.exp(first + np.median(logs - logs[:, :1], axis=0))]
+    first = float(np.median(logs[:, 0]))
+    return [
+        math.exp(first + _balanced_median(logs[:, side] - logs[:, 0], places[:, side] < places[:, 0]))
+        for side in range(logs.shape[1])
+    ]
+
+
+def _balanced_median(values: NDArray[np.float64], early: NDArray[np.bool_]) -> float:
+    """The mean of the medians of both groups; of all values where one group has next to none."""
+    groups = [values[early], values[~early]]
+    if min(group.size for group in groups) < _FEWEST_OF_AN_ORDER:
+        return float(np.median(values))
+    return fmean(float(np.median(group)) for group in groups)
 
 
 def forced(waited: NDArray[np.float64], switches: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -315,7 +362,7 @@ def _calibrated(live: Mapping[int, _Live]) -> _Work:
             anew_ns = max(anew_ns, remade_ns - kept_ns)
     blocks = int(_ROUND_NS / (batch_ns * len(live)))
     anew_every = 1 + int(anew_ns / (_SETUP_SHARE * max(batch_ns, BATCH_NS)))
-    blocks = max(_FEWEST_BLOCKS, min(BLOCKS, blocks))
+    blocks = max(_FEWEST_BLOCKS, min(BLOCKS, blocks - blocks % 2))  # even: as many of each order
     return _Work(iterations, blocks, min(anew_every, blocks))
 
 
@@ -368,7 +415,11 @@ def _described(side: Side, limit_s: float, interrupt: Interrupt | None) -> dict[
     if ended.exit_code != 0:
         raise SideFailed(f"{side.label} does not describe itself: it {ended.how()}")
     try:
-        contenders = json.loads(ended.stdout)["contenders"]
+        text = ended.whole_stdout()
+    except SideFailed as failure:
+        raise SideFailed(f"{side.label} {failure.reason}") from None
+    try:
+        contenders = json.loads(text)["contenders"]
         offers = [
             Offer(
                 side.command,

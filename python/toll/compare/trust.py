@@ -22,7 +22,7 @@ from toll.stats.proportion import exact_share
 
 NOTHING = 0.0  # the slow-down of a program that is compared with itself
 SLOWDOWNS = (0.005, 0.01, 0.02, 0.05)
-SAME_A_PASS = 2  # a false alarm is rare: its share needs more trials than those of what is found
+EQUAL_A_PASS = 2  # a false alarm is rare: its share needs more trials than those of what is found
 FOUND = 0.95  # of the trials: the effect counts as one that is found here
 
 
@@ -48,6 +48,11 @@ class Trial(_Record):
     def differs(self) -> bool:
         """Whether it says that the sides differ."""
         return self.verdict in (Verdict.SLOWER, Verdict.FASTER)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether too few pairs fitted into the time for any interval: such a trial could raise no alarm."""
+        return self.verdict is Verdict.INCONCLUSIVE and self.low is None and self.high is None
 
     @property
     def covers(self) -> bool:
@@ -76,6 +81,10 @@ class Line(_Record):
     regression: Counted = Field(description="slower beyond the threshold")
     covered: Counted = Field(description="intervals that hold the true ratio")
     failed: int
+    undecided: int = Field(
+        default=0,
+        description="too few pairs for an interval: of a program with itself, counted nowhere else",
+    )
     seconds: NotNegative | None = Field(description="median of the trials")
 
 
@@ -106,6 +115,7 @@ class Plan:
 
     operations: tuple[str, ...]
     slowdowns: tuple[float, ...] = SLOWDOWNS
+    equal_a_pass: int = EQUAL_A_PASS  # comparisons of an operation with itself, beside one of each slow-down
     budget_s: float = 280.0
     most_trials: int = 0  # 0: as many as the budget has time for
     trial: Settings = field(default_factory=lambda: Settings(budget_s=10.0, total_s=10.0))
@@ -159,7 +169,7 @@ def summary(plan: Plan, trials: Sequence[Trial], *, seconds: float, interrupted:
         for name in (*plan.operations, "*")
         for slowdown in everything
     ]
-    same = [trial for trial in trials if trial.slowdown == NOTHING and trial.verdict is not Verdict.FAILED]
+    same = [trial for trial in trials if trial.slowdown == NOTHING and _counts(trial)]
     return Trust(
         level=plan.trial.level,
         threshold=plan.trial.threshold,
@@ -180,7 +190,7 @@ def _trials(plan: Plan) -> Iterator[tuple[str, float]]:
     one_pass = [
         (operation, slowdown)
         for operation in plan.operations
-        for slowdown in (*(NOTHING,) * SAME_A_PASS, *plan.slowdowns)
+        for slowdown in (*(NOTHING,) * plan.equal_a_pass, *plan.slowdowns)
     ]
     while one_pass:
         rng.shuffle(one_pass)
@@ -191,8 +201,16 @@ def _trial(operation: str, slowdown: float, comparison: Mapping[str, object]) ->
     return Trial.model_validate({**comparison, "operation": operation, "slowdown": slowdown})
 
 
+def _counts(trial: Trial) -> bool:
+    """Whether a trial could have been wrong: one that could raise no alarm must not make alarms look rarer.
+
+    A slow-down that was not found because the time was too short was not found.
+    """
+    return trial.verdict is not Verdict.FAILED and not (trial.slowdown == NOTHING and trial.undecided)
+
+
 def _line(operation: str, slowdown: float, trials: Sequence[Trial]) -> Line:
-    judged = [trial for trial in trials if trial.verdict is not Verdict.FAILED]
+    judged = [trial for trial in trials if _counts(trial)]
     count = len(judged)
     return Line(
         operation=operation,
@@ -201,7 +219,8 @@ def _line(operation: str, slowdown: float, trials: Sequence[Trial]) -> Line:
         faster=_counted(sum(trial.verdict is Verdict.FASTER for trial in judged), count),
         regression=_counted(sum(trial.regression for trial in judged), count),
         covered=_counted(sum(trial.covers for trial in judged), count),
-        failed=len(trials) - count,
+        failed=sum(trial.verdict is Verdict.FAILED for trial in trials),
+        undecided=sum(trial.undecided for trial in trials),
         seconds=round(median(trial.seconds for trial in judged), 3) if judged else None,
     )
 

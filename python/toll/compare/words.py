@@ -64,9 +64,9 @@ class SideFailed(Exception):  # an outcome, not a fault of toll
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What the sides offer."""
+    """What the sides offer; one of three sides that lacks a benchmark leaves it to the other two."""
 
-    common: tuple[str, ...]  # benchmarks that all sides offer, in the order of the first
+    common: tuple[str, ...]  # benchmarks that the first side and another one offer, in the order of the first
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # benchmark -> labels that lack it
 
 
@@ -75,6 +75,7 @@ class Round:
     """One pass over all sides for some benchmarks, close together in time and in random order."""
 
     values: dict[str, list[float]] = field(default_factory=dict)  # ns an operation; NaN where a side failed
+    order: dict[str, list[int]] = field(default_factory=dict)  # sides as they were launched; of each value
     failures: dict[str, dict[int, str]] = field(default_factory=dict)  # benchmark -> side -> reason
     raw: list[dict[str, Any]] = field(default_factory=list)  # every launch as it was, for the raw file
 

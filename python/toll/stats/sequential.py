@@ -8,9 +8,10 @@ look does not use of its share, because counts are whole numbers, the next ones 
 Assumption: under the true ratio each pair's log ratio is above it with probability 1/2, independently of the
 other pairs. Where a fair coin decides for each pair which side runs first, and the sides differ by a constant
 factor, the coins alone make this true: whatever the noise is (heavy tails, drift, autocorrelation, a busy
-neighbour), it would have been the same with the sides swapped. Where the noise of the sides has different
-shapes, pairs must be independent and share one median. The moments of the looks and what they spend may
-depend on anything but the values' signs: on time, on the number of pairs.
+neighbour), it would have been the same with the sides swapped. That still holds where each pair is corrected
+by anything that was known before its own coin was thrown (`without_order`). Where the noise of the sides has
+different shapes, pairs must be independent and share one median. The moments of the looks and what they spend
+may depend on anything but the values' signs: on time, on the number of pairs.
 
 Sources: the sign test turned round, Dixon and Mood (1946); group-sequential boundaries by recursion,
 Armitage, McPherson and Rowe (1969); alpha spending, Lan and DeMets (1983), with the power family of Kim and
@@ -23,7 +24,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from toll.stats.order import Floats
@@ -31,6 +32,8 @@ from toll.stats.order import Floats
 SPENDING_POWER = 1.5  # docs/compare.md has the table that this was chosen by
 FIRST_PAIRS = 6  # the fewest pairs with an interval at 95 %
 LOOK_GROWTH = 1.15
+ORDER_WINDOW = 31  # pairs that tell what coming first does; enough for a median, few enough to follow changes
+ORDER_FEWEST = 3  # of each order
 
 
 class Bounds(NamedTuple):
@@ -43,6 +46,39 @@ class Bounds(NamedTuple):
 def look_due(pairs: int, looked_at: int) -> bool:
     """Whether `pairs` pairs deserve a look, the last one having been at `looked_at` (0: none yet)."""
     return pairs >= max(FIRST_PAIRS, math.ceil(looked_at * LOOK_GROWTH))
+
+
+def without_order(logs: ArrayLike, first_led: ArrayLike) -> Floats:
+    """Log ratios without what coming first does to a side; shape (..., pairs), in order of time.
+
+    `first_led` says in which pairs the first side ran before the other one. What coming second costs is the
+    mean of two medians of log(second run / first run), in which the sides' own difference cancels: of the
+    pairs that the first side led and of the others, among the 31 before this one. Nothing is corrected before
+    there are 3 of each. Knowing nothing of this pair, the correction cannot favour a side: given all that was
+    known before, a fair coin still decides on which side of the truth the value lies.
+    """
+    values = np.asarray(logs, dtype=np.float64)
+    led = np.asarray(first_led, dtype=bool)
+    corrected = values.copy()
+    for pair in range(2 * ORDER_FEWEST, values.shape[-1]):
+        before = slice(max(0, pair - ORDER_WINDOW), pair)
+        seconds_cost = (
+            _median_where(led[..., before], values[..., before])
+            - _median_where(~led[..., before], values[..., before])
+        ) / 2.0
+        known = np.nan_to_num(seconds_cost)  # 0 where one order has been too rare
+        corrected[..., pair] -= np.where(led[..., pair], known, -known)
+    return corrected
+
+
+def _median_where(chosen: NDArray[np.bool_], values: Floats) -> Floats:
+    """Of the chosen values along the last axis; NaN where they are too few to tell."""
+    count = chosen.sum(axis=-1, keepdims=True)
+    ordered = np.sort(np.where(chosen, values, np.inf), axis=-1)
+    low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis=-1)
+    high = np.take_along_axis(ordered, np.minimum(count // 2, ordered.shape[-1] - 1), axis=-1)
+    middle: Floats = np.where(count >= ORDER_FEWEST, (low + high) / 2.0, np.nan)[..., 0]
+    return middle
 
 
 class SignBoundary:

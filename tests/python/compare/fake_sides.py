@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,6 +45,7 @@ class FakeSubject:
     interrupt_after: int = 10**9
     unusable: str = ""
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    first_gains: float = 0.0
     kind: str = "fake"
     rounds: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -64,10 +66,20 @@ class FakeSubject:
         self.rounds.append(tuple(names))
         self.clock.ns += round(1e9 * self.round_s)
         rng = random.Random(seed)
+        order = rng.sample(range(len(self.labels)), len(self.labels))
         found = Round(raw=[{"benchmarks": list(names)}])
         for name in names:
             if reason := self.breaks.get((name, len(self.rounds)), ""):
                 found.failures[name] = {len(self.labels) - 1: reason}
             else:
-                found.values[name] = [side(rng) for side in self.benchmarks[name]]
+                found.order[name] = order
+                lacking = self.missing.get(name, ())
+                found.values[name] = [
+                    math.nan
+                    if label in lacking
+                    else side(rng) * (1.0 - self.first_gains * (index == order[0]))
+                    for index, (side, label) in enumerate(
+                        zip(self.benchmarks[name], self.labels, strict=False)
+                    )
+                ]
         return found

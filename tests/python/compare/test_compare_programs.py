@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,16 @@ import numpy as np
 import pytest
 
 from toll.compare import Comparison, Comparisons, Settings, Verdict, Written, compare, resolve, subject_of
-from toll.compare.programs import Offer, Offering, Programs, combined, counter_hz, forced, undisturbed
+from toll.compare.programs import (
+    Offer,
+    Offering,
+    Programs,
+    combined,
+    counter_hz,
+    forced,
+    orders_of,
+    undisturbed,
+)
 from toll.words import Kind
 
 FAKE = str(Path(__file__).with_name("fake_toll_program.py"))
@@ -116,11 +126,35 @@ def test_a_known_answer_is_checked() -> None:
     assert "the right answer is" in found.failures["x"][1]
 
 
+def test_orders_are_reversed_in_every_other_block() -> None:
+    orders = orders_of([0, 2, 5], 20, random.Random(1))
+    assert all(second == first[::-1] for first, second in zip(orders[::2], orders[1::2], strict=True))
+    assert len({tuple(order) for order in orders}) > 2
+
+
+def test_being_asked_first_cancels() -> None:
+    places = np.array([[0, 1], [1, 0]] * 5)
+    blocks = np.where(places == 0, 96.0, 100.0) * np.array([1.0, 1.02])
+    first, second = combined(blocks, places)
+    assert second / first == pytest.approx(1.02)
+    first, second = combined(blocks[1:6:2], places[1:6:2])  # one order alone: nothing to balance with
+    assert second / first == pytest.approx(1.02 * 0.96)
+
+
+def test_a_round_tells_its_order_and_leaves_out_who_lacks_the_benchmark() -> None:
+    subject = Programs([offering("a"), offering("b"), Offering("c", {})], limit_s=20.0)
+    found = subject.round(["x"], 4)
+    launch = found.raw[0]
+    assert [subject.labels[side] for side in found.order["x"]] == launch["order"]
+    assert np.array(launch["ns"]).shape == (20, 2)
+    assert (np.sum(launch["places"], axis=0) == 10).all()
+
+
 def test_a_round_is_the_median_of_its_blocks_ratios() -> None:
     machine = np.array([1.0, 1.0, 5.0, 1.0, 1.3])  # what the machine did to both sides of a block
     blocks = np.stack([100.0 * machine, 102.0 * machine], axis=1)
     blocks[3, 1] *= 40.0  # an interrupt
-    first, second = combined(blocks)
+    first, second = combined(blocks, np.array([[0, 1], [1, 0], [0, 1], [1, 0], [0, 1]]))
     assert first == pytest.approx(100.0)
     assert second / first == pytest.approx(1.02)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -81,15 +82,42 @@ def test_a_command_line_with_shell_syntax(script: Callable[[str, str], str]) -> 
     [
         ("kill -SEGV $$", "crashed with SIGSEGV"),
         ("echo usage: needs a size >&2; exit 2", "exited with code 2; its last words: usage: needs a size"),
-        ("sleep 60", "did not end within 0.5 s"),
-        ("yes", "printed more than 64 MiB"),
+        ("sleep 60", "did not end within 2 s"),
     ],
 )
 def test_a_command_that_fails_is_a_row(script: Callable[[str, str], str], text: str, reason: str) -> None:
-    item = only(compared("true", script("b", text), limit_s=0.5 if "sleep" in text else 20.0))
+    item = only(compared("true", script("b", text), limit_s=2.0 if "sleep" in text else 60.0))
     assert item.verdict is Verdict.FAILED
     assert reason in item.reason
     assert item.reason.startswith("./b ")
+
+
+def test_output_without_end_is_a_reason() -> None:
+    item = only(compared("true", "yes", limit_s=2.0))
+    assert item.verdict is Verdict.FAILED
+    assert re.search(r"did not end within 2 s and printed \d+ MiB by then", item.reason)
+
+
+@pytest.mark.parametrize(("to", "told"), [("", True), (" >&2", False)])
+def test_much_output_is_read_and_dropped(script: Callable[[str, str], str], to: str, told: bool) -> None:
+    side = script("b", f"head -c 70000000 /dev/zero{to}")
+    item = only(compared("true", side, most_rounds=1))
+    assert item.launches == 1
+    assert ("./b prints more than 64 MiB; what is beyond is read and dropped" in item.reason) is told
+
+
+def test_what_is_dropped_still_counts_as_something_else(script: Callable[[str, str], str]) -> None:
+    grows = "n=$(cat n 2>/dev/null || echo 68000000); echo $((n + 1)) > n; head -c $n /dev/zero"
+    item = only(compared("true", script("b", grows), most_rounds=1))
+    assert "./b prints something else from launch to launch" in item.reason
+
+
+def test_a_report_that_is_cut_off_is_not_read(tmp_path: Path) -> None:
+    ended = run_process(["/bin/sh", "-c", "head -c 70000000 /dev/zero"], own_environment(), tmp_path, 60.0)
+    assert len(ended.stdout) == 64 * 2**20
+    assert ended.dropped_bytes == 70_000_000 - 64 * 2**20
+    with pytest.raises(SideFailed, match="printed more than 64 MiB where a report was expected"):
+        ended.whole_stdout()
 
 
 def test_a_command_that_ends_in_another_way_later(script: Callable[[str, str], str]) -> None:
@@ -114,7 +142,7 @@ def test_children_that_outlive_their_parent_are_ended(script: Callable[[str, str
     side = script("b", "sleep 600 & echo $! > child; true")
     compared("true", side, most_rounds=3)
     child = int(Path("child").read_text())
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
         state = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
         if state == "Z":
@@ -127,10 +155,8 @@ def test_children_that_outlive_their_parent_are_ended(script: Callable[[str, str
 def test_an_interrupt_ends_a_process_at_once() -> None:
     interrupt = Interrupt()
     interrupt.request()
-    started = time.monotonic()
-    with pytest.raises(Interrupted):
-        run_process(["/bin/sleep", "30"], own_environment(), Path("/"), 60.0, interrupt)
-    assert time.monotonic() - started < 10
+    with pytest.raises(Interrupted):  # at its end would be too late: pytest does not wait so long
+        run_process(["/bin/sleep", "3600"], own_environment(), Path("/"), 7200.0, interrupt)
 
 
 def test_a_program_that_cannot_start(tmp_path: Path) -> None:
@@ -168,6 +194,27 @@ def test_common_benchmarks_are_compared_and_the_rest_listed() -> None:
         ("a", f"{FAKE} only=b,c"),
         ("c", f"{FAKE} only=a,b"),
     ]
+
+
+def test_a_benchmark_that_one_of_three_lacks_is_compared_for_the_others() -> None:
+    found = compared(f"{FAKE} only=a,b", f"{FAKE} only=b,a slow=1.5", f"{FAKE} only=b slow=1.5")
+    assert [(item.benchmark, item.b, item.verdict) for item in found.comparisons] == [
+        ("a", f"{FAKE} only=b,a slow=1.5", Verdict.SLOWER),
+        ("b", f"{FAKE} only=b,a slow=1.5", Verdict.SLOWER),
+        ("b", f"{FAKE} only=b slow=1.5", Verdict.SLOWER),
+    ]
+    assert [(item.benchmark, *item.missing_in) for item in found.lacking] == [
+        ("a", f"{FAKE} only=b slow=1.5")
+    ]
+
+
+def test_a_round_tells_in_which_order_it_launched() -> None:
+    _, sides = resolve([Written("true a"), Written("true b"), Written("true c")], Kind.COMMAND)
+    subject = subject_of(Kind.COMMAND, sides, limit_s=5.0)
+    subject.survey()
+    for seed in range(4):
+        found = subject.round(["command"], seed)
+        assert [subject.labels[side] for side in found.order["command"]] == [row["side"] for row in found.raw]
 
 
 def test_a_benchmark_that_crashes_costs_no_other() -> None:
@@ -210,8 +257,6 @@ def test_what_an_executable_writes_goes_with_its_own_folder(
 
 
 def test_a_filter_names_benchmarks_and_no_others() -> None:
-    import re
-
     names = ["BM<int, 3>/8", "a.b", "-x", "map[7]+"]
     pattern = exactly(names)
     assert all(re.fullmatch(pattern, name) for name in names)
@@ -376,5 +421,5 @@ def test_what_a_program_waited_by_itself_is_its_own_time(
 
 
 def test_a_voluntary_switch_is_counted(tmp_path: Path) -> None:
-    sleeping = run_process(["/bin/sh", "-c", "for i in 1 2 3 4 5; do sleep 0.001; done"], {}, tmp_path, 9)
+    sleeping = run_process(["/bin/sh", "-c", "for i in 1 2 3 4 5; do sleep 0.001; done"], {}, tmp_path, 60)
     assert sleeping.voluntary_switches >= 5

@@ -7,12 +7,19 @@ import math
 
 import numpy as np
 import pytest
-from pair_noise import SCENARIOS, pairs_of, stopped
+from pair_noise import SCENARIOS, corrected_pairs_of, first_is_faster, pairs_of, stopped
 from scipy.stats import binom
 from simulate import assert_covers
 
 from toll.stats import equivalence
-from toll.stats.sequential import FIRST_PAIRS, MedianSequence, SignBoundary, fewest_pairs, look_due
+from toll.stats.sequential import (
+    FIRST_PAIRS,
+    MedianSequence,
+    SignBoundary,
+    fewest_pairs,
+    look_due,
+    without_order,
+)
 
 
 def enumerated_crossing(looks: list[tuple[int, int]]) -> float:
@@ -103,9 +110,39 @@ def test_looks_become_rarer() -> None:
 @pytest.mark.parametrize("effect", [0.0, 0.02])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_intervals_cover_under_early_stopping(scenario: str, effect: float) -> None:
-    logs = pairs_of(np.random.default_rng(11), SCENARIOS[scenario], 1000, 120, effect)
-    assert_covers(stopped(logs, 0.05, 0.01).covered(effect), 1000, 0.95)
-    assert_covers(stopped(logs, 0.05, 0.01, worst_case=effect).covered(effect), 1000, 0.95)
+    for of in (pairs_of, corrected_pairs_of):
+        logs = of(np.random.default_rng(11), SCENARIOS[scenario], 1000, 120, effect)
+        assert_covers(stopped(logs, 0.05, 0.01).covered(effect), 1000, 0.95)
+        assert_covers(stopped(logs, 0.05, 0.01, worst_case=effect).covered(effect), 1000, 0.95)
+
+
+def test_being_first_fails_no_gate() -> None:
+    """Uncorrected, 2 % of comparisons of equal sides would: more than a gate may."""
+    rng = np.random.default_rng(12)
+    plain = stopped(pairs_of(rng, first_is_faster, 4000, 300, 0.0), 0.05, 0.01)
+    assert plain.called_regression(0.01) > 40
+    corrected = stopped(corrected_pairs_of(rng, first_is_faster, 4000, 300, 0.0), 0.05, 0.01)
+    assert corrected.called_regression(0.01) < 4
+    assert np.median(corrected.pairs) < 60
+
+
+def test_what_coming_first_does_is_taken_out_however_much_the_sides_differ() -> None:
+    led = np.arange(40) % 3 == 0
+    logs = 0.7 + np.where(led, 0.05, -0.05)
+    corrected = without_order(logs, led)
+    assert corrected[:6] == pytest.approx(logs[:6])
+    assert corrected[10:] == pytest.approx(0.7)
+    assert without_order(-logs, ~led) == pytest.approx(-corrected)
+
+
+def test_no_pair_corrects_itself() -> None:
+    rng = np.random.default_rng(3)
+    logs, led = rng.normal(size=50), rng.random(50) < 0.5
+    changed = logs.copy()
+    changed[30] += 9.0
+    before, after = without_order(logs, led), without_order(changed, led)
+    assert (after[:30] == before[:30]).all()
+    assert after[30] == pytest.approx(before[30] + 9.0)
 
 
 def test_the_same_game_with_the_plain_sign_test_at_each_look_does_not_cover() -> None:
@@ -126,15 +163,16 @@ def test_the_same_game_with_the_plain_sign_test_at_each_look_does_not_cover() ->
 def test_coverage_and_power_of_ten_thousand_comparisons(
     effect: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The table of docs/compare.md: `pytest -m slow -s tests/python/stats/test_stats_sequential.py`."""
+    """The tables of docs/compare.md: `pytest -m slow -s tests/python/stats/test_stats_sequential.py`."""
     trials = 10_000
     for number, (name, draw) in enumerate(SCENARIOS.items()):
-        logs = pairs_of(np.random.default_rng((number, 7)), draw, trials, 300, effect)
+        logs = corrected_pairs_of(np.random.default_rng((number, 7)), draw, trials, 300, effect)
         ends = stopped(logs, 0.05, 0.01)
         harsh = stopped(logs, 0.05, 0.01, worst_case=effect)
         with capsys.disabled():
             print(
-                f"\n| {name} | {effect:.0%} | {ends.covered(effect) / trials:.1%}"
+                f"\n| {name} | {effect:.0%}"
+                f" | {ends.covered(effect) / trials:.1%}"
                 f" | {harsh.covered(effect) / trials:.1%} | {ends.called_different() / trials:.1%}"
                 f" | {ends.called_regression(0.01) / trials:.1%} | {np.median(ends.pairs):.0f} |",
                 end="",

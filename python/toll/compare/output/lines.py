@@ -114,8 +114,10 @@ def footnotes(found: Comparisons) -> Sequence[str]:
         f"Changes are of time, against {clean(found.sides[0])}; with probability {percent(found.level)} or"
         " more all intervals of this table hold together, although they were looked at while measuring.",
     ]
+    compared = {item.benchmark for item in found.comparisons}
     notes += [
-        f"{clean(item.benchmark)} is missing in {clean(', '.join(item.missing_in))} and was not compared."
+        f"{clean(item.benchmark)} is missing in {clean(', '.join(item.missing_in))} and was not compared"
+        + (" there." if item.benchmark in compared else ".")
         for item in found.lacking
     ]
     if found.interrupted:

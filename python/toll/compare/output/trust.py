@@ -44,19 +44,31 @@ def markdown(found: Trust) -> str:
 def sentences(found: Trust) -> list[str]:
     """The answers: false alarms, what is found, how long it took."""
     alarms = found.false_alarms
-    told = [f"False alarms: {_count(alarms)} comparisons of a program with itself{_interval(alarms)}."]
+    told: list[str] = []
     beyond = next(
         line.regression for line in found.lines if (line.operation, line.slowdown) == (ALL, NOTHING)
     )
-    told.append(f"Beyond the threshold of {percent(found.threshold)}: {_count(beyond)}{_interval(beyond)}.")
+    if alarms.trials:
+        told += [
+            f"False alarms: {_count(alarms)} comparisons of a program with itself{_interval(alarms)}.",
+            f"Beyond the threshold of {percent(found.threshold)}: {_count(beyond)}{_interval(beyond)}.",
+        ]
     told += [*_finds(found), *(_CONDITIONS[word] for word in found.disturbed)]
     failed = sum(line.failed for line in found.lines if line.operation == ALL)
     if failed:
         reason = next(trial.reason for trial in found.trials if trial.verdict == "failed")
-        told.append(f"{failed} trials failed; the first: {reason}.")
+        told.append(f"{_times(failed, 'trial')} failed; the first: {reason}.")
+    undecided = sum(
+        line.undecided for line in found.lines if (line.operation, line.slowdown) == (ALL, NOTHING)
+    )
+    if undecided:
+        told.append(
+            f"{_times(undecided, 'comparison')} of a program with itself had too few pairs of launches in"
+            f" {found.trial_budget_s:g} s for any interval, and counted as neither: --trial-budget."
+        )
     told.append(
-        f"{len(found.trials)} comparisons in {found.seconds:.0f} s; intervals at 95 % (exact binomial)."
-        + (" Interrupted." if found.interrupted else "")
+        f"{_times(len(found.trials), 'comparison')} in {found.seconds:.0f} s;"
+        " intervals at 95 % (exact binomial)." + (" Interrupted." if found.interrupted else "")
     )
     return told
 
@@ -111,6 +123,10 @@ def percent(share: float) -> str:
 
 def _count(counted: Counted) -> str:
     return f"{counted.count} of {counted.trials}"
+
+
+def _times(count: int, what: str) -> str:
+    return f"{count} {what}" + ("s" if count != 1 else "")
 
 
 def _interval(counted: Counted) -> str:
