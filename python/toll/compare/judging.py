@@ -12,6 +12,7 @@ from toll.compare.results import Comparison, Verdict
 from toll.stats import equivalence
 from toll.stats.sequential import MedianSequence, fewest_pairs, without_order
 
+FACTOR = 10.0  # from here on a percentage is no longer read: "+226910 %" are 2,270 times
 EVERYTHING = "*"  # the benchmark of a row that concerns a side as a whole
 
 
@@ -124,8 +125,7 @@ class Judge:
         threshold = percent(self.threshold)
         largest = percent(equivalence.bound(low, high))
         if verdict in (Verdict.SLOWER, Verdict.FASTER):
-            least, most = sorted(abs(math.expm1(end)) for end in (low, high))  # as the table writes changes
-            told = f"{verdict} by {percent(least)} to {percent(most)}"
+            told = f"{verdict} {_by(low, high)}"
             low, high = (low, high) if verdict is Verdict.SLOWER else (-high, -low)
             if low > math.log1p(self.threshold):
                 return told
@@ -142,6 +142,15 @@ class Judge:
                 " --budget, --total-budget"
             )
         return f"a difference of up to {largest} remains possible; a larger --budget narrows it"
+
+
+def _by(low: float, high: float) -> str:
+    """ "by 1.0 % to 3.2 %", as the table writes changes; from tenfold on "by 2,250 to 2,290 times"."""
+    least, most = sorted((abs(low), abs(high)))
+    if most < math.log(FACTOR) or not math.isfinite(most):
+        shares = sorted(abs(math.expm1(end)) for end in (low, high))
+        return f"by {percent(shares[0])} to {percent(shares[1])}"
+    return f"by {math.exp(least):,.4g} to {math.exp(most):,.4g} times"
 
 
 def percent(share: float) -> str:

@@ -65,8 +65,11 @@ def decimals(value: float, low: float | None, high: float | None, least: int = 2
     """Decimal places (negative: tens, hundreds) so that the last digit is one that the interval supports.
 
     The interval's half-width keeps one digit, two where it begins with 1 or 2. Between `least` and `most`
-    significant digits; three where there is no interval.
+    significant digits; three where there is no interval. A whole number that never varied is a count: it
+    stands in full.
     """
+    if value == low == high and value.is_integer():
+        return 0
     magnitude = _magnitude(value)
     if low is None or high is None:
         return 2 - magnitude

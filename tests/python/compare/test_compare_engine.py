@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,10 @@ def test_the_sentence_and_the_table_say_the_same() -> None:
     assert item.low is not None
     assert item.high is not None
     assert item.reason == f"faster by {100 - 100 * item.high:.0f} % to {100 - 100 * item.low:.0f} %"
+
+
+def test_the_sentence_of_a_huge_change_counts_times() -> None:
+    assert re.fullmatch(r"slower by [\d,.]+ to [\d,.]+ times", only(run(pair(2_000.0))).reason)
 
 
 def test_it_stops_when_the_answer_is_known() -> None:

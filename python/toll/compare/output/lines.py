@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toll.compare.judging import percent
+from toll.compare.judging import FACTOR, percent
 from toll.compare.results import Comparison, Comparisons, Verdict
 from toll.report import numbers
 from toll.report.text import clean
@@ -18,7 +18,6 @@ WORDS = {
     Verdict.INCONCLUSIVE: "inconclusive",
     Verdict.FAILED: "failed",
 }
-FACTOR = 10.0  # from here on a percentage is no longer read: "+226910 %" are 2,270 times
 _WORST_FIRST = (Verdict.SLOWER, Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.FASTER, Verdict.NO_DIFFERENCE)
 
 
