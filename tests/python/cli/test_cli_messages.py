@@ -239,7 +239,9 @@ def test_a_reader_that_leaves_early_is_no_error(checkout):
 @pytest.mark.parametrize("arguments", ["--help", "run --help", "--version", "env list", "env --help"])
 def test_help_that_nobody_reads_is_no_error(checkout, arguments):
     done = in_a_shell(checkout, f"$toll {arguments} | true")
-    assert (done.stderr, done.returncode) == ("", 0)
+    # Where compilers have not been tried yet, or slowly, their progress is told.
+    told = [line for line in done.stderr.splitlines() if not line.startswith("trying compilers")]
+    assert (told, done.returncode) == ([], 0)
 
 
 @pytest.mark.parametrize("form", ["terminal", "json", "csv"])
