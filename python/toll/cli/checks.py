@@ -23,8 +23,8 @@ PYTHON_FOLDERS = ("python", "tests", "cmake")
 # What hangs is ended, with its name: the slowest test takes a tenth of that.
 CTEST_OPTIONS = ("--no-tests=error", "--output-on-failure", "--timeout", "300")
 SANITIZERS = ("asan", "tsan")  # asan is address, leak and undefined behaviour together
-_EVERY_CONTENDER = (
-    'rm -f build/contenders.toll* && exec "$0" -m toll run "*" --profile check'
+_LAUNCHED_ONCE = (
+    'rm -f build/contenders.toll* && exec "$0" -m toll run "$@" --profile check'
     " --output build/contenders.toll --no-html --no-install --wait"
 )
 
@@ -32,9 +32,10 @@ _EVERY_CONTENDER = (
 def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> Iterator[Step]:
     """All steps, the quick ones first. `fast` leaves out sanitizers, clang-tidy and slow tests.
 
-    Contenders number hundreds. The step `contenders` builds all as they are measured and launches each;
-    Debug and Clang build them, and clang-tidy looks at more than one a workload, only with `everything`,
-    which also makes the root that some of them need.
+    Contenders number hundreds, and building them as they are measured takes a third of the whole: the step
+    `contenders` builds and launches each workload's headline. Only with `everything` it takes all of them,
+    Debug and Clang build them too, clang-tidy looks at more than one a workload, and the root is made that
+    some of them need.
 
     Tests wait, and most use one CPU at a time: what is compiled for the next ones is compiled aside.
     """
@@ -51,9 +52,10 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
     chosen = ("-m", "not slow") if fast else ()
     workers = str(len(os.sched_getaffinity(0)))
     yield Step("pytest", (python, "-m", "pytest", "-n", workers, "--dist", "loadfile", *chosen))
+    chosen_contenders = ("*",) if everything else ()
     if not fast:
         # pytest builds in the same folder, and would wait for the whole of it.
-        compiled = (python, "-m", "toll.cli.every_contender")
+        compiled = (python, "-m", "toll.cli.contenders", *chosen_contenders)
         yield Step("contenders: build", compiled, aside=True, behind="pytest")
         tidy = _clang_tidy(root, everything=everything)
         yield Step("clang-tidy", tidy, "dev: configure", aside=True)
@@ -61,7 +63,7 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
         ctest = ("ctest", "--test-dir", f"build/{name}", *CTEST_OPTIONS)
         yield Step(f"{name}: ctest", ctest, f"{name}: build")
     if not fast:
-        yield Step("contenders", ("sh", "-c", _EVERY_CONTENDER, python), "contenders: build")
+        yield Step("contenders", ("sh", "-c", _LAUNCHED_ONCE, python, *chosen_contenders), "contenders: build")
     if bench:
         yield Step("bench", (python, "tests/bench/run.py"), alone=True)
 

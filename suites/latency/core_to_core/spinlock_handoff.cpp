@@ -13,8 +13,8 @@ struct SpinlockHandoff {
     SpinlockHandoff() { of_side[1].lock.lock(); }
     void pass(int side) {
         of_side[side].lock.lock();
-        // The hand-off ends where the lock is held. Else the CPU asks for the other lock's line while its own is
-        // still on the way: two transfers of a line are seen of three (54 ns for 80, 200 for 290).
+        // The hand-off ends where the lock is held. Else the CPU asks for the other lock's line while its own
+        // is still on the way: two transfers of a line are seen of three (54 ns for 80, 200 for 290).
         toll::await_instructions();
         of_side[1 - side].lock.unlock();
     }

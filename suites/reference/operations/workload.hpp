@@ -25,7 +25,8 @@ concept Operation = std::default_initializable<O> && requires(O operation) {
     { operation() } -> std::same_as<std::uint64_t>;
 };
 
-/// `C` is a stand-in in tests: by the machine's own clock, how long a batch took is never known to a per mille.
+/// `C` is a stand-in in tests: by the machine's own clock, how long a batch took is never known to a per
+/// mille.
 template <Operation O, class C = Clock>
 class Workload {
 public:

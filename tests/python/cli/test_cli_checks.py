@@ -107,6 +107,15 @@ def test_all_contenders_are_compiled_everywhere_only_where_that_is_asked_for():
     assert suites(fast=False, bench=False, everything=True) == {"dev": "ON", "clang": "ON"}
 
 
+@pytest.mark.parametrize(("everything", "named"), [(False, []), (True, ["*"])])
+def test_what_is_built_of_the_contenders_is_what_is_launched(everything, named):
+    steps = {step.name: step for step in checks.steps(ROOT, fast=False, bench=False, everything=everything)}
+    built, launched = (steps[name].command for name in ("contenders: build", "contenders"))
+    python = launched[3]
+    assert built == (python, "-m", "toll.cli.contenders", *named)
+    assert launched[4:] == tuple(named)
+
+
 def test_the_root_of_seastar_is_made_only_where_everything_is_asked_for_and_before_what_needs_it():
     everything = names(fast=False, bench=False, everything=True)
     assert set(everything) - set(names(fast=False, bench=False)) == {"root debian13"}
