@@ -63,7 +63,9 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
         ctest = ("ctest", "--test-dir", f"build/{name}", *CTEST_OPTIONS)
         yield Step(f"{name}: ctest", ctest, f"{name}: build")
     if not fast:
-        yield Step("contenders", ("sh", "-c", _LAUNCHED_ONCE, python, *chosen_contenders), "contenders: build")
+        yield Step(
+            "contenders", ("sh", "-c", _LAUNCHED_ONCE, python, *chosen_contenders), "contenders: build"
+        )
     if bench:
         yield Step("bench", (python, "tests/bench/run.py"), alone=True)
 

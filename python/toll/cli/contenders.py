@@ -1,4 +1,4 @@
-"""Builds contenders as `toll run [NAME ...] --profile check` does: `python -m toll.cli.contenders [NAME ...]`.
+"""Builds contenders as `toll run [NAME ...] --profile check` does: `python -m toll.cli.contenders`.
 
 That run holds the machine while it builds, because a build disturbs what others measure; the step of
 `toll test` before it builds beside tests. What does not build is a row of that run.

@@ -139,7 +139,10 @@ class Aside:
             for name in step.awaited():
                 self._done.wait_for(name)
             text = StringIO()
-            outcome = _run_or_not(step, self._root, text, None, self._done, self._started)
+            try:
+                outcome = _run_or_not(step, self._root, text, None, self._done, self._started)
+            except Exception as error:  # whoever waits for this step would wait for ever
+                outcome = Outcome(step, NOT_RUN, 0.0, (f"{type(error).__name__}: {error}",))
             with self._lock:
                 self._ended.append(text.getvalue())
                 if self._stopped:

@@ -68,4 +68,4 @@ def command(
     )
     found = trusting.measured(request, wait=wait)
     trusting.show(found, as_json=as_json, as_markdown=as_markdown)
-    raise typer.Exit(trusting.exit_code(found))
+    raise typer.Exit(trusting.exit_code(found, equal=equal > 0))

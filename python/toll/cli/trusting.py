@@ -152,14 +152,13 @@ def show(found: Trust, *, as_json: bool, as_markdown: bool) -> None:
         output.show(found)
 
 
-def exit_code(found: Trust) -> Exit:
+def exit_code(found: Trust, *, equal: bool = True) -> Exit:
     """1 where even the low end of the false alarms' interval is above what the level allows.
 
-    3 where what was asked for gave no verdict at all: of equal sides, or with --equal 0 of slowed ones.
+    3 where what was asked for gave no verdict at all: of `equal` sides, or with --equal 0 of slowed ones.
     """
     if found.interrupted:
         return Exit.INTERRUPTED
-    equal = any(trial.slowdown == NOTHING for trial in found.trials)
     if not (found.false_alarms.trials if equal else any(line.slower.trials for line in found.lines)):
         return Exit.INCONCLUSIVE
     alarming = found.false_alarms.low > 1.0 - found.level

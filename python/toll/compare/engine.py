@@ -74,7 +74,7 @@ def confirm(
     engine = _Engine(subject, settings, clock, keep, on_step)
     sides_of: dict[str, list[int]] = {}
     for item in first.comparisons:
-        if item.benchmark in doubted:
+        if item.benchmark in doubted and item.verdict is not Verdict.FAILED:
             sides_of.setdefault(item.benchmark, []).append(subject.labels.index(item.b))
     engine.begin(sides_of, comparisons=len(first.comparisons))
     interrupted = engine.go()

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from toll.compare.results import Comparison, Verdict
+from toll.report import numbers
 from toll.stats import equivalence
-from toll.stats.sequential import MedianSequence, fewest_pairs, without_order
+from toll.stats.sequential import ORDER_WINDOW, MedianSequence, fewest_pairs, without_order
 
 FACTOR = 10.0  # from here on a percentage is no longer read: "+226910 %" are 2,270 times
 EVERYTHING = "*"  # the benchmark of a row that concerns a side as a whole
@@ -28,6 +29,7 @@ class Track:
     seconds: float = 0.0
     looked_at: int = 0
     done: bool = False
+    corrected: dict[int, list[float]] = field(default_factory=dict)  # side -> what logs() told last
 
     def logs(self, side: int) -> list[float]:
         """log(side / first) of the rounds that have both, without what coming first did."""
@@ -36,7 +38,12 @@ class Track:
             for row, order in zip(self.values, self.orders, strict=True)
             if row[0] > 0 and row[side] > 0  # False for NaN
         ]
-        return without_order(*zip(*both, strict=True)).tolist() if both else []
+        # A pair's correction comes from the pairs before it and never changes: only new ones are corrected.
+        known = self.corrected.setdefault(side, [])
+        if len(both) > len(known):
+            begin = max(0, len(known) - ORDER_WINDOW)
+            known += without_order(*zip(*both[begin:], strict=True))[len(known) - begin :].tolist()
+        return list(known)
 
     def look(self, share: float) -> None:
         """Narrows every side's interval."""
@@ -150,7 +157,7 @@ def _by(low: float, high: float) -> str:
     if most < math.log(FACTOR) or not math.isfinite(most):
         shares = sorted(abs(math.expm1(end)) for end in (low, high))
         return f"by {percent(shares[0])} to {percent(shares[1])}"
-    return f"by {math.exp(least):,.4g} to {math.exp(most):,.4g} times"
+    return f"by {numbers.plain(math.exp(least), 4)} to {numbers.plain(math.exp(most), 4)} times"
 
 
 def percent(share: float) -> str:

@@ -212,13 +212,14 @@ def _counts(trial: Trial) -> bool:
 def _line(operation: str, slowdown: float, trials: Sequence[Trial]) -> Line:
     judged = [trial for trial in trials if _counts(trial)]
     count = len(judged)
+    told = [trial for trial in judged if not trial.undecided]  # the others have no interval that could miss
     return Line(
         operation=operation,
         slowdown=slowdown,
         slower=_counted(sum(trial.verdict is Verdict.SLOWER for trial in judged), count),
         faster=_counted(sum(trial.verdict is Verdict.FASTER for trial in judged), count),
         regression=_counted(sum(trial.regression for trial in judged), count),
-        covered=_counted(sum(trial.covers for trial in judged), count),
+        covered=_counted(sum(trial.covers for trial in told), len(told)),
         failed=sum(trial.verdict is Verdict.FAILED for trial in trials),
         undecided=sum(trial.undecided for trial in trials),
         seconds=round(median(trial.seconds for trial in judged), 3) if judged else None,

@@ -87,7 +87,9 @@ def _scaled(factor: float) -> Write:
 
 def _plainly(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
     if value is not None and value.is_integer() and (low is None or value == low == high):
-        return numbers.fixed(value, 0), numbers.MISSING  # a count, the same in every launch: in full
+        return numbers.fixed(
+            value, 0
+        ), numbers.MISSING  # a count, the same in every launch or of one: in full
     if low is not None and low == high:
         return numbers.plain(value), numbers.MISSING
     return numbers.quantity(value, low, high), numbers.interval(value, low, high)

@@ -67,7 +67,9 @@ struct ListSize {
         const auto rank = static_cast<double>(words.size() + 1);
         // More letters by rank, 0 to 5 by chance, and one word in 40 as if made of several.
         std::size_t letters = 1 + static_cast<std::size_t>(std::log2(rank) * 0.5) + random.below(6);
-        if (random.below(40) == 0) { letters = std::min(longest, letters * (2 + random.below(4))); }
+        if (random.below(40) == 0) {
+            letters = std::min<std::size_t>(longest, letters * (2 + random.below(4)));
+        }
         if (words.size() == unique / 2) { letters = longest; }
         std::string word;
         while (word.size() < letters) {

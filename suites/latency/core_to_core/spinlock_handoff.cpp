@@ -14,7 +14,7 @@ struct SpinlockHandoff {
     void pass(int side) {
         of_side[side].lock.lock();
         // The hand-off ends where the lock is held. Else the CPU asks for the other lock's line while its own
-        // is still on the way: two transfers of a line are seen of three (54 ns for 80, 200 for 290).
+        // is still on the way, and two moves of a line are seen of three (docs/latency.md has the figures).
         toll::await_instructions();
         of_side[1 - side].lock.unlock();
     }

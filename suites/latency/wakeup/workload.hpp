@@ -257,8 +257,7 @@ private:
         while (going_.load(std::memory_order_acquire) != number) { relax(); }
         reply_ = number;
         // What the harness wrote, here and below, must not stand before the raise in the store buffer: each
-        // such store misses the cache, and a spinlock's hand-off seemed to take twice its time (110 ns for
-        // 54).
+        // such store misses the cache, and the raise would be seen only after them.
         drain_stores();
         const Ticks raised = clock_->start();
         back_.raise();

@@ -181,10 +181,14 @@ TEST_CASE("who waits until the end waits longest") {
 
 TEST_CASE("a long wait shows wherever in the batch it falls") {
     auto workload = made<Detaining>(2);
-    CHECK(workload.run(200'000) == 200'000);
     // Counted from the next mark that the other thread passes: some microseconds late, more where that one
-    // is kept from its CPU.
-    CHECK(workload.details().at("longest_wait_ns") > 0.5e6 * Detaining::detained_ms);
+    // is kept from its CPU; hence not the first batch alone.
+    double longest_ns = 0;
+    for (int batch = 0; batch < 20 && longest_ns <= 0.5e6 * Detaining::detained_ms; ++batch) {
+        CHECK(workload.run(200'000) == 200'000);
+        longest_ns = std::max(longest_ns, workload.details().at("longest_wait_ns"));
+    }
+    CHECK(longest_ns > 0.5e6 * Detaining::detained_ms);
 }
 
 TEST_CASE("one thread, or a handful of increments, have no shares") {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from fake_sides import FakeClock, FakeSubject, steady
 
 from toll.compare import Comparison, Comparisons, Settings, Verdict, compare, confirm
+from toll.compare.judging import Track
 from toll.compare.output.lines import footnotes
 from toll.compare.schema import schema_text
 from toll.errors import TollError
@@ -58,7 +60,21 @@ def test_the_sentence_and_the_table_say_the_same() -> None:
 
 
 def test_the_sentence_of_a_huge_change_counts_times() -> None:
-    assert re.fullmatch(r"slower by [\d,.]+ to [\d,.]+ times", only(run(pair(2_000.0))).reason)
+    for ratio in (2_000.0, 50_000.0):
+        assert re.fullmatch(r"slower by [\d,.]+ to [\d,.]+ times", only(run(pair(ratio))).reason)
+
+
+def test_pairs_are_corrected_as_they_come_as_they_would_be_at_the_end() -> None:
+    coin = random.Random(3)
+    growing = Track("one", {})
+    for count in (1, 5, 7, 2, 40, 0, 61):
+        for _ in range(count):
+            first = coin.random() < 0.5
+            cost = [1.0, 1.04] if first else [1.04, 1.0]
+            growing.values.append([each * coin.uniform(0.9, 1.1) for each in cost])
+            growing.orders.append([0, 1] if first else [1, 0])
+        whole = Track("one", {}, values=growing.values, orders=growing.orders)
+        assert growing.logs(1) == whole.logs(1)
 
 
 def test_it_stops_when_the_answer_is_known() -> None:
