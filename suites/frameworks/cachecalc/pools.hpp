@@ -1,6 +1,7 @@
 #pragma once
 
-// Thread pools; made once, as a program does. A pool offers `post(function)`; its destructor ends it.
+// Thread pools; made once, as a program does, where a contender does not say otherwise. A pool offers
+// `post(function)`; its destructor ends it.
 
 #include "countdown.hpp"
 #include "waiting.hpp"
@@ -98,27 +99,50 @@ private:
     std::vector<std::jthread> threads_;  // last: ended and joined before the queue goes
 };
 
-/// Posts every task to a pool and waits for the last one.
+/// Posts every task to the pool and waits for the last one.
+template <class Pool, class Task>
+void post_all(Pool& pool, Task& run_task, Load& load) {
+    Countdown left{load.tasks()};
+    for (std::uint64_t task = 0; task < load.tasks(); ++task) {
+        pool.post([&run_task, &load, &left, task] {
+            run_task(load, task);
+            left.count_down();
+        });
+    }
+    left.wait();
+}
+
+/// A pool that is made once.
 template <class Pool, class Wait>
 class Posted {
 public:
     explicit Posted(const Inputs& inputs) : pool_(inputs.threads) {}
 
-    void run(Load& load) {
-        Countdown left{load.tasks()};
-        for (std::uint64_t task = 0; task < load.tasks(); ++task) {
-            pool_.post([this, &load, &left, task] {
-                task_(load, task);
-                left.count_down();
-            });
-        }
-        left.wait();
-    }
+    void run(Load& load) { post_all(pool_, task_, load); }
     [[nodiscard]] Footing footing() const { return task_.footing(); }
 
 private:
     BlockingTask<Wait> task_;
     Pool pool_;
+};
+
+/// A pool that is made for each iteration, as the document's is. Most tasks are in the queue before its
+/// threads have started: none of them is woken for a single task, which costs a pool that waits for them half
+/// as much again (9.9 ms for 6.4 at 8 us, on 2 CPUs).
+template <class Pool, class Wait>
+class PostedToNew {
+public:
+    explicit PostedToNew(const Inputs& inputs) : threads_(inputs.threads) {}
+
+    void run(Load& load) {
+        Pool pool(threads_);
+        post_all(pool, task_, load);
+    }
+    [[nodiscard]] Footing footing() const { return task_.footing(); }
+
+private:
+    BlockingTask<Wait> task_;
+    unsigned threads_;
 };
 
 }  // namespace toll::cachecalc

@@ -1,5 +1,6 @@
 #include "pools.hpp"
 
-using SimpleThreadPool = toll::cachecalc::Posted<toll::cachecalc::SimplePool, toll::cachecalc::ReadDevZero>;
+using SimpleThreadPool =
+    toll::cachecalc::PostedToNew<toll::cachecalc::SimplePool, toll::cachecalc::ReadDevZero>;
 
 TOLL_CONTENDER(cachecalc, simple_thread_pool, SimpleThreadPool);
