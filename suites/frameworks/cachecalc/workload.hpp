@@ -30,11 +30,14 @@ struct Inputs {
 /// What the tasks compute on. Not synchronised: the contender lets one task compute at a time.
 class alignas(64) Cache {  // shards that share nothing do not share a cache line either
 public:
-    /// Reads each key's text, turns it into an integer, adds 1 and writes it back.
+    /// Reads each key's text, turns it into an integer, adds 1 and writes it back: two look-ups a key, as in
+    /// the source and in the other languages. With one, C++ would have had 28 % less to compute than they.
     void compute() {
         for (int key = 0; key < keys; ++key) {
-            std::string& text = values_["hello" + std::to_string(key)];
-            text = std::to_string((text.empty() ? first_value : std::stoi(text)) + 1);
+            const std::string name = "hello" + std::to_string(key);
+            const auto known = values_.find(name);
+            const int value = known == values_.end() ? first_value : std::stoi(known->second);
+            values_[name] = std::to_string(value + 1);
         }
     }
 
