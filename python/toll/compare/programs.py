@@ -1,4 +1,4 @@
-"""toll programs: the sides of a round live at the same time and take turns in batches of about a millisecond.
+"""toll programs: the sides of a round live at the same time and take turns in batches of 0.2 ms.
 
 Each block asks every side once, with the same layout seed: state made anew, stack and heap shifted, then a
 short untimed batch, then the timed one. The order is random in every other block and reversed in the one
@@ -30,16 +30,22 @@ from toll.measure.interrupt import Interrupt
 from toll.measure.launch import MAX_PADDING_BYTES
 from toll.measure.launcher import Child, Launcher, LaunchFailed, Limits
 from toll.measure.process import ProcessLauncher
-from toll.measure.protocol import Ready, Timed, arguments, ask_timed, read_ready, send_stop
+from toll.measure.protocol import Ready, Timed, arguments, ask_timed, ask_warmed, read_ready, send_stop
 from toll.measure.warming import MOST_WARMUP_BATCHES, steady
 from toll.store import shown
 from toll.words import Batch, Kind, Parameters, Status
 
-BATCH_NS = 1e6
-BLOCKS = 20  # a round
+# Short batches, and many: what neighbours take comes in slices of milliseconds, which spoil a few short
+# batches and every long one. In a noisy hour pairs of 20 batches of 1 ms were 2 to 10 times as noisy as these
+# for the same measuring time (docs/compare.md has the table).
+BATCH_NS = 0.2e6
+BLOCKS = 50  # a round
+_DEAR_STATE_NS = 5e6  # to make anew: megabytes, which each side's turn drives out of the other's caches
+_LONGER = 5  # batches of such programs, and 20 of them: at 0.2 ms refilling caches made them noisier
+_FEWER = 20
 WARM_SHARE = 8  # the untimed batch after a new layout has this fraction of the iterations
 _WAITED_MORE = 0.05  # of a batch's time; a time slice of somebody else is several times as long as it
-_SETUP_SHARE = 1.0  # making state anew may cost as much as measuring does; else some blocks keep theirs
+_SETUP_NS = 1e6  # what making state anew may cost a block; where it is dearer, some blocks keep theirs
 _GROWTH = 10  # of the iterations from one calibrating request to the next, at most
 _CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
 _MOST_ITERATIONS = 10**12
@@ -110,6 +116,14 @@ class _Live:
     def time(self, iterations: int, layout: int | None = None) -> Timed:
         """One request."""
         return ask_timed(self.child, self._offer.kind, iterations, layout, self._offer.answer, self._clock)
+
+    def warmed(self, iterations: int, layout: int | None) -> Timed:
+        """One request; with `layout` on new state, after an untimed batch."""
+        if layout is None:
+            return self.time(iterations)
+        warm = max(1, iterations // WARM_SHARE)
+        offer = self._offer
+        return ask_warmed(self.child, offer.kind, warm, iterations, layout, offer.answer, self._clock)
 
     def cost_ns(self, iterations: int, layout: int | None = None) -> int:
         """What one request takes, seen from here."""
@@ -264,9 +278,7 @@ class Programs:
         found: dict[int, tuple[float, float, int]] = {}
         for side in order:
             with _blaming(side):
-                if layout is not None:
-                    live[side].time(max(1, work.iterations // WARM_SHARE), layout)
-                timed = live[side].time(work.iterations)
+                timed = live[side].warmed(work.iterations, layout)
             self._check_sum(name, side, timed.batch)
             found[side] = _value_ns(timed), _waiting_share(timed.batch), timed.batch.voluntary_switches
             if found[side][0] <= 0.0:
@@ -360,9 +372,12 @@ def _calibrated(live: Mapping[int, _Live]) -> _Work:
             kept_ns = min(program.cost_ns(warm) for _ in range(_CALIBRATIONS))
             remade_ns = min(program.cost_ns(warm, layout) for layout in range(_CALIBRATIONS))
             anew_ns = max(anew_ns, remade_ns - kept_ns)
+    most = BLOCKS
+    if anew_ns > _DEAR_STATE_NS and batch_ns < _LONGER * BATCH_NS:
+        iterations, batch_ns, most = _LONGER * iterations, _LONGER * batch_ns, _FEWER
     blocks = int(_ROUND_NS / (batch_ns * len(live)))
-    anew_every = 1 + int(anew_ns / (_SETUP_SHARE * max(batch_ns, BATCH_NS)))
-    blocks = max(_FEWEST_BLOCKS, min(BLOCKS, blocks - blocks % 2))  # even: as many of each order
+    anew_every = 1 + int(anew_ns / max(batch_ns, _SETUP_NS))
+    blocks = max(_FEWEST_BLOCKS, min(most, blocks - blocks % 2))  # even: as many of each order
     return _Work(iterations, blocks, min(anew_every, blocks))
 
 

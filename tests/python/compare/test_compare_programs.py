@@ -11,6 +11,8 @@ import pytest
 
 from toll.compare import Comparison, Comparisons, Settings, Verdict, Written, compare, resolve, subject_of
 from toll.compare.programs import (
+    BATCH_NS,
+    BLOCKS,
     Offer,
     Offering,
     Programs,
@@ -57,7 +59,7 @@ def test_a_round_asks_all_sides_the_same() -> None:
     launch = found.raw[0]
     assert sorted(launch["order"]) == sorted(subject.labels)
     assert np.array(launch["ns"]).shape[1] == 3
-    assert launch["iterations"] == pytest.approx(1000, rel=0.1)
+    assert launch["iterations"] == pytest.approx(BATCH_NS / 1000, rel=0.1)
     orders = {tuple(subject.round(["test/fake/two"], seed).raw[0]["order"]) for seed in range(6)}
     assert len(orders) > 1
 
@@ -146,8 +148,8 @@ def test_a_round_tells_its_order_and_leaves_out_who_lacks_the_benchmark() -> Non
     found = subject.round(["x"], 4)
     launch = found.raw[0]
     assert [subject.labels[side] for side in found.order["x"]] == launch["order"]
-    assert np.array(launch["ns"]).shape == (20, 2)
-    assert (np.sum(launch["places"], axis=0) == 10).all()
+    assert np.array(launch["ns"]).shape == (BLOCKS, 2)
+    assert (np.sum(launch["places"], axis=0) == BLOCKS / 2).all()
 
 
 def test_a_round_is_the_median_of_its_blocks_ratios() -> None:
