@@ -3,8 +3,8 @@
     .venv/bin/python tests/bench/run.py [GROUP ...]
 
 Groups: library and wakeup (C++), handoff, list, report, run (a quick run of the whole catalogue), clone (from
-a fresh clone to the first table). Without a group all of them, about fifteen minutes. Exits 1 where a bar is
-missed.
+a fresh clone to the first table), hundred (`toll compare` of an executable with 100 benchmarks; needs
+libbenchmark-dev). Without a group all of them, about 25 minutes. Exits 1 where a bar is missed.
 Figures want a quiet machine; its load is printed above them.
 """
 
@@ -167,6 +167,54 @@ def fresh_clone() -> Iterator[Figure]:
     yield Figure("clone", "from a fresh clone to the first table", float(told.group(1)), "s", 480.0)
 
 
+def hundred() -> Iterator[Figure]:
+    """Verdicts on 100 benchmarks, of which the second side runs every other one 5 % slower."""
+    program = BUILD / "hundred"
+    BUILD.mkdir(parents=True, exist_ok=True)
+    source = str(ROOT / "tests/bench/hundred.cpp")
+    quietly(["g++", "-std=c++20", "-O2", source, "-o", str(program), "-lbenchmark", "-pthread"])
+    sides = [str(program), f"{program} --slower_per_mille=50"]
+    options = [
+        "--threshold",
+        "0.05",
+        "--total-budget",
+        "10m",
+        "--json",
+        "--raw",
+        str(BUILD / "hundred.jsonl"),
+    ]
+    started = time.monotonic()
+    done = subprocess.run([str(ROOT / "toll"), "compare", *sides, *options], capture_output=True, text=True)
+    total_s = time.monotonic() - started
+    try:
+        found = json.loads(done.stdout)["comparisons"]
+    except (ValueError, KeyError):
+        raise RuntimeError(f"toll compare: {(done.stderr or done.stdout)[-300:]}") from None
+    if len(found) != 100:
+        raise RuntimeError(f"toll compare tells of {len(found)} benchmarks")
+    listed = subprocess.run(
+        [str(program), "--benchmark_list_tests"], capture_output=True, text=True, check=True
+    )
+    slowed = set(listed.stdout.split()[1::2])
+    verdicts = [
+        (one["verdict"], "slower" if one["benchmark"] in slowed else "no_difference") for one in found
+    ]
+    unknown = ("inconclusive", "failed")
+    yield Figure("hundred", "verdicts on 100 benchmarks", total_s, "s", 600.0)
+    yield Figure(
+        "hundred", "of which none was reached", sum(said in unknown for said, _ in verdicts), "", 0.0
+    )
+    yield Figure(
+        "hundred", "50 that are 5 % slower: not called slower", missed_of(verdicts, "slower"), "", 2.0
+    )
+    yield Figure("hundred", "50 equal: called different", missed_of(verdicts, "no_difference"), "", 0.0)
+
+
+def missed_of(verdicts: Sequence[tuple[str, str]], right: str) -> int:
+    """How many verdicts that should have been `right` were reached and are others."""
+    return sum(said not in (truth, "inconclusive", "failed") for said, truth in verdicts if truth == right)
+
+
 GROUPS: dict[str, Callable[[], Iterator[Figure]]] = {
     "library": library,
     "wakeup": wakeup,
@@ -175,6 +223,7 @@ GROUPS: dict[str, Callable[[], Iterator[Figure]]] = {
     "report": report,
     "run": quick_run,
     "clone": fresh_clone,
+    "hundred": hundred,
 }
 
 
