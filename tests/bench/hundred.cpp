@@ -144,14 +144,14 @@ void run(benchmark::State& state, const Kind& kind, std::size_t size, double slo
 double share_of(int& argc, char** argv) {
     constexpr std::string_view option = "--slower_per_mille=";
     double share = 0;
-    argc = static_cast<int>(std::remove_if(argv, argv + argc,
-                                           [&](std::string_view word) {
-                                               if (!word.starts_with(option)) { return false; }
-                                               share = std::strtod(word.substr(option.size()).data(), nullptr)
-                                                       / 1000;
-                                               return true;
-                                           })
-                            - argv);
+    argc = static_cast<int>(
+        std::remove_if(argv, argv + argc,
+                       [&](std::string_view word) {
+                           if (!word.starts_with(option)) { return false; }
+                           share = std::strtod(word.substr(option.size()).data(), nullptr) / 1000;
+                           return true;
+                       }) -
+        argv);
     return share;
 }
 
