@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,14 +37,14 @@ from toll.store import shown
 from toll.words import Batch, Kind, Parameters, Status
 
 # Short batches, and many: what neighbours take comes in slices of milliseconds, which spoil a few short
-# batches and every long one. In a noisy hour pairs of 20 batches of 1 ms were 2 to 10 times as noisy as these
-# for the same measuring time (docs/compare.md has the table).
+# batches and a part of every long one (docs/compare.md has a table).
 BATCH_NS = 0.2e6
 BLOCKS = 50  # a round
 _DEAR_STATE_NS = 5e6  # to make anew: megabytes, which each side's turn drives out of the other's caches
-_LONGER = 5  # batches of such programs, and 20 of them: at 0.2 ms refilling caches made them noisier
-_FEWER = 20
-WARM_SHARE = 8  # the untimed batch after a new layout has this fraction of the iterations
+LONG_BATCH_NS = 1e6  # of these, and of programs for which a short batch says too little; `_short_will_do`
+LONG_BLOCKS = 20
+WARM_SHARE = 8  # the untimed batch before has this fraction of the iterations
+_SLOWEST = 10  # times as long as the shortest batch the longest may be, where sides differ that much
 _WAITED_MORE = 0.05  # of a batch's time; a time slice of somebody else is several times as long as it
 _SETUP_NS = 1e6  # what making state anew may cost a block; where it is dearer, some blocks keep theirs
 _GROWTH = 10  # of the iterations from one calibrating request to the next, at most
@@ -115,15 +116,17 @@ class _Live:
 
     def time(self, iterations: int, layout: int | None = None) -> Timed:
         """One request."""
-        return ask_timed(self.child, self._offer.kind, iterations, layout, self._offer.answer, self._clock)
+        offer = self._offer
+        return ask_timed(self.child, offer.kind, iterations, layout, offer.answer, self._clock, None)
 
     def warmed(self, iterations: int, layout: int | None) -> Timed:
-        """One request; with `layout` on new state, after an untimed batch."""
-        if layout is None:
-            return self.time(iterations)
+        """One request after an untimed one; with `layout` on new state."""
         warm = max(1, iterations // WARM_SHARE)
+        if len(os.sched_getaffinity(0)) == 1:  # reading the first answer would interrupt the second batch
+            self.time(warm, layout)
+            return self.time(iterations)
         offer = self._offer
-        return ask_warmed(self.child, offer.kind, warm, iterations, layout, offer.answer, self._clock)
+        return ask_warmed(self.child, offer.kind, warm, iterations, layout, offer.answer, self._clock, None)
 
     def cost_ns(self, iterations: int, layout: int | None = None) -> int:
         """What one request takes, seen from here."""
@@ -218,6 +221,7 @@ class Programs:
                 found.raw.append(record | {"side": self.labels[blamed.side], "failed": blamed.reason})
                 if blamed.side and len(sides) > 2:  # the others go on without it
                     failed[blamed.side] = blamed.reason
+                    self._work.pop(name, None)  # it was made for the slowest of them
         return found
 
     def _blocks(
@@ -362,23 +366,44 @@ def _value_ns(timed: Timed) -> float:
 
 def _calibrated(live: Mapping[int, _Live]) -> _Work:
     """Iterations that fill a batch, and how often a batch can afford new state; by the dearest side."""
-    iterations, batch_ns, anew_ns = 0, 1.0, 0.0
+    found: list[tuple[int, float]] = []  # of each side: iterations, ns that they take
+    anew_ns, short = 0.0, True
     for side, program in live.items():
         with _blaming(side):
-            found, took_ns = _iterations(program)
-            iterations = min(iterations, found) or found
-            batch_ns = max(batch_ns, took_ns)
-            warm = max(1, found // WARM_SHARE)
+            iterations, took_ns = _iterations(program)
+            found.append((iterations, took_ns))
+            warm = max(1, iterations // WARM_SHARE)
             kept_ns = min(program.cost_ns(warm) for _ in range(_CALIBRATIONS))
             remade_ns = min(program.cost_ns(warm, layout) for layout in range(_CALIBRATIONS))
             anew_ns = max(anew_ns, remade_ns - kept_ns)
-    most = BLOCKS
-    if anew_ns > _DEAR_STATE_NS and batch_ns < _LONGER * BATCH_NS:
-        iterations, batch_ns, most = _LONGER * iterations, _LONGER * batch_ns, _FEWER
+            short = short and _short_will_do(program, iterations)
+    iterations, batch_ns = _common(found)
+    if anew_ns > _DEAR_STATE_NS or not short:
+        longer = max(1, round(LONG_BATCH_NS / batch_ns))
+        iterations, batch_ns = longer * iterations, longer * batch_ns
+    most = BLOCKS if batch_ns < LONG_BATCH_NS / 2 else LONG_BLOCKS
     blocks = int(_ROUND_NS / (batch_ns * len(live)))
     anew_every = 1 + int(anew_ns / max(batch_ns, _SETUP_NS))
     blocks = max(_FEWEST_BLOCKS, min(most, blocks - blocks % 2))  # even: as many of each order
     return _Work(iterations, blocks, min(anew_every, blocks))
+
+
+def _common(found: Sequence[tuple[int, float]]) -> tuple[int, float]:
+    """Iterations for all sides, and the ns that the slowest needs for them.
+
+    Those of the quickest side: a batch pays some microseconds to begin, which would count as work of a side
+    that needs few more. Only where the slowest would take ten times as long, fewer.
+    """
+    iterations = min(max(count for count, _ in found), _SLOWEST * min(count for count, _ in found))
+    return iterations, max(took_ns / count * iterations for count, took_ns in found)
+
+
+def _short_will_do(program: _Live, iterations: int) -> bool:
+    """Whether a program has no reason for longer batches: threads that have to be woken, or a runtime that
+    becomes faster while it runs and is warmed by batches."""
+    threads = program.ready.footing.get("threads", 1)
+    waits = program.time(iterations).batch.voluntary_switches > 0
+    return program.ready.warmup_limit_ns == 0 and not waits and threads in (1, "1")
 
 
 def _iterations(program: _Live) -> tuple[int, float]:

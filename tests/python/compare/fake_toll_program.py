@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -ES
 """Speaks protocol 1; its own words, before the protocol's, say how: slow=1.05, fault=crash, answer=8,
-unsteady, idle, only=NAME, malloc=libx.so, garbage, no_describe.
+unsteady, idle, only=NAME, malloc=libx.so, details, threads=2, state=0.01 (seconds to make it anew), garbage,
+no_describe.
 """
 
 import json
@@ -22,10 +23,11 @@ def batch(iterations):
     wall_ns = 0.0 if "idle" in words else 1000.0 * iterations * float(words.get("slow", 1))
     time.sleep(wall_ns / 1e9)
     answer = int(words.get("answer", 7)) + (random.randrange(3) if "unsteady" in words else 0)
+    more = {"details": {"share": 0.5}} if "details" in words else {}
     say(
         type="batch", iterations=iterations, units=iterations, wall_ns=wall_ns * random.gauss(1.0, 0.002),
         cpu_ns=1.0, voluntary_switches=0, involuntary_switches=0, minor_faults=0, major_faults=0,
-        peak_bytes=1, checksum=str(answer * iterations),
+        peak_bytes=1, checksum=str(answer * iterations), **more,
     )  # fmt: skip
 
 
@@ -40,8 +42,8 @@ if sys.argv[where:] == ["describe"]:
         {"workload": "test/fake", "contender": name, "kind": "batch"} for name in names])  # fmt: skip
     sys.exit()
 
-say(type="ready", protocol=1, setup_ns=1, process_ns=1,
-    clock={"source": "monotonic"}, footing={"malloc": words.get("malloc", "glibc")})  # fmt: skip
+footing = {"malloc": words.get("malloc", "glibc"), "threads": int(words.get("threads", 1))}
+say(type="ready", protocol=1, setup_ns=1, process_ns=1, clock={"source": "monotonic"}, footing=footing)
 for line in sys.stdin:
     request = json.loads(line)
     if request["type"] == "stop":
@@ -49,4 +51,6 @@ for line in sys.stdin:
         sys.exit()
     if words.get("fault") == "crash" and request["iterations"] > 1:
         os.kill(os.getpid(), signal.SIGSEGV)
+    if "layout" in request:
+        time.sleep(float(words.get("state", 0)))
     batch(request["iterations"])

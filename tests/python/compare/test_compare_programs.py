@@ -13,6 +13,8 @@ from toll.compare import Comparison, Comparisons, Settings, Verdict, Written, co
 from toll.compare.programs import (
     BATCH_NS,
     BLOCKS,
+    LONG_BATCH_NS,
+    LONG_BLOCKS,
     Offer,
     Offering,
     Programs,
@@ -62,6 +64,27 @@ def test_a_round_asks_all_sides_the_same() -> None:
     assert launch["iterations"] == pytest.approx(BATCH_NS / 1000, rel=0.1)
     orders = {tuple(subject.round(["test/fake/two"], seed).raw[0]["order"]) for seed in range(6)}
     assert len(orders) > 1
+
+
+@pytest.mark.parametrize(
+    ("words", "batch_ns", "blocks"),
+    [
+        ((), BATCH_NS, BLOCKS),
+        (("threads=2",), LONG_BATCH_NS, LONG_BLOCKS),  # threads have to be woken for each batch
+        (("state=0.01",), LONG_BATCH_NS, LONG_BLOCKS),
+        (("slow=3",), BATCH_NS, LONG_BLOCKS),
+        (("slow=100",), BATCH_NS / 10, LONG_BLOCKS),  # ten times as much for the slow one
+    ],
+)
+def test_how_much_is_done_in_a_batch(words: tuple[str, ...], batch_ns: float, blocks: int) -> None:
+    subject = Programs([offering("a"), offering("b", *words)], limit_s=20.0)
+    launch = subject.round(["x"], 1).raw[0]
+    assert launch["iterations"] == pytest.approx(batch_ns / 1000, rel=0.1)
+    assert len(launch["ns"]) == blocks
+
+
+def test_details_of_programs_are_no_obstacle() -> None:
+    assert only(compared(f"{FAKE} details", f"{FAKE} details")).verdict is Verdict.NO_DIFFERENCE
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,16 @@ def test_toolchains_that_are_not_here_are_named() -> None:
         warnings.warn(f"not tested: {reason}", stacklevel=1)
 
 
+def test_requests_that_come_together_are_answered_in_turn(program: Program, contender: Contender) -> None:
+    with Conversation(program, "tasks=10", threads_of(contender)) as talk:
+        talk.hear("ready")
+        talk.say({"type": "batch", "iterations": 3, "layout": 5})
+        talk.say({"type": "batch", "iterations": 2})
+        assert [talk.hear("batch")["iterations"] for _ in range(2)] == [3, 2]
+        talk.say({"type": "stop"})
+        talk.hear("stopped")
+
+
 def test_the_description_is_what_the_suite_says(program: Program, contender: Contender) -> None:
     done = subprocess.run(
         [*program.command, "describe"], capture_output=True, text=True, timeout=LIMIT_S, check=False

@@ -87,9 +87,9 @@ class FakeChild:
         launcher.clock.ns += SETUP_NS
 
     def write_line(self, line: bytes) -> None:
-        request = json.loads(line)
-        self.started.requests.append(request)
-        self.lines.append(getattr(self, f"_{request['type']}")(request))
+        for request in map(json.loads, line.split(b"\n")):
+            self.started.requests.append(request)
+            self.lines.append(getattr(self, f"_{request['type']}")(request))
 
     def read_line(self) -> bytes:
         return json.dumps(self.lines.pop(0)).encode()

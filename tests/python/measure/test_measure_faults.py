@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from toll.measure import Interrupt, ProcessLauncher, SystemClock
 from toll.measure.launch import Errand, LaunchRoom, Outcome, Work, counting, measuring
 from toll.measure.launcher import Interrupted, LaunchFailed, Limits
 from toll.measure.machine import Disturbance, read_disturbance
-from toll.measure.protocol import ask_timed, read_ready
+from toll.measure.protocol import ask_timed, ask_warmed, read_ready
 from toll.words import Kind, Purpose, Status
 
 PROGRAM = Path(__file__).parents[1] / "fakes" / "program.py"
@@ -221,6 +221,43 @@ def test_a_programs_clock_may_differ_by_1_ms_and_1_percent(boast_ns: float, beli
     else:
         with pytest.raises(LaunchFailed, match=r"worked for 0\.102100 s, .* 0\.100000 s after the request"):
             ask_timed(child, Kind.BATCH, 100, None, 7, launcher.clock)
+
+
+def test_the_untimed_request_and_the_timed_one_are_sent_together() -> None:
+    launcher = FakeLauncher(FakeClock(), lambda *_: [1e3, 1e6])
+    child = launcher.start(("p", "serve", "w", "x"), {}, Limits(60.0, 0))
+    read_ready(child)
+    sent: list[bytes] = []
+    forward = child.write_line
+    child.write_line = lambda line: (sent.append(line), forward(line))[1]  # type: ignore[method-assign]
+    timed = ask_warmed(child, Kind.BATCH, 2, 16, 5, 7, launcher.clock)
+    assert (len(sent), timed.batch.iterations, timed.batch.wall_ns) == (1, 16, 16e6)
+    assert [request.get("layout") for request in launcher.started[0].requests] == [5, None]
+
+
+def test_a_wrong_answer_to_the_untimed_request_is_told() -> None:
+    launcher = FakeLauncher(FakeClock(), lambda *_: 1e3, answer=8)
+    child = launcher.start(("p", "serve", "w", "x"), {}, Limits(60.0, 0))
+    read_ready(child)
+    with pytest.raises(LaunchFailed, match="16"):
+        ask_warmed(child, Kind.BATCH, 2, 16, 5, 7, launcher.clock)
+
+
+def test_who_dies_between_the_two_answers_is_told_after_what_the_first_one_says() -> None:
+    for answer, words in ((7, "crashed with SIGSEGV"), (8, "the right answer is 14")):
+        launcher = FakeLauncher(FakeClock(), lambda *_: 1e3, answer=answer)
+        child = launcher.start(("p", "serve", "w", "x"), {}, Limits(60.0, 0))
+        read_ready(child)
+        answers = iter((child.read_line,))
+
+        def dying(answers: Iterator[Callable[[], bytes]] = answers) -> bytes:
+            for read in answers:
+                return read()
+            raise LaunchFailed(Status.FAILED, "crashed with SIGSEGV")
+
+        child.read_line = dying  # type: ignore[method-assign]
+        with pytest.raises(LaunchFailed, match=words):
+            ask_warmed(child, Kind.BATCH, 2, 16, 5, 7, launcher.clock)
 
 
 @pytest.mark.parametrize("fault", ["hang", "hang_at_start", "child_hangs_too"])
