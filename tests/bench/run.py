@@ -205,13 +205,13 @@ def hundred() -> Iterator[Figure]:
         "hundred", "of which none was reached", sum(said in unknown for said, _ in verdicts), "", 0.0
     )
     yield Figure(
-        "hundred", "50 that are 5 % slower: not called slower", missed_of(verdicts, "slower"), "", 2.0
+        "hundred", "50 that are 5 % slower: called anything else", missed_of(verdicts, "slower"), "", 2.0
     )
     yield Figure("hundred", "50 equal: called different", missed_of(verdicts, "no_difference"), "", 0.0)
 
 
 def missed_of(verdicts: Sequence[tuple[str, str]], right: str) -> int:
-    """How many verdicts that should have been `right` were reached and are others."""
+    """How many of those whose truth is `right` got another verdict; where none was reached is counted apart."""
     return sum(said not in (truth, "inconclusive", "failed") for said, truth in verdicts if truth == right)
 
 

@@ -37,7 +37,7 @@ from toll.store import shown
 from toll.words import Batch, Kind, Parameters, Status
 
 # Short batches, and many: what neighbours take comes in slices of milliseconds, which spoil a few short
-# batches and a part of every long one (docs/compare.md has a table).
+# batches and a part of every long one (docs/compare.md has all ten reference operations).
 BATCH_NS = 0.2e6
 BLOCKS = 50  # a round
 _DEAR_STATE_NS = 5e6  # to make anew: megabytes, which each side's turn drives out of the other's caches

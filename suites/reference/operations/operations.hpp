@@ -159,9 +159,8 @@ public:
 };
 
 /// 16 dependent loads from 64 MiB, each of a cache line of its own that no prefetcher expects. In huge pages
-/// where the kernel grants them, and larger than most shared caches: at 32 MiB in small pages, as large as
-/// such a cache, it is the luck of the pages which loads hit, and launches of one program differed by 8 to 12
-/// %.
+/// where the kernel grants them. At 32 MiB, as large as the cache that many cores share, it is luck which loads
+/// hit: launches of one program differed by 4 to 13 %.
 class MemoryBound {
 public:
     MemoryBound() {
