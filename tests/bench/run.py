@@ -211,7 +211,7 @@ def hundred() -> Iterator[Figure]:
 
 
 def missed_of(verdicts: Sequence[tuple[str, str]], right: str) -> int:
-    """How many of those whose truth is `right` got another verdict; where none was reached is counted apart."""
+    """How many of those whose truth is `right` got another verdict; none reached is counted apart."""
     return sum(said not in (truth, "inconclusive", "failed") for said, truth in verdicts if truth == right)
 
 

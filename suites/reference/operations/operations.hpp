@@ -159,8 +159,8 @@ public:
 };
 
 /// 16 dependent loads from 64 MiB, each of a cache line of its own that no prefetcher expects. In huge pages
-/// where the kernel grants them. At 32 MiB, as large as the cache that many cores share, it is luck which loads
-/// hit: launches of one program differed by 4 to 13 %.
+/// where the kernel grants them. At 32 MiB, as large as the cache that many cores share, it is luck which
+/// loads hit: launches of one program differed by 4 to 13 %.
 class MemoryBound {
 public:
     MemoryBound() {
