@@ -75,8 +75,7 @@ def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) 
     level = level_left(tried_rounds, header)
     cases = tuple(sorted(measured, key=lambda case: float(np.median(case.values_ns))))
     logs = log_matrix(cases)
-    medians = [float(np.median(case.values_ns)) for case in cases]
-    best = fastest([case.record.footing for case in cases], medians)
+    best = fastest([case.record.footing for case in cases], logs)
     if best is None:
         return Comparison(cases, tuple(Compared() for _ in cases))
     pairs = len(cases) * (len(cases) - 1) // 2

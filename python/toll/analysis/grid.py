@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from toll.analysis.results import Grid, GridLevel
 from toll.analysis.units import nanoseconds_per
+from toll.analysis.values import Cells
 from toll.stats.clusters import Clusters, Level, find_clusters
 from toll.store import CaseRecord, RunHeader, Samples
 
@@ -36,7 +37,6 @@ _FEW = (
 )
 
 Pair = tuple[int, int]
-Cells = tuple[tuple[str, int], ...]
 
 
 @dataclass(slots=True)

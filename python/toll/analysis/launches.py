@@ -12,6 +12,7 @@ import numpy as np
 
 from toll.analysis.grid import CellValues
 from toll.analysis.units import DAMAGED, checked_json, checked_ns
+from toll.analysis.values import value_of_samples
 from toll.errors import TollError
 from toll.stats import LaunchCounts, count_samples
 from toll.stats.order import Floats
@@ -77,8 +78,9 @@ def read_case(
         if record.kind is Kind.SAMPLES:
             warm_up, samples = _samples(run_file, launch, place)
             counts.append(count_samples(samples))
-            cells.take(run_file.cells(launch.id), samples)
-            values.append(max(0.0, counts[-1].median))
+            belonging = run_file.cells(launch.id)
+            cells.take(belonging, samples)
+            values.append(value_of_samples(samples, belonging, launch.clock))
             cold += [max(0.0, float(np.median(warm_up)))] if warm_up.size else []
         else:
             values.append(_median_per_unit(_timed(launch), place))

@@ -12,6 +12,7 @@ from toll.analysis.grouping import stands_aside
 from toll.analysis.launches import CaseData, counters_per_unit, median_cpu_ns, timed_totals, told_by
 from toll.analysis.results import Cdf, Estimate, Histogram, Latency, Memory, Row
 from toll.analysis.units import checked_json, nanoseconds_per
+from toll.analysis.values import resolution_ns
 from toll.stats import Pooled, log_histogram, median_interval, spread, thin_cdf
 from toll.stats.cluster import FEWEST_BEYOND
 from toll.words import Purpose, Status
@@ -62,7 +63,9 @@ def row_with_numbers(case: CaseData, compared: Compared, level: float, declared:
         involuntary_switches=timed_totals(case.launches, lambda batch: batch.involuntary_switches)
         if one_by_one
         else None,
-        faults=timed_totals(case.launches, lambda batch: batch.minor_faults + batch.major_faults),
+        faults=timed_totals(case.launches, lambda batch: batch.minor_faults + batch.major_faults)
+        if one_by_one
+        else None,
         memory=memory,
         counters=counters_per_unit(case),
         cold=None if case.cold_ns is None else case.cold_ns / scale,
@@ -123,8 +126,7 @@ def latency(case: CaseData, level: float) -> Latency:
 
 
 def _histogram(case: CaseData, pooled: Pooled, scale: float) -> Histogram | None:
-    step = case.launches[-1].clock.get("resolution_ns", 0.0) if case.launches else 0.0
-    step = float(step) if isinstance(step, int | float) and 0 <= step <= 1e9 else 0.0
+    step = resolution_ns(case.launches[-1].clock) if case.launches else 0.0
     found = log_histogram(pooled.values, pooled.distribution, step)
     if found is None:
         return None

@@ -60,6 +60,10 @@ class Outcome:
         parts = [values for batch, values in pairs if values is not None and not batch.warmup]
         return np.concatenate(parts) if parts else None
 
+    def timed_cells(self) -> tuple[tuple[str, int], ...]:
+        """What consecutive ones of `timed_samples` belong to."""
+        return tuple(cell for batch in self.launch.batches if not batch.warmup for cell in batch.cells)
+
 
 class Talk:
     """The runner's side of one conversation; keeps what was heard and how long the program took to answer."""

@@ -242,7 +242,7 @@ class _Run:
             missing = True
             errand = self._errand(state, Purpose.MEASURE, number, position)
             outcome = self._launch(state, errand, measuring(state.work))
-            state.take(outcome.launch, outcome.timed_samples())
+            state.take(outcome.launch, outcome.timed_samples(), outcome.timed_cells())
             if not state.active:
                 self._end_case(state, state.status, state.reason)
         workload.round = number

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from toll.analysis.grouping import by_setting, fastest, swept_parameters
+from toll.analysis.values import Cells, value_of_samples
 from toll.measure.launch import Work
 from toll.measure.pilot import work_after
 from toll.plan import Plan, Settings
@@ -41,15 +41,15 @@ class CaseState:
         """Whether it is still launched."""
         return self.status in (Status.OK, Status.PLANNED)
 
-    def take(self, launch: Launch, samples: Samples | None) -> None:
-        """Takes in one measuring launch and its samples, warm-up left out.
+    def take(self, launch: Launch, samples: Samples | None, cells: Cells = ()) -> None:
+        """Takes in one measuring launch, its samples and what they belong to, warm-up left out.
 
         Too many failures end the case, a wrong answer at once.
         """
         self.cost_ns = launch.wall_ns
         self.values[launch.round] = None
         if launch.status is Status.OK:
-            self.values[launch.round] = value_ns(launch, samples)
+            self.values[launch.round] = value_ns(launch, samples, cells)
             self.status, self.reason = Status.OK, ""
             return
         failures = sum(value is None for value in self.values.values())
@@ -85,8 +85,8 @@ class WorkloadState:
         return [self._table([active[position] for position in group]) for group in groups]
 
     def _table(self, cases: Sequence[CaseState]) -> tuple[Floats, int | None]:
-        medians = [_median([value for value in case.values.values() if value is not None]) for case in cases]
-        return self._log_values(cases), fastest([case.case.footing for case in cases], medians)
+        logs = self._log_values(cases)
+        return logs, fastest([case.case.footing for case in cases], logs)
 
     def _log_values(self, cases: Sequence[CaseState]) -> Floats:
         values = np.full((self.round, len(cases)), np.nan)
@@ -117,14 +117,10 @@ class WorkloadState:
         )
 
 
-def _median(values: Sequence[float]) -> float:
-    return float(np.median(values)) if values else math.nan
-
-
-def value_ns(launch: Launch, samples: Samples | None) -> float:
-    """A launch's one value: the median of its samples, or over its timed batches of time per unit."""
+def value_ns(launch: Launch, samples: Samples | None, cells: Cells = ()) -> float:
+    """A launch's one value: that of its samples, or the median over its timed batches of time per unit."""
     if samples is not None:
-        return float(np.median(samples))
+        return value_of_samples(samples, cells, launch.clock)
     return float(np.median([batch.wall_ns / batch.units for batch in launch.batches if not batch.warmup]))
 
 
@@ -171,5 +167,6 @@ def _restore(state: CaseState, run_file: RunFile, settings: Settings) -> None:
     failed = any(launch.status is not Status.OK for launch in passes)
     state.counted = COUNTING_PASSES if failed else len(passes)
     for launch in run_file.launches(state.id) if state.active else ():
-        samples = run_file.samples(launch.id) if state.case.kind is Kind.SAMPLES else None
-        state.take(launch, samples)
+        sampled = state.case.kind is Kind.SAMPLES
+        samples = run_file.samples(launch.id) if sampled else None
+        state.take(launch, samples, run_file.cells(launch.id) if sampled else ())

@@ -16,6 +16,7 @@ from toll.stats.order import (
     quantile_interval,
     quantile_ranks,
     spread,
+    tick_median,
 )
 from toll.stats.paired import log_ratios, paired_differences, ratio_interval, rounds_needed, separated_pairs
 from toll.stats.stopping import (
@@ -57,4 +58,5 @@ __all__ = [
     "separated_pairs",
     "spread",
     "thin_cdf",
+    "tick_median",
 ]

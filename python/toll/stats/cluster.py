@@ -32,7 +32,6 @@ class LaunchCounts:
     counts: NDArray[np.int64]
     low: float
     high: float
-    median: float
 
     @property
     def total(self) -> int:
@@ -51,8 +50,7 @@ def count_samples(samples: NDArray[np.float32]) -> LaunchCounts:
     first = int(bins.min())
     counts = np.bincount(bins - np.uint32(first))
     filled = np.flatnonzero(counts)
-    low, median, high = float(positive.min()), float(np.median(positive)), float(positive.max())
-    return LaunchCounts(filled + first, counts[filled], low, high, median)
+    return LaunchCounts(filled + first, counts[filled], float(positive.min()), float(positive.max()))
 
 
 class Pooled:

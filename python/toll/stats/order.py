@@ -57,6 +57,45 @@ def quantile_interval(values: ArrayLike, p: float, level: float) -> Interval | N
     return Interval(float(ordered[lower - 1]), float(ordered[upper - 1]), achieved)
 
 
+def tick_median(values: ArrayLike, step: float) -> float:
+    """Median of `values`, shape (n,), n >= 1, which a clock has rounded to multiples of `step`, same unit.
+
+    Each value stands for all those within half a step of it: the grouped median, by linear interpolation
+    within the tick that it falls into (Yule and Kendall, An Introduction to the Theory of Statistics).
+    Without it 67 and 69 ns on a clock of 10 ns may read 63 and 73, and launch after launch agrees on that.
+    Where a step is less than 1 % of the median, that is returned as it is.
+    """
+    taken = np.asarray(values, dtype=np.float64)
+    middle = float(np.median(taken))
+    if step <= 0.01 * abs(middle):
+        return middle
+    # It lies within half a step of the plain median, so what is farther away than a step is only counted.
+    near = np.sort(taken[np.abs(taken - middle) <= 2 * step])
+    farther = int(np.count_nonzero(taken < middle - 2 * step))
+    corners = np.unique(np.concatenate([near - step / 2, near + step / 2]))
+    shares = (farther + _ticks_below(corners, near, step)) / taken.size
+    if not shares.size or not shares[0] < 0.5 < shares[-1]:  # between two ticks that lie far apart
+        return middle
+    first = int(np.searchsorted(shares, 0.5 - 1e-12, side="left"))
+    last = int(np.searchsorted(shares, 0.5 + 1e-12, side="right"))
+    return (_at_half(corners, shares, first) + _at_half(corners, shares, last)) / 2
+
+
+def _ticks_below(at: Floats, ordered: Floats, step: float) -> Floats:
+    """Sum over `ordered` of the part of each value's tick, `step` wide, that lies below each of `at`."""
+    whole = np.searchsorted(ordered, at - step / 2, side="right")
+    begun = np.searchsorted(ordered, at + step / 2, side="left")
+    sums = np.concatenate([[0.0], np.cumsum(ordered)])
+    parts = (begun - whole) * (at / step + 0.5) - (sums[begun] - sums[whole]) / step
+    return np.asarray(whole + parts, dtype=np.float64)
+
+
+def _at_half(corners: Floats, shares: Floats, upper: int) -> float:
+    """Where the line from the corner before `upper` to it passes one half."""
+    (start, end), (low, high) = corners[upper - 1 : upper + 1], shares[upper - 1 : upper + 1]
+    return float(start + (0.5 - low) / (high - low) * (end - start))
+
+
 def median_interval(values: ArrayLike, level: float) -> Interval | None:
     """Interval of the median; at 95 % it needs six values, at 99 % eight (`fewest_values`)."""
     return quantile_interval(values, 0.5, level)

@@ -198,6 +198,7 @@ def test_what_a_request_used_is_not_said_to_be_of_one_hand_off(tmp_path: Path) -
         (row,) = results(run_file).workloads[0].rows
     assert row.value is not None
     assert (row.cpu_time, row.cpus_busy, row.voluntary_switches, row.involuntary_switches) == (None,) * 4
+    assert row.faults is None
 
 
 def test_two_cpus_have_a_grid_without_groups(tmp_path: Path) -> None:

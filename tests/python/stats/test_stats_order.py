@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from simulate import LEVELS, SHAPES, SIZES, Population, Shape, assert_covers, covers_too_little
 
-from toll.stats import fewest_values, median_interval, quantile_interval, quantile_ranks, spread
+from toll.stats import (
+    fewest_values,
+    median_interval,
+    quantile_interval,
+    quantile_ranks,
+    spread,
+    tick_median,
+)
 
 TRIALS = 2000
 
@@ -132,3 +139,31 @@ def test_spread_is_the_standard_deviation_of_normal_logs_and_ignores_a_few_wild_
 
 def test_a_level_that_rounds_to_one_needs_more_values_than_any_other() -> None:
     assert fewest_values(1.0) > fewest_values(1.0 - 1e-15) > 40
+
+
+@pytest.mark.parametrize("truth_ns", [63.0, 65.0, 67.5, 70.0])
+def test_a_median_within_a_tick_is_found_by_interpolation(truth_ns: float) -> None:
+    rng = np.random.default_rng(3)
+    starts, step = rng.uniform(0, 1e4, 20_000), 10.0
+    ends = starts + rng.normal(truth_ns, 6.0, starts.size)
+    read = step * np.floor(ends / step) - step * np.floor(starts / step)
+    assert tick_median(read, step) == pytest.approx(truth_ns, abs=0.5)
+    shifted = np.concatenate([read[::2] + 3.3, read[1::2] - 3.3])  # other offsets were removed
+    assert tick_median(shifted, step) == pytest.approx(truth_ns, abs=0.5)
+
+
+def test_two_operations_within_one_tick_are_told_apart() -> None:
+    rng = np.random.default_rng(4)
+    starts = rng.uniform(0, 1e4, 20_000)
+    read = [10.0 * (np.floor((starts + t) / 10) - np.floor(starts / 10)) for t in (67.0, 69.0)]
+    assert [float(np.median(values)) for values in read] == [70.0, 70.0]
+    assert tick_median(read[1], 10.0) - tick_median(read[0], 10.0) == pytest.approx(2.0, abs=1.0)
+
+
+def test_the_median_is_plain_where_the_clock_is_fine_or_ticks_lie_far_apart() -> None:
+    values = np.random.default_rng(5).lognormal(8, 1, 1001)
+    assert tick_median(values, 10.0) == float(np.median(values))
+    assert tick_median([0.0] * 5 + [100.0] * 5, 10.0) == 50.0
+    assert tick_median([40.0], 10.0) == pytest.approx(40.0)
+    assert tick_median([40.0] * 7, 10.0) == pytest.approx(40.0)
+    assert tick_median([0.0] * 7, 10.0) == pytest.approx(0.0)

@@ -1,0 +1,60 @@
+"""One value a launch from operations timed one by one, and which row ratios are to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import Made, make_run
+
+from toll import analysis
+from toll.analysis.grouping import fastest
+from toll.analysis.values import resolution_ns, value_of_samples
+from toll.store import RunFile
+
+
+def test_samples_of_pairs_of_cpus_count_by_pair_and_not_by_number() -> None:
+    samples = np.array([20.0] * 3 + [100.0] * 900 + [20.0] * 2, dtype=np.float32)
+    cells = (("0>1", 3), ("1>0", 900), ("0>1", 2))
+    assert value_of_samples(samples, cells, {}) == 60.0
+    assert value_of_samples(samples, (), {}) == 100.0
+
+
+def test_a_coarse_clock_is_interpolated_and_a_stranger_s_one_ignored() -> None:
+    samples = np.array([60.0] * 30 + [70.0] * 70, dtype=np.float32)
+    found = value_of_samples(samples, (), {"resolution_ns": 10.0})
+    assert found == pytest.approx(65 + 10 * 20 / 70)
+    assert value_of_samples(samples, (), {"resolution_ns": 0.1}) == 70.0
+    for odd in ("10", None, -1, float("nan"), 1e300, [10.0]):
+        assert resolution_ns({"resolution_ns": odd}) == 0.0
+
+
+def test_no_value_is_below_zero() -> None:
+    assert value_of_samples(np.array([-5.0, -4.0, -3.0], dtype=np.float32), (), {}) == 0.0
+
+
+def bistable() -> tuple[list[float], list[float]]:
+    """`first` has the smaller median, but `second` is quicker in 14 of 20 rounds."""
+    first = [10.0] * 11 + [20.0] * 9
+    second = [value * (2.0 if number < 6 else 0.95) for number, value in enumerate(first)]
+    return first, second
+
+
+def test_ratios_are_to_the_row_that_is_fastest_within_rounds(tmp_path: Path) -> None:
+    first, second = bistable()
+    assert np.median(first) < np.median(second)
+    path = make_run(tmp_path / "made.toll", [Made("first", first), Made("second", second)])
+    with RunFile.open(path) as run_file:
+        found = {row.contender: row for row in analysis.results(run_file).workloads[0].rows}
+    assert (found["first"].fastest, found["second"].fastest) == (False, True)
+    assert found["first"].ratio == pytest.approx(1 / 0.95)
+
+
+def test_a_row_with_next_to_no_numbers_is_not_the_fastest() -> None:
+    logs = np.log(np.array([[10.0, 20.0]] * 8))
+    assert fastest([{}, {}], logs) == 0
+    logs[1:, 0] = np.nan  # values of zero have no logarithm
+    assert fastest([{}, {}], logs) == 1
+    assert fastest([{}, {}], np.full((8, 2), np.nan)) is None
+    assert fastest([], np.empty((0, 0))) is None
