@@ -28,15 +28,15 @@ def left_s(workloads: Sequence[WorkloadState], budget_left_s: float) -> float | 
 
 
 def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
-    """The look at which it will probably have had enough: intervals narrow with the root of the rounds."""
-    first = next_look(max(workload.round, settings.min_launches - 1))
-    if workload.round < settings.min_launches:
-        return min(settings.max_launches, first)
-    width = _widest(workload, settings.level)
+    """The look at which it will probably have had enough: intervals narrow with the root of the rounds.
+
+    As many as allowed while no interval is known: to say 80 s and end after 700 is worse than to say "at most".
+    """
+    width = _widest(workload, settings.level) if workload.round >= settings.min_launches else None
     if width is None:
-        return min(settings.max_launches, first)
+        return settings.max_launches
     needed = workload.round * (width / (2 * math.log1p(settings.precision))) ** 2
-    look = first
+    look = next_look(workload.round)
     while look < min(needed, settings.max_launches):
         look = next_look(look)
     return min(settings.max_launches, look)

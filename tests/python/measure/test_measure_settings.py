@@ -92,3 +92,9 @@ def test_the_estimate_of_what_is_left_asks_the_same() -> None:
     unknown = state(Measured("a", 4, 10.0, ROUNDS[1]), *others)
     assert first.noise is not ROUNDS[1]
     assert rounds_wanted(unknown, SETTINGS) == SETTINGS.max_launches
+
+
+def test_the_estimate_allows_for_everything_while_no_interval_is_known() -> None:
+    few = state(*settled())
+    few.round = 2
+    assert rounds_wanted(few, SETTINGS) == SETTINGS.max_launches
