@@ -73,7 +73,7 @@ class Published:
     year: int
     source: str
     note: str = ""
-    # or "p50", "p90", "p99", "p999", "max" of a latency; "ratio" to the fastest; the name of a detail
+    # or "p50", "p90", "p99", "p999", "p9999", "max" of a latency; "ratio" to the fastest; a detail's name
     statistic: str = "value"
     environment: str = "host"  # of the row that answers the same question: "tcmalloc"
 

@@ -24,7 +24,7 @@ class Need:
     """One thing from outside: how to see that it is there, and the packages that bring it."""
 
     name: str
-    group: str  # "build", "library", "language", "root" or "test"
+    group: str  # "build", "compiler", "library", "language", "root" or "test"
     purpose: str
     packages: tuple[str, ...]
     command: tuple[str, ...] = ()

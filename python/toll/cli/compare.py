@@ -75,7 +75,7 @@ def command(
     """Compare two sides or more, launched in alternation: slower, faster, or no difference larger than x %.
 
     Exit code: 1 for a regression beyond --threshold, else 2 where something failed, else 3 where something is
-    inconclusive, else 0.
+    inconclusive, else 0. 130 after Ctrl-C; what is known by then is printed.
     """
     from toll.cli import comparing
 

@@ -19,7 +19,7 @@ A compiler's name takes options, in any order, and an allocator: gcc-12-O3-nativ
 gcc-12+tcmalloc. Bring compilers with: toll setup --compilers. Measure with: toll run NAME --env NAME,NAME"""
 
 app = typer.Typer(
-    help="Where programs are built and run: the host, compilers and flags, allocators preloaded.",
+    help="Where programs are built and run: the host, compilers and flags, allocators preloaded, roots.",
     no_args_is_help=True,
 )
 

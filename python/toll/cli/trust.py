@@ -39,7 +39,8 @@ def command(
         str,
         typer.Option(
             metavar="WHAT,...",
-            help="load: a second process keeps one CPU busy at random; drift: both sides drift by 5 %.",
+            help="load: a second process keeps one CPU busy at random; drift: both sides become up to 10 %"
+            " slower and faster again.",
         ),
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
@@ -50,7 +51,8 @@ def command(
 ) -> None:
     """Compare programs with themselves and with slow-downs of known size: false alarms, and what is found.
 
-    Exit code: 1 where false alarms are certainly more frequent than the 5 % that the level promises, else 0.
+    Exit code: 1 where false alarms are certainly more frequent than the 5 % that the level promises, 3 where
+    nothing could be judged, 130 after Ctrl-C, else 0.
     """
     from toll.cli import trusting
 

@@ -13,7 +13,7 @@ from toll.compare.trust import NOTHING, Counted, Line, Trust
 ALL = "*"
 _CONDITIONS = {
     "load": "Meanwhile a second process kept one CPU busy at random moments.",
-    "drift": "Meanwhile the speed of both sides drifted by plus and minus 5 %.",
+    "drift": "Meanwhile both sides became up to 10 % slower and faster again.",
 }
 
 
