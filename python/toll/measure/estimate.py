@@ -30,7 +30,7 @@ def left_s(workloads: Sequence[WorkloadState], budget_left_s: float) -> float | 
 def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
     """The look at which it will probably have had enough: intervals narrow with the root of the rounds.
 
-    As many as allowed while no interval is known: to say 80 s and end after 700 is worse than to say "at most".
+    As many as allowed while no interval is known: saying 80 s and ending after 700 helps nobody.
     """
     width = _widest(workload, settings.level) if workload.round >= settings.min_launches else None
     if width is None:
