@@ -226,7 +226,7 @@ def single(rows: Sequence[Row]) -> list[Row]:
 
 
 def _fastest_ns(rows: Sequence[Row]) -> float:
-    return max(1e-3, min((ns for row in rows if (ns := row_ns(row)) > 0), default=0.0))
+    return max(1e-3, min((ns for row in rows if 0.0 < (ns := row_ns(row)) < math.inf), default=0.0))
 
 
 def _repetition_ns(rows: Sequence[Row]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -27,9 +28,9 @@ class RawFile:
         self({"toll_compare": 1, **header})
 
     def __call__(self, record: Mapping[str, Any]) -> None:
-        """Stores one object. Raises TollError where the disk takes no more."""
+        """Stores one object, null for what is not a number. Raises TollError where the disk takes no more."""
         try:
-            self._file.write(json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n")
+            self._file.write(json.dumps(_finite(record), allow_nan=False, separators=(",", ":")) + "\n")
             self._file.flush()
         except OSError as error:
             raise TollError(
@@ -45,3 +46,12 @@ class RawFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
+
+
+def _finite(value: Any) -> Any:
+    """With null for NaN and the infinities, which programs do print and JSON does not have."""
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

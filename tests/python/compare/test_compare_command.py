@@ -23,6 +23,7 @@ from toll.measure import Interrupt
 from toll.measure.launcher import Interrupted
 
 ROOT = Path(__file__).parents[3]
+FAKE = str(Path(__file__).with_name("fake_google_benchmark.py"))
 SCHEMA = json.loads((ROOT / "schemas/compare.schema.json").read_text(encoding="utf-8"))
 Toll = Callable[..., int]
 
@@ -75,6 +76,22 @@ def test_what_is_open_ends_with_3(toll: Toll) -> None:
 def test_what_failed_ends_with_2(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
     assert toll("true", "false", "--json") == 2
     assert answer(capsys)["comparisons"][0]["reason"] == "false exited with code 1"
+
+
+@pytest.mark.parametrize("number", ["nan", "inf"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_time_that_is_no_number_costs_its_own_row(
+    toll: Toll, capsys: pytest.CaptureFixture[str], number: str, side: int
+) -> None:
+    sides = [f"{FAKE} only=sum,str/1", f"{FAKE} only=sum,str/1 slow=1.5"]
+    sides[side] += f" {number}=sum"
+    assert toll(*sides, "--budget", "30s", "--json", "--raw", "x.jsonl") == 1
+    rows = {row["benchmark"]: row for row in answer(capsys)["comparisons"]}
+    assert rows["sum"]["verdict"] == "failed"
+    assert f"measured {number} ns for sum: too short for its clock" in rows["sum"]["reason"]
+    assert rows["str/1"]["verdict"] == "slower"
+    launches = [json.loads(line) for line in Path("x.jsonl").read_text().splitlines()]
+    assert {None} in [set(launch.get("ns", {}).get("sum", ())) for launch in launches]
 
 
 @pytest.mark.parametrize(
