@@ -79,6 +79,7 @@ def command(
     """
     from toll.cli import comparing
 
+    comparing.check_places(html=html, markdown=markdown, junit=junit)
     request = comparing.Request(
         sides=tuple(sides),
         kind=kind,
@@ -96,6 +97,6 @@ def command(
         seed=seed,
         raw=raw,
     )
-    found = comparing.measured(request, wait=wait)
-    comparing.show(found, as_json=as_json, html=html, markdown=markdown, junit=junit)
+    found, error = comparing.measured(request, wait=wait)
+    comparing.show(found, as_json=as_json, html=html, markdown=markdown, junit=junit, error=error)
     raise typer.Exit(comparing.exit_code(found))

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import select
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import toll
 from toll.catalog import machine
 from toll.cli.console import progress, say
 from toll.cli.measuring import seconds as length_of_time
-from toll.cli.places import RUNS
+from toll.cli.places import RUNS, behind_links, is_special
 from toll.compare import (
     Comparisons,
     Kind,
@@ -75,8 +77,29 @@ def seconds(option: str, text: str) -> float:
         raise TollError(error.what, f"write for example {option} 60s, 5m or 1h") from None
 
 
-def measured(request: Request, *, wait: bool) -> Comparisons:
-    """Takes the machine, prepares the sides, measures. Raises TollError where the request makes no sense."""
+def check_places(**places: Path | None) -> None:
+    """Raises TollError for an option whose file could not be written once all is measured."""
+    for option, path in places.items():
+        target = behind_links(path) if path is not None else None
+        if target is None or is_special(target):
+            continue
+        if target.is_dir():
+            raise TollError(f"--{option} {path} is a folder", f"name a file: --{option} {path}/FILE")
+        if not target.parent.is_dir():
+            raise TollError(
+                f"--{option} {path}: there is no folder {target.parent}", "make it, or name another place"
+            )
+        if not os.access(target.parent, os.W_OK):
+            raise TollError(
+                f"--{option} {path}: nothing can be written to {target.parent}", "name another place"
+            )
+
+
+def measured(request: Request, *, wait: bool) -> tuple[Comparisons, TollError | None]:
+    """Takes the machine, prepares the sides, measures. Raises TollError where the request makes no sense.
+
+    With what was found comes the error that ended the measuring early, if one did: a full disk.
+    """
     settings = Settings(
         level=request.level,
         threshold=request.threshold,
@@ -87,23 +110,41 @@ def measured(request: Request, *, wait: bool) -> Comparisons:
     settings.check()
     _check_pattern(request.pattern)
     try:
-        found, raw = _with_the_machine(request, settings, wait=wait)
+        found, keeping = _with_the_machine(request, settings, wait=wait)
     except Interrupted:
         raise TollError(
             "interrupted before anything was measured", "start again when it suits", Exit.INTERRUPTED
         ) from None
-    return found.model_copy(
+    found = found.model_copy(
         update={
-            "raw": str(raw),
+            "raw": str(keeping.path),
             "toll_version": toll.__version__,
             "command_line": shlex.join(["toll", *sys.argv[1:]]),
             "machine": machine_line(),
         }
     )
+    return found, keeping.error
 
 
-def _with_the_machine(request: Request, settings: Settings, *, wait: bool) -> tuple[Comparisons, Path]:
-    """What was found, and the file with every launch. Raises Interrupted before the measuring only."""
+class Keeping:
+    """Gives launches to the raw file; when it takes no more, measuring ends and what is known is told."""
+
+    def __init__(self, raw: RawFile) -> None:
+        self._raw = raw
+        self.path = raw.path
+        self.error: TollError | None = None
+
+    def __call__(self, record: Mapping[str, Any]) -> None:
+        """Raises Interrupted where the disk takes no more."""
+        try:
+            self._raw(record)
+        except TollError as error:
+            self.error = error
+            raise Interrupted from None
+
+
+def _with_the_machine(request: Request, settings: Settings, *, wait: bool) -> tuple[Comparisons, Keeping]:
+    """What was found, and where every launch went. Raises Interrupted before the measuring only."""
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
         stack.enter_context(
@@ -120,8 +161,9 @@ def _with_the_machine(request: Request, settings: Settings, *, wait: bool) -> tu
         except SideFailed as failure:
             subject = Unusable(request.sides, failure.reason)
         raw = stack.enter_context(RawFile(_raw_path(request.raw), _header(settings, subject)))
-        found = _measure(subject, settings, raw, interrupt if request.confirm else None)
-    return found, raw.path
+        keeping = Keeping(raw)
+        found = _measure(subject, settings, keeping, interrupt if request.confirm else None)
+    return found, keeping
 
 
 def _check_pattern(pattern: str) -> None:
@@ -145,19 +187,21 @@ class PatientClock(SystemClock):
         select.select([self._interrupt.fd], [], [], seconds)
 
 
-def _measure(subject: Subject, settings: Settings, raw: RawFile, confirming: Interrupt | None) -> Comparisons:
+def _measure(
+    subject: Subject, settings: Settings, keep: Keeping, confirming: Interrupt | None
+) -> Comparisons:
     """Once, or with `confirming` (which ends the pause before it) a second time for what differed."""
-    say(f"comparing {', '.join(subject.labels)}; every launch goes to {raw.path}; Ctrl-C stops and reports")
+    say(f"comparing {', '.join(subject.labels)}; every launch goes to {keep.path}; Ctrl-C stops and reports")
     with progress("comparing") as bar:
 
         def step(at: Step) -> None:
             known = f"{at.decided} of {at.benchmarks} known  {at.benchmark}"
             bar.step(at.elapsed_s, at.elapsed_s + at.left_s, known, at.left_s)
 
-        found = compare(subject, settings, keep=raw, on_step=step)
+        found = compare(subject, settings, keep=keep, on_step=step)
         if confirming is not None:
             clock = PatientClock(confirming)
-            found = confirm(found, subject, settings, clock=clock, keep=raw, on_step=step)
+            found = confirm(found, subject, settings, clock=clock, keep=keep, on_step=step)
     return found
 
 
@@ -255,22 +299,45 @@ def show(
     html: Path | None,
     markdown: Path | None,
     junit: Path | None,
+    error: TollError | None = None,
 ) -> None:
-    """Prints what was found and writes the files that were asked for."""
+    """Prints what was found and writes the files that were asked for.
+
+    Raises TollError at the end, with `error` and with every file that could not be written: nothing of it
+    takes the answer, or another file, from a reader.
+    """
+    renderers: Sequence[tuple[str, Path | None, Callable[[Comparisons], str]]] = (
+        ("--html", html, html_page.render),
+        ("--markdown", markdown, markdown_text.render),
+        ("--junit", junit, junit_file.render),
+    )
+    errors = [error] if error is not None else []
+    try:
+        if as_json:
+            print(found.model_dump_json(indent=2), flush=True)
+        else:
+            terminal.show(found)
+    finally:  # a reader that has left, `| head`, wants the files all the same
+        for option, path, render in renderers:
+            if path is not None and (refused := _refused(found, option, path, render)) is not None:
+                errors.append(refused)
+    if errors:
+        told = "; ".join(error.what for error in errors)
+        raise TollError(told, errors[0].next_step, errors[0].code)
+
+
+def _refused(
+    found: Comparisons, option: str, path: Path, render: Callable[[Comparisons], str]
+) -> TollError | None:
+    """Writes one file; the error where the disk refuses."""
     from toll.cli.report import write
 
-    renderers: Sequence[tuple[Path | None, Callable[[Comparisons], str]]] = (
-        (html, html_page.render),
-        (markdown, markdown_text.render),
-        (junit, junit_file.render),
-    )
-    for path, render in renderers:
-        if path is not None:
-            write(path, render(found))
-    if as_json:
-        print(found.model_dump_json(indent=2))
-    else:
-        terminal.show(found)
+    try:
+        write(path, render(found))
+    except TollError as error:
+        kept = f"the answer is printed, every launch is in {found.raw}"
+        return TollError(error.what, f"{kept}; name a writable place: {option} FILE")
+    return None
 
 
 def exit_code(found: Comparisons) -> Exit:

@@ -26,10 +26,11 @@ def compare(
     on_step: OnStep = lambda _step: None,
     names: Sequence[str] | None = None,
 ) -> Comparisons:
-    """Measures what all sides offer (or those of `names`) and judges each side against the first.
+    """Measures what the first side and another one offer (or only `names`); judges each against the first.
 
-    Prints nothing. An interrupt (`toll.measure.launcher.Interrupted`) ends the measuring, and what is known
-    by then is judged. Where a side cannot even say what it offers, there is one failed row named "*".
+    Prints nothing. An interrupt (`toll.measure.launcher.Interrupted`, which `keep` may raise too) ends the
+    measuring, and what is known by then is judged. Where a side cannot even say what it offers, there is one
+    failed row named "*".
     """
     settings.check()
     engine = _Engine(subject, settings, clock or SystemClock(), keep, on_step)

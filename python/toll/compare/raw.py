@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping
@@ -20,24 +21,36 @@ class RawFile:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("x", encoding="utf-8")
+            self._file = path.open("xb", buffering=0)
+            self._append({"toll_compare": 1, **header})
         except OSError as error:
             raise TollError(
                 f"cannot keep the launches in {path}: {error.strerror}", "name another place: --raw FILE"
             ) from None
-        self({"toll_compare": 1, **header})
 
     def __call__(self, record: Mapping[str, Any]) -> None:
         """Stores one object, null for what is not a number. Raises TollError where the disk takes no more."""
         try:
-            self._file.write(json.dumps(_finite(record), allow_nan=False, separators=(",", ":")) + "\n")
-            self._file.flush()
+            self._append(record)
         except OSError as error:
             raise TollError(
                 f"cannot write {self.path}: {error.strerror}",
                 "make room there; what was measured before is in the file",
                 Exit.INCONCLUSIVE,
             ) from None
+
+    def _append(self, record: Mapping[str, Any]) -> None:
+        """One line or none of it. Raises OSError."""
+        text = json.dumps(_finite(record), allow_nan=False, separators=(",", ":")) + "\n"
+        left = text.encode()
+        begin = self._file.tell()
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._file.truncate(begin)
+            raise
 
     def __enter__(self) -> Self:
         return self

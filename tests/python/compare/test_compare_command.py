@@ -63,6 +63,45 @@ def test_a_regression_ends_with_1_and_all_files(toll: Toll, capsys: pytest.Captu
     assert "REGRESSION" in Path("x.md").read_text()
 
 
+def test_files_that_cannot_be_written_cost_neither_the_answer_nor_the_others(
+    toll: Toll, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["--html", "/dev/full", "--markdown", "x.md", "--junit", "/dev/full"]
+    assert toll("sleep 0.003", "sleep 0.06", "--budget", "30s", "--json", "--raw", "x.jsonl", *files) == 2
+    told = capsys.readouterr()
+    assert json.loads(told.out)["comparisons"][0]["regression"]
+    assert "REGRESSION" in Path("x.md").read_text()
+    assert told.err.count("cannot write /dev/full: No space left on device") == 2
+    assert "every launch is in x.jsonl; name a writable place: --html FILE" in told.err
+
+
+@pytest.mark.parametrize("option", ["--html", "--markdown", "--junit"])
+@pytest.mark.parametrize(("place", "what"), [("gone/x", "there is no folder"), (".", "is a folder")])
+def test_a_place_that_nothing_can_be_written_to_is_refused_before_measuring(
+    toll: Toll, capsys: pytest.CaptureFixture[str], option: str, place: str, what: str
+) -> None:
+    assert toll("touch began", "touch began", option, place) == 2
+    assert not Path("began").exists()
+    told = capsys.readouterr().err
+    assert f"{option} {place}" in told
+    assert what in told
+
+
+def test_a_device_and_a_new_file_are_places(toll: Toll) -> None:
+    comparing.check_places(html=None, markdown=Path("/dev/null"), junit=Path("x.xml"))
+
+
+def test_a_reader_that_has_left_costs_no_file(
+    toll: Toll, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def left(_found: Comparisons) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(comparing.terminal, "show", left)
+    assert toll("true", "false", "--html", "x.html") == 0
+    assert "failed" in Path("x.html").read_text()
+
+
 def test_faster_is_fine(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
     assert toll("sleep 0.06", "sleep 0.003", "--budget", "30s") == 0
     assert "faster by" in capsys.readouterr().out
@@ -268,6 +307,41 @@ comparing.LOCK_FILES = ()
 sys.argv[0] = "toll"
 sys.exit(main())
 """
+
+
+FULL_DISK = """
+import resource
+from toll.cli import comparing
+
+class Small(comparing.RawFile):
+    def __init__(self, path, header):
+        super().__init__(path, header)
+        room = path.stat().st_size + 3000
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+
+comparing.RawFile = Small
+"""
+
+
+def test_a_disk_that_takes_no_more_ends_the_measuring_and_what_is_known_is_told(tmp_path: Path) -> None:
+    raw = tmp_path / "raw.jsonl"
+    words = ["compare", "sleep 0.003", "sleep 0.06", "--budget", "5m", "--raw", str(raw), "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK + SCRIPT, *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert f"cannot write {raw}: File too large" in done.stderr
+    assert "what was measured before is in the file" in done.stderr
+    found = json.loads(done.stdout)
+    assert found["interrupted"]
+    row = found["comparisons"][0]
+    assert row["verdict"] == "slower"
+    _, *launches = [json.loads(line) for line in raw.read_text().splitlines()]
+    assert row["launches"] == len(launches) // 2 >= 6
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

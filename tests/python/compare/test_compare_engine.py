@@ -17,6 +17,7 @@ from toll.compare.judging import Track
 from toll.compare.output.lines import footnotes
 from toll.compare.schema import schema_text
 from toll.errors import TollError
+from toll.measure.launcher import Interrupted
 
 COMMITTED = Path(__file__).parents[3] / "schemas/compare.schema.json"
 
@@ -225,6 +226,20 @@ def test_every_round_is_kept_before_the_next_one() -> None:
     subject = pair(1.5, interrupt_after=9)
     compare(subject, Settings(seed=3), clock=subject.clock, keep=kept.append)
     assert len(kept) == 9
+
+
+def test_whoever_keeps_the_rounds_may_end_the_measuring() -> None:
+    kept: list[object] = []
+
+    def keep(launch: object) -> None:
+        if len(kept) == 12:
+            raise Interrupted
+        kept.append(launch)
+
+    subject = pair(1.5)
+    found = compare(subject, Settings(seed=3), clock=subject.clock, keep=keep)
+    assert found.interrupted
+    assert (only(found).verdict, only(found).launches) == (Verdict.SLOWER, 12)
 
 
 def test_confirming_measures_again_and_later() -> None:
