@@ -63,7 +63,8 @@ def confirm(
     """Measures what was found slower or faster anew, later, and believes only what is found again.
 
     Where both agree, the second measurement's interval is shown: it was not chosen for being far from 1.
-    Where they do not, the verdict is inconclusive, and the reason tells both.
+    Where they do not, the verdict is inconclusive, and the reason tells both. `settings` may be the first
+    measurement's: orders, paddings and layouts are drawn anew all the same.
     """
     doubted = {item.benchmark for item in first.comparisons if _differs(item)}
     if not doubted:
@@ -72,7 +73,7 @@ def confirm(
         return first.model_copy(update={"comparisons": tuple(map(_unconfirmed, first.comparisons))})
     clock = clock or SystemClock()
     clock.sleep(after_s)
-    engine = _Engine(subject, settings, clock, keep, on_step)
+    engine = _Engine(subject, _drawn_anew(settings), clock, keep, on_step)
     sides_of: dict[str, list[int]] = {}
     for item in first.comparisons:
         if item.benchmark in doubted and item.verdict is not Verdict.FAILED:
@@ -91,6 +92,11 @@ def confirm(
             "interrupted": interrupted,
         }
     )
+
+
+def _drawn_anew(settings: Settings) -> Settings:
+    """With another seed: a second look at the same random choices would see what the first one saw."""
+    return replace(settings, seed=random.Random(f"confirm/{settings.seed}").randrange(2**31))
 
 
 def _differs(item: Comparison) -> bool:

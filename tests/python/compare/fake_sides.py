@@ -48,6 +48,7 @@ class FakeSubject:
     first_gains: float = 0.0
     kind: str = "fake"
     rounds: list[tuple[str, ...]] = field(default_factory=list)
+    seeds: list[int] = field(default_factory=list)  # of each round
 
     def survey(self) -> Survey:
         if self.unusable:
@@ -64,6 +65,7 @@ class FakeSubject:
         if len(self.rounds) >= self.interrupt_after:
             raise Interrupted
         self.rounds.append(tuple(names))
+        self.seeds.append(seed)
         self.clock.ns += round(1e9 * self.round_s)
         rng = random.Random(seed)
         order = rng.sample(range(len(self.labels)), len(self.labels))

@@ -287,6 +287,37 @@ def test_an_interrupt_ends_a_pause() -> None:
     comparing.PatientClock(interrupt).sleep(3600.0)  # pytest does not wait so long
 
 
+def sleeper(name: str, seconds: float) -> str:
+    """A script that sleeps as long as a file beside it says at that time."""
+    Path(f"{name}.s").write_text(f"{seconds}\n")
+    Path(name).write_text(f"#!/bin/sh\nread seconds < {name}.s\nsleep $seconds\n")
+    Path(name).chmod(0o755)
+    return f"./{name}"
+
+
+def test_what_the_second_measurement_does_not_find_is_inconclusive(
+    toll: Toll, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = [sleeper("a", 0.03), sleeper("b", 0.09)]
+    pauses: list[float] = []
+
+    def pause(_clock: object, seconds: float) -> None:
+        pauses.append(seconds)
+        sleeper("b", 0.002)
+
+    monkeypatch.setattr(comparing.PatientClock, "sleep", pause)
+    assert toll(*sides, "--confirm", "--budget", "30s", "--seed", "1", "--json", "--raw", "x.jsonl") == 3
+    assert pauses == [20.0]
+    row = answer(capsys)["comparisons"][0]
+    assert (row["verdict"], row["regression"]) == ("inconclusive", False)
+    assert row["reason"].startswith("not confirmed: first slower by")
+    assert "; then faster by" in row["reason"]
+    _, *launches = [json.loads(line) for line in Path("x.jsonl").read_text().splitlines()]
+    assert row["launches"] == len(launches) // 2
+    seeds = [launch["seed"] for launch in launches]
+    assert len(set(seeds)) == len(seeds)
+
+
 @pytest.mark.parametrize("name", ["nowhere", "--upload-pack=x"])
 def test_a_revision_that_is_not_there(
     toll: Toll,

@@ -256,6 +256,16 @@ def test_confirming_measures_again_and_later() -> None:
     assert again.launches == len(subject.rounds)
 
 
+def test_confirming_draws_everything_anew() -> None:
+    subject = pair(1.05)
+    settings = Settings(seed=3)
+    first = compare(subject, settings, clock=subject.clock)
+    rounds = len(subject.seeds)
+    confirm(first, subject, settings, clock=subject.clock)
+    assert len(subject.seeds) > rounds
+    assert not set(subject.seeds[:rounds]) & set(subject.seeds[rounds:])
+
+
 def test_what_is_not_found_again_is_not_believed() -> None:
     subject = pair(1.05)
     first = run(subject)
