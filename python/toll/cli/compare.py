@@ -37,7 +37,12 @@ def command(
     kind: Annotated[Kind, typer.Option(help="What the sides are, where it cannot be seen.")] = Kind.AUTO,
     budget: Annotated[str, typer.Option(metavar="TIME", help="Most time for one benchmark.")] = "60s",
     total: Annotated[
-        str, typer.Option("--total-budget", metavar="TIME", help="Most time for all benchmarks together.")
+        str,
+        typer.Option(
+            "--total-budget",
+            metavar="TIME",
+            help="Most time for all benchmarks together, --confirm included.",
+        ),
     ] = "10m",
     threshold: Annotated[
         float, typer.Option(help="Exit code 1 only for what is slower by more: 0.01 is 1 %.")
@@ -47,7 +52,11 @@ def command(
         str, typer.Option("--filter", metavar="REGEX", help="Compare only benchmarks that match.")
     ] = "",
     confirm: Annotated[
-        bool, typer.Option("--confirm", help="Measure a second time, later, what was found to differ.")
+        bool,
+        typer.Option(
+            "--confirm",
+            help="Measure again, 20 s later, what was found to differ in two thirds of the total budget.",
+        ),
     ] = False,
     build: Annotated[
         str, typer.Option(metavar="COMMAND", help="The sides are git revisions, each built by this command.")

@@ -30,6 +30,7 @@ from toll.compare import (
     Subject,
     Verdict,
     Written,
+    before_confirming,
     compare,
     confirm,
     resolve,
@@ -198,11 +199,11 @@ def _measure(
             known = f"{at.decided} of {at.benchmarks} known  {at.benchmark}"
             bar.step(at.elapsed_s, at.elapsed_s + at.left_s, known, at.left_s)
 
-        found = compare(subject, settings, keep=keep, on_step=step)
-        if confirming is not None:
-            clock = PatientClock(confirming)
-            found = confirm(found, subject, settings, clock=clock, keep=keep, on_step=step)
-    return found
+        if confirming is None:
+            return compare(subject, settings, keep=keep, on_step=step)
+        first = compare(subject, before_confirming(settings), keep=keep, on_step=step)
+        clock = PatientClock(confirming)
+        return confirm(first, subject, settings, clock=clock, keep=keep, on_step=step)
 
 
 def _subject(request: Request, interrupt: Interrupt, stack: ExitStack) -> Subject:

@@ -6,7 +6,7 @@
 docs/compare.md tells what the verdicts mean; nothing in here prints.
 """
 
-from toll.compare.engine import compare, confirm
+from toll.compare.engine import before_confirming, compare, confirm
 from toll.compare.results import Comparison, Comparisons, Lacking, Verdict
 from toll.compare.sides import Kind, Written, resolve
 from toll.compare.subjects import subject_of
@@ -26,6 +26,7 @@ __all__ = [
     "Survey",
     "Verdict",
     "Written",
+    "before_confirming",
     "compare",
     "confirm",
     "resolve",

@@ -15,6 +15,8 @@ from toll.stats import bonferroni
 from toll.stats.sequential import MedianSequence, look_due
 
 CONFIRM_AFTER_S = 20.0
+FIRST_SHARE = 2.0 / 3.0  # of the time for all, where a second measurement may follow
+LEAST_SHARE = 1.0 / 6.0  # of it, for the second measurement, however long the first one and the pause took
 
 
 def compare(
@@ -50,6 +52,17 @@ def compare(
     return engine.results(survey, interrupted=engine.go())
 
 
+def before_confirming(settings: Settings) -> Settings:
+    """What `compare` gets where `confirm` follows; `settings` are those of both measurements together.
+
+    Two thirds of the time for all, and half of what may err. A row shows the interval of one measurement or
+    the other. That any interval of the first one misses has a probability of (1 - level) / 2 at most, and so
+    it has for the second one, whatever that was asked to measure, as its coins are its own. Together that is
+    1 - level at most, whichever rows the first measurement chose for the second.
+    """
+    return replace(_half_the_error(settings), total_s=settings.total_s * FIRST_SHARE)
+
+
 def confirm(
     first: Comparisons,
     subject: Subject,
@@ -63,9 +76,11 @@ def confirm(
     """Measures what was found slower or faster anew, later, and believes only what is found again.
 
     Where both agree, the second measurement's interval is shown: it was not chosen for being far from 1.
-    Where they do not, the verdict is inconclusive, and the reason tells both. `settings` may be the first
-    measurement's: orders, paddings and layouts are drawn anew all the same.
+    Where they do not, the verdict is inconclusive, and the reason tells both. `settings` are those of both
+    measurements together: the first was made with `before_confirming(settings)`. This one has the time for
+    all that is left after it and the pause of `after_s`, but a sixth of that time at least.
     """
+    first = first.model_copy(update={"level": settings.level})
     doubted = {item.benchmark for item in first.comparisons if _differs(item)}
     if not doubted:
         return first
@@ -73,16 +88,18 @@ def confirm(
         return first.model_copy(update={"comparisons": tuple(map(_unconfirmed, first.comparisons))})
     clock = clock or SystemClock()
     clock.sleep(after_s)
-    engine = _Engine(subject, _drawn_anew(settings), clock, keep, on_step)
+    left_s = max(settings.total_s - first.seconds - after_s, settings.total_s * LEAST_SHARE)
+    again = replace(_half_the_error(_drawn_anew(settings)), total_s=left_s)
+    engine = _Engine(subject, again, clock, keep, on_step, measurement=2)
     sides_of: dict[str, list[int]] = {}
     for item in first.comparisons:
         if item.benchmark in doubted and item.verdict is not Verdict.FAILED:
             sides_of.setdefault(item.benchmark, []).append(subject.labels.index(item.b))
     engine.begin(sides_of, comparisons=len(first.comparisons))
     interrupted = engine.go()
-    again = {(item.benchmark, item.b): item for item in engine.verdicts()}
+    second = {(item.benchmark, item.b): item for item in engine.verdicts()}
     merged = tuple(
-        _confirmed(item, again[item.benchmark, item.b]) if _differs(item) else item
+        _confirmed(item, second[item.benchmark, item.b], interrupted) if _differs(item) else item
         for item in first.comparisons
     )
     return first.model_copy(
@@ -99,11 +116,17 @@ def _drawn_anew(settings: Settings) -> Settings:
     return replace(settings, seed=random.Random(f"confirm/{settings.seed}").randrange(2**31))
 
 
+def _half_the_error(settings: Settings) -> Settings:
+    return replace(settings, level=(1.0 + settings.level) / 2.0)
+
+
 def _differs(item: Comparison) -> bool:
     return item.verdict in (Verdict.SLOWER, Verdict.FASTER)
 
 
-def _confirmed(first: Comparison, second: Comparison) -> Comparison:
+def _confirmed(first: Comparison, second: Comparison, interrupted: bool) -> Comparison:
+    if interrupted and not second.launches and second.verdict is not Verdict.FAILED:
+        return _unconfirmed(first)
     total = {
         "seconds": round(first.seconds + second.seconds, 3),
         "launches": first.launches + second.launches,
@@ -133,13 +156,21 @@ class _Engine:
     """One pass of measuring."""
 
     def __init__(
-        self, subject: Subject, settings: Settings, clock: Clock, keep: Keep, on_step: OnStep
+        self,
+        subject: Subject,
+        settings: Settings,
+        clock: Clock,
+        keep: Keep,
+        on_step: OnStep,
+        *,
+        measurement: int = 1,
     ) -> None:
         self._subject = subject
         self._settings = settings
         self._clock = clock
         self._keep = keep
         self._on_step = on_step
+        self._measurement = measurement
         self._random = random.Random(settings.seed)
         self._started_ns = clock.now_ns()
         self._started_utc = clock.utc()
@@ -223,7 +254,7 @@ class _Engine:
         found = self._subject.round([track.name for track in tracks], self._random.randrange(2**31))
         took_s = (self._clock.now_ns() - started_ns) / 1e9
         for launch in found.raw:
-            self._keep({"round": self._rounds, **launch})
+            self._keep({"measurement": self._measurement, "round": self._rounds, **launch})
         for track in tracks:
             track.seconds += took_s / len(tracks)
             self._take(track, found, took_s / len(tracks))

@@ -314,8 +314,25 @@ def test_what_the_second_measurement_does_not_find_is_inconclusive(
     assert "; then faster by" in row["reason"]
     _, *launches = [json.loads(line) for line in Path("x.jsonl").read_text().splitlines()]
     assert row["launches"] == len(launches) // 2
+    assert {launch["measurement"] for launch in launches} == {1, 2}
     seeds = [launch["seed"] for launch in launches]
     assert len(set(seeds)) == len(seeds)
+
+
+def test_an_interrupt_in_the_pause_leaves_what_was_found_unconfirmed(
+    toll: Toll, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pause = comparing.PatientClock.sleep
+
+    def interrupted(clock: comparing.PatientClock, _seconds: float) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        pause(clock, 3600.0)  # pytest does not wait so long
+
+    monkeypatch.setattr(comparing.PatientClock, "sleep", interrupted)
+    assert toll("sleep 0.003", "sleep 0.06", "--confirm", "--budget", "30s", "--json") == 130
+    row = answer(capsys)["comparisons"][0]
+    assert (row["verdict"], row["regression"]) == ("inconclusive", False)
+    assert row["reason"].startswith("interrupted before it was confirmed: slower by")
 
 
 @pytest.mark.parametrize("name", ["nowhere", "--upload-pack=x"])

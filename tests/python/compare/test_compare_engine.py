@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import jsonschema
 import pytest
 from fake_sides import FakeClock, FakeSubject, steady
 
-from toll.compare import Comparison, Comparisons, Settings, Verdict, compare, confirm
+from toll.compare import Comparison, Comparisons, Settings, Verdict, before_confirming, compare, confirm
 from toll.compare.judging import Track
 from toll.compare.output.lines import footnotes
 from toll.compare.schema import schema_text
@@ -288,8 +289,57 @@ def test_what_was_interrupted_before_it_was_confirmed_is_not_believed() -> None:
 def test_nothing_to_confirm_takes_no_time() -> None:
     subject = pair(1.0)
     first = run(subject)
-    assert confirm(first, subject, Settings(), clock=subject.clock) is first
+    assert confirm(first, subject, Settings(), clock=subject.clock) == first
     assert subject.clock.slept_s == 0
+
+
+@pytest.mark.parametrize(
+    ("total_s", "spread", "ends_s"),
+    [(300.0, 0.2, 300.0), (30.0, 0.063, 20.0 + 20.0 + 5.0)],
+)
+def test_both_measurements_share_the_time_for_all(total_s: float, spread: float, ends_s: float) -> None:
+    subject = pair(1.05, spread)
+    settings = Settings(seed=3, level=0.9999, threshold=0.05, total_s=total_s, budget_s=1e6)
+    first = compare(subject, before_confirming(settings), clock=subject.clock)
+    assert only(first).verdict is Verdict.SLOWER
+    assert subject.clock.ns / 1e9 == pytest.approx(total_s * 2 / 3, abs=0.2)
+    confirm(first, subject, settings, clock=subject.clock)
+    assert subject.clock.ns / 1e9 == pytest.approx(ends_s, abs=0.4)
+
+
+def test_both_measurements_share_what_may_err() -> None:
+    subject = pair(1.05)
+    settings = Settings(seed=3, level=0.9)
+    first = compare(subject, before_confirming(settings), clock=subject.clock)
+    found = confirm(first, subject, settings, clock=subject.clock)
+    assert only(first).level == only(found).level == pytest.approx(0.95)
+    assert found.level == 0.9
+    assert any("with probability 90 % or more" in note for note in footnotes(found))
+
+
+def test_a_launch_tells_which_measurement_it_belongs_to() -> None:
+    kept: list[tuple[object, object]] = []
+    subject = pair(1.05)
+    settings = Settings(seed=3)
+
+    def keep(launch: Mapping[str, Any]) -> None:
+        kept.append((launch["measurement"], launch["round"]))
+
+    first = compare(subject, before_confirming(settings), clock=subject.clock, keep=keep)
+    rounds = len(kept)
+    confirm(first, subject, settings, clock=subject.clock, keep=keep)
+    assert kept[:rounds] == [(1, number + 1) for number in range(rounds)]
+    assert kept[rounds:] == [(2, number + 1) for number in range(len(kept) - rounds)]
+
+
+def test_an_interrupt_before_the_second_measurement_leaves_the_first_unconfirmed() -> None:
+    subject = pair(1.05)
+    first = run(subject)
+    subject.interrupt_after = len(subject.rounds)
+    again = confirm(first, subject, Settings(seed=3), clock=subject.clock)
+    assert again.interrupted
+    assert (only(again).verdict, only(again).regression) == (Verdict.INCONCLUSIVE, False)
+    assert only(again).reason.startswith("interrupted before it was confirmed: slower by")
 
 
 @pytest.mark.parametrize("wrong", [{"level": 1.0}, {"threshold": 0.0}, {"budget_s": -1.0}, {"total_s": 0.0}])
