@@ -41,15 +41,16 @@ class Settings:
     def check(self) -> None:
         """Raises TollError for numbers that no comparison can be made with."""
         rules = {
-            "level": 0.5 <= self.level < 1.0,
-            "threshold": 0.0 < self.threshold < 10.0,
-            "budget": 0.0 < self.budget_s < 1e9,
-            "total budget": 0.0 < self.total_s < 1e9,
+            # Closer to 1, its share for one of many comparisons is lost to rounding.
+            "level": (0.5 <= self.level <= 0.999999, "0.5 to 0.999999"),
+            "threshold": (0.0 < self.threshold < 10.0, "above 0, below 10"),
+            "budget": (0.0 < self.budget_s < 1e9, "above 0, below 1e9 seconds"),
+            "total budget": (0.0 < self.total_s < 1e9, "above 0, below 1e9 seconds"),
         }
-        for name, holds in rules.items():
+        for name, (holds, told) in rules.items():
             if not holds:
                 raise TollError(
-                    f"the {name} has a value that no comparison can be made with",
+                    f"the {name} has a value that no comparison can be made with; it can be {told}",
                     "write for example --level 0.95 --threshold 0.01 --budget 60s",
                 )
 

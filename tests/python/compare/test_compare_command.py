@@ -184,6 +184,7 @@ def test_which_exit_code_comes_first(
         (["./gone", "./gone", "--kind", "google-benchmark"], "there is no executable ./gone"),
         (["a", "b", "--budget", "soon"], "'soon' is not a length of time"),
         (["a", "b", "--threshold", "0"], "the threshold has a value"),
+        (["a", "b", "--level", "0.9999999999999999"], "it can be 0.5 to 0.999999"),
         (["a", "b", "--build", "make"], "--build and --program belong together"),
         (["a", "b", "--build", "make", "--program", "./x"], "is not in a git repository"),
         (["x", "--env", "host"], "--env names one environment"),

@@ -348,6 +348,19 @@ def test_impossible_settings_are_refused(wrong: dict[str, float]) -> None:
         run(pair(1.0), **wrong)
 
 
+@pytest.mark.parametrize("level", [0.9999999999999999, 1.0 - 1e-9, 0.4, float("nan")])
+def test_a_level_that_no_table_can_keep_is_refused(level: float) -> None:
+    with pytest.raises(TollError, match=r"the level has .* it can be 0\.5 to 0\.999999$"):
+        run(pair(1.0), level=level)
+
+
+def test_the_highest_level_can_be_shared_by_many() -> None:
+    two = {f"b{index}": (steady(1.0), steady(1.5)) for index in range(100)}
+    found = run(FakeSubject(FakeClock(), two, together=100), level=0.999999)
+    assert {item.verdict for item in found.comparisons} == {Verdict.SLOWER}
+    assert all(1.0 - item.level == pytest.approx(1e-8, rel=1e-6) for item in found.comparisons)
+
+
 def test_the_contract() -> None:
     assert COMMITTED.read_text(encoding="utf-8") == schema_text(), (
         "run: python -m toll.compare.schema schemas/compare.schema.json"
