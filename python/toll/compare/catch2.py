@@ -10,14 +10,24 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 from toll.compare.launched import LaunchedSubject, Values
 from toll.compare.process import Ended
 from toll.compare.words import Side, SideFailed
+from toll.measure.interrupt import Interrupt
 
 SAMPLES = 200
 WARMUP_MS = 5
+
+
+class Benchmark(NamedTuple):
+    """What a launch printed of one benchmark."""
+
+    name: str  # "test case / section / benchmark", each of which may hold " / " itself
+    case: str
+    mean_ns: float
 
 
 class Catch2(LaunchedSubject):
@@ -25,10 +35,18 @@ class Catch2(LaunchedSubject):
 
     kind = "catch2"
 
+    def __init__(
+        self, sides: Sequence[Side], *, limit_s: float, interrupt: Interrupt | None = None, pattern: str = ""
+    ) -> None:
+        super().__init__(sides, limit_s=limit_s, interrupt=interrupt, pattern=pattern)
+        self._cases: dict[str, dict[str, str]] = {}  # side -> benchmark -> the test case that holds it
+
     def offered(self, side: Side) -> Sequence[str]:
         """Runs every test case once: nothing else tells which of them hold benchmarks."""
-        values, _ = self._measured(side, [], None, samples=1)
-        return self._chosen(values)
+        found, _ = self._measured(side, [], None, samples=1)
+        held = list(dict.fromkeys((benchmark.name, benchmark.case) for benchmark in found))
+        self._cases[side.label] = dict(held)
+        return [name for name, _ in held if re.search(self.pattern, name)]
 
     def most_together(self, names: Sequence[str]) -> Sequence[str]:
         """All: a launch's overhead is far larger than a benchmark."""
@@ -36,16 +54,17 @@ class Catch2(LaunchedSubject):
 
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
         """Runs the test cases that hold `names`; benchmarks beside them in a test case run too."""
-        cases = sorted({name.split(SEPARATOR)[0] for name in names})
-        values, ended = self._measured(side, [",".join(map(literal, cases))], seed, samples=SAMPLES)
-        return {name: values[name] for name in names if name in values}, ended
-
-    def _chosen(self, values: Values) -> list[str]:
-        return [name for name in values if re.search(self.pattern, name)]
+        cases = sorted({self._cases[side.label][name] for name in names})
+        found, ended = self._measured(side, [",".join(map(literal, cases))], seed, samples=SAMPLES)
+        values: Values = {}
+        for benchmark in found:
+            if benchmark.name in names:  # several times: a test case runs anew for each of its sections
+                values.setdefault(benchmark.name, []).append(benchmark.mean_ns)
+        return values, ended
 
     def _measured(
         self, side: Side, tests: Sequence[str], seed: int | None, *, samples: int
-    ) -> tuple[Values, Ended]:
+    ) -> tuple[list[Benchmark], Ended]:
         arguments = [
             *tests,
             "--reporter",
@@ -67,10 +86,7 @@ class Catch2(LaunchedSubject):
             raise SideFailed(ended.how())
         if (failed := _failed_case(root)) is not None:
             raise SideFailed(f"fails its test case {failed!r}: a wrong answer has no time")
-        values: Values = {}
-        for name, mean_ns in _benchmarks(root):
-            values.setdefault(name, []).append(mean_ns)  # a test case runs anew for each of its sections
-        return values, ended
+        return list(_benchmarks(root)), ended
 
 
 SEPARATOR = " / "
@@ -89,19 +105,20 @@ def _failed_case(root: ElementTree.Element) -> str | None:
     return None
 
 
-def _benchmarks(root: ElementTree.Element) -> Iterator[tuple[str, float]]:
+def _benchmarks(root: ElementTree.Element) -> Iterator[Benchmark]:
     for case in root.iter("TestCase"):
-        yield from _below(case, case.get("name", ""))
+        name = case.get("name", "")
+        yield from _below(case, name, name)
 
 
-def _below(element: ElementTree.Element, path: str) -> Iterator[tuple[str, float]]:
+def _below(element: ElementTree.Element, path: str, case: str) -> Iterator[Benchmark]:
     for child in element:
+        name = path + SEPARATOR + child.get("name", "")
         if child.tag == "Section":
-            yield from _below(child, path + SEPARATOR + child.get("name", ""))
+            yield from _below(child, name, case)
         elif child.tag == "BenchmarkResults":
             mean = child.find("mean")
-            text = mean.get("value", "") if mean is not None else ""
-            yield path + SEPARATOR + child.get("name", ""), _number(text)
+            yield Benchmark(name, case, _number(mean.get("value", "") if mean is not None else ""))
 
 
 def _number(text: str) -> float:

@@ -13,23 +13,30 @@ from toll.compare.catch2 import literal
 
 REPORT = """<?xml version="1.0" encoding="UTF-8"?>
 <{root}>
-  <TestCase name="sums, of [ints]">
+  <TestCase name="{case}">
     <BenchmarkResults name="plain" samples="5"><mean value="{plain}" lowerBound="1"/></BenchmarkResults>
-    <Section name="deep">
+    <Section name="{section}">
       <BenchmarkResults name="half"><mean value="350.5"/></BenchmarkResults>
       <OverallResults successes="0"/>
     </Section>
     <OverallResult success="{success}"/>
   </TestCase>
-  <TestCase name="nothing"><OverallResult success="true"/></TestCase>
+  <TestCase name="nothing"><OverallResult success="true"/></TestCase>{more}
 </{root}>
 """
+
+# Its benchmark has the name of the one in the section "deep" of "sums, of [ints]".
+DEEP = """<TestCase name="sums, of [ints] / deep">
+  <BenchmarkResults name="half"><mean value="9"/></BenchmarkResults>
+</TestCase>"""
 
 
 @pytest.fixture
 def executable(tmp_path: Path):
     def make(name: str, code: int = 0, root: str = "Catch2TestRun", **values: str) -> str:
-        report = REPORT.format(**{"root": root, "plain": "1400.5", "success": "true"} | values)
+        usual = {"plain": "1400.5", "success": "true", "case": "sums, of [ints]"}
+        usual |= {"section": "deep", "more": ""}
+        report = REPORT.format(root=root, **usual | values)
         (tmp_path / f"{name}.xml").write_text(report)
         path = tmp_path / name
         path.write_text(
@@ -65,6 +72,26 @@ def test_only_test_cases_with_benchmarks_are_launched(executable, tmp_path: Path
     asked = (tmp_path / "a.asked").read_text().splitlines()
     assert asked[0] == "--reporter"  # everything once, to see what there is
     assert set(asked[1:]) == {r"sums\, of \[ints\]"}
+
+
+def test_a_test_case_may_have_the_separator_in_its_own_name(executable, tmp_path: Path) -> None:
+    found = compared(executable("a", case="sums / ints"), executable("b", case="sums / ints"))
+    names = [item.benchmark for item in found.comparisons]
+    assert names == ["sums / ints / plain", "sums / ints / deep / half"]
+    asked = (tmp_path / "a.asked").read_text().splitlines()
+    assert set(asked[1:]) == {"sums / ints"}
+
+
+def test_each_side_is_asked_for_its_own_test_case(executable, tmp_path: Path) -> None:
+    found = compared(executable("a"), executable("b", section="other", more=DEEP), pattern="deep / half")
+    assert [item.verdict for item in found.comparisons] == [Verdict.FASTER]
+    assert set((tmp_path / "b.asked").read_text().splitlines()[1:]) == {r"sums\, of \[ints\] / deep"}
+
+
+def test_two_benchmarks_of_one_name_are_not_told_apart(executable) -> None:
+    found = compared(executable("a"), executable("b", more=DEEP))
+    assert found.comparisons[0].verdict is Verdict.FAILED
+    assert "offers sums, of [ints] / deep / half twice" in found.comparisons[0].reason
 
 
 @pytest.mark.parametrize(
