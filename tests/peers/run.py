@@ -10,7 +10,7 @@ slow-down of known size on the second. Operations and slow-downs come in random 
   calls it. "Any two of eight" judges every pair of each operation's first eight runs without slow-down; these
   verdicts share runs, so they have no interval.
 - hyperfine: one call with both command lines of about 50 ms and its default number of runs, judged by Welch's
-  t test at 5 %, as its scripts/welch_ttest.py does.
+  t test at 5 %, as its scripts/welch_ttest.py does, and called slower or faster by the means.
 - nanobench: compare() with 52 rounds, as its documentation advises, where nanobench.h is in FOLDER.
 - toll compare: on the same Google Benchmark executable, on the same command lines, and on toll programs.
 
@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import os
 import random
 import shlex
@@ -33,9 +34,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from statistics import median
-from typing import Protocol
+from statistics import fmean, median
+from typing import Protocol, Self
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "python")]
@@ -74,6 +76,10 @@ EIGHT = 8
 
 class Missing(Exception):
     """Why a tool cannot take part."""
+
+
+# How a tool can fail that is not this script's own.
+FAILURES = (Missing, OSError, ValueError, LookupError, TypeError, StopIteration)
 
 
 class Tool(Protocol):
@@ -122,11 +128,20 @@ def per_mille(slowdown: float) -> int:
     return round(slowdown * 1000)
 
 
-def direction(p_value: float, first: Sequence[float], second: Sequence[float]) -> int:
-    """What a test of significance says, told as slower or faster by the medians."""
-    if not p_value < ALPHA:
-        return 0
-    return 1 if median(second) > median(first) else -1
+def welch(first: Sequence[float], second: Sequence[float]) -> int:
+    """Slower or faster by the means, which Welch's t test compares."""
+    p_value = float(ttest_ind(first, second, equal_var=False).pvalue)
+    return direction(p_value, fmean(second) - fmean(first))
+
+
+def direction(p_value: float, difference: float) -> int:
+    """What a test says by its own statistic: a sign from another one could contradict it."""
+    return int(math.copysign(1, difference)) if p_value < ALPHA and difference else 0
+
+
+def more_often_above(first: Sequence[float], second: Sequence[float]) -> int:
+    """The U test's statistic, centred: how many pairs have the second above, less those below."""
+    return sum((b > a) - (b < a) for a, b in itertools.product(first, second))
 
 
 class GoogleBenchmark:
@@ -183,7 +198,7 @@ def u_test(first: Path, second: Path) -> int:
         p_value = next(row["utest"]["time_pvalue"] for row in json.loads(out.read_text()) if row["utest"])
     else:
         p_value = mannwhitneyu(*times, alternative="two-sided").pvalue
-    return direction(float(p_value), *times)
+    return direction(float(p_value), more_often_above(*times))
 
 
 def real_times(path: Path) -> list[float]:
@@ -208,7 +223,7 @@ class Hyperfine:
             words_of("hyperfine", "-N", "--style", "none", "--export-json", out.name, *lines)
             results = json.loads(Path(out.name).read_text())["results"]
         first, second = (result["times"] for result in results)
-        return direction(float(ttest_ind(first, second, equal_var=False).pvalue), first, second)
+        return welch(first, second)
 
 
 class CommandLines:
@@ -354,8 +369,8 @@ def measure(
         began = time.monotonic()
         try:
             verdict, reason = row.tool.judge(operation, slowdown), ""
-        except (Missing, OSError, ValueError, StopIteration) as error:
-            verdict, reason = 0, f"failed: {str(error)[-200:]}"
+        except FAILURES as error:
+            verdict, reason = 0, failed(error)
         if interrupt.requested:  # the programs heard it too: this verdict is none
             break
         if reason:
@@ -374,6 +389,12 @@ def measure(
                 "seconds": seconds,
             }
         )
+
+
+def failed(error: BaseException) -> str:
+    """The reason in a row."""
+    told = " ".join(str(error).split()) or type(error).__name__
+    return f"failed: {told[-200:]}"
 
 
 def any_two(tool: GoogleBenchmark) -> tuple[int, int]:
@@ -410,7 +431,10 @@ def table(rows: Sequence[Row]) -> str:
         if isinstance(row.tool, GoogleBenchmark) and any(
             len(runs) > 1 for runs in row.tool.unslowed.values()
         ):
-            shown = cell(*any_two(row.tool), interval=False)
+            try:
+                shown = cell(*any_two(row.tool), interval=False)
+            except FAILURES as error:  # the other rows have been paid for
+                shown = failed(error)
             lines.append(["Google Benchmark, U test, any two of eight", shown, *[""] * (len(heads) - 2)])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -433,9 +457,37 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--min-time", type=float, default=0.5, help="Google Benchmark's; 0.5 is its default")
     parser.add_argument("--nanobench", type=Path, help="the folder of a nanobench.h with compare()")
     parser.add_argument("--disturb", default="", help="load, drift or both: as of toll trust")
-    parser.add_argument("--raw", type=Path, help="a file for every verdict, a JSON object a line")
+    parser.add_argument(
+        "--raw",
+        type=Path,
+        default=BUILD / f"{datetime.now().astimezone():%Y-%m-%d-%H%M%S}.jsonl",
+        help="a new file for every verdict, a JSON object a line; build/peers/DATE.jsonl if not given",
+    )
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
+
+
+class Kept:
+    """A file for every verdict; on standard output is what it takes no more."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("xb", buffering=0)
+
+    def __call__(self, record: dict[str, object]) -> None:
+        line = json.dumps(record)
+        try:
+            left = f"{line}\n".encode()
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            print(f"not kept ({error.strerror}): {line}", flush=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
 
 def main() -> int:
@@ -446,21 +498,17 @@ def main() -> int:
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
         stack.enter_context(machine_lock(SystemClock(), interrupt=interrupt, on_wait=print, files=LOCK_FILES))
+        keep = stack.enter_context(Kept(options.raw))
         rows = rows_of(options, drift)
         for row in rows:
             if isinstance(row.tool, GoogleBenchmark):
                 stack.callback(row.tool.close)
-        raw = stack.enter_context(options.raw.open("x", encoding="utf-8")) if options.raw else None
-
-        def keep(record: dict[str, object]) -> None:
-            if raw:
-                print(json.dumps(record), file=raw, flush=True)
-
         if Disturbance.LOAD in disturbances:
             stack.enter_context(load(one_of(machine.usable_cpus(), options.seed), options.seed))
         os.environ["PEERS_DRIFT"] = str(per_mille(drift))
         print(
-            f"load {os.getloadavg()[0]:.2f} on {len(machine.usable_cpus())} CPUs, {options.budget:g} s",
+            f"load {os.getloadavg()[0]:.2f} on {len(machine.usable_cpus())} CPUs, {options.budget:g} s;"
+            f" every verdict goes to {options.raw}",
             flush=True,
         )
         measure(rows, options.budget, keep, interrupt)

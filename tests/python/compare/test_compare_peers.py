@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from types import ModuleType
 
 import pytest
@@ -149,7 +151,59 @@ def test_the_slowed_operations_answer_right_and_are_slower(peers, tmp_path: Path
 
 def test_welch_as_hyperfines_script_does(peers) -> None:
     first, second = [1.0, 1.1, 0.9, 1.0], [1.3, 1.2, 1.4, 1.3]
-    assert peers.direction(ttest_ind(first, second, equal_var=False).pvalue, first, second) == 1
-    assert peers.direction(mannwhitneyu(first, second).pvalue, second, first) == -1
-    assert peers.direction(0.05, first, second) == 0
-    assert peers.direction(float("nan"), first, second) == 0
+    assert ttest_ind(first, second, equal_var=False).pvalue < 0.05
+    assert (peers.welch(first, second), peers.welch(second, first)) == (1, -1)
+    assert peers.welch(first, first) == 0
+    assert peers.direction(0.05, 1.0) == peers.direction(float("nan"), 1.0) == peers.direction(0.0, 0.0) == 0
+
+
+def test_the_sign_is_that_of_the_means_where_the_means_are_tested(peers) -> None:
+    first = [1.0] * 7 + [1.2] * 6
+    second = [0.99] * 7 + [9.0, 9.1, 9.2, 9.3, 9.4, 9.5]
+    assert ttest_ind(first, second, equal_var=False).pvalue < 0.05
+    assert median(second) < median(first)
+    assert peers.welch(first, second) == 1
+
+
+def test_the_sign_of_the_u_test_needs_no_different_medians(peers) -> None:
+    first, second = [1.0] * 6 + [0.5] * 5, [1.0] * 6 + [1.5] * 5
+    assert mannwhitneyu(first, second).pvalue < 0.05
+    assert median(first) == median(second)
+    assert peers.more_often_above(first, second) == -peers.more_often_above(second, first) == 85
+
+
+def test_pairs_that_cannot_be_judged_cost_no_other_row(peers, runs, monkeypatch) -> None:
+    tool = peers.GoogleBenchmark.__new__(peers.GoogleBenchmark)
+    tool.unslowed = {"sum": [runs(100.0), runs(100.0)]}
+    row = peers.Row("tool", tool, verdicts=[("sum", 0.0, 0, 2.0)])
+
+    def broken(*_runs: Path) -> int:
+        raise peers.Missing("compare.py ended with 1")
+
+    monkeypatch.setattr(peers, "u_test", broken)
+    lines = peers.table([row]).splitlines()
+    assert lines[2].startswith("| tool | 0/1 = 0.0%")
+    assert lines[3].startswith(
+        "| Google Benchmark, U test, any two of eight | failed: compare.py ended with 1 |"
+    )
+    assert {line.count("|") for line in lines} == {8}
+
+
+def test_every_verdict_is_kept_without_being_asked(peers, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "argv", ["run.py"])
+    raw = peers.parsed().raw
+    assert raw.parent == peers.BUILD
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d-\d{6}\.jsonl", raw.name)
+    with peers.Kept(tmp_path / "new/x.jsonl") as keep:
+        keep({"verdict": 1})
+        keep({"verdict": 0})
+    assert (tmp_path / "new/x.jsonl").read_text() == '{"verdict": 1}\n{"verdict": 0}\n'
+    with pytest.raises(FileExistsError):
+        peers.Kept(tmp_path / "new/x.jsonl")
+
+
+def test_what_the_disk_does_not_take_is_printed(peers, monkeypatch, tmp_path: Path, capsys) -> None:
+    with peers.Kept(tmp_path / "x.jsonl") as keep, Path("/dev/full").open("wb", buffering=0) as full:
+        monkeypatch.setattr(keep, "_file", full)
+        keep({"verdict": 1})
+    assert capsys.readouterr().out == 'not kept (No space left on device): {"verdict": 1}\n'
