@@ -277,7 +277,12 @@ class _Engine:
             track.done = track.settled(self._settings.threshold)
 
     def _allotted_s(self, track: Track) -> float:
-        """This benchmark's time: its budget, or its share of what is left for all where that is less."""
+        """This benchmark's time: its budget, or its share of what is left for all where that is less.
+
+        Its own signs have no part in that, but those of other benchmarks have: they decide when these are
+        done. Where benchmarks share launches, signs are alike, so that a share of the time spent, and with
+        it the moment and the width of a look, is not wholly independent of the signs that it judges.
+        """
         waiting = sum(not other.done for other in self._tracks)
         left_s = self._settings.total_s - self.elapsed_s
         return min(self._settings.budget_s, track.seconds + max(0.0, left_s) / waiting)
