@@ -4,18 +4,18 @@ Each block asks every side once, with the same layout seed: state made anew, sta
 short untimed batch, then the timed one. The order is random in every other block and reversed in the one
 after it. What the machine does for longer than a block meets all sides alike, and so does what it does to
 those who come first. A round's value is made of the blocks' log ratios, so that it says more about the sides
-than about the machine.
+than about the machine. Whoever works while another side is asked is halted meanwhile.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
@@ -24,15 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toll.compare.launched import survey_of
+from toll.compare.live import WARM_SHARE, Blamed, Live, Turns, blaming
 from toll.compare.process import run_process, working_folder
 from toll.compare.words import Round, Side, SideFailed, Survey
 from toll.measure.clock import Clock, SystemClock
 from toll.measure.interrupt import Interrupt
 from toll.measure.launch import MAX_PADDING_BYTES
-from toll.measure.launcher import Child, Launcher, LaunchFailed, Limits
+from toll.measure.launcher import Launcher, LaunchFailed, Limits
 from toll.measure.process import ProcessLauncher
-from toll.measure.protocol import Ready, Timed, arguments, ask_timed, ask_warmed, read_ready, send_stop
-from toll.measure.warming import MOST_WARMUP_BATCHES, steady
+from toll.measure.protocol import Timed, arguments
 from toll.store import shown
 from toll.words import Batch, Kind, Parameters, Status
 
@@ -43,7 +43,6 @@ BLOCKS = 50  # a round
 _DEAR_STATE_NS = 5e6  # to make anew: megabytes, which each side's turn drives out of the other's caches
 LONG_BATCH_NS = 1e6  # of these, and of programs for which a short batch says too little; `_short_will_do`
 LONG_BLOCKS = 20
-WARM_SHARE = 8  # the untimed batch before has this fraction of the iterations
 _SLOWEST = 10  # times as long as the shortest batch the longest may be, where sides differ that much
 _WAITED_MORE = 0.05  # of a batch's time; a time slice of somebody else is several times as long as it
 _SETUP_NS = 1e6  # what making state anew may cost a block; where it is dearer, some blocks keep theirs
@@ -54,6 +53,7 @@ _CALIBRATION_MS = "100"  # of the processor's counter, once; all later launches 
 _FEWEST_BLOCKS = 4
 _FEWEST_OF_AN_ORDER = 3  # blocks; a median of fewer is at the mercy of one
 _ROUND_NS = 400e6  # long batches: fewer blocks
+_NOTED = 0.1  # of the launches: a runtime that tidies up now and then is no news
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,63 +88,14 @@ class _Work:
     anew_every: int  # blocks; 1 makes the state anew in each
 
 
-class _Blamed(Exception):  # an outcome, not a fault of toll
-    """A side did not do its work."""
+@dataclass(frozen=True, slots=True)
+class _Launched:
+    """What one launch of all sides measured, in arrays of shape (blocks, sides in order)."""
 
-    def __init__(self, side: int, reason: str) -> None:
-        super().__init__(reason)
-        self.side = side
-        self.reason = reason
-
-
-@contextmanager
-def _blaming(side: int) -> Iterator[None]:
-    try:
-        yield
-    except LaunchFailed as failure:
-        raise _Blamed(side, failure.reason) from None
-
-
-class _Live:
-    """One running program."""
-
-    def __init__(self, child: Child, offer: Offer, clock: Clock) -> None:
-        self.child = child
-        self._offer = offer
-        self._clock = clock
-        self.ready: Ready = read_ready(child)
-
-    def time(self, iterations: int, layout: int | None = None) -> Timed:
-        """One request."""
-        offer = self._offer
-        return ask_timed(self.child, offer.kind, iterations, layout, offer.answer, self._clock, None)
-
-    def warmed(self, iterations: int, layout: int | None) -> Timed:
-        """One request after an untimed one; with `layout` on new state."""
-        warm = max(1, iterations // WARM_SHARE)
-        if len(os.sched_getaffinity(0)) == 1:  # reading the first answer would interrupt the second batch
-            self.time(warm, layout)
-            return self.time(iterations)
-        offer = self._offer
-        return ask_warmed(self.child, offer.kind, warm, iterations, layout, offer.answer, self._clock, None)
-
-    def cost_ns(self, iterations: int, layout: int | None = None) -> int:
-        """What one request takes, seen from here."""
-        started_ns = self._clock.now_ns()
-        self.time(iterations, layout)
-        return self._clock.now_ns() - started_ns
-
-    def warm(self, iterations: int) -> None:
-        """Lets a runtime that becomes faster while it runs do so, for as long as the program asks for."""
-        ends_ns = self._clock.now_ns() + self.ready.warmup_limit_ns
-        costs: list[float] = []
-        while self._clock.now_ns() < ends_ns and not steady(costs) and len(costs) < MOST_WARMUP_BATCHES:
-            costs.append(self.time(iterations).batch.wall_ns)
-
-    def stop(self) -> None:
-        """Asks the program to end and waits for it."""
-        send_stop(self.child)
-        self.child.finish()
+    ns: NDArray[np.float64]  # a unit
+    waited: NDArray[np.float64]  # the share of the time that others had
+    places: NDArray[np.int64]  # who was asked when
+    restless: Sequence[int]  # sides that worked out of turn; all were halted then
 
 
 class Programs:
@@ -171,6 +122,8 @@ class Programs:
         self._clock_hz: float | None = None
         self._work: dict[str, _Work] = {}
         self._failed: dict[str, dict[int, str]] = {}  # benchmark -> side -> reason; left out from then on
+        self._launches: Counter[str] = Counter()  # of each benchmark, without those that failed
+        self._restless: defaultdict[str, Counter[int]] = defaultdict(Counter)  # benchmark -> side -> launches
         self._sums: dict[tuple[str, int], tuple[int, int]] = {}  # benchmark, iterations -> side, checksum
 
     def survey(self) -> Survey:
@@ -186,9 +139,15 @@ class Programs:
         """One benchmark a round: each is a process of its own."""
         return waiting[:1]
 
-    def notes(self, _name: str) -> Sequence[str]:
-        """Nothing that the numbers do not say."""
-        return ()
+    def notes(self, name: str) -> Sequence[str]:
+        """Who had to be kept from working out of turn, where that was the rule."""
+        launches = self._launches[name]
+        return [
+            f"{self.labels[side]} works while it is not asked (in {count} of {launches} launches, in which"
+            " every side was halted while another one had its turn)"
+            for side, count in sorted(self._restless[name].items())
+            if count > _NOTED * launches
+        ]
 
     def round(self, names: Sequence[str], seed: int) -> Round:
         """One launch of every side, alive at the same time."""
@@ -204,19 +163,23 @@ class Programs:
             rng.shuffle(sides)
             record: dict[str, Any] = {"benchmark": name, "order": [self.labels[side] for side in sides]}
             try:
-                blocks, waited, places = self._blocks(name, sides, rng)
+                launched = self._launched(name, sides, rng)
                 values = np.full(len(self._offerings), np.nan)
-                kept = undisturbed(waited)
-                values[sorted(sides)] = combined(blocks[kept], places[kept])
+                kept = undisturbed(launched.waited)
+                values[sorted(sides)] = combined(launched.ns[kept], launched.places[kept])
                 found.values[name] = values.tolist()
                 found.order[name] = sides
                 measured = {
-                    "ns": blocks.tolist(),
-                    "waited": waited.round(4).tolist(),
-                    "places": places.tolist(),
+                    "iterations": self._work[name].iterations,
+                    "ns": launched.ns.tolist(),
+                    "waited": launched.waited.round(4).tolist(),
+                    "places": launched.places.tolist(),
+                    "restless": [self.labels[side] for side in launched.restless],
                 }
-                found.raw.append(record | {"iterations": self._work[name].iterations} | measured)
-            except _Blamed as blamed:
+                found.raw.append(record | measured)
+                self._launches[name] += 1
+                self._restless[name].update(launched.restless)
+            except Blamed as blamed:
                 found.failures[name] = {blamed.side: blamed.reason}
                 found.raw.append(record | {"side": self.labels[blamed.side], "failed": blamed.reason})
                 if blamed.side and len(sides) > 2:  # the others go on without it
@@ -224,54 +187,57 @@ class Programs:
                     self._work.pop(name, None)  # it was made for the slowest of them
         return found
 
-    def _blocks(
-        self, name: str, sides: Sequence[int], rng: random.Random
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Nanoseconds a unit, the share of the time that others had, and who was asked when.
-
-        Each has shape (blocks, sides in order).
-        """
+    def _launched(self, name: str, sides: Sequence[int], rng: random.Random) -> _Launched:
+        """All sides at the same time, from start to end. Raises Blamed."""
         with ExitStack() as stack:
-            live: dict[int, _Live] = {}
+            live: dict[int, Live] = {}
             for side in sides:
-                with _blaming(side):
+                with blaming(side):
                     live[side] = self._start(stack, side, name, rng)
-            if name not in self._work:
-                self._work[name] = _calibrated(live)
-            work = self._work[name]
-            for side, program in live.items():
-                with _blaming(side):
-                    program.warm(work.iterations)
+            turns = Turns(live)
+            work = self._settled(name, turns)
             orders = orders_of(sorted(live), work.blocks, rng)
-            rows = [self._block(name, live, block, work, rng) for block in enumerate(orders)]
-            for side, program in live.items():
-                with _blaming(side):
-                    program.stop()
+            rows = [self._block(name, turns, block, work, rng) for block in enumerate(orders)]
+            turns.end()
         values, waited, switches = np.array(rows).transpose(2, 0, 1)
-        return values, forced(waited, switches), np.argsort(np.array(orders), axis=1)
+        places = np.argsort(np.array(orders), axis=1)
+        return _Launched(values, forced(waited, switches), places, turns.restless)
 
-    def _start(self, stack: ExitStack, side: int, name: str, rng: random.Random) -> _Live:
+    def _settled(self, name: str, turns: Turns) -> _Work:
+        """The work, with all sides warmed for it and whoever works out of turn found."""
+        known = name in self._work
+        if not known:
+            self._work[name] = _calibrated(turns)
+        for side in turns.live:
+            with turns.of(side) as program:
+                program.warm(self._work[name].iterations)
+        turns.watch(self._work[name].iterations)
+        if turns.restless and not known:  # each was calibrated while another one was at work
+            self._work[name] = _calibrated(turns)
+        return self._work[name]
+
+    def _start(self, stack: ExitStack, side: int, name: str, rng: random.Random) -> Live:
         offer = self._offerings[side].offers[name]
         told = {"TOLL_CLOCK_CALIBRATION_MS": _CALIBRATION_MS}
         if self._clock_hz is not None:
             told = {"TOLL_CLOCK_HZ": repr(self._clock_hz)}
         environment = {**told, **offer.environment, "TOLL_PADDING": "x" * rng.randrange(MAX_PADDING_BYTES)}
         if offer.unusable:
-            raise _Blamed(side, f"cannot be launched: {offer.unusable}")
+            raise Blamed(side, f"cannot be launched: {offer.unusable}")
         command = [*offer.command, *arguments(offer.workload, offer.contender, offer.parameters)]
         child = self._launcher.start(command, environment, self._limits)
         stack.callback(child.kill)
-        live = _Live(child, offer, self._clock)
+        live = Live(child, offer.kind, offer.answer, self._clock)
         if self._clock_hz is None:
             self._clock_hz = counter_hz(live.ready.clock)
         if offer.malloc and live.ready.footing.get("malloc") != offer.malloc:
-            raise _Blamed(side, f"was started with {offer.malloc} preloaded and does not take malloc from it")
+            raise Blamed(side, f"was started with {offer.malloc} preloaded and does not take malloc from it")
         return live
 
     def _block(
         self,
         name: str,
-        live: Mapping[int, _Live],
+        turns: Turns,
         block: tuple[int, Sequence[int]],
         work: _Work,
         rng: random.Random,
@@ -281,20 +247,20 @@ class Programs:
         layout = rng.randrange(2**31) if number % work.anew_every == 0 else None
         found: dict[int, tuple[float, float, int]] = {}
         for side in order:
-            with _blaming(side):
-                timed = live[side].warmed(work.iterations, layout)
+            with turns.of(side) as program:
+                timed = program.warmed(work.iterations, layout)
             self._check_sum(name, side, timed.batch)
             found[side] = _value_ns(timed), _waiting_share(timed.batch), timed.batch.voluntary_switches
             if found[side][0] <= 0.0:
-                raise _Blamed(side, "measured no time at all: its batches are too short for its clock")
-        return [found[side] for side in sorted(live)]
+                raise Blamed(side, "measured no time at all: its batches are too short for its clock")
+        return [found[side] for side in sorted(turns.live)]
 
     def _check_sum(self, name: str, side: int, batch: Batch) -> None:
         """The same work has the same answer, in every launch and on every side."""
         first_side, expected = self._sums.setdefault((name, batch.iterations), (side, batch.checksum))
         if batch.checksum != expected:
             before = "it" if side == first_side else self.labels[first_side]
-            raise _Blamed(
+            raise Blamed(
                 side,
                 f"computed {batch.checksum} over {batch.iterations} iterations;"
                 f" {before} computed {expected} before",
@@ -345,7 +311,8 @@ def undisturbed(waited: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which blocks no side had to wait in for a processor that somebody else had; shape (blocks,).
 
     A side's own waiting is what it does in its best block. Where fewer than four blocks were left alone, the
-    four that were left alone most. Whoever took the processor did not look which side was running.
+    four that were left alone most. Whoever took the processor did not look which side was running: it was no
+    side, as those that work out of turn are halted (`toll.compare.live`).
     """
     more = (waited - waited.min(axis=0)).max(axis=1)
     fewest = min(_FEWEST_BLOCKS, more.size)
@@ -364,12 +331,12 @@ def _value_ns(timed: Timed) -> float:
     return timed.batch.wall_ns / timed.batch.units
 
 
-def _calibrated(live: Mapping[int, _Live]) -> _Work:
+def _calibrated(turns: Turns) -> _Work:
     """Iterations that fill a batch, and how often a batch can afford new state; by the dearest side."""
     found: list[tuple[int, float]] = []  # of each side: iterations, ns that they take
     anew_ns, short = 0.0, True
-    for side, program in live.items():
-        with _blaming(side):
+    for side in turns.live:
+        with turns.of(side) as program:
             iterations, took_ns = _iterations(program)
             found.append((iterations, took_ns))
             warm = max(1, iterations // WARM_SHARE)
@@ -382,7 +349,7 @@ def _calibrated(live: Mapping[int, _Live]) -> _Work:
         longer = max(1, round(LONG_BATCH_NS / batch_ns))
         iterations, batch_ns = longer * iterations, longer * batch_ns
     most = BLOCKS if batch_ns < LONG_BATCH_NS / 2 else LONG_BLOCKS
-    blocks = int(_ROUND_NS / (batch_ns * len(live)))
+    blocks = int(_ROUND_NS / (batch_ns * len(turns.live)))
     anew_every = 1 + int(anew_ns / max(batch_ns, _SETUP_NS))
     blocks = max(_FEWEST_BLOCKS, min(most, blocks - blocks % 2))  # even: as many of each order
     return _Work(iterations, blocks, min(anew_every, blocks))
@@ -398,7 +365,7 @@ def _common(found: Sequence[tuple[int, float]]) -> tuple[int, float]:
     return iterations, max(took_ns / count * iterations for count, took_ns in found)
 
 
-def _short_will_do(program: _Live, iterations: int) -> bool:
+def _short_will_do(program: Live, iterations: int) -> bool:
     """Whether a program has no reason for longer batches: threads that have to be woken, or a runtime that
     becomes faster while it runs and is warmed by batches."""
     threads = program.ready.footing.get("threads", 1)
@@ -406,7 +373,7 @@ def _short_will_do(program: _Live, iterations: int) -> bool:
     return program.ready.warmup_limit_ns == 0 and not waits and threads in (1, "1")
 
 
-def _iterations(program: _Live) -> tuple[int, float]:
+def _iterations(program: Live) -> tuple[int, float]:
     """How many iterations take about BATCH_NS, and how long they take, ns."""
     program.time(1, 0)
     iterations = 1

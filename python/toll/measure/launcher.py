@@ -48,6 +48,10 @@ class Interrupted(Exception):  # somebody asked the run to stop
 class Child(Protocol):
     """A running program. Every method raises LaunchFailed when the program breaks a limit or dies."""
 
+    @property
+    def pid(self) -> int:
+        """Its process, which leads a process group of its own."""
+
     def write_line(self, line: bytes) -> None:
         """Sends one request; `line` has no line end."""
 

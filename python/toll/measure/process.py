@@ -92,6 +92,11 @@ class Process:
         if interrupt is not None:
             self._poll.register(interrupt.fd, select.POLLIN)
 
+    @property
+    def pid(self) -> int:
+        """Its process, which leads a process group and a session of its own."""
+        return self._popen.pid
+
     def write_line(self, line: bytes) -> None:
         """Sends one request. Requests are far smaller than a pipe, so a full pipe means that nobody reads."""
         try:

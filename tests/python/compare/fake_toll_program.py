@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -ES
 """Speaks protocol 1; its own words, before the protocol's, say how: slow=1.05, fault=crash, answer=8,
 unsteady, idle, only=NAME, malloc=libx.so, details, threads=2, state=0.01 (seconds to make it anew), garbage,
-no_describe.
+no_describe, spin=thread and spin=child (which work while nobody asks).
 """
 
 import json
@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
 
 where = next((index for index, word in enumerate(sys.argv) if word in ("describe", "serve")), len(sys.argv))
@@ -41,6 +42,18 @@ if sys.argv[where:] == ["describe"]:
     say(type="description", protocol=1, language="Python", compiler="", contenders=[
         {"workload": "test/fake", "contender": name, "kind": "batch"} for name in names])  # fmt: skip
     sys.exit()
+
+
+def spin():
+    while True:
+        pass
+
+
+if words.get("spin") == "thread":
+    sys.setswitchinterval(1e-4)
+    threading.Thread(target=spin, daemon=True).start()
+if words.get("spin") == "child" and os.fork() == 0:
+    spin()
 
 footing = {"malloc": words.get("malloc", "glibc"), "threads": int(words.get("threads", 1))}
 say(type="ready", protocol=1, setup_ns=1, process_ns=1, clock={"source": "monotonic"}, footing=footing)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 from toll.compare import Comparison, Comparisons, Settings, Verdict, Written, compare, resolve, subject_of
+from toll.compare.live import Live, Turns
 from toll.compare.programs import (
     BATCH_NS,
     BLOCKS,
@@ -24,6 +27,10 @@ from toll.compare.programs import (
     orders_of,
     undisturbed,
 )
+from toll.measure import Interrupt, ProcessLauncher
+from toll.measure.halting import Halter
+from toll.measure.launcher import Interrupted, Limits
+from toll.measure.process import Process
 from toll.words import Kind
 
 FAKE = str(Path(__file__).with_name("fake_toll_program.py"))
@@ -228,3 +235,83 @@ def test_what_a_program_waited_by_itself_is_not_left_out() -> None:
     switches = np.array([[0, 0], [3, 0], [0, 0]])
     expected = np.array([[0.0, 0.01], [0.0, 0.01], [0.6, 0.3]])
     assert (forced(waited, switches) == expected).all()
+
+
+SPINNING = pytest.mark.parametrize("spinning", ["spin=thread", "spin=child"])
+
+
+@SPINNING
+def test_who_works_out_of_turn_is_halted_out_of_turn(spinning: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = Turns.of
+    shares: list[float] = []
+
+    @contextmanager
+    def watched(turns: Turns, side: int) -> Iterator[Live]:
+        with turn(turns, side) as program:
+            others = [other.halter for key, other in turns.live.items() if key != side]
+            before = [halter.look() for halter in others]
+            yield program
+            if turns.restless:
+                shares.extend(
+                    halter.look().share_since(then) for halter, then in zip(others, before, strict=True)
+                )
+
+    monkeypatch.setattr(Turns, "of", watched)
+    subject = Programs([offering("a"), offering("b", spinning), offering("c", spinning)], limit_s=60.0)
+    found = subject.round(["x"], 1)
+    assert found.failures == {}
+    assert set(found.raw[0]["restless"]) >= {"b", "c"}
+    assert len(shares) > 2 * LONG_BLOCKS
+    assert set(shares) == {0.0}
+    assert any(
+        note.startswith("b works while it is not asked (in 1 of 1 launches") for note in subject.notes("x")
+    )
+
+
+def test_who_waits_quietly_is_never_halted(monkeypatch: pytest.MonkeyPatch) -> None:
+    halted: list[Halter] = []
+    monkeypatch.setattr(Halter, "halt", halted.append)
+    subject = Programs([offering("a"), offering("b")], limit_s=60.0)
+    assert [subject.round(["x"], seed).raw[0]["restless"] for seed in range(3)] == [[], [], []]
+    assert not halted
+    assert not subject.notes("x")
+
+
+class NotingLauncher(ProcessLauncher):
+    """Knows whom it has started."""
+
+    def __init__(self, interrupt: Interrupt | None = None) -> None:
+        super().__init__(interrupt)
+        self.pids: list[int] = []
+
+    def start(self, command: Sequence[str], environment: Mapping[str, str], limits: Limits) -> Process:
+        child = super().start(command, environment, limits)
+        self.pids.append(child.pid)
+        return child
+
+
+@SPINNING
+def test_nobody_stays_behind_halted(spinning: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt, ask = Interrupt(), Live.warmed
+    asked = 0
+
+    def interrupted(program: Live, iterations: int, layout: int | None) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked == 5:
+            interrupt.request()
+        return ask(program, iterations, layout)
+
+    monkeypatch.setattr(Live, "warmed", interrupted)
+    launcher = NotingLauncher(interrupt)
+    subject = Programs([offering("a"), offering("b", spinning)], limit_s=60.0, launcher=launcher)
+    with pytest.raises(Interrupted):
+        subject.round(["x"], 1)
+    assert asked == 5
+    monkeypatch.undo()
+    launcher.interrupt = None
+    sides = [offering("a", spinning), offering("b", "unsteady")]
+    found = Programs(sides, limit_s=60.0, launcher=launcher).round(["x"], 1)
+    assert found.failures["x"]
+    assert len(launcher.pids) == 4
+    assert not any(Path(f"/proc/{pid}").exists() for pid in launcher.pids)
