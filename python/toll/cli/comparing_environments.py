@@ -37,7 +37,7 @@ def subject_in_environments(
         raise TollError("--env names one environment", "a comparison needs two: --env gcc-12,clang-19")
     known = {item.name for item in suites.load(ROOT)}
     if any("/".join(side.split("/")[:2]) in known for side in sides):
-        offerings = _built(sides, names)
+        offerings = _built(sides, names, folder)
         return Programs(offerings, limit_s=limit_s, interrupt=interrupt, pattern=pattern)
     if len(sides) != 1:
         raise TollError(
@@ -69,7 +69,7 @@ def _under_allocator(side: str, name: str, folder: Path | None) -> Written:
     return Written(side, label=f"{side} ({name})", folder=folder, preload=environment.preload)
 
 
-def _built(sides: Sequence[str], names: Sequence[str]) -> list[Offering]:
+def _built(sides: Sequence[str], names: Sequence[str], folder: Path | None) -> list[Offering]:
     """Each environment's build of the same cases; what could not be built carries its reason."""
     plan = make(
         suites.load(ROOT),
@@ -84,7 +84,9 @@ def _built(sides: Sequence[str], names: Sequence[str]) -> list[Offering]:
     for environment in sorted(built.environments, key=lambda item: _place(item.name, names)):
         cases = [case for case in plan.cases if case.environment == environment.name]
         offers = {
-            _name(case): _offer(case, programs[case.workload, case.contender, case.environment], environment)
+            _name(case): _offer(
+                case, programs[case.workload, case.contender, case.environment], environment, folder
+            )
             for case in cases
         }
         offerings.append(Offering(environment.name, offers))
@@ -100,7 +102,7 @@ def _name(case: Case) -> str:
     return f"{case.workload}/{case.contender}" + (f" {values}" if values else "")
 
 
-def _offer(case: Case, program: Program, environment: Environment) -> Offer:
+def _offer(case: Case, program: Program, environment: Environment, folder: Path | None) -> Offer:
     return Offer(
         program.command,
         case.workload,
@@ -108,6 +110,7 @@ def _offer(case: Case, program: Program, environment: Environment) -> Offer:
         case.kind,
         parameters=case.parameters,
         environment=preloading(own_environment(), environment.preload),
+        folder=folder,
         answer=case.answer,
         malloc=Path(environment.preload[0]).name if environment.preload else "",
         unusable=program.reason if program.status is not Status.OK else "",

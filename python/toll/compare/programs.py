@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -66,6 +67,7 @@ class Offer:
     kind: Kind
     parameters: Parameters = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    folder: Path | None = None  # where it runs; None: in a fresh temporary folder each time
     answer: int | None = None  # of one iteration, where it is known
     malloc: str = ""  # the file that must serve malloc in the program; "": not checked
     unusable: str = ""  # why it cannot be launched: it was not built
@@ -225,7 +227,8 @@ class Programs:
         if offer.unusable:
             raise Blamed(side, f"cannot be launched: {offer.unusable}")
         command = [*offer.command, *arguments(offer.workload, offer.contender, offer.parameters)]
-        child = self._launcher.start(command, environment, self._limits)
+        folder = stack.enter_context(working_folder(offer.folder))
+        child = self._launcher.start(command, environment, self._limits, folder)
         stack.callback(child.kill)
         live = Live(child, offer.kind, offer.answer, self._clock)
         if self._clock_hz is None:
@@ -434,6 +437,7 @@ def _described(side: Side, limit_s: float, interrupt: Interrupt | None) -> dict[
                 str(item["contender"]),
                 Kind(item["kind"]),
                 environment=side.environment,
+                folder=side.folder,
             )
             for item in contenders
         ]

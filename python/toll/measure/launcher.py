@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from toll.words import Status
@@ -74,5 +75,14 @@ class Child(Protocol):
 class Launcher(Protocol):
     """Starts programs."""
 
-    def start(self, command: Sequence[str], environment: Mapping[str, str], limits: Limits) -> Child:
-        """A fresh process; `environment` is all that it gets. Raises LaunchFailed where it cannot start."""
+    def start(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        limits: Limits,
+        folder: Path | None = None,
+    ) -> Child:
+        """A fresh process in `folder` (None: in that of toll); `environment` is all that it gets.
+
+        Raises LaunchFailed where it cannot start.
+        """

@@ -40,8 +40,17 @@ class ProcessLauncher:
         self.interrupt = interrupt
         self._guardian: Guardian | None = None
 
-    def start(self, command: Sequence[str], environment: Mapping[str, str], limits: Limits) -> Process:
-        """A fresh process; `environment` is all that it gets. Raises LaunchFailed where it cannot start."""
+    def start(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        limits: Limits,
+        folder: Path | None = None,
+    ) -> Process:
+        """A fresh process in `folder` (None: in that of toll); `environment` is all that it gets.
+
+        Raises LaunchFailed where it cannot start.
+        """
         try:
             self._guardian = self._guardian or Guardian()
             popen = subprocess.Popen(
@@ -50,11 +59,15 @@ class ProcessLauncher:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
+                cwd=folder,
                 env=environment,
                 start_new_session=True,
             )
         except OSError as error:
-            raise LaunchFailed(Status.FAILED, f"could not start {command[0]}: {error.strerror}") from None
+            where = f" in {folder}" if folder is not None and not folder.is_dir() else ""
+            raise LaunchFailed(
+                Status.FAILED, f"could not start {command[0]}{where}: {error.strerror}"
+            ) from None
         self._guardian.watch(popen.pid)
         return Process(popen, limits, self.interrupt, self._guardian)
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env -S python3 -ES
 """Speaks protocol 1; its own words, before the protocol's, say how: slow=1.05, fault=crash, answer=8,
 unsteady, idle, only=NAME, malloc=libx.so, details, threads=2, state=0.01 (seconds to make it anew), garbage,
-no_describe, spin=thread and spin=child (which work while nobody asks).
+no_describe, spin=thread and spin=child (which work while nobody asks), leaves=FILE (which must not be there
+yet), reads=FILE (its answer).
 """
 
 import json
@@ -11,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 where = next((index for index, word in enumerate(sys.argv) if word in ("describe", "serve")), len(sys.argv))
 words = dict(word.partition("=")[::2] for word in sys.argv[1:where])
@@ -23,7 +25,7 @@ def say(**message):
 def batch(iterations):
     wall_ns = 0.0 if "idle" in words else 1000.0 * iterations * float(words.get("slow", 1))
     time.sleep(wall_ns / 1e9)
-    answer = int(words.get("answer", 7)) + (random.randrange(3) if "unsteady" in words else 0)
+    answer = int(words.get("answer", answer_read)) + (random.randrange(3) if "unsteady" in words else 0)
     more = {"details": {"share": 0.5}} if "details" in words else {}
     say(
         type="batch", iterations=iterations, units=iterations, wall_ns=wall_ns * random.gauss(1.0, 0.002),
@@ -55,6 +57,9 @@ if words.get("spin") == "thread":
 if words.get("spin") == "child" and os.fork() == 0:
     spin()
 
+answer_read = Path(words["reads"]).read_text() if "reads" in words else 7
+if "leaves" in words:
+    Path(words["leaves"]).open("x").close()
 footing = {"malloc": words.get("malloc", "glibc"), "threads": int(words.get("threads", 1))}
 say(type="ready", protocol=1, setup_ns=1, process_ns=1, clock={"source": "monotonic"}, footing=footing)
 for line in sys.stdin:

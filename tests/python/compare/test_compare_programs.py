@@ -284,8 +284,14 @@ class NotingLauncher(ProcessLauncher):
         super().__init__(interrupt)
         self.pids: list[int] = []
 
-    def start(self, command: Sequence[str], environment: Mapping[str, str], limits: Limits) -> Process:
-        child = super().start(command, environment, limits)
+    def start(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        limits: Limits,
+        folder: Path | None = None,
+    ) -> Process:
+        child = super().start(command, environment, limits, folder)
         self.pids.append(child.pid)
         return child
 
@@ -315,3 +321,32 @@ def test_nobody_stays_behind_halted(spinning: str, monkeypatch: pytest.MonkeyPat
     assert found.failures["x"]
     assert len(launcher.pids) == 4
     assert not any(Path(f"/proc/{pid}").exists() for pid in launcher.pids)
+
+
+def test_each_launch_runs_in_a_fresh_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    side = f"{FAKE} leaves=file"
+    item = only(compared(side, side, most_rounds=3))
+    assert (item.launches, item.verdict is Verdict.FAILED) == (3, False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_each_side_runs_in_its_own_folder(tmp_path: Path) -> None:
+    written = [Written(f"{FAKE} reads=file", folder=tmp_path / name) for name in ("old", "new")]
+    for side, answer in zip(written, ("7", "7"), strict=True):
+        assert side.folder
+        side.folder.mkdir()
+        (side.folder / "file").write_text(answer)
+    subject = subject_of(*resolve(written), limit_s=20.0)
+    subject.survey()
+    assert subject.round(["test/fake/one"], 1).failures == {}
+    (tmp_path / "new" / "file").write_text("8")
+    failures = subject.round(["test/fake/one"], 2).failures["test/fake/one"]
+    assert list(failures) == [1]
+    assert failures[1].startswith("computed 1")
+
+
+def test_a_folder_that_is_not_there_is_a_reason(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    found = Programs([offering("a"), offering("b", folder=gone)], limit_s=20.0).round(["x"], 1)
+    assert found.failures["x"] == {1: f"could not start {FAKE} in {gone}: No such file or directory"}
