@@ -9,13 +9,14 @@ from contextlib import contextmanager
 
 from toll.measure.clock import Clock
 from toll.measure.halting import Halter, Used
+from toll.measure.launch import end_of
 from toll.measure.launcher import Child, LaunchFailed
 from toll.measure.protocol import Ready, Timed, ask_timed, ask_warmed, read_ready, send_stop
 from toll.measure.warming import MOST_WARMUP_BATCHES, steady
 from toll.words import Kind
 
 WARM_SHARE = 8  # the untimed batch before has this fraction of the iterations
-_WATCHED_S = 0.002  # ten short batches, which harm adds up in that spares each of them
+_WATCHED_S = 0.002  # ten short batches: what harms each of them by a twentieth is found
 
 
 class Blamed(Exception):  # an outcome, not a fault of toll
@@ -72,10 +73,10 @@ class Live:
         while self._clock.now_ns() < ends_ns and not steady(costs) and len(costs) < MOST_WARMUP_BATCHES:
             costs.append(self.time(iterations).batch.wall_ns)
 
-    def stop(self) -> None:
-        """Asks the program to end and waits for it."""
+    def stop(self) -> str:
+        """Asks the program to end and waits for it; what is to be told of its end. Raises LaunchFailed."""
         send_stop(self._child)
-        self._child.finish()
+        return end_of(self._child)
 
 
 class Turns:
@@ -116,10 +117,13 @@ class Turns:
                 with blaming(side):
                     program.halter.halt()
 
-    def end(self) -> None:
-        """Asks all to end, and waits for each."""
+    def end(self) -> dict[int, str]:
+        """Asks all to end, and waits for each; what is to be told of their ends, by side."""
+        told: dict[int, str] = {}
         for side, program in self.live.items():
             with blaming(side):
                 if self.restless:
                     program.halter.go_on()
-                program.stop()
+                if said := program.stop():
+                    told[side] = said
+        return told

@@ -126,6 +126,7 @@ class Programs:
         self._failed: dict[str, dict[int, str]] = {}  # benchmark -> side -> reason; left out from then on
         self._launches: Counter[str] = Counter()  # of each benchmark, without those that failed
         self._restless: defaultdict[str, Counter[int]] = defaultdict(Counter)  # benchmark -> side -> launches
+        self._ends: dict[str, dict[int, str]] = {}  # benchmark -> side -> what is to be told of how it ended
         self._sums: dict[tuple[str, int], tuple[int, int]] = {}  # benchmark, iterations -> side, checksum
 
     def survey(self) -> Survey:
@@ -142,9 +143,10 @@ class Programs:
         return waiting[:1]
 
     def notes(self, name: str) -> Sequence[str]:
-        """Who had to be kept from working out of turn, where that was the rule."""
+        """Who did not end when asked, and who had to be kept from working out of turn as a rule."""
         launches = self._launches[name]
-        return [
+        ends = [f"{self.labels[side]} {said}" for side, said in sorted(self._ends.get(name, {}).items())]
+        return ends + [
             f"{self.labels[side]} works while it is not asked (in {count} of {launches} launches, in which"
             " every side was halted while another one had its turn)"
             for side, count in sorted(self._restless[name].items())
@@ -200,7 +202,7 @@ class Programs:
             work = self._settled(name, turns)
             orders = orders_of(sorted(live), work.blocks, rng)
             rows = [self._block(name, turns, block, work, rng) for block in enumerate(orders)]
-            turns.end()
+            self._ends.setdefault(name, {}).update(turns.end())
         values, waited, switches = np.array(rows).transpose(2, 0, 1)
         places = np.argsort(np.array(orders), axis=1)
         return _Launched(values, forced(waited, switches), places, turns.restless)

@@ -195,7 +195,7 @@ class LaunchRoom:
                 _check_malloc(errand.malloc, talk.ready)
                 conversation(talk)
                 send_stop(child)
-                return Status.OK, _end(child), talk
+                return Status.OK, end_of(child), talk
             finally:
                 child.kill()
         except LaunchFailed as failure:
@@ -214,8 +214,11 @@ def _check_malloc(wanted: str, ready: Ready | None) -> None:
         )
 
 
-def _end(child: Child) -> str:
-    """How the program ended after its last answer; "" for well. A bad end spoils a launch, a late one not."""
+def end_of(child: Child) -> str:
+    """How the program ended after its last answer; "" for well. A late end spoils nothing.
+
+    Raises LaunchFailed for a bad one: what crashes, or exits as sanitizers do, may have been wrong before.
+    """
     end = child.finish()
     if end.trailing:
         raise LaunchFailed(Status.FAILED, f"printed {quoted(end.trailing)} after its last answer")

@@ -2,7 +2,7 @@
 """Speaks protocol 1; its own words, before the protocol's, say how: slow=1.05, fault=crash, answer=8,
 unsteady, idle, only=NAME, malloc=libx.so, details, threads=2, state=0.01 (seconds to make it anew), garbage,
 no_describe, spin=thread and spin=child (which work while nobody asks), leaves=FILE (which must not be there
-yet), reads=FILE (its answer).
+yet), reads=FILE (its answer), end=23, end=crash, end=talk and end=late (after it has said that it stops).
 """
 
 import json
@@ -66,7 +66,16 @@ for line in sys.stdin:
     request = json.loads(line)
     if request["type"] == "stop":
         say(type="stopped")
-        sys.exit()
+        end = words.get("end", "0")
+        if end == "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if end == "talk":
+            print("one more thing", flush=True)
+        if end == "late":
+            time.sleep(3600)
+        if end.isdigit() and int(end):
+            print("ERROR: a leak", file=sys.stderr)
+        sys.exit(int(end) if end.isdigit() else 0)
     if words.get("fault") == "crash" and request["iterations"] > 1:
         os.kill(os.getpid(), signal.SIGSEGV)
     if "layout" in request:

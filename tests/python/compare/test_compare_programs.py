@@ -350,3 +350,25 @@ def test_a_folder_that_is_not_there_is_a_reason(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     found = Programs([offering("a"), offering("b", folder=gone)], limit_s=20.0).round(["x"], 1)
     assert found.failures["x"] == {1: f"could not start {FAKE} in {gone}: No such file or directory"}
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        ("23", "exited with code 23 after stopping; its last words: ERROR: a leak"),
+        ("crash", "crashed with SIGSEGV while stopping"),
+        ("talk", "printed 'one more thing"),
+    ],
+)
+def test_a_bad_end_is_a_row(end: str, reason: str) -> None:
+    item = only(compared(FAKE, f"{FAKE} end={end}", most_rounds=6))
+    assert item.verdict is Verdict.FAILED
+    assert item.reason.startswith(f"{FAKE} end={end} {reason}")
+
+
+def test_a_late_end_is_told() -> None:
+    subject = Programs([offering("a"), offering("b", "end=late")], limit_s=20.0)
+    assert subject.round(["x"], 1).failures == {}
+    assert subject.notes("x") == [
+        "b ignored the request to stop and was killed; its numbers had all come before"
+    ]
