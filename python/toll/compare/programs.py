@@ -235,8 +235,10 @@ class Programs:
         live = Live(child, offer.kind, offer.answer, self._clock)
         if self._clock_hz is None:
             self._clock_hz = counter_hz(live.ready.clock)
-        if offer.malloc and live.ready.footing.get("malloc") != offer.malloc:
-            raise Blamed(side, f"was started with {offer.malloc} preloaded and does not take malloc from it")
+        served_by = live.ready.footing.get("malloc")
+        if offer.malloc and served_by != offer.malloc:
+            found = f"takes malloc from {served_by}" if served_by else "does not say what serves its malloc"
+            raise Blamed(side, f"was started with {offer.malloc} preloaded and {found}")
         return live
 
     def _block(
@@ -440,6 +442,7 @@ def _described(side: Side, limit_s: float, interrupt: Interrupt | None) -> dict[
                 Kind(item["kind"]),
                 environment=side.environment,
                 folder=side.folder,
+                malloc=side.malloc,
             )
             for item in contenders
         ]

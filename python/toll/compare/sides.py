@@ -50,7 +50,7 @@ class Written:
     label: str = ""
     base: Path = field(default_factory=Path.cwd)
     folder: Path | None = None  # None: a fresh folder for executables, `base` for command lines
-    preload: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()  # shared libraries, by path; the first serves malloc
 
 
 def resolve(written: Sequence[Written], kind: Kind = Kind.AUTO) -> tuple[Kind, tuple[Side, ...]]:
@@ -130,7 +130,8 @@ def _executable(written: Written, label: str) -> Side:
             f"{words[0]} is there, but cannot be run" if there else f"there is no executable {words[0]}",
             "build it, or name another one",
         )
-    return Side(label, (str(file), *words[1:]), written.folder, _environment(written))
+    malloc = Path(written.preload[0]).name if written.preload else ""
+    return Side(label, (str(file), *words[1:]), written.folder, _environment(written), malloc)
 
 
 def _environment(written: Written) -> dict[str, str]:

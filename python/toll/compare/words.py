@@ -24,6 +24,7 @@ class Side:
     command: tuple[str, ...]
     folder: Path | None = None  # where it runs; None: in a fresh temporary folder each time
     environment: Mapping[str, str] = field(default_factory=own_environment)
+    malloc: str = ""  # the file that is preloaded to serve malloc, of which toll programs tell; "": none
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from toll.measure.process import Process
 from toll.words import Kind
 
 FAKE = str(Path(__file__).with_name("fake_toll_program.py"))
+JEMALLOC = "/not/there/libjemalloc.so.2"  # which the dynamic linker says, and goes on
 
 
 def compared(*texts: str, most_rounds: int = 20, **settings: Any) -> Comparisons:
@@ -139,10 +140,29 @@ def test_an_allocator_that_is_not_taken_is_no_comparison() -> None:
     sides = [offering("host"), offering("jemalloc", "malloc=glibc", malloc="libjemalloc.so.2")]
     found = Programs(sides, limit_s=20.0).round(["x"], 1)
     assert found.failures["x"] == {
-        1: "was started with libjemalloc.so.2 preloaded and does not take malloc from it"
+        1: "was started with libjemalloc.so.2 preloaded and takes malloc from glibc"
     }
     taken = [offering("host"), offering("jemalloc", "malloc=libjemalloc.so.2", malloc="libjemalloc.so.2")]
     assert Programs(taken, limit_s=20.0).round(["x"], 1).failures == {}
+
+
+@pytest.mark.parametrize(
+    ("served_by", "taken", "told"),
+    [
+        ("glibc", False, "takes malloc from glibc"),
+        ("", False, "does not say what serves its malloc"),
+        ("libjemalloc.so.2", True, ""),
+    ],
+)
+def test_an_executable_that_does_not_take_the_allocator_is_a_row(
+    served_by: str, taken: bool, told: str
+) -> None:
+    written = [Written(FAKE), Written(f"{FAKE} malloc={served_by}", "jemalloc", preload=(JEMALLOC,))]
+    subject = subject_of(*resolve(written), limit_s=20.0, pattern="one")
+    item = only(compare(subject, Settings(seed=5, most_rounds=2)))
+    assert (item.verdict is not Verdict.FAILED) is taken
+    if not taken:
+        assert item.reason == f"jemalloc was started with libjemalloc.so.2 preloaded and {told}"
 
 
 def test_a_program_that_was_not_built_says_why() -> None:
