@@ -91,6 +91,15 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True)
+class _Done:
+    """What a side did in a batch, which all must do."""
+
+    side: int
+    units: int  # times are compared by the unit
+    checksum: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Launched:
     """What one launch of all sides measured, in arrays of shape (blocks, sides in order)."""
 
@@ -127,7 +136,7 @@ class Programs:
         self._launches: Counter[str] = Counter()  # of each benchmark, without those that failed
         self._restless: defaultdict[str, Counter[int]] = defaultdict(Counter)  # benchmark -> side -> launches
         self._ends: dict[str, dict[int, str]] = {}  # benchmark -> side -> what is to be told of how it ended
-        self._sums: dict[tuple[str, int], tuple[int, int]] = {}  # benchmark, iterations -> side, checksum
+        self._done: dict[tuple[str, int], _Done] = {}  # benchmark, iterations -> by whom first
 
     def survey(self) -> Survey:
         """Compares the names."""
@@ -256,22 +265,22 @@ class Programs:
         for side in order:
             with turns.of(side) as program:
                 timed = program.warmed(work.iterations, layout)
-            self._check_sum(name, side, timed.batch)
+            self._check_work(name, side, timed.batch)
             found[side] = _value_ns(timed), _waiting_share(timed.batch), timed.batch.voluntary_switches
             if found[side][0] <= 0.0:
                 raise Blamed(side, "measured no time at all: its batches are too short for its clock")
         return [found[side] for side in sorted(turns.live)]
 
-    def _check_sum(self, name: str, side: int, batch: Batch) -> None:
-        """The same work has the same answer, in every launch and on every side."""
-        first_side, expected = self._sums.setdefault((name, batch.iterations), (side, batch.checksum))
-        if batch.checksum != expected:
-            before = "it" if side == first_side else self.labels[first_side]
-            raise Blamed(
-                side,
-                f"computed {batch.checksum} over {batch.iterations} iterations;"
-                f" {before} computed {expected} before",
-            )
+    def _check_work(self, name: str, side: int, batch: Batch) -> None:
+        """The same iterations are the same units with the same answer, in every launch and on every side."""
+        done = _Done(side, batch.units, batch.checksum)
+        first = self._done.setdefault((name, batch.iterations), done)
+        before = "it" if side == first.side else self.labels[first.side]
+        over = f"over {batch.iterations} iterations; {before}"
+        if done.checksum != first.checksum:
+            raise Blamed(side, f"computed {done.checksum} {over} computed {first.checksum} before")
+        if done.units != first.units:
+            raise Blamed(side, f"did {done.units} units {over} did {first.units} before")
 
 
 def orders_of(sides: Sequence[int], blocks: int, rng: random.Random) -> list[list[int]]:

@@ -2,7 +2,8 @@
 """Speaks protocol 1; its own words, before the protocol's, say how: slow=1.05, fault=crash, answer=8,
 unsteady, idle, only=NAME, malloc=libx.so, details, threads=2, state=0.01 (seconds to make it anew), garbage,
 no_describe, spin=thread and spin=child (which work while nobody asks), leaves=FILE (which must not be there
-yet), reads=FILE (its answer), end=23, end=crash, end=talk and end=late (after it has said that it stops).
+yet), reads=FILE (its answer), end=23, end=crash, end=talk and end=late (after it has said that it stops),
+units=2 (an iteration).
 """
 
 import json
@@ -26,9 +27,10 @@ def batch(iterations):
     wall_ns = 0.0 if "idle" in words else 1000.0 * iterations * float(words.get("slow", 1))
     time.sleep(wall_ns / 1e9)
     answer = int(words.get("answer", answer_read)) + (random.randrange(3) if "unsteady" in words else 0)
+    units = int(words.get("units", 1)) * iterations
     more = {"details": {"share": 0.5}} if "details" in words else {}
     say(
-        type="batch", iterations=iterations, units=iterations, wall_ns=wall_ns * random.gauss(1.0, 0.002),
+        type="batch", iterations=iterations, units=units, wall_ns=wall_ns * random.gauss(1.0, 0.002),
         cpu_ns=1.0, voluntary_switches=0, involuntary_switches=0, minor_faults=0, major_faults=0,
         peak_bytes=1, checksum=str(answer * iterations), **more,
     )  # fmt: skip

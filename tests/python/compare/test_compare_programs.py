@@ -101,6 +101,7 @@ def test_details_of_programs_are_no_obstacle() -> None:
         ("fault=crash", "crashed with SIGSEGV"),
         ("answer=8", "computed"),
         ("unsteady", "computed"),
+        ("units=2", "units over"),
         ("idle", "does nothing that takes time"),
     ],
 )
