@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toll.compare.words import SideFailed
+from toll.measure.guardian import shared_guardian
 from toll.measure.interrupt import Interrupt
 from toll.measure.launcher import Interrupted
 from toll.measure.process import signal_name
@@ -85,8 +86,9 @@ def run_process(
 
     Raises Interrupted, with nothing left running, when somebody asks to stop.
     """
-    started_ns = time.monotonic_ns()
     try:
+        guardian = shared_guardian()
+        started_ns = time.monotonic_ns()
         popen = subprocess.Popen(
             command,
             executable=executable,
@@ -100,11 +102,13 @@ def run_process(
         )
     except OSError as error:
         raise SideFailed(f"could not be started: {error.strerror}: {shown(command[0], 200)}") from None
+    guardian.watch(popen.pid)
     watched = _Watched(popen, limit_s, interrupt)
     try:
         return watched.end(started_ns)
     finally:
         watched.close()
+        guardian.forget(popen.pid)
 
 
 class _Watched:

@@ -1,46 +1,76 @@
-"""Ends the program in flight when toll itself is killed.
+"""Ends the programs in flight when toll itself is killed.
 
-A killed toll closes its pipes, and most programs end with their input; one that spins does not. The kernel's
-own answer, PR_SET_PDEATHSIG, has to be asked for inside the child: that takes a fork of the whole of toll in
-place of vfork at each launch, reaches no grandchildren, and fires when the thread that forked ends. A small
-shell that reads a pipe costs a launch next to nothing, knows no threads, and serves all languages.
+A killed toll closes its pipes, and most programs end with their input; one that spins or is halted does not.
+The kernel's own answer, PR_SET_PDEATHSIG, has to be asked for inside the child: that takes a fork of all of
+toll in place of vfork at each launch, reaches no grandchildren, and fires when the thread that forked ends. A
+small shell that waits for the end of a pipe costs a launch next to nothing, knows no threads, and serves all
+languages.
 """
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import os
 import subprocess
 import weakref
 
-# The end of its input is toll's own end, however it came; "0" stands for no program.
-_SCRIPT = 'group=0; while read -r next; do group=$next; done; [ "$group" = 0 ] || kill -s KILL -- "-$group"'
+# The end of its input is toll's own end, however it came. Only then does it read whom to kill: told of each
+# launch through the pipe, it would take a processor while a program is timed. Its output is the file to read,
+# as that is the other descriptor which every shell can name.
+_SCRIPT = """
+while read -r _; do :; done
+read -r groups <&1
+for group in $groups; do kill -s KILL -- "-$group"; done
+"""
+_LINE_BYTES = 4095  # with its end one page, which is written as a whole, so that no half is there to read
 
 
 class Guardian:
     """A process of its own, which outlives a killed toll by the moment that it needs."""
 
     def __init__(self) -> None:
-        reading, self._writing = os.pipe()  # neither end is inherited by anything else
+        self._groups: set[int] = set()
+        self._list = os.memfd_create("toll-guardian")
+        reading, writing = os.pipe()  # neither end is inherited by anything else
         try:
             process = subprocess.Popen(
                 ["/bin/sh", "-c", _SCRIPT],
                 stdin=reading,
-                stdout=subprocess.DEVNULL,
+                stdout=self._list,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
                 start_new_session=True,  # Ctrl-C is not meant for it
             )
+        except OSError:
+            os.close(writing)
+            os.close(self._list)
+            raise
         finally:
             os.close(reading)
-        self.close = weakref.finalize(self, _close, self._writing, process)
+        self.close = weakref.finalize(self, _close, writing, self._list, process)
 
     def watch(self, group: int) -> None:
-        """From now on this process group dies with toll; 0: there is none."""
-        with contextlib.suppress(BrokenPipeError):  # somebody ended the guardian: a run goes on without
-            os.write(self._writing, b"%d\n" % group)
+        """From now on this process group dies with toll."""
+        self._groups.add(group)
+        self._write()
+
+    def forget(self, group: int) -> None:
+        """This one has been ended: its number may become somebody else's."""
+        self._groups.discard(group)
+        self._write()
+
+    def _write(self) -> None:
+        names = " ".join(map(str, sorted(self._groups))).encode()
+        os.pwrite(self._list, names.ljust(_LINE_BYTES) + b"\n", 0)
 
 
-def _close(writing: int, process: subprocess.Popen[bytes]) -> None:
+@functools.cache
+def shared_guardian() -> Guardian:
+    """One for all who start a process at a time, made when it is first needed."""
+    return Guardian()
+
+
+def _close(writing: int, groups: int, process: subprocess.Popen[bytes]) -> None:
     os.close(writing)
     process.wait()
+    os.close(groups)

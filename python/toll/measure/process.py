@@ -158,8 +158,8 @@ class Process:
             # Before the leader is reaped: until then its number cannot belong to anybody else.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._popen.pid, signal.SIGKILL)
+            self._guardian.forget(self._popen.pid)
             self._popen.wait()
-            self._guardian.watch(0)
             os.close(self._exit_fd)
         for pipe in (self._stdin, self._stdout, self._stderr):
             pipe.close()

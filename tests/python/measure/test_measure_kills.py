@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from runner import ROUNDS
 
+from toll.compare.process import run_process
 from toll.measure import ProcessLauncher
 from toll.measure.guardian import Guardian
 from toll.measure.launcher import Limits
@@ -138,11 +139,17 @@ def test_second_run_on_the_machine_is_refused_while_the_first_goes_on(tmp_path: 
 
 
 SPINNING = """
-import os, sys, time
+import os, signal, sys, time
 from toll.measure import ProcessLauncher
 from toll.measure.launcher import Limits
-child = ProcessLauncher().start(["/bin/sh", "-c", sys.argv[1]], dict(os.environ), Limits(60.0, 0))
-print(child.read_line().decode(), flush=True)
+launcher = ProcessLauncher()
+programs = [
+    launcher.start(["/bin/sh", "-c", sys.argv[1]], dict(os.environ), Limits(60.0, 0)) for _ in range(2)
+]
+for program in programs:
+    print(program.read_line().decode(), flush=True)
+os.killpg(programs[1].pid, signal.SIGSTOP)
+print("both", flush=True)
 time.sleep(60)
 """
 
@@ -152,51 +159,99 @@ time.sleep(60)
     ["echo $$; while :; do :; done", "(while :; do :; done) & echo $$; wait"],
     ids=["itself", "its child"],
 )
-def test_a_program_that_spins_dies_with_a_killed_toll(program: str) -> None:
+def test_all_programs_that_spin_die_with_a_killed_toll(program: str) -> None:
     toll = subprocess.Popen(
         [sys.executable, "-c", SPINNING, program], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
     )
-    group = int(toll.stdout.readline())
+    groups = [int(toll.stdout.readline()) for _ in range(2)]
     try:
+        assert toll.stdout.readline() == "both\n"
         assert not no_program_is_left(patience_s=0.2)
         toll.kill()
         toll.communicate()
         assert no_program_is_left()
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGKILL)
+        for group in groups:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
 
 
-def test_the_guardian_kills_the_last_group_that_it_was_told() -> None:
-    def ended(groups: list[int], last: int) -> list[bool]:
-        guardian = Guardian()
-        for group in [*groups, last]:
-            guardian.watch(group)
-        guardian.close()  # what the end of toll does
-        if last:  # the kernel ends it in its own time
-            sleeping[[first, second].index(last)].wait(60)
-        time.sleep(0.05)
-        return [process.poll() is not None for process in sleeping]
+COMMAND = """
+import os, sys
+from pathlib import Path
+from toll.compare.process import run_process
+run_process(["/bin/sh", "-c", sys.argv[1]], dict(os.environ), Path(sys.argv[2]), 60.0)
+"""
 
-    sleeping = [subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(2)]
-    first, second = (process.pid for process in sleeping)
+
+def test_a_command_that_spins_dies_with_a_killed_toll(tmp_path: Path) -> None:
+    spins = "echo $$ > new && mv new group; while :; do :; done"
+    toll = subprocess.Popen([sys.executable, "-c", COMMAND, spins, str(tmp_path)], env=ENVIRONMENT)
+    group = tmp_path / "group"
+    while not group.exists():
+        assert toll.poll() is None
+        time.sleep(0.01)
     try:
-        assert ended([first, second], 0) == [False, False]
-        assert ended([first], second) == [False, True]
+        toll.kill()
+        toll.wait()
+        assert no_program_is_left()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(int(group.read_text()), signal.SIGKILL)
+
+
+def test_the_guardian_kills_the_groups_that_it_was_not_told_to_forget() -> None:
+    sleeping = [subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(4)]
+    guardian = Guardian()
+    try:
+        for process in sleeping:
+            guardian.watch(process.pid)
+        guardian.forget(sleeping[1].pid)
+        guardian.forget(sleeping[1].pid)
+        guardian.forget(sleeping[3].pid)
+        guardian.close()  # what the end of toll does; it waits for the guardian, which has killed by then
+        assert [sleeping[number].wait(60) for number in (0, 2)] == [-signal.SIGKILL] * 2
+        assert [sleeping[number].poll() for number in (1, 3)] == [None, None]
     finally:
         for process in sleeping:
             process.kill()
             process.wait()
 
 
+def test_a_guardian_that_was_told_of_nobody_kills_nobody() -> None:
+    guardian = Guardian()
+    guardian.close()
+    guardian = Guardian()
+    sleeping = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    try:
+        guardian.watch(sleeping.pid)
+        guardian.forget(sleeping.pid)
+        guardian.close()
+        assert sleeping.poll() is None
+    finally:
+        sleeping.kill()
+        sleeping.wait()
+
+
 def test_the_guardian_hears_of_each_program_and_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[int] = []
     monkeypatch.setattr(Guardian, "watch", lambda _, group: told.append(group))
+    monkeypatch.setattr(Guardian, "forget", lambda _, group: told.append(-group))
     launcher = ProcessLauncher()
     for _ in range(2):
         child = launcher.start(["/bin/sh", "-c", "echo $$"], {}, Limits(60.0, 0))
         group = int(child.read_line())
         assert told[-1] == group
         child.finish()
-        assert told[-1] == 0
+        assert told[-1] == -group
     assert len(told) == 4
+
+
+def test_the_guardian_hears_of_each_command_and_its_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told: list[int] = []
+    monkeypatch.setattr(Guardian, "watch", lambda _, group: told.append(group))
+    monkeypatch.setattr(Guardian, "forget", lambda _, group: told.append(-group))
+    group = int(run_process(["/bin/sh", "-c", "echo $$"], {}, tmp_path, 60.0).stdout)
+    assert told == [group, -group]
