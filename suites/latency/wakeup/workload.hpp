@@ -13,6 +13,7 @@
 #include <toll/relax.hpp>
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -62,7 +63,7 @@ void disarm(S& signal) {
 ///    raise to the peer's return.
 ///  - hot: a ping-pong. This thread raises `there` and at once waits on `back`, which the peer raises once it
 ///    has returned and this thread is about to wait. The sample runs from the peer's raise to this thread's
-///    return.
+///    return. What the wait has come to by then, if it has begun, is the contender's: `slept_share` tells.
 /// The clock's overhead and the offset between the two CPUs' clocks are taken from each sample.
 /// Every raise publishes a plain integer first; a wait that returns before its raise reads the old one, and
 /// the sample's answer is then 0 instead of 1.
@@ -74,7 +75,8 @@ public:
     static std::vector<Parameter> parameters() {
         return {
             {"mode", "parked", "",
-             "parked: the waiter sleeps in the kernel; hot: it went to wait just before (ping-pong)"},
+             "parked: the waiter sleeps in the kernel; hot: it is about to wait, or has just begun to "
+             "(ping-pong)"},
             {"placement", "auto", "",
              "the two threads' CPUs: same_core, smt, cluster, far; auto is the first of cluster, far, smt, "
              "same_core that there is"}};
@@ -107,9 +109,18 @@ public:
     Checksum sample(std::span<float> nanoseconds, const Clock& clock) {
         clock_ = &clock;
         Checksum answers{0};
+        const long before = switches();
         for (float& entry : nanoseconds) { answers += hot_ ? sample_hot(entry) : sample_parked(entry); }
+        slept_ = static_cast<double>(switches() - before);
+        waits_ = nanoseconds.size();
         place_.check_still_there(::sched_getcpu(), peer_cpu_);
         return answers;
+    }
+
+    /// About the last request. A wait may give its CPU up more than once: the share stops at 1.
+    [[nodiscard]] Details details() const {
+        if (waits_ == 0) { return {}; }
+        return {{"slept_share", std::clamp(slept_ / static_cast<double>(waits_), 0.0, 1.0)}};
     }
 
     [[nodiscard]] Checksum expected(std::uint64_t iterations) const noexcept { return iterations; }
@@ -120,7 +131,7 @@ public:
                      {"pinned_cpus", place_.pinned_cpus()},
                      {"placement", place_.placement()},
                      {"clock_offset_ns", place_.clock_offset_text(offset_ns_)},
-                     {"waits", never_sleeps<S> ? "spins" : "sleeps in the kernel"}};
+                     {"waits", how_it_waits()}};
         if (!never_sleeps<S> && !hot_) { seen.set({"sleep_seen_by", sleeper_.seen_by()}); }
         if constexpr (requires { there_.footing(); }) {
             const Footing own = there_.footing();
@@ -136,6 +147,23 @@ private:
     static constexpr std::uint64_t stop = ~std::uint64_t{0};
     /// About as long as the others take until the kernel shows them asleep.
     static constexpr double settle_ns = 20'000;
+
+    [[nodiscard]] const char* how_it_waits() const {
+        if (never_sleeps<S>) { return "spins"; }
+        return hot_ ? "whatever it had come to: no wait yet, polling or asleep" : "sleeps in the kernel";
+    }
+
+    /// How often the thread whose waits are timed has given its CPU up so far, as the kernel counts it
+    /// (getrusage(2): ru_nvcsw, in which sched_yield does not show). Parked, that thread is the peer, beside
+    /// which this process has no other.
+    [[nodiscard]] long switches() const {
+        rusage mine{};
+        ::getrusage(RUSAGE_THREAD, &mine);
+        if (hot_) { return mine.ru_nvcsw; }
+        rusage all{};
+        ::getrusage(RUSAGE_SELF, &all);
+        return all.ru_nvcsw - mine.ru_nvcsw;
+    }
 
     [[nodiscard]] std::string why_no_spinning() const {
         const std::string reason =
@@ -283,7 +311,9 @@ private:
     const Clock* clock_ = nullptr;  ///< set before the first turn, published to the peer by `turn_`
     bool hot_;
     latency::PlacedPair place_;
-    double offset_ns_ = 0;  ///< what the second CPU's clock shows beyond the first's
+    double offset_ns_ = 0;   ///< what the second CPU's clock shows beyond the first's
+    double slept_ = 0;       ///< of the last request: how often the waiting thread gave its CPU up
+    std::size_t waits_ = 0;  ///< of the last request
     latency::Sleeper sleeper_;
     std::thread peer_;
 };

@@ -16,6 +16,7 @@
 #include <semaphore>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -90,6 +91,40 @@ struct Moved : Semaphore {
     static inline std::atomic<int> waits_until_move{0};
 };
 
+/// Its wait gives the CPU up at least once, its raise never.
+struct Dozing {
+    std::atomic<bool> raised{false};
+    void raise() { raised.store(true); }
+    void wait() {
+        do { std::this_thread::sleep_for(std::chrono::microseconds(100)); } while (!raised.load());
+    }
+    void disarm() { raised.store(false); }
+};
+
+/// Of the two signals of a workload one alone gives the CPU up: the one that the peer waits for.
+struct DozingPeer : Dozing {
+    static inline int made = 0;
+    bool peers = made++ % 2 == 0;
+    void wait() {
+        if (peers) { Dozing::wait(); }
+        while (!raised.load()) { toll::cpu_relax(); }
+    }
+};
+
+/// Its raise gives the CPU up, its wait never.
+struct DozingRaiser {
+    static constexpr bool never_sleeps = true;
+    std::atomic<bool> raised{false};
+    void raise() {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        raised.store(true);
+    }
+    void wait() {
+        while (!raised.load()) { toll::cpu_relax(); }
+    }
+    void disarm() { raised.store(false); }
+};
+
 /// Does not wait at all.
 struct Hasty {
     static void raise() {}
@@ -117,6 +152,7 @@ struct Seen {
     toll::Checksum answers = 0;
     toll::Checksum expected = 0;
     std::map<std::string, std::string> footing;
+    toll::Details details;
 };
 
 template <class S>
@@ -132,6 +168,7 @@ Seen measured(std::initializer_list<std::string_view> words) {
                           Seen seen;
                           seen.answers = workload.sample(nanoseconds, clock);
                           seen.expected = workload.expected(nanoseconds.size());
+                          seen.details = workload.details();
                           const toll::Footing footing = workload.footing();
                           for (const auto& [name, value] : footing.all()) {
                               if (const auto* text = std::get_if<std::string>(&value)) {
@@ -265,6 +302,27 @@ TEST_CASE("what the process may use decides, and the footing says what it was") 
             CHECK(seen.footing.at("clock_offset_ns").find("removed") != std::string::npos);
         }
     }
+}
+
+TEST_CASE("how many waits gave their CPU up is told, whichever thread waits") {
+    for (const std::string_view mode : {"mode=hot", "mode=parked"}) {
+        CAPTURE(mode);
+        const auto slept = measured<Dozing>({mode});
+        CHECK(slept.answers == slept.expected);
+        CHECK(slept.details.at("slept_share") > 0.9);
+        CHECK(slept.footing.at("waits") == (mode == "mode=parked"
+                                                ? "sleeps in the kernel"
+                                                : "whatever it had come to: no wait yet, polling or asleep"));
+        if (toll::usable_cpus().size() < 2 || !restricted().empty()) { continue; }
+        // Not 0: what a page of the program is waited for counts as well.
+        const auto spun = measured<Watched>({mode});
+        CHECK(spun.details.at("slept_share") < 0.5);
+        CHECK(spun.footing.at("waits") == "spins");
+    }
+    if (toll::usable_cpus().size() < 2 || !restricted().empty()) { return; }
+    // Whose wait is not timed: hot the peer, parked the thread that asks for the samples.
+    CHECK(measured<DozingPeer>({"mode=hot"}).details.at("slept_share") < 0.5);
+    CHECK(measured<DozingRaiser>({"mode=parked"}).details.at("slept_share") < 0.5);
 }
 
 TEST_CASE("what serves one wait alone is made anew for each") {
