@@ -166,6 +166,14 @@ inline Pair choose_pair(std::string_view asked, std::span<const int> usable, Top
     throw Unsupported("placement is auto, same_core, smt, cluster or far, got " + std::string(asked));
 }
 
+/// Throws Unsupported where the clocks of the two CPUs, "0,1", disagree by more than can be measured between
+/// them.
+inline void check_one_clock(const ClockOffset& offset, const std::string& cpus) {
+    if (offset.agrees()) { return; }
+    throw Unsupported("the clocks of CPUs " + cpus + " disagree by " + std::to_string(offset.ns) +
+                      " ns: a time from one to the other means nothing");
+}
+
 /// A pair of CPUs that the calling thread and one other are tied to, as far as the kernel lets them.
 class PlacedPair {
 public:
@@ -221,10 +229,7 @@ public:
             offset = measure_offset(clock, pair_.cpus[0], pair_.cpus[1]);
             measured = pair_.cpus;
         }
-        if (!offset.agrees()) {
-            throw Unsupported("the clocks of CPUs " + pinned_cpus() + " disagree by " +
-                              std::to_string(offset.ns) + " ns: a time from one to the other means nothing");
-        }
+        check_one_clock(offset, pinned_cpus());
         return offset;
     }
 

@@ -23,6 +23,7 @@ struct SharedPage {
     bool monotonic = false;  ///< which clock the parent reads
     std::uint64_t ran = 0;
     Ticks at = 0;
+    int cpu = -1;  ///< that the child ran on
     pid_t child = 0;
 };
 
@@ -60,6 +61,7 @@ inline Ticks read_ticks(bool monotonic) noexcept {
     if (page == MAP_FAILED) { std::_Exit(1); }
     auto& shared = *static_cast<SharedPage*>(page);
     shared.at = shared.monotonic ? monotonic : counter;
+    shared.cpu = ::sched_getcpu();
     shared.ran = shared.wanted;
     shared.child = ::getpid();
     std::_Exit(0);
@@ -97,7 +99,7 @@ public:
         int status = 0;
         while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {}
         const bool itself = status == 0 && shared_->child == child_ && child_ != ::getpid();
-        arrival_->repeat(shared_->at, shared_->ran, itself);
+        arrival_->repeat(shared_->at, shared_->ran, itself, shared_->cpu);
     }
 
 private:

@@ -4,16 +4,19 @@
 // until the other one runs its function (latency). Question after the "concurrency latency" document of 2021
 // (points A to B and A to C there).
 
+#include "../placement.hpp"
 #include "../sleeper.hpp"
 
 #include <toll/contender.hpp>
 #include <toll/offset.hpp>
 #include <toll/threads.hpp>
 
+#include <sched.h>
 #include <unistd.h>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -27,23 +30,27 @@ public:
     /// For the started thread.
     void operator()() noexcept {
         at_ = clock_->stop();
-        note(wanted_, std::this_thread::get_id() != starter_);
+        note(wanted_, std::this_thread::get_id() != starter_, ::sched_getcpu());
         if (watched_ != nullptr) {
             watched_->watch_this_thread();
             watched_ = nullptr;
         }
     }
 
-    /// For a started process, which has no access to this object: its starter repeats what it said.
-    void repeat(Ticks at, std::uint64_t number, bool elsewhere) noexcept {
+    /// For a started process, which has no access to this object: its starter repeats what it said. `cpu` is
+    /// the one that it ran on, below 0 where it does not know.
+    void repeat(Ticks at, std::uint64_t number, bool elsewhere, int cpu) noexcept {
         at_ = at;
-        note(number, elsewhere);
+        note(number, elsewhere, cpu);
     }
 
     [[nodiscard]] Ticks at() const noexcept { return at_; }
     /// 1 where the function ran for this sample and outside the thread that asked for it.
     [[nodiscard]] std::uint64_t answer() const noexcept { return ran_ == wanted_ && elsewhere_ ? 1 : 0; }
     [[nodiscard]] std::uint64_t number() const noexcept { return wanted_; }
+    /// Whether the function ran on the CPU that its starter was on just before; false where one is not known.
+    [[nodiscard]] bool same_cpu() const noexcept { return cpu_known() && cpu_ == starter_cpu_; }
+    [[nodiscard]] bool cpu_known() const noexcept { return cpu_ >= 0 && starter_cpu_ >= 0; }
     [[nodiscard]] const Clock& clock() const noexcept { return *clock_; }
 
     /// For the workload, before each sample; `clock` is read until the starter has finished.
@@ -52,14 +59,17 @@ public:
         wanted_ = number;
         elsewhere_ = false;
         starter_ = std::this_thread::get_id();
+        cpu_ = -1;
+        starter_cpu_ = ::sched_getcpu();
     }
     /// The next thread to arrive shows its state through `sleeper` from then on.
     void watch(latency::Sleeper& sleeper) noexcept { watched_ = &sleeper; }
 
 private:
-    void note(std::uint64_t number, bool elsewhere) noexcept {
+    void note(std::uint64_t number, bool elsewhere, int cpu) noexcept {
         ran_ = number;
         elsewhere_ = elsewhere;
+        cpu_ = cpu;
     }
 
     const Clock* clock_ = nullptr;
@@ -68,6 +78,8 @@ private:
     std::uint64_t wanted_ = 0;
     std::uint64_t ran_ = 0;
     Ticks at_ = 0;
+    int cpu_ = -1;
+    int starter_cpu_ = -1;
     bool elsewhere_ = false;
 };
 
@@ -96,8 +108,13 @@ public:
                  "cost: until the starting thread goes on; latency: until the started one runs"}};
     }
 
-    explicit Workload(const Arguments& arguments)
+    /// `known_offset` is taken instead of a measured one: what the last usable CPU's clock shows beyond the
+    /// first's. Throws Unsupported where a time would have to run from one of two clocks to the other.
+    explicit Workload(const Arguments& arguments, std::optional<ClockOffset> known_offset = {})
         : cost_(is_cost(arguments)), starter_(make_contender<S>(arguments)) {
+        if (!cost_) {
+            latency::check_one_clock(known_offset ? *known_offset : first_to_last().offset, ends());
+        }
         if constexpr (keeps_thread) {
             // One start that does not count tells which thread it is.
             const Clock clock = Clock::system();
@@ -110,6 +127,7 @@ public:
 
     Checksum sample(std::span<float> nanoseconds, const Clock& clock) {
         Checksum answers{0};
+        placed_ = on_same_cpu_ = 0;
         for (float& entry : nanoseconds) {
             if constexpr (keeps_thread) {
                 sleeper_.await_asleep([] { return false; }, [] { std::this_thread::yield(); });
@@ -121,15 +139,23 @@ public:
             starter_.finish();
             entry = static_cast<float>(clock.elapsed_ns(begin, cost_ ? back : arrival_.at()));
             answers += arrival_.answer();
+            placed_ += arrival_.cpu_known() ? 1 : 0;
+            on_same_cpu_ += arrival_.same_cpu() ? 1 : 0;
         }
         return answers;
+    }
+
+    /// About the last request.
+    [[nodiscard]] Details details() const {
+        if (placed_ == 0) { return {}; }
+        return {{"same_cpu_share", static_cast<double>(on_same_cpu_) / static_cast<double>(placed_)}};
     }
 
     [[nodiscard]] Checksum expected(std::uint64_t iterations) const noexcept { return iterations; }
     [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return 1; }
 
     [[nodiscard]] Footing footing() const {
-        Footing seen{{"usable_cpus", usable_cpus().size()}, {"clock_offset_ns", offset_text()}};
+        Footing seen{{"usable_cpus", usable_cpus().size()}, {"clock_offset_ns", first_to_last().text}};
         if (keeps_thread) { seen.set({"sleep_seen_by", sleeper_.seen_by()}); }
         if constexpr (requires { starter_.footing(); }) {
             const Footing own = starter_.footing();
@@ -151,22 +177,39 @@ private:
         return quantity == "cost";
     }
 
-    /// It cannot be removed: which CPU a thread started on is not known. Beside a start it is small.
-    static std::string offset_text() {
-        static const std::string text = [] {
+    /// What the clock of the last usable CPU shows beyond that of the first.
+    struct FirstToLast {
+        ClockOffset offset;
+        std::string text;  ///< as a Footing's clock_offset_ns
+    };
+
+    /// Both as in "0,1".
+    static std::string ends() {
+        return std::to_string(usable_cpus().front()) + "," + std::to_string(usable_cpus().back());
+    }
+
+    /// Measured once a process. It is not removed from a time: each pair of CPUs has one of its own. Where
+    /// the clocks agree it is below half a round trip between two CPUs, which is little beside a start.
+    static const FirstToLast& first_to_last() {
+        static const FirstToLast seen = []() -> FirstToLast {
             const auto& cpus = usable_cpus();
-            if (cpus.size() < 2) { return std::string("0: one CPU, one clock"); }
+            if (cpus.size() < 2) { return {{}, "0: one CPU, one clock"}; }
             try {
                 const auto offset = measure_offset(Clock::system(), cpus.front(), cpus.back(), 500);
-                return std::to_string(std::lround(offset.ns)) + " from CPU " + std::to_string(cpus.front()) +
-                       " to " + std::to_string(cpus.back()) + ", not removed";
-            } catch (const Unsupported& refusal) { return "not measured: " + std::string(refusal.what()); }
+                return {offset, std::to_string(std::lround(offset.ns)) + " from CPU " +
+                                    std::to_string(cpus.front()) + " to " + std::to_string(cpus.back()) +
+                                    ", not removed"};
+            } catch (const Unsupported& refusal) {
+                return {{}, "not measured: " + std::string(refusal.what())};
+            }
         }();
-        return text;
+        return seen;
     }
 
     bool cost_;
     std::uint64_t number_ = 0;
+    std::uint64_t placed_ = 0;       ///< starts of the last request of which both CPUs are known
+    std::uint64_t on_same_cpu_ = 0;  ///< those of them that ran on their starter's CPU
     latency::Sleeper sleeper_;
     Arrival arrival_;
     S starter_;

@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <future>
+#include <optional>
 #include <string_view>
 
 namespace {
@@ -53,11 +54,33 @@ struct Late {
     static constexpr std::int64_t delay_ns = 2'000'000;
 };
 
+/// The function runs in a thread that is tied to a CPU.
+struct Tied {
+    static inline int cpu = 0;
+    std::thread thread;
+    void start(Arrival& arrival) {
+        thread = std::thread([&arrival] {
+            toll::pin_this_thread(cpu);
+            arrival();
+        });
+    }
+    void finish() { thread.join(); }
+};
+
+/// A started process that says on which CPU it ran, or that it does not know.
+struct Told {
+    static inline int cpu = 0;
+    Arrival* arrival = nullptr;
+    void start(Arrival& expected) { arrival = &expected; }
+    void finish() const { arrival->repeat(arrival->clock().stop(), arrival->number(), true, cpu); }
+};
+
 template <class S>
 struct Measured {
     toll::Checksum answers;
     toll::Checksum expected;
     std::array<float, 40> ns;
+    toll::Details details;
 };
 
 template <class S>
@@ -69,6 +92,7 @@ Measured<S> measured(std::string_view quantity) {
     Measured<S> seen{};
     seen.answers = workload.sample(seen.ns, clock);
     seen.expected = workload.expected(seen.ns.size());
+    seen.details = workload.details();
     return seen;
 }
 
@@ -99,4 +123,42 @@ TEST_CASE("cost ends where the maker goes on, latency where the function runs") 
     CHECK(fastest(latency) >= Late::delay_ns);
     CHECK(fastest(cost) < Late::delay_ns);
     CHECK_THROWS_AS(measured<Late>("quantity=both"), toll::Unsupported);
+}
+
+TEST_CASE("how many functions ran on the CPU that they were started from is told") {
+    const int first = toll::usable_cpus().front();
+    const int last = toll::usable_cpus().back();
+    std::optional<toll::PinnedHere> here;
+    try {
+        here.emplace(first);
+    } catch (const toll::Unsupported&) {
+        MESSAGE("not checked: threads cannot be tied to CPUs");
+        return;
+    }
+    for (const std::string_view quantity : {"quantity=cost", "quantity=latency"}) {
+        CAPTURE(quantity);
+        Tied::cpu = Told::cpu = first;
+        CHECK(measured<Tied>(quantity).details.at("same_cpu_share") == 1);
+        CHECK(measured<Told>(quantity).details.at("same_cpu_share") == 1);
+        Told::cpu = -1;
+        CHECK(measured<Told>(quantity).details.empty());
+        if (last == first) { continue; }
+        Tied::cpu = Told::cpu = last;
+        CHECK(measured<Tied>(quantity).details.at("same_cpu_share") == 0);
+        CHECK(measured<Told>(quantity).details.at("same_cpu_share") == 0);
+    }
+}
+
+TEST_CASE("no latency is told where the CPUs' clocks disagree; a cost is one thread's own") {
+    const auto parameters = Workload<Tied>::parameters();
+    const auto made = [&](std::string_view quantity, const toll::ClockOffset& offset) {
+        const std::array words{quantity};
+        const Workload<Tied> workload(toll::Arguments(parameters, words), offset);
+    };
+    const toll::ClockOffset one{.ns = -40, .uncertainty_ns = 40};
+    const toll::ClockOffset two{.ns = -41, .uncertainty_ns = 40};
+    CHECK_NOTHROW(made("quantity=latency", one));
+    CHECK_NOTHROW(made("quantity=cost", two));
+    CHECK_THROWS_WITH_AS(made("quantity=latency", two), doctest::Contains("disagree by -41"),
+                         toll::Unsupported);
 }
