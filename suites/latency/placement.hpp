@@ -8,6 +8,7 @@
 #include <toll/offset.hpp>
 #include <toll/threads.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -164,6 +165,66 @@ inline Pair choose_pair(std::string_view asked, std::span<const int> usable, Top
         }
     }
     throw Unsupported("placement is auto, same_core, smt, cluster or far, got " + std::string(asked));
+}
+
+/// `usable` with one CPU of each core first, then a second one of each, and so on; within that in the order
+/// of `usable`, as it is altogether where the kernel does not show the cores.
+inline std::vector<int> one_per_core_first(std::span<const int> usable, Topology& topology) {
+    std::vector<std::vector<int>> rounds;
+    for (const int cpu : usable) {
+        const auto has_a_sibling = [&](const std::vector<int>& round) {
+            return std::ranges::any_of(
+                round, [&](int other) { return topology.closeness(cpu, other) == Closeness::smt; });
+        };
+        const auto roomy = std::ranges::find_if_not(rounds, has_a_sibling);
+        if (roomy == rounds.end()) {
+            rounds.push_back({cpu});
+        } else {
+            roomy->push_back(cpu);
+        }
+    }
+    std::vector<int> ordered;
+    for (const auto& round : rounds) { ordered.insert(ordered.end(), round.begin(), round.end()); }
+    return ordered;
+}
+
+/// How close `cpus` are, two by two: the names of all that occur, the closest first; "same_core" for one CPU.
+inline std::string closenesses(std::span<const int> cpus, Topology& topology) {
+    std::array<bool, closeness_names.size()> occurs{};
+    bool unknown = false;
+    occurs[0] = cpus.size() == 1;
+    for (std::size_t b = 1; b < cpus.size(); ++b) {
+        for (const int a : cpus.first(b)) {
+            const auto found = topology.closeness(a, cpus[b]);
+            unknown = unknown || !found;
+            if (found) { occurs[static_cast<std::size_t>(*found)] = true; }
+        }
+    }
+    std::string names;
+    const auto add = [&](std::string_view name) { names.append(names.empty() ? "" : ", ").append(name); };
+    for (std::size_t index = 0; index < closeness_names.size(); ++index) {
+        if (occurs[index]) { add(closeness_names[index]); }
+    }
+    if (unknown) { add("unknown"); }
+    return names;
+}
+
+/// As a Footing's pinned_cpus, in this order: "0,2,4-7"; how many more there are where it would be too long.
+inline std::string cpu_list(std::span<const int> cpus) {
+    constexpr std::size_t most_letters = 200;
+    std::string text;
+    for (std::size_t first = 0; first < cpus.size();) {
+        if (text.size() > most_letters) {
+            return text + " and " + std::to_string(cpus.size() - first) + " more";
+        }
+        std::size_t last = first;
+        while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) { ++last; }
+        if (last < first + 2) { last = first; }  // two side by side are no range
+        text += (first == 0 ? "" : ",") + std::to_string(cpus[first]);
+        if (last > first) { text += "-" + std::to_string(cpus[last]); }
+        first = last + 1;
+    }
+    return text;
 }
 
 /// Throws Unsupported where the clocks of the two CPUs, "0,1", disagree by more than can be measured between

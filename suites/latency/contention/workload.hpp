@@ -4,6 +4,7 @@
 // Question and first contenders after the "concurrency latency" document of 2021 (see published.toml).
 
 #include "../locks/lock.hpp"
+#include "../placement.hpp"
 #include "../still_on.hpp"
 
 #include <toll/contender.hpp>
@@ -19,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,7 +72,8 @@ public:
     static constexpr WorkloadInfo info{"latency/contention", Kind::batch, "ns", "increment"};
 
     static std::vector<Parameter> parameters() {
-        return {{"threads", "cpus", "threads", "threads that increment, tied to the CPUs in turn"}};
+        return {{"threads", "cpus", "threads",
+                 "threads that increment, tied to the CPUs in turn, one of each core first"}};
     }
 
     explicit Workload(const Arguments& arguments)
@@ -78,7 +81,7 @@ public:
           clock_(Clock::system()),
           members_(threads_) {
         try {
-            crew_ = std::make_unique<Crew>(threads_, usable_cpus());
+            crew_ = std::make_unique<Crew>(threads_, cpus_in_turn());
             tied_ = true;
             pinning_ = "each thread on one CPU, in turn";
         } catch (const Unsupported& refusal) {
@@ -99,7 +102,7 @@ public:
             Member& member = members_[number];
             member = Member{};
             draw_until(counter, member, iterations - watched, iterations, watched > 0);
-            if (tied_) { latency::check_still_on(usable_cpus()[number % usable_cpus().size()]); }
+            if (tied_) { latency::check_still_on(cpus_in_turn()[number % cpus_in_turn().size()]); }
         };
         crew_->run(std::cref(take_part));  // as a std::function of its own it would be allocated
         std::uint64_t drawn = 0;
@@ -126,10 +129,18 @@ public:
     [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return 1; }
 
     [[nodiscard]] Footing footing() const {
-        return {{"threads", threads_},
-                {"pinning", pinning_},
-                {"cpus", usable_cpus().size()},
-                {"threads_per_cpu", threads_ > usable_cpus().size() ? "several" : "at most one"}};
+        Footing seen{{"threads", threads_},
+                     {"pinning", pinning_},
+                     {"cpus", usable_cpus().size()},
+                     {"threads_per_cpu", threads_ > usable_cpus().size() ? "several" : "at most one"}};
+        if (tied_) {
+            const auto& all = cpus_in_turn();
+            const auto taken = std::span(all).first(std::min<std::size_t>(threads_, all.size()));
+            latency::Topology topology;
+            seen.set({"pinned_cpus", latency::cpu_list(taken)});
+            seen.set({"placement", latency::closenesses(taken, topology)});
+        }
+        return seen;
     }
 
 private:
@@ -144,6 +155,15 @@ private:
 
     static constexpr double longest_batch_ns = 2e9;
     static constexpr std::uint64_t draws_between_looks = 256;
+
+    /// Thread i is tied to the i-th: fewer threads than cores share no core. Read once a process.
+    static const std::vector<int>& cpus_in_turn() {
+        static const std::vector<int> cpus = [] {
+            latency::Topology topology;
+            return latency::one_per_core_first(usable_cpus(), topology);
+        }();
+        return cpus;
+    }
 
     /// The contender on lines of its own.
     struct alignas(128) OwnLines {

@@ -5,8 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -198,6 +200,25 @@ TEST_CASE("one thread, or a handful of increments, have no shares") {
     auto few = made<contention::FetchAdd>(2);
     CHECK(few.run(16) == 16);
     CHECK(few.details().empty());
+}
+
+TEST_CASE("which CPUs the threads were tied to is told, and how close they are") {
+    toll::latency::Topology topology;
+    const auto cpus = toll::latency::one_per_core_first(toll::usable_cpus(), topology);
+    for (const unsigned threads : {1U, 2U, 3U}) {
+        CAPTURE(threads);
+        auto workload = made<contention::FetchAdd>(threads);
+        CHECK(workload.run(100) == 100);  // each thread looks where it is
+        const auto taken = std::span(cpus).first(std::min<std::size_t>(threads, cpus.size()));
+        const toll::Footing footing = workload.footing();
+        const auto text = [&](const char* name) { return std::get<std::string>(footing.all().at(name)); };
+        if (text("pinning").starts_with("none")) {
+            MESSAGE("not checked: threads cannot be tied to CPUs");
+            return;
+        }
+        CHECK(text("pinned_cpus") == toll::latency::cpu_list(taken));
+        CHECK(text("placement") == toll::latency::closenesses(taken, topology));
+    }
 }
 
 TEST_CASE("a batch that cannot end says so") {

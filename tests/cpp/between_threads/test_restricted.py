@@ -75,6 +75,8 @@ class OneCpu(unittest.TestCase):
                 ready, answer, _ = contention(how)
                 self.assertEqual((ready["footing"]["threads"], answer["checksum"]), (1, "500"))
                 self.assertEqual(ready["footing"]["pinning"], "each thread on one CPU, in turn")
+                self.assertRegex(ready["footing"]["pinned_cpus"], r"^\d+$")
+                self.assertEqual(ready["footing"]["placement"], "same_core")
                 self.assertEqual(sleep(how)[1]["checksum"], "5")
 
 
@@ -99,6 +101,7 @@ class NoPinning(unittest.TestCase):
     def test_the_rest_is_measured_and_says_how(self) -> None:
         ready, answer, _ = contention("no_affinity")
         self.assertIn("none: a thread cannot be tied", ready["footing"]["pinning"])
+        self.assertNotIn("pinned_cpus", ready["footing"])
         self.assertEqual(answer["checksum"], "500")
         self.assertEqual(sleep("no_affinity")[1]["checksum"], "5")
 

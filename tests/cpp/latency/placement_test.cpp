@@ -93,6 +93,56 @@ TEST_CASE("CPUs that are offline or not allowed are not chosen") {
     CHECK_THROWS_WITH_AS(chosen("near", {0, 1}, machine), doctest::Contains("got near"), toll::Unsupported);
 }
 
+TEST_CASE("one CPU of each core comes first, then the cores' other hardware threads") {
+    const MadeMachine siblings_beside;
+    add_ryzen(siblings_beside);
+    Topology ryzen(siblings_beside.root());
+    CHECK(one_per_core_first(std::vector{0, 1, 2, 3, 4, 5, 6, 7}, ryzen) ==
+          std::vector{0, 2, 4, 6, 1, 3, 5, 7});
+    CHECK(one_per_core_first(std::vector{1, 2, 3, 6}, ryzen) == std::vector{1, 2, 6, 3});
+
+    const MadeMachine siblings_far;  // numbered as most of Intel's: 0 and 4 are one core
+    for (int cpu = 0; cpu < 8; ++cpu) {
+        siblings_far.add(cpu, std::to_string(cpu % 4) + "," + std::to_string(cpu % 4 + 4), "0-7");
+    }
+    Topology intel(siblings_far.root());
+    CHECK(one_per_core_first(std::vector{0, 1, 2, 3, 4, 5, 6, 7}, intel) ==
+          std::vector{0, 1, 2, 3, 4, 5, 6, 7});
+
+    const MadeMachine four_a_core;
+    for (int cpu = 0; cpu < 8; ++cpu) { four_a_core.add(cpu, cpu < 4 ? "0-3" : "4-7", "0-7"); }
+    Topology power(four_a_core.root());
+    CHECK(one_per_core_first(std::vector{0, 1, 2, 3, 4, 5, 6, 7}, power) ==
+          std::vector{0, 4, 1, 5, 2, 6, 3, 7});
+
+    const MadeMachine silent;
+    Topology unknown(silent.root());
+    CHECK(one_per_core_first(std::vector{2, 3, 5}, unknown) == std::vector{2, 3, 5});
+}
+
+TEST_CASE("how close several CPUs are, in words") {
+    const MadeMachine machine;
+    add_ryzen(machine);
+    Topology topology(machine.root());
+    CHECK(closenesses(std::vector{3}, topology) == "same_core");
+    CHECK(closenesses(std::vector{0, 2}, topology) == "cluster");
+    CHECK(closenesses(std::vector{0, 2, 4}, topology) == "cluster, far");
+    CHECK(closenesses(std::vector{0, 2, 1}, topology) == "smt, cluster");
+    const MadeMachine silent;
+    Topology unknown(silent.root());
+    CHECK(closenesses(std::vector{0, 1}, unknown) == "unknown");
+}
+
+TEST_CASE("a list of CPUs as a footing shows it") {
+    CHECK(cpu_list(std::vector{0, 1}) == "0,1");
+    CHECK(cpu_list(std::vector{0, 2, 4, 5, 6, 7, 1}) == "0,2,4-7,1");
+    CHECK(cpu_list(std::vector{3}) == "3");
+    std::vector<int> even(512);
+    for (int number = 0; number < 512; ++number) { even[static_cast<std::size_t>(number)] = 2 * number; }
+    CHECK(cpu_list(even).size() < 250);  // toll takes texts of up to 1000 letters
+    CHECK(cpu_list(even).ends_with(" more"));
+}
+
 TEST_CASE("kernels that show less") {
     const MadeMachine old;  // before Linux 5.8
     old.add(0, "0-1", "0-1", "thread_siblings_list");
