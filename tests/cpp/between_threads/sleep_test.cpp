@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstdlib>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -15,11 +18,35 @@ struct Sound {
 /// Wakes too early now and then. On a clock of its own: a busy machine makes up for what a real sleep lacks.
 struct Hasty {
     static inline toll::FakeClock clock{1};
+    static inline std::int64_t slept_per_10000 = 0;
     int sleeps = 0;
     void sleep(toll::sleep::nanoseconds length) {
         const std::int64_t all = length.count();
-        clock.advance(static_cast<toll::Ticks>(++sleeps % 4 == 0 ? all * 97 / 100 : all));
+        clock.advance(static_cast<toll::Ticks>(++sleeps % 4 == 0 ? all * slept_per_10000 / 10000 : all));
     }
+};
+
+/// What TOLL_CLOCK_HZ is in one scope; nullptr for unset.
+class ClockHz {
+public:
+    explicit ClockHz(const char* value) {
+        if (const char* const former = std::getenv(name)) { former_ = former; }
+        set(value);
+    }
+    ~ClockHz() { set(former_ ? former_->c_str() : nullptr); }
+    ClockHz(const ClockHz&) = delete;
+    ClockHz& operator=(const ClockHz&) = delete;
+
+private:
+    static constexpr const char* name = "TOLL_CLOCK_HZ";
+    static void set(const char* value) {
+        if (value == nullptr) {
+            unsetenv(name);
+        } else {
+            setenv(name, value, 1);
+        }
+    }
+    std::optional<std::string> former_;
 };
 
 template <class S>
@@ -43,9 +70,20 @@ TEST_CASE("a sample is the whole sleep, the detail what it took beyond") {
 }
 
 TEST_CASE("a sleep that ends too early is a wrong answer") {
-    auto workload = made<Hasty>("length_ns=10000000");
-    std::array<float, 4> samples{};
-    CHECK(workload.sample(samples, Hasty::clock) == 3);
+    const auto right_of_four = [](const char* clock_hz, std::int64_t slept_per_10000) {
+        const ClockHz known(clock_hz);
+        Hasty::slept_per_10000 = slept_per_10000;
+        auto workload = made<Hasty>("length_ns=10000000");
+        std::array<float, 4> samples{};
+        return workload.sample(samples, Hasty::clock);
+    };
+    CHECK(right_of_four("1e9", 9'989) == 3);
+    CHECK(right_of_four("1e9", 9'991) == 4);
+    // By a clock that was calibrated for a millisecond.
+    for (const char* none : {static_cast<const char*>(nullptr), ""}) {
+        CHECK(right_of_four(none, 9'700) == 3);
+        CHECK(right_of_four(none, 9'810) == 4);
+    }
 }
 
 TEST_CASE("the timer slack in force is told") {
