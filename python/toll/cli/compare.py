@@ -20,6 +20,21 @@ Folder = Annotated[
         exists=True,
     ),
 ]
+Total = Annotated[
+    str,
+    typer.Option(
+        "--total-budget",
+        metavar="TIME",
+        help="Most time for all benchmarks together, --confirm included.",
+    ),
+]
+Confirm = Annotated[
+    bool,
+    typer.Option(
+        "--confirm",
+        help="Measure again, 20 s later, what two thirds of the total budget found to differ.",
+    ),
+]
 Raw = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Keeps every launch; runs/compare-DATE.jsonl if not given."),
@@ -36,14 +51,7 @@ def command(
     ],
     kind: Annotated[Kind, typer.Option(help="What the sides are, where it cannot be seen.")] = Kind.AUTO,
     budget: Annotated[str, typer.Option(metavar="TIME", help="Most time for one benchmark.")] = "60s",
-    total: Annotated[
-        str,
-        typer.Option(
-            "--total-budget",
-            metavar="TIME",
-            help="Most time for all benchmarks together, --confirm included.",
-        ),
-    ] = "10m",
+    total: Total = "10m",
     threshold: Annotated[
         float, typer.Option(help="Exit code 1 only for what is slower by more: 0.01 is 1 %.")
     ] = 0.01,
@@ -51,13 +59,7 @@ def command(
     pattern: Annotated[
         str, typer.Option("--filter", metavar="REGEX", help="Compare only benchmarks that match.")
     ] = "",
-    confirm: Annotated[
-        bool,
-        typer.Option(
-            "--confirm",
-            help="Measure again, 20 s later, what was found to differ in two thirds of the total budget.",
-        ),
-    ] = False,
+    confirm: Confirm = False,
     build: Annotated[
         str, typer.Option(metavar="COMMAND", help="The sides are git revisions, each built by this command.")
     ] = "",
