@@ -165,10 +165,13 @@ def test_the_sign_is_that_of_the_means_where_the_means_are_tested(peers) -> None
     assert peers.welch(first, second) == 1
 
 
-def test_the_sign_of_the_u_test_needs_no_different_medians(peers) -> None:
+def test_the_sign_of_the_u_test_needs_no_different_medians(peers, monkeypatch) -> None:
     first, second = [1.0] * 6 + [0.5] * 5, [1.0] * 6 + [1.5] * 5
     assert mannwhitneyu(first, second).pvalue < 0.05
     assert median(first) == median(second)
+    monkeypatch.setattr(peers, "SCRIPT", Path("/nowhere"))
+    monkeypatch.setattr(peers, "real_times", {"first": first, "second": second}.get)
+    assert (peers.u_test("first", "second"), peers.u_test("second", "first")) == (1, -1)
     assert peers.more_often_above(first, second) == -peers.more_often_above(second, first) == 85
 
 
