@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "measure": BASE | {"plan", "store", "stats", "analysis"},
     "report": BASE | {"analysis.results"},
     "export": BASE | {"store", "analysis"},
-    "compare": BASE | {"store", "stats", "measure", "report"},
+    "compare": BASE | {"store", "stats", "analysis", "measure", "report"},
     "notebook": BASE | {"store", "analysis", "export"},
     "cli": BASE
     | {"catalog", "store", "plan", "build", "stats", "analysis", "measure", "report", "export", "compare"}

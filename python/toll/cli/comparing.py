@@ -305,7 +305,7 @@ def show(
     """Prints what was found and writes the files that were asked for.
 
     Raises TollError at the end, with `error` and with every file that could not be written: nothing of it
-    takes the answer, or another file, from a reader.
+    takes the answer, or another file, from a reader. Its code is 1 where a regression was found.
     """
     renderers: Sequence[tuple[str, Path | None, Callable[[Comparisons], str]]] = (
         ("--html", html, html_page.render),
@@ -324,7 +324,12 @@ def show(
                 errors.append(refused)
     if errors:
         told = "; ".join(error.what for error in errors)
-        raise TollError(told, errors[0].next_step, errors[0].code)
+        raise TollError(told, errors[0].next_step, _worse(exit_code(found), errors[0].code))
+
+
+def _worse(verdicts: Exit, error: Exit) -> Exit:
+    """A regression that is known stays one: a gate lets 3 pass."""
+    return verdicts if verdicts is Exit.REGRESSION_OR_FAILED_CHECK else error
 
 
 def _refused(

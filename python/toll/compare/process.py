@@ -61,11 +61,14 @@ class Ended:
 
 @contextmanager
 def working_folder(folder: Path | None) -> Iterator[Path]:
-    """`folder`, or a fresh one that is removed with all that was written into it."""
+    """`folder`, or a fresh one that is removed with all that was written into it. Raises SideFailed."""
     if folder is not None:
         yield folder
         return
-    made = Path(tempfile.mkdtemp(prefix="toll-compare-"))
+    try:
+        made = Path(tempfile.mkdtemp(prefix="toll-compare-"))
+    except OSError as error:  # a full disk must not cost what was measured before
+        raise SideFailed(f"cannot be given a folder to run in: {error.strerror or error}") from None
     try:
         yield made
     finally:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toll.analysis.values import value_of_samples
 from toll.compare.launched import survey_of
 from toll.compare.live import WARM_SHARE, Blamed, Live, Turns, blaming
 from toll.compare.process import run_process, working_folder
@@ -238,7 +239,10 @@ class Programs:
         if offer.unusable:
             raise Blamed(side, f"cannot be launched: {offer.unusable}")
         command = [*offer.command, *arguments(offer.workload, offer.contender, offer.parameters)]
-        folder = stack.enter_context(working_folder(offer.folder))
+        try:
+            folder = stack.enter_context(working_folder(offer.folder))
+        except SideFailed as failure:
+            raise Blamed(side, failure.reason) from None
         child = self._launcher.start(command, environment, self._limits, folder)
         stack.callback(child.kill)
         live = Live(child, offer.kind, offer.answer, self._clock)
@@ -266,7 +270,8 @@ class Programs:
             with turns.of(side) as program:
                 timed = program.warmed(work.iterations, layout)
             self._check_work(name, side, timed.batch)
-            found[side] = _value_ns(timed), _waiting_share(timed.batch), timed.batch.voluntary_switches
+            value_ns = _value_ns(timed, program)
+            found[side] = value_ns, _waiting_share(timed.batch), timed.batch.voluntary_switches
             if found[side][0] <= 0.0:
                 raise Blamed(side, "measured no time at all: its batches are too short for its clock")
         return [found[side] for side in sorted(turns.live)]
@@ -341,9 +346,9 @@ def _waiting_share(batch: Batch) -> float:
     return max(0.0, 1.0 - batch.cpu_ns / batch.wall_ns) if batch.wall_ns > 0 else 0.0
 
 
-def _value_ns(timed: Timed) -> float:
+def _value_ns(timed: Timed, program: Live) -> float:
     if timed.samples is not None:
-        return float(np.median(timed.samples))
+        return value_of_samples(timed.samples, timed.batch.cells, program.ready.clock)
     return timed.batch.wall_ns / timed.batch.units
 
 

@@ -22,11 +22,14 @@ class RawFile:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("xb", buffering=0)
+        except OSError as error:
+            raise _cannot_keep(path, error) from None
+        try:
             self._append({"toll_compare": 1, **header})
         except OSError as error:
-            raise TollError(
-                f"cannot keep the launches in {path}: {error.strerror}", "name another place: --raw FILE"
-            ) from None
+            self._file.close()
+            path.unlink(missing_ok=True)  # else the same command finds it there, once there is room
+            raise _cannot_keep(path, error) from None
 
     def __call__(self, record: Mapping[str, Any]) -> None:
         """Stores one object, null for what is not a number. Raises TollError where the disk takes no more."""
@@ -59,6 +62,12 @@ class RawFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
+
+
+def _cannot_keep(path: Path, error: OSError) -> TollError:
+    return TollError(
+        f"cannot keep the launches in {path}: {error.strerror}", "name another place: --raw FILE"
+    )
 
 
 def _finite(value: Any) -> Any:

@@ -42,8 +42,8 @@ class Settings:
     def check(self) -> None:
         """Raises TollError for numbers that no comparison can be made with."""
         rules = {
-            # Closer to 1, its share for one of many comparisons is lost to rounding.
-            "level": (0.5 <= self.level <= 0.999999, "0.5 to 0.999999"),
+            # Closer to 1, its share for one of many is lost to rounding. `confirm` halves what is left.
+            "level": (0.5 <= self.level <= 0.9999996, "0.5 to 0.999999"),
             "threshold": (0.0 < self.threshold < 10.0, "above 0, below 10"),
             "budget": (0.0 < self.budget_s < 1e9, "above 0, below 1e9 seconds"),
             "total budget": (0.0 < self.total_s < 1e9, "above 0, below 1e9 seconds"),

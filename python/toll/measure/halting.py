@@ -100,8 +100,15 @@ class Halter:
         how = os.WSTOPPED | os.WEXITED | os.WNOWAIT | os.WNOHANG
         if os.waitid(os.P_PID, self._leader, how) is None:
             return False
-        others = (pid for pid in self._family if pid != self._leader)
+        others = (pid for pid in self._family if pid != self._leader and self._in_group(pid))
         return all(state in "TtZX" for pid in others for state in _states(pid))
+
+    def _in_group(self, pid: int) -> bool:
+        """Whether the signal reached it. Erlang's erl_child_setup, for one, has a session of its own."""
+        try:
+            return os.getpgid(pid) == self._leader
+        except ProcessLookupError:
+            return False
 
 
 def cpu_ns(pid: int) -> int:

@@ -37,7 +37,7 @@ class Matrix:
 
     setting: str  # "size=1,000"; "" where nothing is swept
     environments: tuple[str, ...]
-    lines: tuple[Line, ...]  # in the order of the table: the one with the fastest row first
+    lines: tuple[Line, ...]  # in the order of the table: the one with the lowest value first
     unit: str
     scale: numbers.Scale
 

@@ -26,7 +26,7 @@ class Chart:
     """Lines that may be compared with each other: of one setting of what else is swept."""
 
     setting: str  # "mode=hot"; "" where nothing else is swept
-    lines: tuple[Line, ...]  # in the order of the table: the one with the fastest row first
+    lines: tuple[Line, ...]  # in the order of the table: the one with the lowest value first
 
 
 @dataclass(frozen=True, slots=True)

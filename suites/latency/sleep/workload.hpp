@@ -40,13 +40,15 @@ public:
           shortest_ns_(shortest_part() * static_cast<double>(length_.count())) {}
 
     Checksum sample(std::span<float> samples, const Clock& clock) {
+        // A sleep that ends on the very tick may show one less, and the overhead is taken off as well.
+        const double unseen_ns = clock.overhead_ns() + clock.resolution_ns();
         Checksum answers = 0;
         for (float& entry : samples) {
             const Ticks from = clock.start();
             sleeper_.sleep(length_);
             const double slept_ns = clock.elapsed_ns(from, clock.stop());
             entry = static_cast<float>(slept_ns);
-            answers += slept_ns >= shortest_ns_ ? 1 : 0;
+            answers += slept_ns + unseen_ns >= shortest_ns_ ? 1 : 0;
         }
         answered_ = samples;
         return answers;
@@ -72,9 +74,9 @@ private:
     static constexpr std::uint64_t longest_ns = 1'000'000'000;
     /// What of the length must have passed by our clock, which is not the sleeper's: ours counts ticks of a
     /// frequency that was measured against it. Where TOLL_CLOCK_HZ tells that frequency, toll had one program
-    /// measure it for 100 ms, which knows it to some 10 ppm; by 500 ppm the kernel may let its own clock run
-    /// faster or slower (adjtimex(2)), at that time and now. In the millisecond that a program takes else, an
-    /// interruption of some microseconds shows.
+    /// measure it for 100 ms, which knows it to some 10 ppm; NTP lets the kernel's own clock run faster or
+    /// slower by 500 ppm (adjtimex(2)), at that time and now. In the millisecond that a program takes else,
+    /// an interruption of some microseconds shows.
     static double shortest_part() {
         const char* const known_hz = std::getenv("TOLL_CLOCK_HZ");  // "" is none, as for the clock
         return known_hz != nullptr && *known_hz != '\0' ? 0.999 : 0.98;

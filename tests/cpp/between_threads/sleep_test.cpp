@@ -26,6 +26,13 @@ struct Hasty {
     }
 };
 
+/// On a clock whose ticks take 40 ns, as many 64-bit Arm machines have.
+struct Coarse {
+    static inline toll::FakeClock clock{40};
+    static inline toll::Ticks ticks = 0;
+    void sleep(toll::sleep::nanoseconds) { clock.advance(ticks); }
+};
+
 /// What TOLL_CLOCK_HZ is in one scope; nullptr for unset.
 class ClockHz {
 public:
@@ -84,6 +91,19 @@ TEST_CASE("a sleep that ends too early is a wrong answer") {
         CHECK(right_of_four(none, 9'700) == 3);
         CHECK(right_of_four(none, 9'810) == 4);
     }
+}
+
+TEST_CASE("a tick of the clock is no sleep that ends too early") {
+    const ClockHz known("25e6");
+    const auto right = [](toll::Ticks ticks) {
+        Coarse::ticks = ticks;
+        auto workload = made<Coarse>("length_ns=8000");
+        std::array<float, 1> samples{};
+        return workload.sample(samples, Coarse::clock);
+    };
+    CHECK(right(200) == 1);
+    CHECK(right(199) == 1);
+    CHECK(right(198) == 0);
 }
 
 TEST_CASE("the timer slack in force is told") {

@@ -3,13 +3,14 @@
 unsteady, idle, only=NAME, malloc=libx.so, details, threads=2, state=0.01 (seconds to make it anew), garbage,
 no_describe, spin=thread and spin=child (which work while nobody asks), leaves=FILE (which must not be there
 yet), reads=FILE (its answer), end=23, end=crash, end=talk and end=late (after it has said that it stops),
-units=2 (an iteration).
+units=2 (an iteration), samples=67 (ns each, read off a clock of 10 ns).
 """
 
 import json
 import os
 import random
 import signal
+import struct
 import sys
 import threading
 import time
@@ -21,6 +22,20 @@ words = dict(word.partition("=")[::2] for word in sys.argv[1:where])
 
 def say(**message):
     print(json.dumps(message), flush=True)
+
+
+def samples(count):
+    """Each a microsecond of work, whatever it says that it took."""
+    time.sleep(count * 1e-6)
+    true_ns, starts = float(words["samples"]), [random.uniform(0, 1e4) for _ in range(count)]
+    read = [10.0 * ((start + true_ns) // 10 - start // 10) for start in starts]
+    say(
+        type="samples", count=count, format="<f4", unit="ns", bytes=4 * count, iterations=count, units=count,
+        wall_ns=1000.0 * count, cpu_ns=1.0, voluntary_switches=0, involuntary_switches=0, minor_faults=0,
+        major_faults=0, peak_bytes=1, checksum=str(7 * count),
+    )  # fmt: skip
+    sys.stdout.buffer.write(struct.pack(f"<{count}f", *read))
+    sys.stdout.buffer.flush()
 
 
 def batch(iterations):
@@ -44,7 +59,8 @@ if sys.argv[where:] == ["describe"]:
         sys.exit()
     names = words.get("only", "one,two").split(",")
     say(type="description", protocol=1, language="Python", compiler="", contenders=[
-        {"workload": "test/fake", "contender": name, "kind": "batch"} for name in names])  # fmt: skip
+        {"workload": "test/fake", "contender": name, "kind": "samples" if "samples" in words else "batch"}
+        for name in names])  # fmt: skip
     sys.exit()
 
 
@@ -63,7 +79,14 @@ answer_read = Path(words["reads"]).read_text() if "reads" in words else 7
 if "leaves" in words:
     Path(words["leaves"]).open("x").close()
 footing = {"malloc": words.get("malloc", "glibc"), "threads": int(words.get("threads", 1))}
-say(type="ready", protocol=1, setup_ns=1, process_ns=1, clock={"source": "monotonic"}, footing=footing)
+say(
+    type="ready",
+    protocol=1,
+    setup_ns=1,
+    process_ns=1,
+    clock={"source": "monotonic", "resolution_ns": 10.0},
+    footing=footing,
+)
 for line in sys.stdin:
     request = json.loads(line)
     if request["type"] == "stop":
@@ -78,6 +101,9 @@ for line in sys.stdin:
         if end.isdigit() and int(end):
             print("ERROR: a leak", file=sys.stderr)
         sys.exit(int(end) if end.isdigit() else 0)
+    if request["type"] == "samples":
+        samples(request["count"])
+        continue
     if words.get("fault") == "crash" and request["iterations"] > 1:
         os.kill(os.getpid(), signal.SIGSEGV)
     if "layout" in request:

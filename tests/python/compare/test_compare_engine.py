@@ -342,6 +342,10 @@ def test_an_interrupt_before_the_second_measurement_leaves_the_first_unconfirmed
     assert only(again).reason.startswith("interrupted before it was confirmed: slower by")
 
 
+def test_the_highest_level_leaves_a_half_for_confirming() -> None:
+    before_confirming(Settings(level=0.999999)).check()
+
+
 @pytest.mark.parametrize("wrong", [{"level": 1.0}, {"threshold": 0.0}, {"budget_s": -1.0}, {"total_s": 0.0}])
 def test_impossible_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(TollError, match="no comparison can be made with"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,22 @@ def test_a_slow_down_is_found() -> None:
     assert (item.benchmark, item.verdict, item.regression) == ("test/fake/one", Verdict.SLOWER, True)
     assert item.ratio == pytest.approx(1.05, abs=0.01)
     assert item.a_ns == pytest.approx(1000.0, rel=0.02)
+
+
+def test_a_difference_below_the_clocks_tick_is_found() -> None:
+    """Both have a plain median of 70 ns: certain, and wrong."""
+    item = only(compared(f"{FAKE} samples=67", f"{FAKE} samples=69"))
+    assert item.verdict is Verdict.SLOWER
+    assert item.ratio == pytest.approx(69 / 67, abs=0.015)
+
+
+def test_a_folder_that_cannot_be_made_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk must not cost the verdicts that are known."""
+    subject = Programs([offering("a"), offering("b")], limit_s=20.0)
+    monkeypatch.setattr(tempfile, "tempdir", "/not/there")
+    item = only(compare(subject, Settings(seed=5, most_rounds=6)))
+    assert item.verdict is Verdict.FAILED
+    assert "cannot be given a folder to run in: No such file or directory" in item.reason
 
 
 def test_equal_programs_do_not_differ() -> None:

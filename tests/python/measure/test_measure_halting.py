@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from toll.measure.halting import Halter, Used
+from toll.measure.halting import Halter, Used, _family
 from toll.measure.launcher import LaunchFailed
 
 SPINNING = pytest.mark.parametrize(
@@ -47,6 +47,22 @@ def becomes(what: Callable[[], bool]) -> bool:
 def test_who_spins_is_at_work(start: Start, script: str) -> None:
     halter = start(script)
     assert all(halter.at_work(halter.look()) for _ in range(5))
+
+
+def test_a_child_in_another_session_keeps_nobody_from_standing_still(start: Start) -> None:
+    """Erlang's erl_child_setup is one; no signal to the group reaches it, and none has to."""
+    halter = start("setsid sleep 600 & echo $! >&2; while :; do :; done")
+
+    def has_left() -> bool:
+        family = _family(halter._leader)
+        return any(os.getpgid(pid) != halter._leader for pid in family)
+
+    assert becomes(has_left)
+    halter.at_work(halter.look())
+    halter.halt()
+    halter.go_on()
+    for pid in _family(halter._leader)[1:]:
+        os.kill(pid, signal.SIGKILL)
 
 
 def test_who_waits_is_not(start: Start) -> None:
