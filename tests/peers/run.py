@@ -471,8 +471,12 @@ class Kept:
     """A file for every verdict; on standard output is what it takes no more."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("xb", buffering=0)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("xb", buffering=0)
+        except OSError as error:
+            told = f"cannot keep the verdicts in {path}: {error.strerror}; give another --raw"
+            raise SystemExit(told) from None
 
     def __call__(self, record: dict[str, object]) -> None:
         line = json.dumps(record)

@@ -9,12 +9,11 @@ import select
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import toll
 from toll.catalog import machine
@@ -42,7 +41,7 @@ from toll.compare.output import html as html_page
 from toll.compare.output import junit as junit_file
 from toll.compare.output import markdown as markdown_text
 from toll.compare.output import terminal
-from toll.compare.raw import RawFile
+from toll.compare.raw import Keeping, RawFile
 from toll.errors import Exit, TollError
 from toll.measure import Interrupt, SystemClock
 from toll.measure.launcher import Interrupted
@@ -125,23 +124,6 @@ def measured(request: Request, *, wait: bool) -> tuple[Comparisons, TollError | 
         }
     )
     return found, keeping.error
-
-
-class Keeping:
-    """Gives launches to the raw file; when it takes no more, measuring ends and what is known is told."""
-
-    def __init__(self, raw: RawFile) -> None:
-        self._raw = raw
-        self.path = raw.path
-        self.error: TollError | None = None
-
-    def __call__(self, record: Mapping[str, Any]) -> None:
-        """Raises Interrupted where the disk takes no more."""
-        try:
-            self._raw(record)
-        except TollError as error:
-            self.error = error
-            raise Interrupted from None
 
 
 def _with_the_machine(request: Request, settings: Settings, *, wait: bool) -> tuple[Comparisons, Keeping]:

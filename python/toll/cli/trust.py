@@ -68,6 +68,8 @@ def command(
         raw=raw,
         disturbances=trusting.disturbances(disturb),
     )
-    found = trusting.measured(request, wait=wait)
+    found, error = trusting.measured(request, wait=wait)
     trusting.show(found, as_json=as_json, as_markdown=as_markdown)
+    if error is not None:
+        raise error
     raise typer.Exit(trusting.exit_code(found, equal=equal > 0))

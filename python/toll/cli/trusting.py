@@ -19,7 +19,7 @@ from toll.compare import Settings
 from toll.compare.disturb import DRIFT, Disturbance, load, one_of
 from toll.compare.output import trust as output
 from toll.compare.programs import Offer, Offering, Programs
-from toll.compare.raw import RawFile
+from toll.compare.raw import Keeping, RawFile
 from toll.compare.trust import NOTHING, Plan, Trial, Trust, prove
 from toll.compare.words import Subject, own_environment
 from toll.errors import Exit, TollError
@@ -89,8 +89,11 @@ def shares(text: str) -> tuple[float, ...]:
     return tuple(tenth / 1000 for tenth in tenths)
 
 
-def measured(request: Request, *, wait: bool) -> Trust:
-    """Takes the machine, builds the reference operations, tries. Raises TollError where that cannot be."""
+def measured(request: Request, *, wait: bool) -> tuple[Trust, TollError | None]:
+    """Takes the machine, builds the reference operations, tries. Raises TollError where that cannot be.
+
+    The second is what ended it where the disk took no more trials.
+    """
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
     settings = Settings(
         threshold=request.threshold,
@@ -127,12 +130,13 @@ def measured(request: Request, *, wait: bool) -> Trust:
             tuple(programs), request.slowdowns, request.equal, request.budget_s, request.trials, settings
         )
         raw = stack.enter_context(RawFile(_raw_path(request.raw), {"toll_trust": 1, "seed": seed}))
+        keeping = Keeping(raw)
         say(f"comparing {len(programs)} operations with themselves and slowed down; Ctrl-C ends and reports")
         if Disturbance.LOAD in request.disturbances:
             stack.enter_context(load(one_of(machine.usable_cpus(), seed), seed))
         drift = DRIFT if Disturbance.DRIFT in request.disturbances else 0.0
-        found = _prove(plan, programs, interrupt, raw, drift)
-    return found.model_copy(
+        found = _prove(plan, programs, interrupt, keeping, drift)
+    found = found.model_copy(
         update={
             "raw": str(raw.path),
             "toll_version": toll.__version__,
@@ -140,6 +144,7 @@ def measured(request: Request, *, wait: bool) -> Trust:
             "disturbed": tuple(request.disturbances),
         }
     )
+    return found, keeping.error
 
 
 def show(found: Trust, *, as_json: bool, as_markdown: bool) -> None:
@@ -170,7 +175,7 @@ def _interrupted(doing: str) -> TollError:
 
 
 def _prove(
-    plan: Plan, programs: dict[str, Program], interrupt: Interrupt, raw: RawFile, drift: float
+    plan: Plan, programs: dict[str, Program], interrupt: Interrupt, keeping: Keeping, drift: float
 ) -> Trust:
     subjects: dict[tuple[str, float], Subject] = {}
 
@@ -188,7 +193,7 @@ def _prove(
         def tell(trial: Trial, left_s: float) -> None:
             bar.step(max(0.0, plan.budget_s - left_s), plan.budget_s, trial.operation, left_s)
 
-        return prove(plan, subject_of, keep=raw, on_trial=tell)
+        return prove(plan, subject_of, keep=keeping, on_trial=tell)
 
 
 def built(patterns: Sequence[str]) -> dict[str, Program]:

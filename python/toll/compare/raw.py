@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from toll.errors import Exit, TollError
+from toll.measure.launcher import Interrupted
 
 
 class RawFile:
@@ -62,6 +63,23 @@ class RawFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
+
+
+class Keeping:
+    """Gives launches to the raw file; when it takes no more, measuring ends and what is known is told."""
+
+    def __init__(self, raw: RawFile) -> None:
+        self._raw = raw
+        self.path = raw.path
+        self.error: TollError | None = None
+
+    def __call__(self, record: Mapping[str, Any]) -> None:
+        """Raises Interrupted where the disk takes no more."""
+        try:
+            self._raw(record)
+        except TollError as error:
+            self.error = error
+            raise Interrupted from None
 
 
 def _cannot_keep(path: Path, error: OSError) -> TollError:

@@ -18,6 +18,7 @@ from toll.compare.engine import compare
 from toll.compare.results import Finite, NotNegative, Verdict
 from toll.compare.words import Keep, Settings, Subject
 from toll.measure.clock import Clock, SystemClock
+from toll.measure.launcher import Interrupted
 from toll.stats.proportion import exact_share
 
 NOTHING = 0.0  # the slow-down of a program that is compared with itself
@@ -133,7 +134,7 @@ def prove(
     keep: Keep = lambda _record: None,
     on_trial: OnTrial = lambda _trial, _left: None,
 ) -> Trust:
-    """Trials until the budget is spent. An interrupt ends it, and what is known by then is told."""
+    """Trials until the budget is spent or an interrupt, `keep`'s too, ends it; then what is known is told."""
     clock = clock or SystemClock()
     started_ns = clock.now_ns()
     done: list[Trial] = []
@@ -156,7 +157,11 @@ def prove(
             interrupted = True
             break
         done.append(trial)
-        keep(trial.model_dump(mode="json"))
+        try:
+            keep(trial.model_dump(mode="json"))
+        except Interrupted:
+            interrupted = True
+            break
         on_trial(trial, max(0.0, left_s()))
     return summary(plan, done, seconds=(clock.now_ns() - started_ns) / 1e9, interrupted=interrupted)
 

@@ -201,7 +201,7 @@ def test_every_verdict_is_kept_without_being_asked(peers, monkeypatch, tmp_path:
         keep({"verdict": 1})
         keep({"verdict": 0})
     assert (tmp_path / "new/x.jsonl").read_text() == '{"verdict": 1}\n{"verdict": 0}\n'
-    with pytest.raises(FileExistsError):
+    with pytest.raises(SystemExit, match=r"File exists; give another --raw"):
         peers.Kept(tmp_path / "new/x.jsonl")
 
 

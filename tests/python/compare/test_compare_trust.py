@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import random
@@ -24,6 +25,7 @@ from toll.cli.trusting import exit_code
 from toll.compare import Settings, Verdict
 from toll.compare.disturb import load, one_of
 from toll.compare.output import trust as output
+from toll.compare.raw import RawFile
 from toll.compare.schema import schema_text
 from toll.compare.trust import Plan, Trial, Trust, prove, summary
 from toll.errors import Exit, TollError
@@ -32,6 +34,7 @@ from toll.measure.lock import machine_lock
 
 SCHEMA = Path(__file__).parents[3] / "schemas/trust.schema.json"
 OPERATIONS = ("add", "lock", "sum")
+Toll = Callable[..., int]
 
 
 class Sides:
@@ -159,6 +162,27 @@ def test_an_interrupt_keeps_what_is_known() -> None:
     assert len(found.trials) == len(kept) == 2
     assert exit_code(found) is Exit.INTERRUPTED
     assert output.sentences(found)[-1].endswith("Interrupted.")
+
+
+def test_a_disk_that_takes_no_more_costs_no_trial(
+    toll: Toll, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides, kept = Sides(), []
+
+    def full(_file: RawFile, record: object) -> None:
+        kept.append(record)
+        if len(kept) == 3:
+            raise TollError("cannot write it: No space left on device", "make room there", Exit.INCONCLUSIVE)
+
+    monkeypatch.setattr(RawFile, "__call__", full)
+    monkeypatch.setattr(trusting, "built", lambda _names: dict.fromkeys(OPERATIONS))
+    monkeypatch.setattr(trusting, "sides", lambda _program, slowdown, **_: sides("add", slowdown))
+    monkeypatch.setattr(trusting, "prove", functools.partial(prove, clock=sides.clock))
+    assert toll("--json", "--budget", "1h") == 3
+    told = capsys.readouterr()
+    found = json.loads(told.out)
+    assert (len(found["trials"]), found["interrupted"]) == (3, True)
+    assert "cannot write it: No space left on device" in told.err
 
 
 def test_failed_trials_are_told_and_counted_nowhere_else() -> None:
@@ -295,9 +319,6 @@ def test_per_cents(text: str, found: tuple[float, ...]) -> None:
 def test_what_are_no_per_cents(text: str) -> None:
     with pytest.raises(TollError, match="are not per cents above 0"):
         trusting.shares(text)
-
-
-Toll = Callable[..., int]
 
 
 @pytest.fixture
