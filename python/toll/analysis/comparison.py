@@ -35,7 +35,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All rows with numbers of one setting, fastest first, and what could not be said about them."""
+    """All rows with numbers of one setting, lowest value first, and what could not be said about them."""
 
     cases: tuple[CaseData, ...]
     compared: tuple[Compared, ...]
