@@ -51,6 +51,24 @@ def test_ratios_are_to_the_row_that_is_fastest_within_rounds(tmp_path: Path) -> 
     assert found["first"].ratio == pytest.approx(1 / 0.95)
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 3, 8, 20])
+def test_nobody_beats_the_fastest(rounds: int) -> None:
+    """As in a run of two rounds whose table had a contender at 0.977 of the fastest."""
+    rng = np.random.default_rng(rounds)
+    for _ in range(200):
+        logs = rng.normal(0, 0.3, (rounds, 1)) + rng.normal(0, 0.1, (rounds, 5))
+        best = fastest([{}] * 5, logs)
+        ratios = np.median(logs - logs[:, [best]], axis=0)
+        nobody = [column for column in range(5) if (np.median(logs - logs[:, [column]], axis=0) >= 0).all()]
+        assert not nobody or best in nobody
+        assert ratios.min() >= 0 or not nobody
+
+
+def test_rows_that_beat_each_other_in_a_circle_have_a_fastest() -> None:
+    circle = np.array([[0.0, 1.0, 2.0], [2.0, 0.0, 1.0], [1.0, 2.0, 0.0]])
+    assert fastest([{}] * 3, circle) in (0, 1, 2)
+
+
 def test_a_row_with_next_to_no_numbers_is_not_the_fastest() -> None:
     logs = np.log(np.array([[10.0, 20.0]] * 8))
     assert fastest([{}, {}], logs) == 0
