@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from toll.measure import ProcessLauncher, SystemClock
-from toll.measure.launch import Errand, LaunchRoom, Work, measuring
-from toll.measure.launcher import Limits
-from toll.measure.machine import read_disturbance
-from toll.measure.protocol import arguments
-from toll.store import Launch, RunFile
-from toll.words import Kind, Purpose, Status
+from tollbench.measure import ProcessLauncher, SystemClock
+from tollbench.measure.launch import Errand, LaunchRoom, Work, measuring
+from tollbench.measure.launcher import Limits
+from tollbench.measure.machine import read_disturbance
+from tollbench.measure.protocol import arguments
+from tollbench.store import Launch, RunFile
+from tollbench.words import Kind, Purpose, Status
 
 LAUNCHES = 200
 LAUNCH_BAR_MS = 10.0

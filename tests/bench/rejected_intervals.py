@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/python/stats")]
 
 from test_stats_cluster import Machine  # noqa: E402
 
-from toll.stats import Pooled, bonferroni, quantile_ranks, ratio_interval  # noqa: E402
+from tollbench.stats import Pooled, bonferroni, quantile_ranks, ratio_interval  # noqa: E402
 
 LEVEL = 0.95
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]

@@ -28,7 +28,7 @@ def make(path: Path, samples: int, cases: int, launches: int) -> None:
     """A run file of latencies: `samples` operations in all, over `cases` x `launches`."""
     from made_runs import Made, make_run
 
-    from toll.words import Kind
+    from tollbench.words import Kind
 
     rng = np.random.default_rng(1)
     each = samples // (cases * launches)
@@ -44,8 +44,8 @@ def make(path: Path, samples: int, cases: int, launches: int) -> None:
 def measure(path: Path) -> dict[str, float]:
     """Seconds of each stage and peak gigabytes of this process, interpreter and imports included."""
     started = time.perf_counter()
-    from toll import analysis
-    from toll.store import RunFile
+    from tollbench import analysis
+    from tollbench.store import RunFile
 
     imported = time.perf_counter()
     with RunFile.open(path) as run_file:
@@ -59,9 +59,9 @@ def measure(path: Path) -> dict[str, float]:
         "analysis_s": analysed - opened,
     }
     try:
-        from toll.report import html
+        from tollbench.report import html
     except ImportError:
-        print("toll.report.html is not there: the analysis alone was measured", file=sys.stderr)
+        print("tollbench.report.html is not there: the analysis alone was measured", file=sys.stderr)
     else:
         page = html.render(results)
         found["html_s"] = time.perf_counter() - analysed

@@ -130,8 +130,8 @@ def quick_run() -> Iterator[Figure]:
     """The whole catalogue, quick profile: what launching costs, and what is spent outside programs."""
     import launch_cost
 
-    from toll.store import RunFile
-    from toll.words import Purpose, Status
+    from tollbench.store import RunFile
+    from tollbench.words import Purpose, Status
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "quick.toll"

@@ -44,14 +44,14 @@ sys.path[:0] = [str(ROOT / "python")]
 
 from scipy.stats import mannwhitneyu, ttest_ind  # noqa: E402
 
-from toll.catalog import machine  # noqa: E402
-from toll.cli import trusting  # noqa: E402
-from toll.compare import Kind, Settings, Side, Subject, Verdict, compare, subject_of  # noqa: E402
-from toll.compare.disturb import DRIFT, Disturbance, load, one_of  # noqa: E402
-from toll.compare.words import own_environment  # noqa: E402
-from toll.measure import Interrupt, SystemClock  # noqa: E402
-from toll.measure.lock import LOCK_FILES, machine_lock  # noqa: E402
-from toll.stats.proportion import exact_share  # noqa: E402
+from tollbench.catalog import machine  # noqa: E402
+from tollbench.cli import trusting  # noqa: E402
+from tollbench.compare import Kind, Settings, Side, Subject, Verdict, compare, subject_of  # noqa: E402
+from tollbench.compare.disturb import DRIFT, Disturbance, load, one_of  # noqa: E402
+from tollbench.compare.words import own_environment  # noqa: E402
+from tollbench.measure import Interrupt, SystemClock  # noqa: E402
+from tollbench.measure.lock import LOCK_FILES, machine_lock  # noqa: E402
+from tollbench.stats.proportion import exact_share  # noqa: E402
 
 SOURCES = ROOT / "tests/peers"
 BUILD = ROOT / "build/peers"

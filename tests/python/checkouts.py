@@ -37,7 +37,7 @@ def toll_in(checkout: Path) -> Toll:
         *arguments: str, cwd: Path | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "toll", *arguments],
+            [sys.executable, "-m", "tollbench", *arguments],
             cwd=cwd or checkout,
             env={**os.environ, "PYTHONPATH": str(checkout / "python"), "COLUMNS": "120", **environment},
             stdin=subprocess.DEVNULL,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "python/toll"
+PACKAGE = ROOT / "python/tollbench"
 MAX_FUNCTION_LINES = 80
 
 # docs/architecture.md: what each stage may import of toll besides itself.
@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "catalog": BASE,
     "store": BASE,
     "plan": BASE | {"catalog"},
-    "build": BASE | {"catalog"},
+    "building": BASE | {"catalog"},
     "analysis": BASE | {"store", "stats"},
     "measure": BASE | {"plan", "store", "stats", "analysis"},
     "report": BASE | {"analysis.results"},
@@ -32,10 +32,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compare": BASE | {"store", "stats", "analysis", "measure", "report"},
     "notebook": BASE | {"store", "analysis", "export"},
     "cli": BASE
-    | {"catalog", "store", "plan", "build", "stats", "analysis", "measure", "report", "export", "compare"}
+    | {"catalog", "store", "plan", "building", "stats", "analysis", "measure", "report", "export", "compare"}
     | {""},
     "__main__": {"cli"},
-    "": {"errors", "notebook"},  # toll/__init__.py
+    "": {"errors", "notebook"},  # tollbench/__init__.py
 }
 
 
@@ -67,14 +67,14 @@ def imported(path: Path, tree: ast.AST) -> Iterator[tuple[int, str]]:
         else:
             continue
         for name in names:
-            if name == "toll" or name.startswith("toll."):
-                yield node.lineno, name.removeprefix("toll").removeprefix(".")
+            if name == "tollbench" or name.startswith("tollbench."):
+                yield node.lineno, name.removeprefix("tollbench").removeprefix(".")
 
 
 def absolute(path: Path, node: ast.ImportFrom) -> str:
     if not node.level:
         return node.module or ""
-    package = ["toll", *path.relative_to(PACKAGE).parent.parts]
+    package = ["tollbench", *path.relative_to(PACKAGE).parent.parts]
     kept = package[: len(package) - node.level + 1]
     return ".".join([*kept, *([node.module] if node.module else [])])
 
@@ -85,7 +85,7 @@ def allowed(stage: str, name: str) -> bool:
         first = name = ""
     if first == stage != "":
         return True
-    # "analysis.results" allows what that module holds, and not the function of that name in toll.analysis.
+    # "analysis.results" allows what that module holds, and not the function of that name there.
     return any(first == may or name.startswith(may + ".") for may in MAY_IMPORT[stage] if may or not first)
 
 
@@ -94,7 +94,7 @@ def violations(path: Path, source: str) -> list[str]:
     if stage not in MAY_IMPORT:
         return [f"{path.name}: the stage {stage} is not in docs/architecture.md"]
     return [
-        f"{path.relative_to(PACKAGE)}:{line} imports toll.{name}, which is not above {stage or 'toll'}"
+        f"{path.relative_to(PACKAGE)}:{line} imports tollbench.{name}, which is not above {stage or 'toll'}"
         for line, name in imported(path, ast.parse(source))
         if not allowed(stage, name)
     ]
@@ -108,13 +108,13 @@ def test_a_stage_imports_only_from_stages_above_it(path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "source"),
     [
-        ("stats/order.py", "from toll.words import Case"),
-        ("stats/order.py", "def f():\n    import toll.errors"),
-        ("report/html.py", "from toll.store import RunFile"),
-        ("report/html.py", "from toll.analysis import results as r"),
-        ("plan/making.py", "from toll.measure import run"),
-        ("catalog/suites.py", "from ..build import cmake"),
-        ("store/runfile.py", "import toll"),
+        ("stats/order.py", "from tollbench.words import Case"),
+        ("stats/order.py", "def f():\n    import tollbench.errors"),
+        ("report/html.py", "from tollbench.store import RunFile"),
+        ("report/html.py", "from tollbench.analysis import results as r"),
+        ("plan/making.py", "from tollbench.measure import run"),
+        ("catalog/suites.py", "from ..building import cmake"),
+        ("store/runfile.py", "import tollbench"),
         ("brand_new/x.py", "import os"),
     ],
 )
@@ -125,8 +125,8 @@ def test_the_order_is_held_against_each_kind_of_import(place: str, source: str) 
 @pytest.mark.parametrize(
     ("place", "source"),
     [
-        ("report/html.py", "from toll.analysis.results import Results"),
-        ("stats/order.py", "from toll.stats.paired import ratio\nimport numpy"),
+        ("report/html.py", "from tollbench.analysis.results import Results"),
+        ("stats/order.py", "from tollbench.stats.paired import ratio\nimport numpy"),
         ("cli/run.py", "from toll import measure, __version__"),
     ],
 )
@@ -257,7 +257,7 @@ def languages(name: str) -> dict[str, str]:
 
 def test_cmake_and_the_catalogue_know_the_same_suffixes() -> None:
     """CMake reads the suites without toll's Python environment, so the table stands twice."""
-    assert languages("cmake/toll_suites.py") == languages("python/toll/catalog/suites.py")
+    assert languages("cmake/toll_suites.py") == languages("python/tollbench/catalog/suites.py")
 
 
 def pins(name: str) -> dict[str, str]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from toll.store import Launch, RunFile, RunHeader
-from toll.words import HOST, Allocations, Batch, Case, Detail, Kind, Published, Purpose, Status, Workload
+from tollbench.store import Launch, RunFile, RunHeader
+from tollbench.words import HOST, Allocations, Batch, Case, Detail, Kind, Published, Purpose, Status, Workload
 
 STARTED = "2026-01-02T03:04:05.000+00:00"
 

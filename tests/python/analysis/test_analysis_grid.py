@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from made_runs import batch, header
 
-from toll.analysis import results
-from toll.analysis.grid import CellValues, make_grid, ordered
-from toll.analysis.results import Grid
-from toll.store import Launch, RunFile
-from toll.words import HOST, Case, Kind, Purpose, Status, Workload
+from tollbench.analysis import results
+from tollbench.analysis.grid import CellValues, make_grid, ordered
+from tollbench.analysis.results import Grid
+from tollbench.store import Launch, RunFile
+from tollbench.words import HOST, Case, Kind, Purpose, Status, Workload
 
 DATA = os.environ.get("TOLL_TEST_DATA", "")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from made_runs import Made, make_run, published
 
-from toll.analysis import results
-from toll.analysis.results import PublishedValue
-from toll.store import RunFile
-from toll.words import Detail
+from tollbench.analysis import results
+from tollbench.analysis.results import PublishedValue
+from tollbench.store import RunFile
+from tollbench.words import Detail
 
 
 def beside(folder: Path, cases: list[Made], contender: str) -> PublishedValue:

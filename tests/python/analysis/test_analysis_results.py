@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from made_runs import Made, make_run, published
 
-from toll import analysis
-from toll.analysis.results import Estimate, Results, Row
-from toll.store import RunFile
-from toll.words import Allocations, Detail, Kind, Published, Purpose, Status
+from tollbench import analysis
+from tollbench.analysis.results import Estimate, Results, Row
+from tollbench.store import RunFile
+from tollbench.words import Allocations, Detail, Kind, Published, Purpose, Status
 
 ROUNDS = 20
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from made_runs import Made, make_run, published
 
-from toll import analysis
-from toll.analysis.results import Results
-from toll.errors import TollError
-from toll.store import RunFile
-from toll.words import Allocations, Detail, Kind, Status
+from tollbench import analysis
+from tollbench.analysis.results import Results
+from tollbench.errors import TollError
+from tollbench.store import RunFile
+from tollbench.words import Allocations, Detail, Kind, Status
 
 ROOT = Path(__file__).parents[3]
 VALIDATOR = jsonschema.Draft202012Validator(
@@ -129,7 +129,7 @@ def test_an_impossible_value_is_named(
 
 
 def columns() -> list[tuple[str, str, str]]:
-    schema = (ROOT / "python/toll/store/schema.sql").read_text(encoding="utf-8")
+    schema = (ROOT / "python/tollbench/store/schema.sql").read_text(encoding="utf-8")
     found = []
     with sqlite3.connect(":memory:") as connection:
         connection.executescript(schema)

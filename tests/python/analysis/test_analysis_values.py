@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from made_runs import Made, make_run
 
-from toll import analysis
-from toll.analysis.grouping import fastest
-from toll.analysis.values import resolution_ns, value_of_samples
-from toll.store import RunFile
+from tollbench import analysis
+from tollbench.analysis.grouping import fastest
+from tollbench.analysis.values import resolution_ns, value_of_samples
+from tollbench.store import RunFile
 
 
 def test_samples_of_pairs_of_cpus_count_by_pair_and_not_by_number() -> None:

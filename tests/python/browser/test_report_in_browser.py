@@ -10,7 +10,7 @@ import sample_results as samples
 from playwright.sync_api import Browser, Page
 from screenshot import open_report
 
-from toll.report import html
+from tollbench.report import html
 
 DRAWN = "html[data-drawn=yes]"
 

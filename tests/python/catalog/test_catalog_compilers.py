@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from toll.catalog import environments, packages
-from toll.catalog.environments import compilers, probing
-from toll.catalog.environments.names import OPTIONS, taken_apart
-from toll.errors import TollError
+from tollbench.catalog import environments, packages
+from tollbench.catalog.environments import compilers, probing
+from tollbench.catalog.environments.names import OPTIONS, taken_apart
+from tollbench.errors import TollError
 
 COMPILER = shutil.which("g++") or shutil.which("c++") or ""
 

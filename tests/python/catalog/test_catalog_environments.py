@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from toll.catalog import environments, packages
-from toll.words import HOST, Environment
+from tollbench.catalog import environments, packages
+from tollbench.words import HOST, Environment
 
 # What each library offers to tell its version, as the real ones do.
 SOURCES = {

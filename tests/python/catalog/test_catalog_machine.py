@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from toll.catalog import machine
-from toll.catalog.noise import findings
+from tollbench.catalog import machine
+from tollbench.catalog.noise import findings
 
 CPU = "sys/devices/system/cpu"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from toll.catalog import libraries, packages, suites
-from toll.catalog.packages import Need
-from toll.errors import TollError
+from tollbench.catalog import libraries, packages, suites
+from tollbench.catalog.packages import Need
+from tollbench.errors import TollError
 
 ROOT = Path(__file__).resolve().parents[3]
 ABSENT = Need(

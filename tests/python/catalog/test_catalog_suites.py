@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from toll.catalog import suites
-from toll.errors import TollError
-from toll.words import Detail, Kind
+from tollbench.catalog import suites
+from tollbench.errors import TollError
+from tollbench.words import Detail, Kind
 
 SUITE = """\
 question = "What does it cost?"

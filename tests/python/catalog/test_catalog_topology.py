@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toll.catalog.topology import CPU_FOLDER, Place, order, places
+from tollbench.catalog.topology import CPU_FOLDER, Place, order, places
 
 
 def lay_out(root: Path, places: dict[int, tuple[int, int, str, str]]) -> Path:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-import toll.cli
-from toll.catalog import packages
-from toll.cli import checks
-from toll.cli.checks import Pace, Step
-from toll.cli.console import Progress
-from toll.cli.running import LAST_IN_LINE
+import tollbench.cli
+from tollbench.catalog import packages
+from tollbench.cli import checks
+from tollbench.cli.checks import Pace, Step
+from tollbench.cli.console import Progress
+from tollbench.cli.running import LAST_IN_LINE
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -112,7 +112,7 @@ def test_what_is_built_of_the_contenders_is_what_is_launched(everything, named):
     steps = {step.name: step for step in checks.steps(ROOT, fast=False, bench=False, everything=everything)}
     built, launched = (steps[name].command for name in ("contenders: build", "contenders"))
     python = launched[3]
-    assert built == (python, "-m", "toll.cli.contenders", *named)
+    assert built == (python, "-m", "tollbench.cli.contenders", *named)
     assert launched[4:] == tuple(named)
 
 
@@ -181,7 +181,7 @@ def test_a_step_aside_takes_the_cpu_time_that_tests_leave(tmp_path):
 INTERRUPTED = """
 import signal
 from pathlib import Path
-from toll.cli import checks
+from tollbench.cli import checks
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests were started with it ignored
 endless = checks.Step("build", ("sh", "-c", "echo $$ > pid; exec sleep 3600"), aside=True)
 waits = checks.Step("tests", ("sh", "-c", "until [ -s pid ]; do sleep 0.01; done; kill -INT $PPID; sleep 2"))
@@ -228,7 +228,7 @@ def test_one_failure_fails_the_whole(monkeypatch, capsys, statuses, code):
     monkeypatch.setattr(checks, "steps", lambda root, **options: [shell(status) for status in statuses])
     monkeypatch.setattr(checks.Pace, "remember", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["toll", "test"])
-    assert toll.cli.main() == code
+    assert tollbench.cli.main() == code
     assert f"{statuses.count('true')} of {len(statuses)} steps passed" in capsys.readouterr().out
 
 
@@ -239,7 +239,7 @@ def test_what_is_missing_is_installed_first(monkeypatch, capsys):
     monkeypatch.setattr(checks, "steps", lambda root, **options: [])
     monkeypatch.setattr(checks.Pace, "remember", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["toll", "test"])
-    assert toll.cli.main() == 0
+    assert tollbench.cli.main() == 0
     # What Debian 12 does not have (a JDK of 21 or later, Seastar) would fail the whole apt call.
     later = {need.name for group in ("language", "root") for need in packages.group(group)}
     assert set(installed) == packages.table().keys() - later
@@ -292,7 +292,7 @@ def test_programs_get_every_step_and_people_the_output(monkeypatch, capsys):
     monkeypatch.setattr(checks, "steps", lambda root, **options: planned)
     monkeypatch.setattr(checks.Pace, "remember", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["toll", "test", "--json"])
-    assert toll.cli.main() == 1
+    assert tollbench.cli.main() == 1
     captured = capsys.readouterr()
     found = json.loads(captured.out)
     assert found["passed"] is False

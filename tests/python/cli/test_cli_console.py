@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from toll.cli import console
+from tollbench.cli import console
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-import toll
+import tollbench as toll
 from checkouts import ROOT, Toll, copy_checkout, toll_in
-from toll.catalog import environments, packages
-from toll.cli import building, measuring
-from toll.errors import TollError
-from toll.plan import PROFILES, Selection, make
-from toll.words import Environment, Program, Purpose, Workload
+from tollbench.catalog import environments, packages
+from tollbench.cli import builds, measuring
+from tollbench.errors import TollError
+from tollbench.plan import PROFILES, Selection, make
+from tollbench.words import Environment, Program, Purpose, Workload
 
 PRELOADED = [item for item in map(environments.located, environments.OFFERED) if item.preload]
 
@@ -88,8 +88,8 @@ def test_a_missing_allocator_is_a_row_that_says_what_brings_it(monkeypatch):
     monkeypatch.setattr(packages, "_library_folders", lambda: ())
     asked = Selection.parse(["tasks/skynet/std_thread"], (), ["host,tcmalloc"])
     plan = make(measuring.suites.load(ROOT), asked, environments.OFFERED, PROFILES["quick"], 2)
-    monkeypatch.setattr(building.build, "programs", pretended)
-    host, missing = building.build_plan(plan).programs
+    monkeypatch.setattr(builds.building, "programs", pretended)
+    host, missing = builds.build_plan(plan).programs
     assert (host.status, host.command) == ("ok", ("/x",))
     assert (missing.environment, missing.status, missing.command) == ("tcmalloc", "skipped", ())
     assert "libtcmalloc_minimal.so.4 not found; next: " in missing.reason
@@ -104,15 +104,15 @@ def test_each_folder_is_built_once_with_what_its_own_cases_ask_for(monkeypatch, 
         folders.append((environment.name, build_dir.name, [program.contender for program in made]))
         return made
 
-    monkeypatch.setattr(building.build, "programs", build)
-    monkeypatch.setattr(building.environments, "located", lambda environment: environment)
+    monkeypatch.setattr(builds.building, "programs", build)
+    monkeypatch.setattr(builds.environments, "located", lambda environment: environment)
     asked = Selection.parse(
         ["tasks/skynet/std_thread", "tasks/skynet/go_goroutines"],
         (),
         ["host,tcmalloc,gcc-60,gcc-60-O2,gcc-60-O3"],
     )
     plan = make(measuring.suites.load(ROOT), asked, environments.OFFERED, PROFILES["quick"], 2)
-    built = building.build_plan(plan)
+    built = builds.build_plan(plan)
     assert folders == [
         ("host", "host", ["std_thread", "go_goroutines"]),
         ("gcc-60", "gcc-60", ["std_thread"]),  # other languages have nothing to do with a C++ compiler
@@ -131,11 +131,11 @@ def test_an_environment_that_cannot_be_configured_is_rows_and_the_host_is_an_err
             raise TollError("CMake could not configure the build: no such luck", "read the log")
         return pretended(workloads, environment)
 
-    monkeypatch.setattr(building.build, "programs", refuse)
-    monkeypatch.setattr(building.environments, "located", lambda environment: environment)
+    monkeypatch.setattr(builds.building, "programs", refuse)
+    monkeypatch.setattr(builds.environments, "located", lambda environment: environment)
     catalogue = measuring.suites.load(ROOT)
     asked = Selection.parse(["tasks/skynet/std_thread"], (), ["gcc-60,gcc-61"])
-    built = building.build_plan(make(catalogue, asked, environments.OFFERED, PROFILES["quick"], 2))
+    built = builds.build_plan(make(catalogue, asked, environments.OFFERED, PROFILES["quick"], 2))
     failed, fine = built.programs
     assert (failed.environment, failed.status, failed.command) == ("gcc-60", "build_failed", ())
     assert failed.reason == "CMake could not configure the build: no such luck; next: read the log"
@@ -143,11 +143,11 @@ def test_an_environment_that_cannot_be_configured_is_rows_and_the_host_is_an_err
     assert "gcc-60" in capsys.readouterr().err
 
     monkeypatch.setattr(
-        building.build, "programs", lambda *_a, **_o: refuse((), environments.named("gcc-60"))
+        builds.building, "programs", lambda *_a, **_o: refuse((), environments.named("gcc-60"))
     )
     asked = Selection.parse(["tasks/skynet/std_thread"])
     with pytest.raises(TollError, match="no such luck"):
-        building.build_plan(make(catalogue, asked, environments.OFFERED, PROFILES["quick"], 2))
+        builds.build_plan(make(catalogue, asked, environments.OFFERED, PROFILES["quick"], 2))
 
 
 @pytest.fixture(scope="module")

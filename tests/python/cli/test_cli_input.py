@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from toll.cli import measuring
-from toll.errors import TollError
-from toll.plan import PROFILES, Selection
+from tollbench.cli import measuring
+from tollbench.errors import TollError
+from tollbench.plan import PROFILES, Selection
 
 
 def test_a_text_is_a_value_of_the_parameter_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from toll import build
-from toll.catalog import suites
-from toll.cli import measuring
-from toll.cli.measuring import Session, Wishes
-from toll.errors import TollError
-from toll.measure import Interrupt, SystemClock
-from toll.measure.lock import machine_lock
-from toll.plan import Selection
-from toll.store import RunFile
-from toll.words import Status
+from tollbench import building
+from tollbench.catalog import suites
+from tollbench.cli import measuring
+from tollbench.cli.measuring import Session, Wishes
+from tollbench.errors import TollError
+from tollbench.measure import Interrupt, SystemClock
+from tollbench.measure.lock import machine_lock
+from tollbench.plan import Selection
+from tollbench.store import RunFile
+from tollbench.words import Status
 
 WISHES = Wishes("quick", 5.0, None, 1)
 
@@ -55,12 +55,12 @@ def test_the_machine_is_held_until_the_session_ends(tmp_path, lock) -> None:
 
 
 def test_the_verb_takes_the_machine_before_it_builds(tmp_path, lock, monkeypatch, capsys) -> None:
-    import toll.cli
+    import tollbench.cli
 
-    monkeypatch.setattr(build, "programs", lambda *_, **__: pytest.fail("it built beside another run"))
+    monkeypatch.setattr(building, "programs", lambda *_, **__: pytest.fail("it built beside another run"))
     monkeypatch.setattr("sys.argv", ["toll", "run", "--no-install", "-o", str(tmp_path / "second.toll")])
     with machine_lock(SystemClock(), interrupt=Interrupt(), files=[lock]):
-        assert toll.cli.main() == 2
+        assert tollbench.cli.main() == 2
     assert "Another run is measuring" in capsys.readouterr().err
     assert not (tmp_path / "second.toll").exists()
 

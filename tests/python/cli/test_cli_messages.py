@@ -14,9 +14,9 @@ import jsonschema
 import pytest
 from made_runs import Made, make_run
 
-import toll.cli
+import tollbench.cli
 from checkouts import copy_checkout
-from toll.catalog import suites
+from tollbench.catalog import suites
 
 VERBS = ("run", "report", "list", "doctor", "setup", "export", "new", "test")
 
@@ -53,7 +53,7 @@ def test_the_version_is_the_packages(toll):
 
 
 def toll_version() -> str:
-    from toll import __version__
+    from tollbench import __version__
 
     return __version__
 
@@ -98,7 +98,7 @@ def test_a_mistake_is_answered_with_what_to_do(toll, arguments, words):
 
 
 def test_a_line_goes_to_the_end_of_the_contenders():
-    from toll.cli.new import with_line
+    from tollbench.cli.new import with_line
 
     assert with_line("[contenders]\na = 1\n", "b = 2") == "[contenders]\na = 1\nb = 2\n"
     assert with_line("[contenders]\na = 1\n\n[other]\nc = 3\n", "b = 2") == (
@@ -110,8 +110,8 @@ def test_a_line_goes_to_the_end_of_the_contenders():
 
 @pytest.mark.parametrize("state", ["no template", "a file in the way"])
 def test_new_writes_both_or_nothing(tmp_path, state):
-    from toll.cli.new import write
-    from toll.errors import TollError
+    from tollbench.cli.new import write
+    from tollbench.errors import TollError
 
     (tmp_path / "suite.toml").write_text("[contenders]\n")
     if state == "a file in the way":
@@ -158,8 +158,8 @@ def test_programs_get_a_report(toll, run_file):
 
 
 def test_a_run_gives_programs_the_same_as_its_report(toll, run_file, capsys):
-    from toll.cli.measuring import Session
-    from toll.plan import PROFILES, Plan
+    from tollbench.cli.measuring import Session
+    from tollbench.plan import PROFILES, Plan
 
     Session(Plan((), (), (), PROFILES["quick"]), run_file, resume=False).show(html=False, as_json=True)
     assert json.loads(capsys.readouterr().out) == json.loads(toll("report", str(run_file), "--json").stdout)
@@ -167,9 +167,9 @@ def test_a_run_gives_programs_the_same_as_its_report(toll, run_file, capsys):
 
 def test_programs_get_what_new_wrote(tmp_path, monkeypatch, capsys):
     root = copy_checkout(tmp_path / "toll")
-    monkeypatch.setattr("toll.cli.places.ROOT", root)
+    monkeypatch.setattr("tollbench.cli.places.ROOT", root)
     monkeypatch.setattr("sys.argv", ["toll", "new", "tasks/skynet", "mine", "--json"])
-    assert toll.cli.main() == 0
+    assert tollbench.cli.main() == 0
     found = json.loads(capsys.readouterr().out)
     folder = root / "suites/tasks/skynet"
     assert found == {
@@ -220,7 +220,7 @@ def test_an_export_does_not_replace_a_folder_of_other_things(toll, run_file, tmp
 
 def in_a_shell(checkout: Path, command: str, *arguments: object, **environment: str):
     """`command` is one line of bash; $toll starts the command line, $1 ... are the arguments."""
-    python = f"{sys.executable} -m toll"
+    python = f"{sys.executable} -m tollbench"
     return subprocess.run(
         ["bash", "-o", "pipefail", "-c", command, "bash", *map(str, arguments)],
         cwd=checkout,
@@ -300,7 +300,7 @@ def test_a_bug_is_one_line_and_a_saved_traceback(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(suites, "load", broken)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("sys.argv", ["toll", "list"])
-    assert toll.cli.main() == 3
+    assert tollbench.cli.main() == 3
     captured = capsys.readouterr()
     assert "this is a bug: ZeroDivisionError: of all things" in captured.err
     assert "Traceback" not in captured.err
@@ -315,7 +315,7 @@ def test_ctrl_c_outside_of_measuring_is_one_sentence(monkeypatch, capsys):
 
     monkeypatch.setattr(suites, "load", interrupted)
     monkeypatch.setattr("sys.argv", ["toll", "list"])
-    assert toll.cli.main() == 130
+    assert tollbench.cli.main() == 130
     assert "interrupted" in capsys.readouterr().err
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-import toll
+import tollbench as toll
 from checkouts import ROOT, Toll, copy_checkout, toll_in
-from toll.words import Purpose
+from tollbench.words import Purpose
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -138,7 +138,7 @@ def test_nothing_measured_is_inconclusive(first, toll_here):
 
 def start(checkout: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "toll", "run", *arguments],
+        [sys.executable, "-m", "tollbench", "run", *arguments],
         cwd=checkout,
         env={**os.environ, "PYTHONPATH": str(checkout / "python"), "COLUMNS": "120"},
         stdout=subprocess.PIPE,

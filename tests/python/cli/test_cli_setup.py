@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from checkouts import Toll
-from toll.catalog import packages
-from toll.catalog.packages import Need
-from toll.cli import setup
-from toll.errors import Exit, TollError
+from tollbench.catalog import packages
+from tollbench.catalog.packages import Need
+from tollbench.cli import setup
+from tollbench.errors import Exit, TollError
 
 HERE = Need("shell", "build", "a shell", ("dash",), command=("sh",))
 

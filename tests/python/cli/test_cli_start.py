@@ -26,7 +26,7 @@ case "$*" in
     esac
     sleep "${{PIP_TAKES:-0}}"
     [ -z "${{PIP_FAILS:-}}" ] || {{ echo "no such mirror" >&2; exit 1; }} ;;
-"-m toll"*) shift 2; echo "toll($*) with $PYTHONPATH" ;;
+"-m tollbench"*) shift 2; echo "toll($*) with $PYTHONPATH" ;;
 *) echo "unexpected: $*" >&2; exit 9 ;;
 esac
 """

@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from toll.compare import Round, SideFailed, Survey
-from toll.measure.launcher import Interrupted
+from tollbench.compare import Round, SideFailed, Survey
+from tollbench.measure.launcher import Interrupted
 
 
 class FakeClock:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from toll.compare import Kind, Settings, Verdict, Written, compare, resolve, subject_of
-from toll.compare.catch2 import literal
+from tollbench.compare import Kind, Settings, Verdict, Written, compare, resolve, subject_of
+from tollbench.compare.catch2 import literal
 
 REPORT = """<?xml version="1.0" encoding="UTF-8"?>
 <{root}>

@@ -17,13 +17,13 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from toll import cli
-from toll.cli import comparing
-from toll.compare import Comparison, Comparisons, Verdict
-from toll.compare.raw import RawFile
-from toll.errors import TollError
-from toll.measure import Interrupt
-from toll.measure.launcher import Interrupted
+from tollbench import cli
+from tollbench.cli import comparing
+from tollbench.compare import Comparison, Comparisons, Verdict
+from tollbench.compare.raw import RawFile
+from tollbench.errors import TollError
+from tollbench.measure import Interrupt
+from tollbench.measure.launcher import Interrupted
 
 ROOT = Path(__file__).parents[3]
 FAKE = str(Path(__file__).with_name("fake_google_benchmark.py"))
@@ -354,7 +354,7 @@ def test_a_revision_that_is_not_there(
 
 SCRIPT = """
 import sys
-from toll.cli import comparing, main
+from tollbench.cli import comparing, main
 comparing.LOCK_FILES = ()
 sys.argv[0] = "toll"
 sys.exit(main())
@@ -363,7 +363,7 @@ sys.exit(main())
 
 FULL_DISK = """
 import resource
-from toll.cli import comparing
+from tollbench.cli import comparing
 
 class Small(comparing.RawFile):
     def __init__(self, path, header):

@@ -13,12 +13,12 @@ import jsonschema
 import pytest
 from fake_sides import FakeClock, FakeSubject, steady
 
-from toll.compare import Comparison, Comparisons, Settings, Verdict, before_confirming, compare, confirm
-from toll.compare.judging import Track
-from toll.compare.output.lines import footnotes
-from toll.compare.schema import schema_text
-from toll.errors import TollError
-from toll.measure.launcher import Interrupted
+from tollbench.compare import Comparison, Comparisons, Settings, Verdict, before_confirming, compare, confirm
+from tollbench.compare.judging import Track
+from tollbench.compare.output.lines import footnotes
+from tollbench.compare.schema import schema_text
+from tollbench.errors import TollError
+from tollbench.measure.launcher import Interrupted
 
 COMMITTED = Path(__file__).parents[3] / "schemas/compare.schema.json"
 
@@ -367,7 +367,7 @@ def test_the_highest_level_can_be_shared_by_many() -> None:
 
 def test_the_contract() -> None:
     assert COMMITTED.read_text(encoding="utf-8") == schema_text(), (
-        "run: python -m toll.compare.schema schemas/compare.schema.json"
+        "run: python -m tollbench.compare.schema schemas/compare.schema.json"
     )
     for found in (run(pair(1.05)), run(pair(3.0, round_s=30.0)), run(pair(1.0, unusable="gone"))):
         written = json.loads(found.model_dump_json())

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from toll.cli import comparing_environments
-from toll.cli.building import Built
-from toll.compare import Kind
-from toll.measure import Interrupt
-from toll.plan import Plan
-from toll.words import Program
+from tollbench.cli import comparing_environments
+from tollbench.cli.builds import Built
+from tollbench.compare import Kind
+from tollbench.measure import Interrupt
+from tollbench.plan import Plan
+from tollbench.words import Program
 
 FAKE = str(Path(__file__).with_name("fake_toll_program.py"))
 

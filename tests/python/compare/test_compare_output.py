@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from toll.compare import Comparison, Comparisons, Lacking, Verdict
-from toll.compare.output import html, junit, markdown, terminal
-from toll.compare.output.lines import change, headline, lines, time
+from tollbench.compare import Comparison, Comparisons, Lacking, Verdict
+from tollbench.compare.output import html, junit, markdown, terminal
+from tollbench.compare.output.lines import change, headline, lines, time
 
 HOSTILE = "<script>alert(1)</script> | `x` @you \x1b[31m\u202e"
 

@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 from scipy.stats import mannwhitneyu, ttest_ind
 
-from toll.measure import Interrupt
+from tollbench.measure import Interrupt
 
 SCRIPT = Path(__file__).parents[2] / "peers/run.py"
 

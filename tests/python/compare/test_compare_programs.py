@@ -12,9 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from toll.compare import Comparison, Comparisons, Settings, Verdict, Written, compare, resolve, subject_of
-from toll.compare.live import Live, Turns
-from toll.compare.programs import (
+from tollbench.compare import (
+    Comparison,
+    Comparisons,
+    Settings,
+    Verdict,
+    Written,
+    compare,
+    resolve,
+    subject_of,
+)
+from tollbench.compare.live import Live, Turns
+from tollbench.compare.programs import (
     BATCH_NS,
     BLOCKS,
     LONG_BATCH_NS,
@@ -28,11 +37,11 @@ from toll.compare.programs import (
     orders_of,
     undisturbed,
 )
-from toll.measure import Interrupt, ProcessLauncher
-from toll.measure.halting import Halter
-from toll.measure.launcher import Interrupted, Limits
-from toll.measure.process import Process
-from toll.words import Kind
+from tollbench.measure import Interrupt, ProcessLauncher
+from tollbench.measure.halting import Halter
+from tollbench.measure.launcher import Interrupted, Limits
+from tollbench.measure.process import Process
+from tollbench.words import Kind
 
 FAKE = str(Path(__file__).with_name("fake_toll_program.py"))
 JEMALLOC = "/not/there/libjemalloc.so.2"  # which the dynamic linker says, and goes on

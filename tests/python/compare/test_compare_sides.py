@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from toll.compare import (
+from tollbench.compare import (
     Comparison,
     Comparisons,
     Kind,
@@ -22,12 +22,12 @@ from toll.compare import (
     resolve,
     subject_of,
 )
-from toll.compare.google_benchmark import GoogleBenchmark, exactly, undisturbed
-from toll.compare.process import Ended, run_process
-from toll.compare.words import SideFailed, own_environment
-from toll.errors import TollError
-from toll.measure import Interrupt
-from toll.measure.launcher import Interrupted
+from tollbench.compare.google_benchmark import GoogleBenchmark, exactly, undisturbed
+from tollbench.compare.process import Ended, run_process
+from tollbench.compare.words import SideFailed, own_environment
+from tollbench.errors import TollError
+from tollbench.measure import Interrupt
+from tollbench.measure.launcher import Interrupted
 
 FAKE = str(Path(__file__).with_name("fake_google_benchmark.py"))
 
@@ -140,7 +140,7 @@ def test_what_a_reader_must_know_about_commands(script: Callable[[str, str], str
 @pytest.mark.parametrize(("short_ns", "told"), [(3.6e12, True), (0.0, False)])
 def test_short_commands_are_told(monkeypatch: pytest.MonkeyPatch, short_ns: float, told: bool) -> None:
     # By limits that no run misses: on a busy machine even `true` takes its 5 ms.
-    monkeypatch.setattr("toll.compare.commands._SHORT_NS", short_ns)
+    monkeypatch.setattr("tollbench.compare.commands._SHORT_NS", short_ns)
     reason = only(compared("true", "true", most_rounds=5)).reason
     assert ("a run takes less than 5 ms" in reason) is told
 

@@ -19,18 +19,18 @@ import pytest
 from fake_sides import FakeClock, FakeSubject, steady
 from rich.console import Console
 
-from toll import cli
-from toll.cli import trusting
-from toll.cli.trusting import exit_code
-from toll.compare import Settings, Verdict
-from toll.compare.disturb import load, one_of
-from toll.compare.output import trust as output
-from toll.compare.raw import RawFile
-from toll.compare.schema import schema_text
-from toll.compare.trust import Plan, Trial, Trust, prove, summary
-from toll.errors import Exit, TollError
-from toll.measure import Interrupt, SystemClock
-from toll.measure.lock import machine_lock
+from tollbench import cli
+from tollbench.cli import trusting
+from tollbench.cli.trusting import exit_code
+from tollbench.compare import Settings, Verdict
+from tollbench.compare.disturb import load, one_of
+from tollbench.compare.output import trust as output
+from tollbench.compare.raw import RawFile
+from tollbench.compare.schema import schema_text
+from tollbench.compare.trust import Plan, Trial, Trust, prove, summary
+from tollbench.errors import Exit, TollError
+from tollbench.measure import Interrupt, SystemClock
+from tollbench.measure.lock import machine_lock
 
 SCHEMA = Path(__file__).parents[3] / "schemas/trust.schema.json"
 OPERATIONS = ("add", "lock", "sum")
@@ -299,7 +299,7 @@ def test_markdown_has_the_same_table() -> None:
 
 def test_the_contract() -> None:
     assert SCHEMA.read_text(encoding="utf-8") == schema_text("trust"), (
-        "run: python -m toll.compare.schema schemas/trust.schema.json"
+        "run: python -m tollbench.compare.schema schemas/trust.schema.json"
     )
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     breaks = {("lock", number): "crashed" for number in range(1, 99)}

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from made_runs import Made, make_run
 
-import toll
-from toll.errors import TollError
-from toll.export import files, google_benchmark
-from toll.store import RunFile
-from toll.words import Kind, Status
+import tollbench as toll
+from tollbench.errors import TollError
+from tollbench.export import files, google_benchmark
+from tollbench.store import RunFile
+from tollbench.words import Kind, Status
 
 SAMPLES = [np.arange(1, 101), np.arange(201, 301)]
 

@@ -12,9 +12,9 @@ from typing import Any, Self
 
 import jsonschema
 
-from toll.build import languages
-from toll.catalog import suites
-from toll.words import HOST, Contender, Program, Workload
+from tollbench.building import languages
+from tollbench.catalog import suites
+from tollbench.words import HOST, Contender, Program, Workload
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = ROOT / "build/test-languages"  # kept: the next test run builds what changed

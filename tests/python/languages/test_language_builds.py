@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from talking import Conversation, built, contenders, copy_sources, workload
 
-from toll.build import known, languages
-from toll.build.recipes import RECIPES
-from toll.build.recipes.words import first_error
-from toll.catalog import packages, toolchains
-from toll.words import HOST, Program, Status
+from tollbench.building import known, languages
+from tollbench.building.recipes import RECIPES
+from tollbench.building.recipes.words import first_error
+from tollbench.catalog import packages, toolchains
+from tollbench.words import HOST, Program, Status
 
 # One contender a source, and what makes its leaves answer one too much.
 # Other functions, which count units, send ordinals too.

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from talking import LIMIT_S, Conversation, built, check, contenders, workload
 
-from toll.words import Contender, Program, Status
+from tollbench.words import Contender, Program, Status
 
 NAMES = [contender.name for contender in contenders()]
 

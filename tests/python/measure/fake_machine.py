@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from toll.measure import Canary, plan_json, run
-from toll.measure.events import Event
-from toll.measure.interrupt import Interrupt
-from toll.measure.launcher import End, LaunchFailed, Limits
-from toll.measure.machine import Disturbance
-from toll.plan import Plan, Selection, Settings, make
-from toll.store import RunFile, RunHeader
-from toll.words import HOST, Contender, Kind, Parameter, Program, Status, Workload
+from tollbench.measure import Canary, plan_json, run
+from tollbench.measure.events import Event
+from tollbench.measure.interrupt import Interrupt
+from tollbench.measure.launcher import End, LaunchFailed, Limits
+from tollbench.measure.machine import Disturbance
+from tollbench.plan import Plan, Selection, Settings, make
+from tollbench.store import RunFile, RunHeader
+from tollbench.words import HOST, Contender, Kind, Parameter, Program, Status, Workload
 
 SETUP_NS = 2_000_000
 CANARY = Canary(Program("toll/canary", "canary", "host", ("canary",)), answer=3)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from fake_machine import CANARY, header_for, plan_for, workload
 
-from toll.measure import run
-from toll.measure.events import LaunchDone, LaunchStarting
-from toll.store import RunFile
-from toll.words import Program
+from tollbench.measure import run
+from tollbench.measure.events import LaunchDone, LaunchStarting
+from tollbench.store import RunFile
+from tollbench.words import Program
 
 PROGRAM = (sys.executable, "-S", "-E", str(Path(__file__).parents[1] / "fakes" / "program.py"))
 ROUNDS = 6

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from fake_machine import Bench, FakeClock, FakeLauncher, workload
 
-from toll.measure import plan_of
-from toll.plan import Selection, Settings, make
-from toll.store import RunFile
-from toll.words import HOST, Environment, Purpose, Status
+from tollbench.measure import plan_of
+from tollbench.plan import Selection, Settings, make
+from tollbench.store import RunFile
+from tollbench.words import HOST, Environment, Purpose, Status
 
 COUNTER = Path("/build/libtoll_allocations.so")
 PRELOADED = Environment("tcmalloc", preload=("/lib/libtcmalloc.so.4",), languages=("C", "C++"))

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from fake_machine import FakeClock, FakeLauncher
 
-from toll.measure import Interrupt, ProcessLauncher, SystemClock
-from toll.measure.launch import Errand, LaunchRoom, Outcome, Work, counting, measuring
-from toll.measure.launcher import Interrupted, LaunchFailed, Limits
-from toll.measure.machine import Disturbance, read_disturbance
-from toll.measure.protocol import ask_timed, ask_warmed, read_ready
-from toll.words import Kind, Purpose, Status
+from tollbench.measure import Interrupt, ProcessLauncher, SystemClock
+from tollbench.measure.launch import Errand, LaunchRoom, Outcome, Work, counting, measuring
+from tollbench.measure.launcher import Interrupted, LaunchFailed, Limits
+from tollbench.measure.machine import Disturbance, read_disturbance
+from tollbench.measure.protocol import ask_timed, ask_warmed, read_ready
+from tollbench.words import Kind, Purpose, Status
 
 PROGRAM = Path(__file__).parents[1] / "fakes" / "program.py"
 COMMAND = (sys.executable, "-S", "-E", str(PROGRAM))

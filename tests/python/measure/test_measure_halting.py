@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from toll.measure.halting import Halter, Used, _family
-from toll.measure.launcher import LaunchFailed
+from tollbench.measure.halting import Halter, Used, _family
+from tollbench.measure.launcher import LaunchFailed
 
 SPINNING = pytest.mark.parametrize(
     "script", ["while :; do :; done", "(while :; do :; done) & wait"], ids=["itself", "its child"]

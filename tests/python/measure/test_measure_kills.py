@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from runner import ROUNDS
 
-from toll.compare.process import run_process
-from toll.measure import ProcessLauncher
-from toll.measure.guardian import Guardian
-from toll.measure.launcher import Limits
-from toll.store import RunFile
-from toll.words import Purpose, Status
+from tollbench.compare.process import run_process
+from tollbench.measure import ProcessLauncher
+from tollbench.measure.guardian import Guardian
+from tollbench.measure.launcher import Limits
+from tollbench.store import RunFile
+from tollbench.words import Purpose, Status
 
 RUNNER = Path(__file__).with_name("runner.py")
 MARK = f"TOLL_TEST_OF={os.getpid()}"  # other tests may run the same programs at the same time
@@ -140,8 +140,8 @@ def test_second_run_on_the_machine_is_refused_while_the_first_goes_on(tmp_path: 
 
 SPINNING = """
 import os, signal, sys, time
-from toll.measure import ProcessLauncher
-from toll.measure.launcher import Limits
+from tollbench.measure import ProcessLauncher
+from tollbench.measure.launcher import Limits
 launcher = ProcessLauncher()
 programs = [
     launcher.start(["/bin/sh", "-c", sys.argv[1]], dict(os.environ), Limits(60.0, 0)) for _ in range(2)
@@ -179,7 +179,7 @@ def test_all_programs_that_spin_die_with_a_killed_toll(program: str) -> None:
 COMMAND = """
 import os, sys
 from pathlib import Path
-from toll.compare.process import run_process
+from tollbench.compare.process import run_process
 run_process(["/bin/sh", "-c", sys.argv[1]], dict(os.environ), Path(sys.argv[2]), 60.0)
 """
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from fake_machine import FakeClock
 
-from toll.errors import TollError
-from toll.measure.interrupt import Interrupt
-from toll.measure.launcher import Interrupted
-from toll.measure.lock import machine_lock
+from tollbench.errors import TollError
+from tollbench.measure.interrupt import Interrupt
+from tollbench.measure.launcher import Interrupted
+from tollbench.measure.lock import machine_lock
 
 HOLDER = """
 import sys
 from pathlib import Path
-from toll.measure import SystemClock, Interrupt
-from toll.measure.lock import machine_lock
+from tollbench.measure import SystemClock, Interrupt
+from tollbench.measure.lock import machine_lock
 with Interrupt() as interrupt, machine_lock(SystemClock(), interrupt=interrupt, files=[Path(sys.argv[1])]):
     print("held", flush=True)
     sys.stdin.read()

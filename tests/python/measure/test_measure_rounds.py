@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from fake_machine import CANARY, SETUP_NS, Bench, FakeClock, FakeLauncher, header_for, plan_for, workload
 
-from toll.errors import TollError
-from toll.measure import plan_of
-from toll.measure.events import CaseEnded, Finished, LaunchDone, RoundDone, RunStarted, WorkloadDone
-from toll.measure.launcher import LaunchFailed
-from toll.plan import PROFILES
-from toll.stats import FIRST_LOOK, next_look
-from toll.store import RunFile
-from toll.words import HOST, Kind, Purpose, Status
+from tollbench.errors import TollError
+from tollbench.measure import plan_of
+from tollbench.measure.events import CaseEnded, Finished, LaunchDone, RoundDone, RunStarted, WorkloadDone
+from tollbench.measure.launcher import LaunchFailed
+from tollbench.plan import PROFILES
+from tollbench.stats import FIRST_LOOK, next_look
+from tollbench.store import RunFile
+from tollbench.words import HOST, Kind, Purpose, Status
 
 NOISE = random.Random(1)
 FIRST_ROUNDS = list(range(1, FIRST_LOOK + 1))

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from fake_machine import plan_for, programs_for, workload
 
-from toll.measure.estimate import rounds_wanted
-from toll.measure.state import CaseState, WorkloadState
-from toll.plan import Settings
-from toll.stats import FIRST_LOOK
-from toll.words import Case, Kind, Status
+from tollbench.measure.estimate import rounds_wanted
+from tollbench.measure.state import CaseState, WorkloadState
+from tollbench.plan import Settings
+from tollbench.stats import FIRST_LOOK
+from tollbench.words import Case, Kind, Status
 
 SETTINGS = Settings(precision=0.01, min_launches=FIRST_LOOK)
 ROUNDS = np.random.default_rng(2).normal(0, 0.5, (2, FIRST_LOOK))  # what each setting met in each round

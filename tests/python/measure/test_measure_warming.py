@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from fake_machine import CANARY, SETUP_NS, Bench, FakeChild, FakeClock, FakeLauncher, plan_for, workload
 
-from toll.measure.warming import steady
-from toll.store import RunFile
-from toll.words import Purpose
+from tollbench.measure.warming import steady
+from tollbench.store import RunFile
+from tollbench.words import Purpose
 
 WARM_NS = 1e6
 

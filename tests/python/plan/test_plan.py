@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toll.errors import TollError
-from toll.plan import PROFILES, Selection, Settings, evaluate, layout_seed, make, round_order
-from toll.words import HOST, Contender, Environment, Kind, Parameter, ParameterValue, Workload
+from tollbench.errors import TollError
+from tollbench.plan import PROFILES, Selection, Settings, evaluate, layout_seed, make, round_order
+from tollbench.words import HOST, Contender, Environment, Kind, Parameter, ParameterValue, Workload
 
 TASKS = Parameter("tasks", (100,), "tasks", "leaves")
 THREADS = Parameter("threads", ("cpus",), "threads", "threads that run them")

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from toll.analysis.results import (
+from tollbench.analysis.results import (
     Cdf,
     Detail,
     Estimate,
@@ -856,7 +856,7 @@ def empty_results() -> Results:
 
 
 if __name__ == "__main__":
-    from toll.report import html
+    from tollbench.report import html
 
     chosen = {"full": full_results, "friendly": friendly_results, "big": big_results, "empty": empty_results}
     Path(sys.argv[1]).write_text(html.render(chosen[sys.argv[2] if len(sys.argv) > 2 else "friendly"]()))

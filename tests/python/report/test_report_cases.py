@@ -9,9 +9,9 @@ import sample_results as samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toll.analysis.results import Row, WorkloadResult
-from toll.report import markdown
-from toll.report.cases import Naming
+from tollbench.analysis.results import Row, WorkloadResult
+from tollbench.report import markdown
+from tollbench.report.cases import Naming
 
 
 def workload_of(*rows: Row) -> WorkloadResult:

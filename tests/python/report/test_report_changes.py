@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from toll.compare.output.lines import between, change
+from tollbench.compare.output.lines import between, change
 
 
 @pytest.mark.parametrize(

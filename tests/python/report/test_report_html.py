@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import sample_results as samples
 
-from toll.errors import TollError
-from toll.report import html
+from tollbench.errors import TollError
+from tollbench.report import html
 
 ROOT = Path(__file__).resolve().parents[3]
 MEGABYTE = 1_000_000

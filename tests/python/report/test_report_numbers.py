@@ -9,9 +9,9 @@ import sample_results as samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toll.report import numbers, text
-from toll.report.cases import shared_ties
-from toll.report.columns import created
+from tollbench.report import numbers, text
+from tollbench.report.cases import shared_ties
+from tollbench.report.columns import created
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import sample_results as samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toll.analysis.results import Row
-from toll.report.problems import troubles, troubles_in, where
+from tollbench.analysis.results import Row
+from tollbench.report.problems import troubles, troubles_in, where
 
 
 def row(environment: str = "host", status: str = "skipped", reason: str = "", **parameters: Any) -> Row:

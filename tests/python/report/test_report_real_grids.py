@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from sample_results import friendly_results
 
-from toll.analysis.grid import make_grid
-from toll.analysis.results import Results
-from toll.report import html, markdown
+from tollbench.analysis.grid import make_grid
+from tollbench.analysis.results import Results
+from tollbench.report import html, markdown
 
 FOLDER = Path(os.environ.get("TOLL_TEST_DATA", "")) / "core-to-core"
 FILES = sorted(FOLDER.glob("*.csv")) if os.environ.get("TOLL_TEST_DATA") else []

@@ -8,10 +8,10 @@ from typing import Any
 
 import sample_results as samples
 
-from toll.analysis.results import Row, WorkloadResult
-from toll.report import html
-from toll.report.cases import Naming
-from toll.report.slopes import slopes
+from tollbench.analysis.results import Row, WorkloadResult
+from tollbench.report import html
+from tollbench.report.cases import Naming
+from tollbench.report.slopes import slopes
 
 
 def row(name: str, value: float | None, environment: str = "host", **parameters: Any) -> Row:

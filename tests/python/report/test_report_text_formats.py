@@ -13,9 +13,9 @@ import sample_results as samples
 from rich.cells import cell_len
 from rich.console import Console
 
-from toll.analysis.results import Results
-from toll.report import csv, json, markdown, terminal
-from toll.report.cases import groups
+from tollbench.analysis.results import Results
+from tollbench.report import csv, json, markdown, terminal
+from tollbench.report.cases import groups
 
 
 def printed(results: Results, width: int = 80, *, colour: bool = False, encoding: str = "utf-8") -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from checkouts import copy_checkout
-from toll.catalog import environments
+from tollbench.catalog import environments
 
 UNAVAILABLE = environments.located(environments.named("debian13")).unavailable
 pytestmark = [
@@ -49,7 +49,7 @@ TOLL_CONTENDER(cachecalc, seastar_one_too_many, OneTooMany);
 def toll_in(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """As `checkouts.toll_in`, with the time that it takes to compile against Seastar."""
     return subprocess.run(
-        [sys.executable, "-m", "toll", *arguments],
+        [sys.executable, "-m", "tollbench", *arguments],
         cwd=checkout,
         env={**os.environ, "PYTHONPATH": str(checkout / "python"), "COLUMNS": "120"},
         stdin=subprocess.DEVNULL,

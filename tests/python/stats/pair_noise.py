@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from toll.stats import equivalence
-from toll.stats.sequential import SignBoundary, look_due, without_order
+from tollbench.stats import equivalence
+from tollbench.stats.sequential import SignBoundary, look_due, without_order
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int, int], Floats]  # trials, launches in time -> log values

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from simulate import assert_covers, covers_too_little
 
-from toll.stats import LaunchCounts, Pooled, count_samples, thin_cdf
-from toll.stats.cluster import MOST_CELLS
+from tollbench.stats import LaunchCounts, Pooled, count_samples, thin_cdf
+from tollbench.stats.cluster import MOST_CELLS
 
 TRIALS = 150
 SAMPLES = 1500

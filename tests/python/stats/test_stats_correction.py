@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toll.stats import bonferroni, holm, letters
+from tollbench.stats import bonferroni, holm, letters
 
 
 def matrix(rows: int, pairs: set[tuple[int, int]]) -> np.ndarray:

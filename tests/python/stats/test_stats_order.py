@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from simulate import LEVELS, SHAPES, SIZES, Population, Shape, assert_covers, covers_too_little
 
-from toll.stats import (
+from tollbench.stats import (
     fewest_values,
     median_interval,
     quantile_interval,

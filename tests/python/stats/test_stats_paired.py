@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from simulate import LEVELS, SHAPES, SIZES, Population, Shape, assert_covers, covers_too_little
 
-from toll.stats import (
+from tollbench.stats import (
     bonferroni,
     fewest_values,
     log_ratios,

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import beta
 from simulate import assert_covers, covers_too_little
 
-from toll.stats.proportion import exact_share
+from tollbench.stats.proportion import exact_share
 
 TRIALS = 4_000
 SHARES = (0.001, 0.01, 0.05, 0.3, 0.5, 0.95, 0.999)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from toll.stats import drift, ratio_interval, resolvable_log_ratio
+from tollbench.stats import drift, ratio_interval, resolvable_log_ratio
 
 
 def power(difference: float, noise: float, rounds: int, level: float, trials: int = 1500) -> float:

@@ -11,8 +11,8 @@ from pair_noise import SCENARIOS, corrected_pairs_of, first_is_faster, pairs_of,
 from scipy.stats import binom
 from simulate import assert_covers
 
-from toll.stats import equivalence
-from toll.stats.sequential import (
+from tollbench.stats import equivalence
+from tollbench.stats.sequential import (
     FIRST_PAIRS,
     MedianSequence,
     SignBoundary,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from simulate import Population, Shape, assert_covers, covers_too_little
 
-from toll.stats import (
+from tollbench.stats import (
     FIRST_LOOK,
     bonferroni,
     final_level,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from toll.store import Launch, RunFile, RunHeader
-from toll.words import HOST, Allocations, Batch, Case, Detail, Kind, Published, Purpose, Status, Workload
+from tollbench.store import Launch, RunFile, RunHeader
+from tollbench.words import HOST, Allocations, Batch, Case, Detail, Kind, Published, Purpose, Status, Workload
 
 HEADER = RunHeader(
     name="first", uuid="5f0c", toll_version="0.1.0", command_line="toll run", profile="quick",

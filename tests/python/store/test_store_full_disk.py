@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 import numpy as np
 from store_runs import make, launch, TIMED
-from toll.errors import TollError
-from toll.store import RunFile
+from tollbench.errors import TollError
+from tollbench.store import RunFile
 
 path, limit = Path(sys.argv[1]), int(sys.argv[2])
 saved = 0

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from store_runs import CASE, DETAILS, HEADER, PUBLISHED, TIMED, WARMUP, WORKLOAD, launch, make, measured
 
-from toll.errors import TollError
-from toll.store import RunFile
-from toll.words import HOST, Allocations, Purpose, Status
+from tollbench.errors import TollError
+from tollbench.store import RunFile
+from tollbench.words import HOST, Allocations, Purpose, Status
 
 
 @pytest.fixture
@@ -202,9 +202,9 @@ def test_killed_writer_loses_only_what_was_in_flight(path: Path) -> None:
 OPEN_AS_STRANGER = """
 import os, sys
 from pathlib import Path
-from toll.errors import TollError
-from toll.store import RunFile
-from toll.store.untrusted import schema_text
+from tollbench.errors import TollError
+from tollbench.store import RunFile
+from tollbench.store.untrusted import schema_text
 schema_text()  # a checkout under /root cannot be read by the stranger
 if os.getuid() == 0:  # root may write anywhere
     os.setgroups([]); os.setgid(65534); os.setuid(65534)

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_runs import make
 
-from toll.errors import TollError
-from toll.store import RunFile
+from tollbench.errors import TollError
+from tollbench.store import RunFile
 
 
 @pytest.fixture

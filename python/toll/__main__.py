@@ -1,7 +1,0 @@
-"""`python -m toll` is the command line."""
-
-import sys
-
-from toll.cli import main
-
-sys.exit(main())

@@ -1,5 +1,0 @@
-"""Drives CMake; a failed build is a row, not the end of a run."""
-
-from toll.build.cmake import allocation_counter, canary, described, failed, in_environment, programs
-
-__all__ = ["allocation_counter", "canary", "described", "failed", "in_environment", "programs"]

@@ -1,0 +1,22 @@
+"""toll: what C++ threads, fibers, locks, frameworks and containers cost on this machine.
+
+In a notebook, after `import tollbench as toll`, `toll.open("runs/x.toll")` gives a run's samples as NumPy,
+Arrow or pandas (`tollbench.notebook`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tollbench.notebook import Run
+
+__version__ = "0.1.0"
+
+
+def open(path: str | Path) -> Run:
+    """Opens a run file for reading; see `tollbench.notebook.Run`. Raises `tollbench.errors.TollError`."""
+    from tollbench.notebook import Run
+
+    return Run(Path(path))

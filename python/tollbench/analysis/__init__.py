@@ -1,0 +1,177 @@
+"""Applies the statistics to a run file. `results` is all that the reports read."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from tollbench.analysis.beside import efficiencies, within_environments
+from tollbench.analysis.cautions import cautions
+from tollbench.analysis.comparison import Compared, compare_settings, level_left
+from tollbench.analysis.grid import grids
+from tollbench.analysis.grouping import settings, swept_parameters
+from tollbench.analysis.launches import CaseData, read_case
+from tollbench.analysis.published import beside_today
+from tollbench.analysis.pulse import floor, machine_warnings, seconds_between
+from tollbench.analysis.results import Detail, Estimate, Problem, Results, Row, RunInfo, WorkloadResult
+from tollbench.analysis.rows import latency, order, row_with_numbers, row_without_numbers
+from tollbench.analysis.units import DAMAGED, checked_json
+from tollbench.errors import TollError
+from tollbench.store import Launch, RunFile, RunHeader, WorkloadRecord, as_text
+from tollbench.words import Kind, Purpose
+
+__all__ = ["results"]
+
+LONGEST_GAP_S = 60.0
+
+
+def results(run_file: RunFile, on_launch: Callable[[int, int], None] = lambda *_: None) -> Results:
+    """What the run says, every number with its interval; TollError where the file holds the impossible.
+
+    Memory is bounded by one launch's samples plus a few megabytes a case, whatever the file's size.
+    `on_launch` is told how many measured launches have been read, of how many.
+    """
+    total, done = run_file.launch_count(Purpose.MEASURE), itertools.count(1)
+
+    def read() -> None:
+        on_launch(next(done), total)
+
+    header = _checked_header(run_file.header())
+    canary = run_file.canary()
+    cases: list[CaseData] = []
+    workloads: list[WorkloadResult] = []
+    warnings: list[str] = []
+    for workload in run_file.workloads():
+        data = [read_case(run_file, record, header, read) for record in run_file.cases(workload.name)]
+        workloads.append(_workload(workload, data, header, warnings))
+        cases += [replace(case, counts=()) for case in data]
+    launches = [*canary, *(launch for case in cases for launch in case.everything)]
+    found, drifted = floor(canary, cases, header)
+    return Results(
+        run=_run_info(header, launches),
+        machine=checked_json(dict(header.machine), "the machine's description"),
+        conditions=checked_json(dict(header.conditions), "the machine's conditions"),
+        floor=found,
+        workloads=workloads,
+        problems=[_problem(case) for case in cases if not case.measured],
+        warnings=[
+            *_interrupted(header, run_file),
+            *machine_warnings(found, drifted, launches, header),
+            *warnings,
+        ],
+    )
+
+
+def _workload(
+    workload: WorkloadRecord, data: Sequence[CaseData], header: RunHeader, warnings: list[str]
+) -> WorkloadResult:
+    measured = [case for case in data if case.measured]
+    tried = max((case.tried_rounds for case in data), default=0)
+    records = [case.record for case in data]
+    swept, level = swept_parameters(records), level_left(tried, header)
+    comparisons = compare_settings(measured, swept, tried, header)
+    by_value = sorted(measured, key=lambda case: float(np.median(case.values_ns)))
+    latencies = [latency(case, level) for case in by_value if workload.kind is Kind.SAMPLES]
+    rows = {case.record.id: row_without_numbers(case) for case in data if not case.measured}
+    declared = {one.name: one for one in workload.details}
+    for comparison in comparisons:
+        for case, compared in zip(comparison.cases, comparison.compared, strict=True):
+            rows[case.record.id] = row_with_numbers(case, compared, level, declared)
+    part_of, within = efficiencies(measured, level), within_environments(measured, swept, tried, header)
+    rows = {number: _beside(row, part_of.get(number), within.get(number)) for number, row in rows.items()}
+    in_plan_order = [rows[case.record.id] for case in data]
+    told = {name for row in in_plan_order for name in row.details}
+    warnings += cautions(workload.name, comparisons, in_plan_order, swept, header)
+    return WorkloadResult(
+        workload=workload.name,
+        question=workload.question,
+        kind=str(workload.kind),
+        unit=workload.unit,
+        per=workload.per,
+        rows=sorted(in_plan_order, key=order),
+        latencies=latencies,
+        grids=[one for case in by_value for one in grids(case.record, case.cells, header)],
+        published=beside_today(workload, in_plan_order, latencies),
+        details=[Detail(**asdict(one)) for name, one in declared.items() if name in told],
+        swept=list(swept),
+        settings=[dict(setting) for setting in settings(records, swept)] if swept else [],
+    )
+
+
+def _beside(row: Row, efficiency: Estimate | None, compared: Compared | None) -> Row:
+    """The row with what it is beside the floor and beside the others of its environment."""
+    changes: dict[str, Any] = {"efficiency": efficiency}
+    if compared is not None and compared.ratio is not None:
+        ends = compared.interval
+        ratio = Estimate(value=compared.ratio, low=ends and ends.low, high=ends and ends.high)
+        changes |= {"environment_ratio": ratio, "environment_fastest": compared.fastest}
+    return row.model_copy(update=changes)
+
+
+def _interrupted(header: RunHeader, run_file: RunFile) -> list[str]:
+    if header.finished_utc is not None:
+        return []
+    path = shlex.quote(as_text(str(run_file.path)))
+    return [f"The run was interrupted; ./toll run --resume {path} goes on with it."]
+
+
+def _problem(case: CaseData) -> Problem:
+    record = case.record
+    return Problem(
+        workload=record.workload,
+        contender=record.contender,
+        environment=record.environment,
+        parameters=dict(record.parameters),
+        status=str(case.status),
+        reason=case.reason,
+    )
+
+
+def _run_info(header: RunHeader, launches: Sequence[Launch]) -> RunInfo:
+    ends = [seconds_between(header.started_utc, one.started_utc) + one.wall_ns / 1e9 for one in launches]
+    if header.finished_utc is not None:
+        ends = [seconds_between(header.started_utc, header.finished_utc)]
+    return RunInfo(
+        name=header.name,
+        uuid=header.uuid,
+        toll_version=header.toll_version,
+        command_line=header.command_line,
+        profile=header.profile,
+        level=header.level,
+        precision=header.precision,
+        seed=header.seed,
+        started_utc=header.started_utc,
+        finished_utc=header.finished_utc,
+        stopped_by=header.stopped_by,
+        seconds=None if not ends else max(0.0, max(ends) - _pauses_s(launches)),
+        seconds_in_programs=sum(one.wall_ns for one in launches) / 1e9,
+        launches=len(launches),
+    )
+
+
+def _pauses_s(launches: Sequence[Launch]) -> float:
+    """Seconds between an interruption and its resume, which are no part of what the run took.
+
+    Nothing else keeps a run from launching for a minute: between two launches toll works for milliseconds.
+    """
+    paused, end = 0.0, None
+    for one in sorted(launches, key=lambda launch: launch.id):
+        if end is not None and (gap := seconds_between(end[0], one.started_utc) - end[1]) > LONGEST_GAP_S:
+            paused += gap
+        end = (one.started_utc, one.wall_ns / 1e9)
+    return paused
+
+
+def _checked_header(header: RunHeader) -> RunHeader:
+    if not 0.5 <= header.level < 1.0 or not 0.0 <= header.precision < 1.0:
+        raise TollError(
+            f"The run file asks for intervals at level {header.level!r} within {header.precision!r};"
+            " a level lies between 0.5 and 1, a precision between 0 and 1.",
+            DAMAGED,
+        )
+    return header

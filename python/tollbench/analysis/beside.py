@@ -1,0 +1,81 @@
+"""A row beside the floor of its workload, and beside the others of its own environment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+
+from tollbench.analysis.comparison import Compared, compare, is_floor, log_matrix
+from tollbench.analysis.grouping import setting_of
+from tollbench.analysis.launches import CaseData
+from tollbench.analysis.results import Estimate
+from tollbench.stats import bonferroni, paired_differences, ratio_interval
+from tollbench.store import CaseRecord, RunHeader
+
+_NOT_OF_THE_WORK = ("threads",)  # the bare work is the same however many threads share it
+
+
+def efficiencies(measured: Sequence[CaseData], level: float) -> dict[int, Estimate]:
+    """Floor over measured by case id: which part of a row's time the bare work would take by itself.
+
+    Paired by round; intervals hold together for all rows. A row is held against the floor of its own
+    environment (else that of "host") with its own parameters, the number of threads excepted.
+    """
+    floors = [case for case in measured if is_floor(case.record) and np.median(case.values_ns) > 0]
+    others = [case for case in measured if not is_floor(case.record) and np.median(case.values_ns) > 0]
+    found = {case.record.id: _floor_of(case.record, floors) for case in others}
+    corrected = bonferroni(level, sum(floor is not None for floor in found.values()))
+    return {
+        case.record.id: estimate
+        for case in others
+        if (floor := found[case.record.id]) is not None
+        and (estimate := _quotient(floor, case, corrected)) is not None
+    }
+
+
+def _floor_of(record: CaseRecord, floors: Sequence[CaseData]) -> CaseData | None:
+    def distance(floor: CaseRecord) -> tuple[bool, bool]:
+        return floor.environment != record.environment, floor.parameters != record.parameters
+
+    fitting = [
+        floor
+        for floor in floors
+        if floor.record.environment in (record.environment, "host")
+        and _work(floor.record.parameters) == _work(record.parameters)
+    ]
+    return min(fitting, key=lambda floor: distance(floor.record), default=None)
+
+
+def _work(parameters: Mapping[str, int | str]) -> Mapping[str, int | str]:
+    return {name: value for name, value in parameters.items() if name not in _NOT_OF_THE_WORK}
+
+
+def _quotient(above: CaseData, below: CaseData, level: float) -> Estimate | None:
+    logs = log_matrix([above, below])
+    pairs = paired_differences(logs[:, 0], logs[:, 1])
+    if not pairs.size:
+        return None
+    ratio, interval = ratio_interval(pairs, level)
+    return Estimate(value=ratio, low=interval and interval.low, high=interval and interval.high)
+
+
+def within_environments(
+    measured: Sequence[CaseData], swept: Sequence[str], tried_rounds: int, header: RunHeader
+) -> dict[int, Compared]:
+    """Each row against the fastest of its environment and of the parameters that are swept; by case id.
+
+    Empty where the workload was measured in one environment alone: `Row.ratio` says it all there.
+    """
+    if len({case.record.environment for case in measured}) < 2:
+        return {}
+    groups: dict[Hashable, list[CaseData]] = defaultdict(list)
+    for case in measured:
+        groups[case.record.environment, setting_of(case.record, swept)].append(case)
+    found = {}
+    for group in groups.values():
+        comparison = compare(group, tried_rounds, header)
+        for case, compared in zip(comparison.cases, comparison.compared, strict=True):
+            found[case.record.id] = compared
+    return found

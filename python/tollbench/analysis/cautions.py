@@ -1,0 +1,96 @@
+"""What a reader must know before trusting one workload's table: sentences that a report sets below it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from tollbench.analysis.comparison import Comparison
+from tollbench.analysis.pulse import percent
+from tollbench.analysis.results import Row, about
+from tollbench.store import RunHeader, as_text
+from tollbench.words import Status
+
+NAMED = 5  # contenders that a sentence names; a longer list is not read
+
+
+def cautions(
+    workload: str,
+    comparisons: Sequence[Comparison],
+    rows: Sequence[Row],
+    swept: Sequence[str],
+    header: RunHeader,
+) -> list[str]:
+    """Each sentence is `about` the workload. A check measures nothing: no word on its precision."""
+    told = [] if header.profile == "check" else _imprecise(workload, comparisons, rows, header)
+    unsteady = [
+        f"{row.contender} ({min(counted):,.10g} to {max(counted):,.10g})"
+        for row in rows
+        if len(set(counted := row.memory.calls_in_passes)) > 1
+    ]
+    if unsteady:
+        told.append(
+            "Allocation calls an iteration differ from launch to launch, so they are no exact counts:"
+            f" {_named(unsteady)}."
+        )
+    told += [
+        f"{row.contender}{_at(row, swept)}: {row.reason}"
+        for row in rows
+        if row.status == Status.OK and row.failed_launches
+    ]
+    return [about(workload, sentence) for sentence in told]
+
+
+def _imprecise(
+    workload: str, comparisons: Sequence[Comparison], rows: Sequence[Row], header: RunHeader
+) -> list[str]:
+    """Ratios without an interval, and those whose interval is wider than was asked for."""
+    told = _rounds_missing(workload, comparisons, header)
+    several = len({row.environment for row in rows}) > 1
+    wide = [
+        f"{row.contender} ({row.environment})" if several else row.contender
+        for row in rows
+        if row.ratio_low and row.ratio_high and (row.ratio_high / row.ratio_low) > (1 + header.precision) ** 2
+    ]
+    ratios = sum(row.ratio is not None and not row.fastest for row in rows)
+    if wide and header.precision > 0:
+        named = list(dict.fromkeys(wide))  # a contender's rows may differ in their parameters alone
+        told.append(
+            f"{len(wide)} of {ratios} ratios are not known to ±{percent(header.precision)} ({_named(named)});"
+            f" `{_longer(workload, header, 'thorough')}` measures until they are."
+        )
+    return told
+
+
+def _rounds_missing(workload: str, comparisons: Sequence[Comparison], header: RunHeader) -> list[str]:
+    """One sentence a workload: its settings share their rounds, so the one that lacks most tells how many."""
+    lacking = [comparison for comparison in comparisons if comparison.rounds_missing]
+    if not lacking:
+        return []
+    worst = max(lacking, key=lambda comparison: comparison.rounds_missing)
+    told = ", ".join(f"{name}={value}" for name, value in worst.setting)
+    where = f" at {told}" if told else ""
+    if len(lacking) > 1:
+        others = "another setting" if len(lacking) == 2 else f"{len(lacking) - 1} other settings"
+        where += f" (and in {others})"
+    return [
+        f"Too few launches to compare {len(worst.cases)} rows with each other{where};"
+        f" {worst.rounds_missing} more rounds are needed, so {'its' if len(comparisons) == 1 else 'these'}"
+        f" ratios have no interval: `{_longer(workload, header)}` has the time for them."
+    ]
+
+
+def _longer(workload: str, header: RunHeader, profile: str = "") -> str:
+    """The command that measures this workload again for longer; by default in the next larger profile."""
+    profile = profile or ("standard" if header.profile == "quick" else "thorough")
+    return f"./toll run {shlex.quote(as_text(workload))} --profile {profile}"
+
+
+def _at(row: Row, swept: Sequence[str]) -> str:
+    """The setting of a row that is not the only one of its contender."""
+    told = ", ".join(f"{name}={row.parameters[name]}" for name in swept if name in row.parameters)
+    return f" at {told}" if told else ""
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")

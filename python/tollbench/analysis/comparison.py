@@ -1,0 +1,114 @@
+"""Rows of one setting against each other: ratios within rounds, corrected over the table, and ties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tollbench.analysis.grouping import FLOOR, Setting, by_setting, fastest, setting_of
+from tollbench.analysis.launches import CaseData
+from tollbench.stats import (
+    Interval,
+    bonferroni,
+    final_level,
+    letters,
+    paired_differences,
+    ratio_interval,
+    rounds_needed,
+    separated_pairs,
+)
+from tollbench.stats.order import Floats
+from tollbench.store import CaseRecord, RunHeader
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One row beside the fastest of its setting."""
+
+    ratio: float | None = None
+    interval: Interval | None = None
+    fastest: bool = False
+    tie_groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All rows with numbers of one setting, lowest value first, and what could not be said about them."""
+
+    cases: tuple[CaseData, ...]
+    compared: tuple[Compared, ...]
+    rounds_missing: int = 0  # more rounds that the table needs before any ratio has an interval
+    setting: Setting = ()  # of the swept parameters
+
+
+def level_left(tried_rounds: int, header: RunHeader) -> float:
+    """Level of one row's interval: what looking early has left of the run's level."""
+    return final_level(tried_rounds, header.level) if header.precision > 0 else header.level
+
+
+def compare_settings(
+    measured: Sequence[CaseData], swept: Sequence[str], tried_rounds: int, header: RunHeader
+) -> list[Comparison]:
+    """A comparison for each setting of the swept parameters, in their order; one where nothing is swept.
+
+    A row alone in its setting has nothing to be compared with: no ratio, and it is not the fastest.
+    """
+    records = [case.record for case in measured]
+    found = []
+    for positions in by_setting(records, swept):
+        group = [measured[position] for position in positions]
+        setting = setting_of(group[0].record, swept)
+        if swept and len(group) == 1:
+            found.append(Comparison((group[0],), (Compared(),), setting=setting))
+        else:
+            found.append(replace(compare(group, tried_rounds, header), setting=setting))
+    return found
+
+
+def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) -> Comparison:
+    """Ratios to the fastest row, paired by round, at a level that holds for the whole table.
+
+    `measured` has the cases with numbers; `tried_rounds` is how often the workload was gone through.
+    """
+    level = level_left(tried_rounds, header)
+    cases = tuple(sorted(measured, key=lambda case: float(np.median(case.values_ns))))
+    logs = log_matrix(cases)
+    best = fastest([case.record.footing for case in cases], logs)
+    if best is None:
+        return Comparison(cases, tuple(Compared() for _ in cases))
+    pairs = len(cases) * (len(cases) - 1) // 2
+    corrected = bonferroni(level, pairs)
+    apart, judged = separated_pairs(logs, corrected)
+    groups = letters(apart) if judged else [[] for _ in cases]
+    compared = tuple(_one(logs, index, best, corrected, tuple(groups[index])) for index in range(len(cases)))
+    missing = 0 if judged or not pairs else max(1, rounds_needed(level, pairs) - logs.shape[0])
+    return Comparison(cases, compared, missing)
+
+
+def is_floor(record: CaseRecord) -> bool:
+    """Whether a case is what the work itself costs (`role = "floor"` in its footing), not a contender."""
+    return record.footing.get("role") == FLOOR
+
+
+def log_matrix(cases: Sequence[CaseData]) -> Floats:
+    """Log of each case's value in each round, shape (rounds, cases); NaN where a round has none."""
+    rounds = sorted({number for case in cases for number in case.rounds})
+    place = {number: index for index, number in enumerate(rounds)}
+    logs = np.full((len(rounds), len(cases)), np.nan)
+    for column, case in enumerate(cases):
+        for number, value in zip(case.rounds, case.values_ns, strict=True):
+            if value > 0:
+                logs[place[number], column] = np.log(value)
+    return logs
+
+
+def _one(logs: Floats, index: int, fastest: int, level: float, groups: tuple[str, ...]) -> Compared:
+    if index == fastest:
+        return Compared(1.0, Interval(1.0, 1.0, 1.0), True, groups)
+    pairs = paired_differences(logs[:, index], logs[:, fastest])
+    if not pairs.size:
+        return Compared(tie_groups=groups)
+    ratio, interval = ratio_interval(pairs, level)
+    return Compared(ratio, interval, False, groups)

@@ -1,0 +1,218 @@
+"""One case becomes one row of a table, and its operations timed one by one a line of latencies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from tollbench.analysis.comparison import Compared, is_floor
+from tollbench.analysis.grouping import stands_aside
+from tollbench.analysis.launches import CaseData, counters_per_unit, median_cpu_ns, timed_totals, told_by
+from tollbench.analysis.results import Cdf, Estimate, Histogram, Latency, Memory, Row
+from tollbench.analysis.units import checked_json, nanoseconds_per
+from tollbench.analysis.values import resolution_ns
+from tollbench.stats import Pooled, log_histogram, median_interval, spread, thin_cdf
+from tollbench.stats.cluster import FEWEST_BEYOND
+from tollbench.words import Purpose, Status
+
+FEWEST_ALIVE = 1000  # the process itself, some MiB, would be most of what fewer units seem to hold
+MOST_UNITS = 2**53  # counts are JSON numbers, exact up to here
+
+
+def row_without_numbers(case: CaseData) -> Row:
+    """A row that says why there is no number."""
+    return Row(**_identity(case), failed_launches=len(case.failures))
+
+
+def row_with_numbers(case: CaseData, compared: Compared, level: float, declared: Collection[str] = ()) -> Row:
+    """A row in the workload's unit; `level` is that of the value's own interval.
+
+    `declared` names the details that the workload declares: others have no meaning and are left out.
+    """
+    record = case.record
+    scale = nanoseconds_per(record.unit, record.workload)
+    values = case.values_ns / scale
+    interval = median_interval(values, level)
+    memory, created = _memory(case), _units_per_work(case, "units_created")
+    # A sample of a pair of CPUs is the mean of several hand-offs: what its request used is not that of one.
+    one_by_one = not case.cells.launches
+    cpu_ns = median_cpu_ns(case.launches, f"the CPU time of {record.contender}") if one_by_one else None
+    return Row(
+        **_identity(case),
+        value=float(np.median(values)),
+        low=interval and interval.low,
+        high=interval and interval.high,
+        ratio=compared.ratio,
+        ratio_low=compared.interval and compared.interval.low,
+        ratio_high=compared.interval and compared.interval.high,
+        fastest=compared.fastest,
+        floor=is_floor(record),
+        baseline=stands_aside(record.footing) and not is_floor(record),
+        tie_groups=list(compared.tie_groups),
+        created_value=float(np.median(values)) / created if created else None,
+        memory_per_unit_bytes=_memory_per_unit(memory, case),
+        cpu_time=None if cpu_ns is None else cpu_ns / scale,
+        cpus_busy=cpu_ns / median_ns
+        if cpu_ns is not None and (median_ns := np.median(case.values_ns)) > 0
+        else None,
+        voluntary_switches=timed_totals(case.launches, lambda batch: batch.voluntary_switches)
+        if one_by_one
+        else None,
+        involuntary_switches=timed_totals(case.launches, lambda batch: batch.involuntary_switches)
+        if one_by_one
+        else None,
+        faults=timed_totals(case.launches, lambda batch: batch.minor_faults + batch.major_faults)
+        if one_by_one
+        else None,
+        memory=memory,
+        counters=counters_per_unit(case),
+        cold=None if case.cold_ns is None else case.cold_ns / scale,
+        launches=len(case.launches),
+        failed_launches=len(case.failures),
+        spread=spread(values) if np.all(values > 0) else None,
+        launch_values=values.tolist(),
+        details=details(case, level, declared),
+    )
+
+
+def details(case: CaseData, level: float, declared: Collection[str]) -> dict[str, Estimate]:
+    """Each declared detail over the launches that told it, with its interval."""
+    told: dict[str, list[float]] = {}
+    for launch in case.launches:
+        for name, value in told_by(launch).items():
+            told.setdefault(name, []).append(value)
+    return {name: _estimate(told[name], level) for name in declared if name in told}
+
+
+def _estimate(values: list[float], level: float) -> Estimate:
+    interval = median_interval(values, level)
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return Estimate(value=float(np.median(values)), low=low, high=high)
+
+
+def latency(case: CaseData, level: float) -> Latency:
+    """The distribution of a case whose operations were timed one by one, in the workload's unit."""
+    record = case.record
+    scale = nanoseconds_per(record.unit, record.workload)
+    pooled = Pooled(case.counts)
+    quantiles: dict[str, float | None] = {}
+    for name, p in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)):
+        interval = pooled.interval(p, level)
+        quantiles[name] = pooled.quantile(p) / scale
+        quantiles[f"{name}_low"] = interval and interval.low / scale
+        quantiles[f"{name}_high"] = interval and interval.high / scale
+    if pooled.count * 1e-4 >= FEWEST_BEYOND:
+        interval = pooled.interval(0.9999, level)
+        quantiles["p9999"] = pooled.quantile(0.9999) / scale
+        quantiles["p9999_low"] = interval and interval.low / scale
+        quantiles["p9999_high"] = interval and interval.high / scale
+    value, p_of_value = thin_cdf(pooled.values, pooled.distribution)
+    fields: dict[str, Any] = {
+        "contender": record.contender,
+        "environment": record.environment,
+        "parameters": dict(record.parameters),
+        "unit": record.unit,
+        "count": pooled.count,
+        "launches": len(case.counts),
+        "max": pooled.maximum / scale,
+        "launch_max": _estimate([launch.high / scale for launch in case.counts], level),
+        "histogram": _histogram(case, pooled, scale),
+        "cdf": Cdf(value=(value / scale).tolist(), p=p_of_value.tolist()),
+        **quantiles,
+    }
+    return Latency(**fields)
+
+
+def _histogram(case: CaseData, pooled: Pooled, scale: float) -> Histogram | None:
+    step = resolution_ns(case.launches[-1].clock) if case.launches else 0.0
+    found = log_histogram(pooled.values, pooled.distribution, step)
+    if found is None:
+        return None
+    return Histogram(
+        edges=(found.edges / scale).tolist(),
+        share=found.shares.tolist(),
+        below=found.below,
+        beyond=found.beyond,
+    )
+
+
+def _identity(case: CaseData) -> dict[str, Any]:
+    record = case.record
+    footing = {**record.footing, **_observed(case)}
+    return {
+        "contender": record.contender,
+        "environment": record.environment,
+        "parameters": dict(record.parameters),
+        "language": record.language,
+        "library": record.library,
+        "library_version": record.library_version,
+        "footing": checked_json(footing, "a footing"),
+        "status": str(case.status),
+        "reason": case.reason,
+        "unit": record.unit,
+        "per": record.per,
+    }
+
+
+def _observed(case: CaseData) -> dict[str, Any]:
+    """The footing that the last launch observed, with the units that the pilot counted."""
+    observed = dict(case.launches[-1].footing) if case.launches else {}
+    for launch in case.others:
+        if launch.purpose is Purpose.PILOT and launch.status is Status.OK:
+            counted = {name: count for name, count in launch.footing.items() if name.startswith("units_")}
+            observed.update(counted)
+    return observed
+
+
+def _units(case: CaseData, name: str) -> float | None:
+    """A count of concurrency units in one iteration; None where nobody knows it, or none was made."""
+    count = _observed(case).get(name)
+    if isinstance(count, bool) or not isinstance(count, int | float):
+        return None
+    return float(count) if 1 <= count <= MOST_UNITS else None
+
+
+def _units_per_work(case: CaseData, name: str) -> float | None:
+    """The same for one unit of work: how many concurrency units stand behind it."""
+    units = _units(case, name)
+    batches = [batch for launch in case.launches for batch in launch.batches if not batch.warmup]
+    work, iterations = sum(batch.units for batch in batches), sum(batch.iterations for batch in batches)
+    return units * iterations / work if units and work > 0 and iterations > 0 else None
+
+
+def _memory_per_unit(memory: Memory, case: CaseData) -> float | None:
+    alive = _units(case, "units_alive_peak") or _units(case, "units_created")
+    return memory.peak_bytes / alive if memory.peak_bytes and alive and alive >= FEWEST_ALIVE else None
+
+
+def _memory(case: CaseData) -> Memory:
+    resident = max((batch.peak_bytes for launch in case.launches for batch in launch.batches), default=0)
+    counted = case.allocations
+    if counted is None or counted.units < 1:
+        reason = case.allocations_reason or "no unit of work counted"
+        return Memory(peak_bytes=resident or None, reason=reason)
+    passes = [one.calls / one.iterations for one in case.passes if one.iterations > 0]
+    return Memory(
+        calls_in_passes=passes,
+        exact_calls=_exactly(passes),
+        calls=counted.calls / counted.units,
+        bytes=counted.bytes / counted.units,
+        heap_peak_bytes=counted.peak_bytes,
+        peak_bytes=resident or None,
+    )
+
+
+def _exactly(passes: Sequence[float]) -> int | None:
+    """The whole number that several passes agree on."""
+    first = passes[0] if len(passes) > 1 else 0.5
+    agreed = first.is_integer() and all(each == first for each in passes)
+    return int(first) if agreed and first <= MOST_UNITS else None
+
+
+def order(row: Row) -> tuple[int, float, str, str]:
+    """Sort key: rows with numbers by value, then the others by status and name."""
+    if row.status == Status.OK and row.value is not None:
+        return 0, row.value, "", row.contender
+    return 1, 0.0, row.status, row.contender

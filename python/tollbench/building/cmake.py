@@ -1,0 +1,264 @@
+"""Configures and builds one environment's programs in its own folder, build/<environment>.
+
+CMake writes contenders.json there: for each contender its target and executable, or why there is none. ninja
+goes on after a failure, so that one contender that does not compile costs its own row and nothing else.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tollbench.building import languages
+from tollbench.building.configuring import OnLine, configure
+from tollbench.building.known import FAILURES, entries, failures
+from tollbench.building.log import first_error, split_failures
+from tollbench.catalog.machine import usable_cpus
+from tollbench.errors import TollError
+from tollbench.words import Environment, Program, Status, Workload
+
+OnProgress = Callable[[int, int, str], None]  # steps done, steps in all, what is built
+OWN_TARGETS = ("toll_canary", "toll_allocations")
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One build folder. `root` is the checkout, `folder` is build/<environment>."""
+
+    root: Path
+    folder: Path
+    enter: tuple[str, ...] = ()  # goes before the commands that build
+
+
+def programs(
+    workloads: Sequence[Workload],
+    environment: Environment,
+    *,
+    build_dir: Path,
+    root: Path,
+    on_line: OnLine = lambda _line: None,
+    on_progress: OnProgress = lambda _done, _total, _what: None,
+) -> tuple[Program, ...]:
+    """Builds what `workloads` hold and returns one Program per contender, always, in their order.
+
+    A contender that does not build is BUILD_FAILED with its first error and the log's path, one that CMake
+    leaves out is SKIPPED with CMake's reason. Raises TollError where CMake itself cannot configure.
+    """
+    build = Build(root, build_dir, environment.enter)
+    with _alone(build):
+        configure(
+            build.root,
+            build.folder,
+            environment.toolset,
+            on_line,
+            enter=environment.enter,
+            file_system=f"{environment.root}/root" if environment.root else "",
+        )
+        index = {(entry["workload"], entry["contender"]): entry for entry in entries(build.folder)}
+        wanted = [
+            (workload.name, contender.name) for workload in workloads for contender in workload.contenders
+        ]
+        targets = [index[key]["target"] for key in wanted if key in index and index[key].get("target")]
+        failed = _compile(build, [*targets, *OWN_TARGETS], on_progress)
+        _remember(build, targets, failed)
+        others = languages.programs(
+            workloads, environment, build_dir=build_dir, root=root, on_progress=on_progress
+        )
+    return tuple(
+        others.get(key) or _program(build, environment, key, index.get(key), failed) for key in wanted
+    )
+
+
+def _program(
+    build: Build,
+    environment: Environment,
+    key: tuple[str, str],
+    entry: dict[str, Any] | None,
+    failed: dict[str, str],
+) -> Program:
+    def program(status: Status, reason: str, command: tuple[str, ...] = ()) -> Program:
+        version = str((entry or {}).get("library_version") or "")
+        return Program(*key, environment.name, command, status, reason, version)
+
+    if entry is None:
+        return program(Status.SKIPPED, "CMake does not know it; next: rm -r build and run again")
+    if not entry.get("target"):
+        told = str(entry.get("reason") or "CMake left it out without a reason")
+        return program(Status.SKIPPED, _where_looked_for(told, environment))
+    if reason := failed.get(entry["target"]):
+        return program(Status.BUILD_FAILED, reason)
+    executable = build.folder / entry["executable"]
+    if not os.access(executable, os.X_OK):
+        return program(
+            Status.BUILD_FAILED, f"the build left no executable at {executable}; next: rm -r build"
+        )
+    return program(Status.OK, "", (*environment.enter, str(executable)))
+
+
+def _where_looked_for(reason: str, environment: Environment) -> str:
+    """CMake names the host's package, which helps neither a root nor 32-bit programs."""
+    missing, names_package, _ = reason.partition("; apt install ")
+    if names_package and environment.root:
+        return f"{missing}; the root {environment.name} does not bring it"
+    if names_package and "-m32" in environment.toolset.flags:
+        return f"{missing} for 32-bit programs"
+    return reason
+
+
+def in_environment(programs: Sequence[Program], environment: Environment) -> tuple[Program, ...]:
+    """The same executables, to be launched in `environment`; where it is not available, why not."""
+    moved = [replace(program, environment=environment.name) for program in programs]
+    if not environment.unavailable:
+        return tuple(moved)
+    reason = environment.unavailable
+    return tuple(
+        replace(program, command=(), status=Status.SKIPPED, reason=reason)
+        if program.status is Status.OK
+        else program
+        for program in moved
+    )
+
+
+def failed(
+    workloads: Sequence[Workload], environment: Environment, status: Status, reason: str
+) -> tuple[Program, ...]:
+    """A row for each contender of an environment in which nothing can be built."""
+    return tuple(
+        Program(workload.name, contender.name, environment.name, (), status, reason)
+        for workload in workloads
+        for contender in workload.contenders
+    )
+
+
+def canary(folder: Path) -> tuple[str, ...]:
+    """The command of the canary in a build folder."""
+    return (str(folder / "bin/toll_canary"),)
+
+
+def allocation_counter(folder: Path) -> Path:
+    """The library that a counting pass preloads."""
+    return folder / "lib/libtoll_allocations.so"
+
+
+def described(folder: Path, environment: Environment) -> Environment:
+    """The environment with what CMake found: compiler, version, standard library, a contender's flags.
+
+    As it is where nothing was built yet.
+    """
+    cache = _text(folder / "CMakeCache.txt")
+    if not cache:
+        return environment
+    found = "".join(_text(path) for path in folder.glob("CMakeFiles/*/CMakeCXXCompiler.cmake"))
+    of_canary = r"^build CMakeFiles/toll_canary\.dir/(?:.*\n)+?  FLAGS = (.*)$"
+    return replace(
+        environment,
+        compiler=_capture(r'set\(CMAKE_CXX_COMPILER_ID "(.*?)"\)', found),
+        compiler_version=_capture(r'set\(CMAKE_CXX_COMPILER_VERSION "(.*?)"\)', found),
+        standard_library=_capture(r"^TOLL_STANDARD_LIBRARY_VERSION:\w+=(.*)$", cache),
+        flags=_capture(of_canary, _text(folder / "build.ninja")),
+        counter=str(allocation_counter(folder)),
+    )
+
+
+def _capture(pattern: str, text: str) -> str:
+    match = re.search(pattern, text, re.MULTILINE)
+    return match.group(1).strip() if match else ""
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+@contextmanager
+def _alone(build: Build) -> Iterator[None]:
+    """Two builds in one folder would write the same files: the second waits for the first."""
+    try:
+        build.folder.mkdir(parents=True, exist_ok=True)
+        lock = (build.folder / ".toll-lock").open("w")
+    except OSError as error:
+        raise TollError(
+            f"cannot build in {build.folder}: {error.strerror}",
+            "make the checkout writable, or copy it to a folder that is",
+        ) from None
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _remember(build: Build, targets: Sequence[str], failed: dict[str, str]) -> None:
+    """For `toll list`, which does not build: what failed, until it is built again."""
+    kept = {target: reason for target, reason in failures(build.folder).items() if target not in targets}
+    (build.folder / FAILURES).write_text(json.dumps(kept | failed, indent=1), encoding="utf-8")
+
+
+def _compile(build: Build, targets: Sequence[str], on_progress: OnProgress) -> dict[str, str]:
+    """Builds the targets; returns {target: reason} of those that did not get built."""
+    jobs = str(len(usable_cpus()))
+    command = [*build.enter, "ninja", "-C", str(build.folder), "-k", "0", "-j", jobs, *targets]
+    # ninja's own format is the only progress it offers to a program that reads a pipe.
+    environment = {**os.environ, "NINJA_STATUS": "[%f/%t] ", "CLICOLOR_FORCE": "0"}
+    log = build.folder / "build.log"
+    with (
+        log.open("w", encoding="utf-8") as file,
+        subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            file.write(line)
+            if step := re.match(r"\[(\d+)/(\d+)\] (.*)", line):
+                on_progress(int(step.group(1)), int(step.group(2)), step.group(3))
+    return {} if process.returncode == 0 else _failed(build, targets, log)
+
+
+def _failed(build: Build, targets: Sequence[str], log: Path) -> dict[str, str]:
+    """Which targets a failed build did not bring up to date, and why.
+
+    Told by the log, and asked of ninja where something failed that targets share; never by looking for the
+    executable: that of an earlier build may still lie there, and timing it would show a number for a source
+    that does not compile.
+    """
+    blocks = split_failures(log.read_text(encoding="utf-8"))
+    own = {target: text for target in targets for outputs, text in blocks if _makes(outputs, target)}
+    if all(any(_makes(outputs, target) for target in targets) for outputs, _ in blocks):
+        return {target: _reason(build, target, text) for target, text in own.items()}
+    reasons = {}
+    for target in targets:
+        command = [*build.enter, "ninja", "-C", str(build.folder), target]
+        again = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        if again.returncode != 0:
+            reasons[target] = _reason(build, target, own.get(target, again.stdout))
+    return reasons
+
+
+def _makes(outputs: str, target: str) -> bool:
+    """Whether a step's outputs are a target's: its object files, or .../topic/workload/name once linked."""
+    return (
+        f"/{target}.dir/" in outputs or outputs.replace("/", "-").endswith(f"-{target}") or outputs == target
+    )
+
+
+def _reason(build: Build, target: str, text: str) -> str:
+    """One line, with the place of the whole log of this target."""
+    part = build.folder / "logs" / f"{target}.log"
+    part.parent.mkdir(exist_ok=True)
+    part.write_text(text, encoding="utf-8")
+    return f"{first_error(text)} (all of it: {part})"

@@ -1,0 +1,147 @@
+"""Configures a build folder: by CMake where anything that it looks at may have changed, else not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tollbench.errors import Exit, TollError
+from tollbench.words import Toolset
+
+OnLine = Callable[[str], None]
+CONFIGURATION_FAILED = Exit.REGRESSION_OR_FAILED_CHECK
+STAMP = "configured.json"
+# What is installed or removed shows here; CMake's own files and the suites are watched by ninja.
+WATCHED = (
+    "/var/lib/dpkg/status",
+    "/usr/local/include",
+    "/usr/local/lib",
+    "/usr/local/lib/cmake",
+    "/usr/local/bin",
+)
+HEEDED = (
+    "PATH",
+    "CXX",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "CMAKE_PREFIX_PATH",
+    "CPATH",
+    "LIBRARY_PATH",
+    "PKG_CONFIG_PATH",
+)
+
+
+def configure(
+    root: Path,
+    folder: Path,
+    toolset: Toolset,
+    on_line: OnLine,
+    *,
+    enter: tuple[str, ...] = (),
+    file_system: str = "",
+) -> None:
+    """Leaves `folder` with a build.ninja that is up to date. Raises TollError where CMake cannot do it.
+
+    `enter` goes before the commands, and `file_system` is where they find themselves then.
+    """
+    command = [*enter, *_command(root, folder, toolset, "/usr/bin/python3" if enter else sys.executable)]
+    stamp, now = folder / STAMP, _marks(command, file_system)
+    if _told(stamp) == now and _up_to_date(folder, enter):
+        return
+    stamp.unlink(missing_ok=True)
+    _forget_other_compiler(folder, toolset)
+    said = _run(command, root)
+    log = folder / "configure.log"
+    log.write_text(said.stdout, encoding="utf-8")
+    for line in said.stdout.splitlines():
+        on_line(line)
+    if said.returncode != 0:
+        told = re.search(r"CMake Error.*?\n\s*\n?\s*(\S.*)", said.stdout)
+        what = told.group(1) if told else (said.stdout.strip().splitlines() or ["no message"])[-1]
+        raise TollError(
+            f"CMake could not configure the build: {what}",
+            f"read {log}; where the build folder is from another compiler: rm -r {folder}",
+            CONFIGURATION_FAILED,
+        )
+    stamp.write_text(json.dumps(now), encoding="utf-8")
+
+
+def _command(root: Path, folder: Path, toolset: Toolset, python: str) -> list[str]:
+    command = ["cmake", "--preset", "release", "-S", str(root), "-B", str(folder)]
+    # toll's own tests and benchmarks need more than contenders do, and are built by other presets.
+    command += ["-DTOLL_TESTS=OFF", "-DTOLL_BENCH=OFF", f"-DPython3_EXECUTABLE={python}"]
+    settings = {
+        "CMAKE_CXX_COMPILER": toolset.compiler,
+        "TOLL_OPTIMIZATION": toolset.optimization,
+        "CMAKE_CXX_FLAGS": " ".join(toolset.flags),
+        "CMAKE_EXE_LINKER_FLAGS": " ".join(toolset.link_flags),
+        "CMAKE_SHARED_LINKER_FLAGS": " ".join(toolset.link_flags),
+        "CMAKE_AR": toolset.archiver,
+    }
+    return command + [f"-D{name}={value}" for name, value in settings.items() if value]
+
+
+def _run(command: Sequence[str], root: Path) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command,
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except FileNotFoundError:
+        raise TollError("cmake is not installed", "toll doctor names the command that brings it") from None
+
+
+def _up_to_date(folder: Path, enter: tuple[str, ...]) -> bool:
+    """Whether ninja finds nothing that a configuration depends on changed, or has configured again itself."""
+    if not (folder / "build.ninja").exists() or (not enter and shutil.which("ninja") is None):
+        return False
+    command = [*enter, "ninja", "-C", str(folder), "build.ninja"]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+
+
+def _forget_other_compiler(folder: Path, toolset: Toolset) -> None:
+    """CMake does not change its compiler: what it knows is of the old one."""
+    if not toolset.compiler:
+        return
+    try:
+        cache = (folder / "CMakeCache.txt").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    known = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", cache, re.MULTILINE)
+    if known and known.group(1) != toolset.compiler:
+        (folder / "CMakeCache.txt").unlink()
+        shutil.rmtree(folder / "CMakeFiles", ignore_errors=True)
+
+
+def _marks(command: Sequence[str], file_system: str) -> dict[str, list[str]]:
+    return {
+        "command": list(command),
+        "environment": [f"{name}={os.environ.get(name, '')}" for name in HEEDED],
+        "watched": [f"{place} {_changed(Path(file_system + place))}" for place in WATCHED],
+    }
+
+
+def _changed(path: Path) -> str:
+    try:
+        return str(path.stat().st_mtime_ns)
+    except OSError:
+        return "none"
+
+
+def _told(stamp: Path) -> object:
+    try:
+        return json.loads(stamp.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None

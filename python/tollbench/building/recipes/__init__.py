@@ -1,0 +1,20 @@
+"""How programs of each language are made, by the language's name in suite.toml."""
+
+from collections.abc import Mapping
+
+from tollbench.building.recipes.erlang import Erlang
+from tollbench.building.recipes.go import Go
+from tollbench.building.recipes.haskell import Haskell
+from tollbench.building.recipes.java import Java
+from tollbench.building.recipes.rust import Rust
+from tollbench.building.recipes.words import Job, Recipe, Step, Tool
+
+RECIPES: Mapping[str, Recipe] = {
+    "Go": Go(),
+    "Rust": Rust(),
+    "Java": Java(),
+    "Erlang": Erlang(),
+    "Haskell": Haskell(),
+}
+
+__all__ = ["RECIPES", "Job", "Recipe", "Step", "Tool"]

@@ -1,0 +1,30 @@
+"""Erlang: one module with those of languages/erlang, in the emulator as the system sets it up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tollbench.building.recipes.words import Job, Step, Tool, WithWrapper, files_below, starter, told
+
+MOST_PROCESSES = 4_000_000  # a tree of 1,000,000 leaves has 1,111,111; the emulator's default is 262,144
+
+
+class Erlang(WithWrapper):
+    """The module is the file's name; its main/0 runs the program."""
+
+    need = "erlang"
+
+    def tool(self, place: Path) -> Tool:
+        ask = "io:put_chars(erlang:system_info(otp_release)), halt()."
+        return Tool(place, f"OTP {told(str(place.with_name('erl')), '-noshell', '-eval', ask)}")
+
+    def sources(self, job: Job) -> list[Path]:
+        return [job.source, *files_below(job.root / "languages/erlang", ".erl")]
+
+    def steps(self, job: Job) -> list[Step]:
+        command = (str(job.tool.path), "-o", str(job.out), *map(str, sorted(self.sources(job))))
+        return [Step(command, job.root)]
+
+    def wrapper(self, job: Job) -> str:
+        emulator = (str(job.tool.path.with_name("erl")), "-noshell", "+P", str(MOST_PROCESSES))
+        return starter(*emulator, "-pa", str(job.out), "-s", job.source.stem, "main", "-extra")

@@ -1,0 +1,25 @@
+"""Go: one file and the package in languages/go, built with the toolchain's defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tollbench.building.recipes.words import Job, Step, Tool, WithExecutable, files_below, told
+
+
+class Go(WithExecutable):
+    """`go build FILE` inside languages/go, whose module the file imports as "toll"."""
+
+    need = "go"
+
+    def tool(self, place: Path) -> Tool:
+        words = told(str(place), "version").split()
+        return Tool(place, words[2] if len(words) > 2 else "")
+
+    def sources(self, job: Job) -> list[Path]:
+        return [job.source, *files_below(job.root / "languages/go", ".go", ".mod")]
+
+    def steps(self, job: Job) -> list[Step]:
+        command = (str(job.tool.path), "build", "-trimpath", "-o", str(job.program), str(job.source))
+        # The toolchain that was found is the one that is named in the row: it fetches no other.
+        return [Step(command, job.root / "languages/go", {"GOTOOLCHAIN": "local", "GOWORK": "off"})]

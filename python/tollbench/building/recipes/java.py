@@ -1,0 +1,41 @@
+"""Java: one file with languages/java, by a kit of version 21 or later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tollbench.building.recipes.words import Job, Step, Tool, WithWrapper, files_below, starter
+from tollbench.catalog.toolchains import feature, newest_jdk
+
+FOREIGN_FUNCTIONS_FINAL = 22  # before, calling getrusage is a preview feature
+
+
+class Java(WithWrapper):
+    """The main class is the file's name with a capital: skynet.java holds Skynet."""
+
+    need = "jdk"
+
+    def tool(self, place: Path) -> Tool:
+        found = newest_jdk()
+        return Tool(place, f"JDK {found[1]}" if found else "")
+
+    def sources(self, job: Job) -> list[Path]:
+        return [job.source, *files_below(job.root / "languages/java", ".java")]
+
+    def steps(self, job: Job) -> list[Step]:
+        options = ["-d", str(job.out / "classes"), "-nowarn", *self._preview(job)]
+        if self._preview(job):
+            options += ["--release", str(self._feature(job))]
+        command = (str(job.tool.path), *options, *map(str, sorted(self.sources(job))))
+        return [Step(command, job.root)]
+
+    def wrapper(self, job: Job) -> str:
+        java = str(job.tool.path.with_name("java"))
+        options = ["--enable-native-access=ALL-UNNAMED", *self._preview(job)]
+        return starter(java, *options, "-cp", str(job.out / "classes"), job.source.stem.capitalize())
+
+    def _preview(self, job: Job) -> list[str]:
+        return ["--enable-preview"] if self._feature(job) < FOREIGN_FUNCTIONS_FINAL else []
+
+    def _feature(self, job: Job) -> int:
+        return feature(job.tool.version.removeprefix("JDK "))

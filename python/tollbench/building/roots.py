@@ -1,0 +1,184 @@
+"""Makes and removes roots (tollbench.catalog.environments.roots) with mmdebstrap.
+
+Packages come from the mirror of the host's own apt configuration. The file system arrives as an archive,
+unpacked under the user's own name, so that nobody needs more rights to remove it than to make it. It is
+made beside its final place and moved there last: whatever ends the making, there is a whole root or none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tollbench.catalog.environments import roots
+from tollbench.catalog.environments.roots import MADE, Root
+from tollbench.errors import Exit, TollError
+
+OnLine = Callable[[str], None]
+_FORWARDED = re.compile(r'^Acquire::(https?::Proxy|Check-Valid-Until|Check-Date)[^ ]* "[^"]+";$')
+
+
+def make(root: Root, *, mirror: str = "", on_line: OnLine = lambda _line: None) -> bool:
+    """Makes the root; False where it is there already. Raises TollError with what would help.
+
+    An interrupt leaves nothing behind.
+    """
+    target = roots.place(root.name)
+    with _alone(target.parent):
+        if roots.is_made(root.name):
+            return False
+        mirror = mirror or host_mirror()
+        for left in target.parent.glob(".making-*"):  # of a making that was killed, and may not be dead yet
+            with contextlib.suppress(OSError):
+                _delete(left)
+        with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent) as scratch:
+            folder = Path(scratch, root.name)
+            (folder / "root").mkdir(parents=True)
+            _unpack(command(root, mirror), folder / "root", on_line)
+            made = {"recipe": roots.described(root), "mirror": mirror}
+            (folder / MADE).write_text(json.dumps(made, indent=1), encoding="utf-8")
+            if target.exists():  # made of other packages
+                _delete(target)
+            folder.rename(target)
+    return True
+
+
+def remove(name: str) -> bool:
+    """Removes the root; False where there is none."""
+    target = roots.place(name)
+    if not target.exists():
+        return False
+    with _alone(target.parent):
+        # Out of its place first: half a root must not pass for one.
+        going = target.with_name(f".making-{name}-{os.getpid()}")
+        target.rename(going)
+        _delete(going)
+    return True
+
+
+def size_bytes(name: str) -> int:
+    """What it occupies on disk."""
+    total = 0
+    for folder, _, files in os.walk(roots.place(name)):
+        for file in files:
+            with contextlib.suppress(OSError):
+                total += os.lstat(Path(folder, file)).st_blocks * 512
+    return total
+
+
+def command(root: Root, mirror: str) -> list[str]:
+    """What makes it, as an archive on standard output."""
+    sources = [f"deb {mirror} {suite} main" for suite in (root.release, f"{root.release}-updates")]
+    if root.testing_packages:
+        # A mirror's testing index may be past its date: it is for a few packages that nothing else has.
+        sources.append(f"deb [check-valid-until=no] {mirror} testing main")
+    packages = ",".join((*root.packages, *root.testing_packages))
+    options = ["--variant=apt", "--format=tar", f"--include={packages}"]
+    options += [f'--aptopt=APT::Default-Release "{root.release}"', '--aptopt=APT::Install-Recommends "false"']
+    options += [f"--aptopt={line}" for line in _forwarded()]
+    # Documents in every language are a third of it.
+    options += ["--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/locale/*"]
+    options += ["--dpkgopt=path-exclude=/usr/share/man/*"]
+    return ["mmdebstrap", *options, root.release, "-", *sources]
+
+
+def host_mirror() -> str:
+    """The Debian archive that the host's own apt uses. Raises TollError where it uses none."""
+    form = "$(REPO_URI) $(ORIGIN) $(LABEL)"
+    done = _asked("apt-get", "indextargets", "--format", form, "Created-By: Packages")
+    found = [line.split(" ")[0] for line in done.splitlines() if line.endswith(" Debian Debian")]
+    if not found:
+        raise TollError(
+            "a root takes its packages from the Debian mirror that apt uses here, and apt knows none",
+            "run apt-get update where this is Debian; elsewhere name one: toll env add NAME --mirror URI",
+        )
+    return found[0].rstrip("/")
+
+
+def _forwarded() -> list[str]:
+    """The host's own words on proxies and dates, without which its mirror may be out of reach."""
+    return [line.rstrip(";") for line in _asked("apt-config", "dump").splitlines() if _FORWARDED.match(line)]
+
+
+def _asked(*words: str) -> str:
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ""
+
+
+def _unpack(making: list[str], target: Path, on_line: OnLine) -> None:
+    """Runs mmdebstrap into tar. Both end with us, and mmdebstrap is given the time to clean up."""
+    words = ["tar", "--extract", "--no-same-owner", "--exclude=./dev/*", "-C", str(target)]
+    try:
+        maker = subprocess.Popen(
+            making, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=False, start_new_session=True,
+        )  # fmt: skip
+    except FileNotFoundError:
+        raise TollError("mmdebstrap is not installed", "sudo apt-get install -y mmdebstrap") from None
+    assert maker.stdout is not None
+    assert maker.stderr is not None
+    said: list[str] = []
+    with maker, subprocess.Popen(words, stdin=maker.stdout) as taker:
+        try:
+            maker.stdout.close()
+            for raw in maker.stderr:
+                line = raw.decode("utf-8", "replace").strip()
+                said.append(line)
+                on_line(line)
+            failed = maker.wait() or taker.wait()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(maker.pid, signal.SIGINT)
+            taker.terminate()
+            maker.wait()
+            raise
+    if failed:
+        raise _explained(said)
+
+
+def _explained(said: list[str]) -> TollError:
+    """What mmdebstrap said last, and what would help."""
+    told = next((line for line in said if line.startswith(("E:", "Err:"))), (said or ["no message"])[-1])
+    step = "check the network and the mirror, then run the same command again"
+    if any("newuidmap" in line or "subuid" in line or "unshare" in line for line in said):
+        step = "run it as root, or give this user subordinate ids: sudo usermod --add-subuids 100000-165535"
+        step += " --add-subgids 100000-165535 $USER"
+    return TollError(f"mmdebstrap could not make the root: {told}", step, Exit.REGRESSION_OR_FAILED_CHECK)
+
+
+def _delete(folder: Path) -> None:
+    """Some folders of a root take away their owner's right to change them."""
+    for place, folders, _ in os.walk(folder):
+        for name in folders:
+            with contextlib.suppress(OSError):
+                path = Path(place, name)
+                if not path.is_symlink():
+                    path.chmod(0o700)
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Two makers of one root: the second waits, then finds it made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("w")
+    except OSError as error:
+        raise TollError(
+            f"cannot write to {folder}: {error.strerror}", "name another cache folder: XDG_CACHE_HOME=/path"
+        ) from None
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

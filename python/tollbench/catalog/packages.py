@@ -1,0 +1,237 @@
+"""What is missing on this machine, and the command that brings it (packages.toml is the table)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tollbench.catalog.toolchains import feature, newest_jdk
+from tollbench.errors import Exit, TollError
+
+TABLE = Path(__file__).with_name("packages.toml")
+INCLUDE_FOLDERS = ("/usr/include", "/usr/local/include")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One thing from outside: how to see that it is there, and the packages that bring it."""
+
+    name: str
+    group: str  # "build", "compiler", "library", "language", "root" or "test"
+    purpose: str
+    packages: tuple[str, ...]
+    command: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
+    library: tuple[str, ...] = ()
+    jdk: int = 0  # the oldest version that will do
+    otherwise: str = ""  # the command where no package is on offer
+    shared: tuple[str, ...] = ()
+    file: tuple[str, ...] = ()
+
+    def found(self) -> str | None:
+        """Where it is, or None. Looks at commands and files only: nothing of it is run."""
+        places: list[str | None] = []
+        if self.command:
+            places.append(next(filter(None, map(shutil.which, self.command)), None))
+        if self.header:
+            places.append(_first_file(_include_folders(), self.header))
+        if self.library:
+            names = [f"{name}.{ending}" for name in self.library for ending in ("so", "a")]
+            places.append(_first_file(_library_folders(), names))
+        if self.jdk:
+            newest = newest_jdk()
+            places.append(str(newest[0] / "bin/javac") if newest and feature(newest[1]) >= self.jdk else None)
+        if self.shared:
+            places.append(next(map(str, shared_libraries(self.shared)), None))
+        if self.file:
+            found = (path for pattern in self.file for path in sorted(Path("/").glob(pattern.lstrip("/"))))
+            places.append(next(map(str, found), None))
+        return places[0] if all(places) else None
+
+
+@cache
+def table() -> dict[str, Need]:
+    """Every need by name, in the file's order."""
+    content = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return {
+        name: Need(
+            name=name,
+            group=entry["group"],
+            purpose=entry["purpose"],
+            packages=tuple(entry["packages"]),
+            command=tuple(entry.get("command", ())),
+            header=tuple(entry.get("header", ())),
+            library=tuple(entry.get("library", ())),
+            jdk=entry.get("jdk", 0),
+            otherwise=entry.get("otherwise", ""),
+            shared=tuple(entry.get("shared", ())),
+            file=tuple(entry.get("file", ())),
+        )
+        for name, entry in content.items()
+    }
+
+
+def group(name: str) -> tuple[Need, ...]:
+    """All needs of one group: "build", "library", "language", "root" or "test"."""
+    return tuple(need for need in table().values() if need.group == name)
+
+
+def missing(needs: Iterable[Need]) -> tuple[Need, ...]:
+    """Those that are not on this machine."""
+    return tuple(need for need in needs if need.found() is None)
+
+
+def package_names(needs: Iterable[Need]) -> tuple[str, ...]:
+    """Packages that bring these needs, each once; of alternatives, the first that apt knows here."""
+    names = (_choose(choice) for need in needs for choice in need.packages)
+    return tuple(dict.fromkeys(names))
+
+
+def command_for(needs: Iterable[Need]) -> str:
+    """The one command to type."""
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    offered, others = by_offer(needs)
+    commands = [f"{sudo}apt-get install -y {' '.join(package_names(offered))}"] if offered else []
+    return " && ".join([*commands, *(need.otherwise.format(sudo=sudo) for need in others)])
+
+
+def by_offer(needs: Iterable[Need]) -> tuple[list[Need], list[Need]]:
+    """Those that apt is asked for, and those that have another command and that apt does not know here."""
+    offered: list[Need] = []
+    others: list[Need] = []
+    for need in needs:
+        known = not need.otherwise or any(_apt_knows(name) for name in "|".join(need.packages).split("|"))
+        (offered if known else others).append(need)
+    return offered, others
+
+
+def install(needs: Sequence[Need], on_line: Callable[[str], None]) -> None:
+    """Installs the packages of `needs` as root or through `sudo -n`.
+
+    Raises TollError that names the command to type where neither is possible or apt fails.
+    """
+    prefix = _privilege()
+    if prefix is None or shutil.which("apt-get") is None:
+        what = ", ".join(f"{need.name} ({need.purpose})" for need in needs)
+        raise TollError(f"missing on this machine: {what}", command_for(needs), Exit.USAGE)
+    # No update when the index already knows the packages: it takes a network, which may be gone by now.
+    if not all(any(map(_apt_knows, choice.split("|"))) for need in needs for choice in need.packages):
+        _apt([*prefix, "apt-get", "update", "-q"])
+        _apt_knows.cache_clear()
+    names = package_names(needs)
+    on_line(f"installing {' '.join(names)}")
+    step = [*prefix, "apt-get", "install", "-y", "-q", "--no-install-recommends", *names]
+    done = _apt(step)
+    if done.returncode != 0:
+        # A stale index names files that the mirror no longer has: one update, one more try.
+        _apt([*prefix, "apt-get", "update", "-q"])
+        done = _apt(step)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
+        raise TollError(
+            f"apt-get could not install {' '.join(names)}: {said[-1]}",
+            f"run it by hand and read its answer: {' '.join(step)}",
+            Exit.REGRESSION_OR_FAILED_CHECK,
+        )
+    _include_folders.cache_clear()
+    _library_folders.cache_clear()
+    _linker_cache.cache_clear()
+    candidates.cache_clear()
+
+
+def shared_libraries(names: Iterable[str]) -> Iterator[Path]:
+    """Every file that the dynamic linker may find by one of these exact names, its own choice first.
+
+    Files of other architectures may be among them.
+    """
+    seen = set()
+    for name in names:
+        listed = [Path(path) for known, path in _linker_cache() if known == name]
+        for path in (*listed, *(folder / name for folder in _library_folders())):
+            if path not in seen and path.is_file():
+                seen.add(path)
+                yield path
+
+
+def _apt(command: list[str]) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    return subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+
+def _privilege() -> list[str] | None:
+    """The words to put before a command that needs root; None where we cannot become root unasked."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") is None:
+        return None
+    may = subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0
+    return ["sudo", "-n"] if may else None
+
+
+def _choose(choice: str) -> str:
+    """Of "a|b" the first that apt knows; where apt knows nothing yet, the first."""
+    names = choice.split("|")
+    return next(filter(_apt_knows, names), names[0]) if len(names) > 1 else names[0]
+
+
+@cache
+def candidates(pattern: str) -> tuple[str, ...]:
+    """Packages on offer here whose whole name matches, sorted by the numbers in it; () without apt."""
+    if shutil.which("apt-cache") is None:
+        return ()
+    listed = subprocess.run(["apt-cache", "pkgnames"], capture_output=True, text=True, check=False).stdout
+    matching = [name for name in listed.splitlines() if re.fullmatch(pattern, name)]
+    if not matching:
+        return ()
+    policy = ["apt-cache", "policy", *matching]
+    told = subprocess.run(policy, capture_output=True, text=True, check=False)
+    offered = re.findall(r"^(\S+):\n.*\n  Candidate: (?!\(none\))", told.stdout, re.MULTILINE)
+    return tuple(sorted(offered, key=lambda name: [int(number) for number in re.findall(r"\d+", name)]))
+
+
+@cache
+def _apt_knows(name: str) -> bool:
+    if shutil.which("apt-cache") is None:
+        return False
+    done = subprocess.run(["apt-cache", "policy", name], capture_output=True, text=True, check=False)
+    return "Candidate:" in done.stdout and "Candidate: (none)" not in done.stdout
+
+
+@cache
+def _linker_cache() -> tuple[tuple[str, str], ...]:
+    """(name, path) of each library in the dynamic linker's cache; () where there is no such cache."""
+    # On Debian only root has its folder on PATH.
+    ldconfig = shutil.which("ldconfig") or shutil.which("ldconfig", path="/usr/sbin:/sbin")
+    if ldconfig is None:
+        return ()
+    done = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, errors="replace", check=False)
+    found = re.findall(r"^\s+(\S+) \(.*\) => (.+)$", done.stdout, re.MULTILINE)
+    return tuple((name, path) for name, path in found)
+
+
+def _first_file(folders: Iterable[Path], names: Sequence[str]) -> str | None:
+    found = (folder / name for name in names for folder in folders)
+    return next((str(path) for path in found if path.exists()), None)
+
+
+@cache
+def _include_folders() -> tuple[Path, ...]:
+    """Where a compiler looks for headers by default, Debian's folder for this architecture included."""
+    folders = [Path(folder) for folder in INCLUDE_FOLDERS]
+    return (*folders, *sorted(Path("/usr/include").glob("*-linux-gnu")))
+
+
+@cache
+def _library_folders() -> tuple[Path, ...]:
+    """Where a linker looks by default."""
+    folders = [Path("/usr/lib"), Path("/usr/lib64"), Path("/usr/local/lib")]
+    return (*folders, *sorted(Path("/usr/lib").glob("*-linux-gnu")))

@@ -1,0 +1,160 @@
+"""The command line: one module a verb. This page is the list of verbs and what becomes of an error."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import io
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from tollbench import __version__
+from tollbench.cli import compare, doctor, env, export, list_, new, report, run, setup, test, trust
+from tollbench.errors import Exit, TollError
+
+# What a disk or a folder may answer, and what helps.
+REFUSALS = {
+    errno.ENOSPC: "make room on that disk, or write elsewhere",
+    errno.EDQUOT: "make room within your quota, or write elsewhere",
+    errno.EROFS: "it is read-only: write elsewhere, or work in a copy of the checkout",
+    errno.EACCES: "it is not yours to write: write elsewhere, or work in a copy of the checkout",
+}
+
+app = typer.Typer(
+    name="toll",
+    help="What C++ threads, fibers, locks, frameworks and containers cost on this machine.",
+    epilog="Start with: ./toll run",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _verb(name: str, module: Any) -> None:
+    """Registers `module.command`; its example is the last line of its help."""
+    app.command(name, epilog=f"Example: {module.EXAMPLE}")(_interruptible(module.command))
+
+
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """Ctrl-C outside of measuring (which has its own answer to it) ends with the shell's code for it."""
+
+    @functools.wraps(command)
+    def guarded(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt:
+            raise TollError("interrupted", "start again when it suits", Exit.INTERRUPTED) from None
+
+    return guarded
+
+
+def _drop_output() -> None:
+    """Sends what is still buffered for standard output nowhere: writing it would fail once more."""
+    with contextlib.suppress(OSError, ValueError):  # a test's stand-in has no descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"toll {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _toll(
+    version: bool = typer.Option(  # its callback has answered before
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version and end."
+    ),
+) -> None:
+    pass
+
+
+_verb("run", run)
+_verb("report", report)
+_verb("compare", compare)
+_verb("trust", trust)
+_verb("list", list_)
+_verb("doctor", doctor)
+_verb("setup", setup)
+app.add_typer(env.app, name="env")
+_verb("export", export)
+_verb("new", new)
+_verb("test", test)
+
+
+def main() -> int:
+    """Runs one command line and returns its exit code (tollbench.errors.Exit). Never prints a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # where the locale has no letter for it, "?" stands for it
+        sys.stdout.reconfigure(errors="replace")
+    code = _guarded(_dispatch)
+    return code or _guarded(_flush)
+
+
+def _dispatch() -> int:
+    try:
+        app(prog_name="toll")
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # Click makes 1 of it, which says: a failed check
+            raise end.__context__ from None
+        return end.code if isinstance(end.code, int) else int(Exit.FINE)
+    return int(Exit.FINE)
+
+
+def _flush() -> int:
+    """Now, because at the interpreter's end nobody could catch its failure."""
+    if sys.stdout is not None:  # closed by the caller: >&-
+        sys.stdout.flush()
+    return int(Exit.FINE)
+
+
+def _guarded(work: Callable[[], int]) -> int:
+    """What can end any verb, and its help, from outside becomes a sentence and an exit code.
+
+    A full disk or a folder without permission is named, also where standard output goes there; a reader of
+    standard output that has left (`| head`) is no error.
+    """
+    try:
+        return work()
+    except BrokenPipeError:
+        _drop_output()
+        return int(Exit.FINE)
+    except TollError as error:
+        return _told(error)
+    except OSError as error:
+        if error.errno not in REFUSALS:
+            return _unexpected(error)
+        _drop_output()
+        what = error.filename or "the output"
+        return _told(TollError(f"cannot write {what}: {error.strerror}", REFUSALS[error.errno]))
+    except Exception as error:  # the one place that may: a user never sees a traceback
+        return _unexpected(error)
+
+
+def _told(error: TollError) -> int:
+    print(f"toll: {error.what}", file=sys.stderr)
+    if error.next_step:
+        print(f"  next: {error.next_step}", file=sys.stderr)
+    return int(error.code)
+
+
+def _unexpected(error: Exception) -> int:
+    text = "".join(traceback.format_exception(error))
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="toll-error-", suffix=".txt", delete=False) as file:
+            file.write(text)
+        where = str(Path(file.name))
+    except OSError:
+        where = "nowhere: the temporary folder is not writable"
+    message = str(error).splitlines()[0] if str(error) else ""
+    print(f"toll: this is a bug: {type(error).__name__}: {message[:300]}", file=sys.stderr)
+    print(f"  next: report it with the traceback, which was saved here: {where}", file=sys.stderr)
+    return int(Exit.INCONCLUSIVE)

@@ -1,0 +1,88 @@
+"""Builds what a plan needs, one build folder after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tollbench import building
+from tollbench.catalog import environments
+from tollbench.cli.console import progress, say
+from tollbench.cli.places import ROOT, build_folder
+from tollbench.errors import TollError
+from tollbench.plan import Plan
+from tollbench.words import HOST, Environment, Program, Status, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What became of the builds: a program or a reason for each case, and what the environments are."""
+
+    programs: tuple[Program, ...]
+    environments: tuple[Environment, ...]
+    folder: Path  # of the build whose canary beats
+    enter: tuple[str, ...] = ()  # what goes before the canary's command
+
+
+def build_plan(plan: Plan) -> Built:
+    """Builds every environment's contenders; those that share a folder share their programs.
+
+    Raises TollError where CMake cannot configure the host's build, without which nothing is to be expected;
+    in another environment that is a row with a reason.
+    """
+    located = [environments.located(item) for item in plan.environments]
+    folders = list(dict.fromkeys(item.toolset.folder for item in located if not item.unavailable))
+    made: dict[str, tuple[Program, ...]] = {}
+    for number, folder in enumerate(folders, 1):
+        title = f"building {folder} ({number} of {len(folders)})" if len(folders) > 1 else "building"
+        made[folder] = _build(plan, [item for item in located if item.toolset.folder == folder], title)
+    programs: list[Program] = []
+    for environment in located:
+        chosen = only_planned(plan, [environment.name])
+        if environment.unavailable:
+            say(f"environment {environment.name}: {Status.SKIPPED}: {environment.unavailable}")
+            programs += building.failed(chosen, environment, Status.SKIPPED, environment.unavailable)
+        else:
+            programs += building.in_environment(made[environment.toolset.folder], environment)
+    found = tuple(building.described(build_folder(item.toolset.folder), item) for item in located)
+    pulse = HOST.toolset.folder if HOST.toolset.folder in folders else next(iter(folders), HOST.name)
+    enter = next((item.enter for item in located if item.toolset.folder == pulse), ())
+    return Built(tuple(programs), found, build_folder(pulse), enter)
+
+
+def only_planned(plan: Plan, names: Sequence[str]) -> tuple[Workload, ...]:
+    """The plan's workloads with only those contenders that a case in one of these environments asks for."""
+    asked = {(case.workload, case.contender) for case in plan.cases if case.environment in names}
+    return tuple(
+        replace(workload, contenders=contenders)
+        for workload in plan.workloads
+        if (contenders := tuple(c for c in workload.contenders if (workload.name, c.name) in asked))
+    )
+
+
+def _build(plan: Plan, sharing: Sequence[Environment], title: str) -> tuple[Program, ...]:
+    """One folder's programs, for all environments that share it."""
+    environment = sharing[0]
+    folder = environment.toolset.folder
+    chosen = only_planned(plan, [item.name for item in sharing])
+    try:
+        with progress(title) as bar:
+            built = building.programs(
+                chosen,
+                environment,
+                build_dir=build_folder(folder),
+                root=ROOT,
+                on_progress=lambda done, total, what: bar.step(done, total, what.rsplit("/", 1)[-1]),
+            )
+    except TollError as error:
+        if folder == HOST.toolset.folder:
+            raise
+        reason = f"{error.what}; next: {error.next_step}"
+        say(f"environment {folder}: {Status.BUILD_FAILED}: {reason}")
+        return building.failed(chosen, environment, Status.BUILD_FAILED, reason)
+    where = f" ({folder})" if len(plan.environments) > 1 else ""
+    for program in built:
+        if program.status is not Status.OK:
+            say(f"{program.workload} {program.contender}{where}: {program.status}: {program.reason}")
+    return built

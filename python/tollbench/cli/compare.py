@@ -1,0 +1,113 @@
+"""`toll compare`: is B slower than A, and how do you know?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tollbench.compare.sides import Kind
+
+EXAMPLE = "toll compare ./bench_old ./bench_new --budget 20s"
+
+
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where the sides run. Without it: command lines here, executables in a fresh folder.",
+        file_okay=False,
+        exists=True,
+    ),
+]
+Total = Annotated[
+    str,
+    typer.Option(
+        "--total-budget",
+        metavar="TIME",
+        help="Most time for all benchmarks together, --confirm included.",
+    ),
+]
+Confirm = Annotated[
+    bool,
+    typer.Option(
+        "--confirm",
+        help="Measure again, 20 s later, what two thirds of the total budget found to differ.",
+    ),
+]
+Raw = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Keeps every launch; runs/compare-DATE.jsonl if not given."),
+]
+
+
+def command(
+    sides: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="A B [C ...]",
+            help="Executables, command lines in quotes, or with --build git revisions; one with --env A,B.",
+        ),
+    ],
+    kind: Annotated[Kind, typer.Option(help="What the sides are, where it cannot be seen.")] = Kind.AUTO,
+    budget: Annotated[str, typer.Option(metavar="TIME", help="Most time for one benchmark.")] = "60s",
+    total: Total = "10m",
+    threshold: Annotated[
+        float, typer.Option(help="Exit code 1 only for what is slower by more: 0.01 is 1 %.")
+    ] = 0.01,
+    level: Annotated[float, typer.Option(help="With which all intervals of the table hold together.")] = 0.95,
+    pattern: Annotated[
+        str, typer.Option("--filter", metavar="REGEX", help="Compare only benchmarks that match.")
+    ] = "",
+    confirm: Confirm = False,
+    build: Annotated[
+        str, typer.Option(metavar="COMMAND", help="The sides are git revisions, each built by this command.")
+    ] = "",
+    program: Annotated[
+        str, typer.Option(metavar="PATH", help="With --build: what is compared, relative to the checkout.")
+    ] = "",
+    envs: Annotated[
+        str, typer.Option("--env", metavar="A,B", help="Compare one thing in these environments.")
+    ] = "",
+    folder: Folder = None,
+    any_exit_code: Annotated[
+        bool, typer.Option("--any-exit-code", help="Command lines may end with a code other than 0.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
+    raw: Raw = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page.")] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="For a pull-request comment.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="JUnit XML for CI systems.")] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for another run on this machine to end.")
+    ] = False,
+) -> None:
+    """Compare two sides or more, launched in alternation: slower, faster, or no difference larger than x %.
+
+    Exit code: 1 for a regression beyond --threshold, else 2 where something failed, else 3 where something is
+    inconclusive, else 0. 130 after Ctrl-C; what is known by then is printed.
+    """
+    from tollbench.cli import comparing
+
+    comparing.check_places(html=html, markdown=markdown, junit=junit)
+    request = comparing.Request(
+        sides=tuple(sides),
+        kind=kind,
+        budget_s=comparing.seconds("--budget", budget),
+        total_s=comparing.seconds("--total-budget", total),
+        threshold=threshold,
+        level=level,
+        pattern=pattern,
+        confirm=confirm,
+        build=build,
+        program=program,
+        environments=tuple(name for name in envs.split(",") if name),
+        folder=folder,
+        any_exit_code=any_exit_code,
+        seed=seed,
+        raw=raw,
+    )
+    found, error = comparing.measured(request, wait=wait)
+    comparing.show(found, as_json=as_json, html=html, markdown=markdown, junit=junit, error=error)
+    raise typer.Exit(comparing.exit_code(found))

@@ -1,0 +1,94 @@
+"""`toll doctor`: what this machine can measure, what is missing, and what makes it noisy."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+EXAMPLE = "toll doctor --json"
+
+
+def command(
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """What this machine can measure, the command that brings what is missing, and what makes it noisy."""
+    found = examine()
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        _print(found)
+
+
+def examine() -> dict[str, Any]:
+    """machine, conditions, needs [{name, group, purpose, found, packages}], missing_command, contenders."""
+    from tollbench.catalog import machine, packages
+
+    needs = list(packages.table().values())
+    missing = packages.missing(needs)
+    return {
+        "machine": machine.describe(),
+        "conditions": machine.conditions(),
+        "needs": [
+            {
+                "name": need.name,
+                "group": need.group,
+                "purpose": need.purpose,
+                "found": need.found(),
+                "packages": list(packages.package_names([need])),
+            }
+            for need in needs
+        ],
+        "missing_command": packages.command_for(missing) if missing else "",
+        "counters": _counters(),
+        "contenders": _contenders(),
+    }
+
+
+def _contenders() -> dict[str, int]:
+    from tollbench.building.known import why_not
+    from tollbench.catalog import suites
+    from tollbench.cli.places import ROOT, build_folder
+
+    told = why_not(build_folder("host"))
+    reasons = [told(contender) for workload in suites.load(ROOT) for contender in workload.contenders]
+    return {"available": reasons.count(""), "missing": len(reasons) - reasons.count("")}
+
+
+def _counters() -> str:
+    """Whether the kernel offers hardware counters at all: "" where it does, else the reason."""
+    from pathlib import Path
+
+    devices = Path("/sys/bus/event_source/devices")
+    if not devices.is_dir():
+        return "this kernel has no perf events"
+    if not any(path.name.startswith("cpu") or "pmu" in path.name for path in devices.iterdir()):
+        return "the hypervisor passes no performance counters on"
+    return ""
+
+
+def _print(found: dict[str, Any]) -> None:
+    machine, counted = found["machine"], found["contenders"]
+    typer.echo(f"{machine['cpu']}, {machine['cpus']} CPUs ({len(machine['usable_cpus'])} usable)")
+    typer.echo(f"{machine['os']}, {machine['kernel']}, {machine['libc']}, {machine['virtualization']}")
+    total = counted["available"] + counted["missing"]
+    typer.echo(f"\nCan measure {counted['available']} of {total} contenders (toll list shows which).")
+    typer.echo(f"Hardware counters: {found['counters'] or 'offered by the kernel'}")
+    typer.echo("\nNeeded from the system")
+    for need in found["needs"]:
+        mark = " " if need["found"] else "-"
+        typer.echo(f"  {mark} {need['name']:13} {need['purpose']:58} {need['found'] or 'missing'}")
+    if found["missing_command"]:
+        typer.echo(f"  All that is missing (-) comes with: {found['missing_command']}")
+    noise = found["conditions"]["noise"]
+    typer.echo(
+        "\nWhat makes this machine noisy"
+        if noise
+        else "\nNothing makes this machine noisy that toll knows of."
+    )
+    for finding in noise:
+        typer.echo(f"  {finding['name']}: {finding['value']}")
+        typer.echo(f"      so    {finding['consequence']}")
+        typer.echo(f"      try   {finding['remedy']}")

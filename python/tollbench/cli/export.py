@@ -1,0 +1,118 @@
+"""`toll export`: a run's raw replicates for other tools."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tollbench.cli.console import Progress, progress
+from tollbench.cli.places import behind_links, is_special, run_path
+from tollbench.errors import TollError
+
+if TYPE_CHECKING:
+    from tollbench.export.files import Written
+
+EXAMPLE = "toll export runs/monday.toll --format parquet"
+
+
+class Format(StrEnum):
+    """What to write."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    JSON = "json"
+    GOOGLE_BENCHMARK = "google-benchmark"
+
+
+def command(
+    run: Annotated[str, typer.Argument(help="A run file, or its name in runs/.")],
+    form: Annotated[Format, typer.Option("--format", "-f", help="parquet and csv write a folder of tables.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to; beside the run file if not given.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="For programs: {written: [{table, path, rows}]}.")
+    ] = False,
+) -> None:
+    """Export a run: Parquet for DuckDB, Polars or pandas; CSV; JSON; Google Benchmark's JSON."""
+    path = run_path(run)
+    target = output or path.with_name(f"{path.stem}{_ending(form)}")
+    written: list[Written] = []
+
+    def write(partial: Path) -> None:
+        with progress("exporting", after_s=1.0) as bar:
+            written.extend(_write(path, form, partial, bar))
+
+    try:
+        _complete_or_nothing(behind_links(target), write)
+    except OSError as error:
+        raise TollError(
+            f"cannot write {target}: {error.strerror or error}", "name a writable place: --output /tmp/run"
+        ) from None
+    if as_json:
+        folder = form in (Format.PARQUET, Format.CSV)  # they were written beside it, and moved there
+        rows = [
+            {"table": one.table, "path": str(target / one.path.name if folder else target), "rows": one.rows}
+            for one in written
+        ]
+        typer.echo(json.dumps({"written": rows}, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(f"wrote {target}")
+
+
+def _ending(form: Format) -> str:
+    return {
+        Format.PARQUET: "-parquet",
+        Format.CSV: "-csv",
+        Format.JSON: "-data.json",
+        Format.GOOGLE_BENCHMARK: "-google-benchmark.json",
+    }[form]
+
+
+def _complete_or_nothing(target: Path, write: Callable[[Path], None]) -> None:
+    """Writes beside the target and moves it there at the end; an older export is replaced, a device used."""
+    import shutil
+
+    if is_special(target):
+        write(target)
+        return
+    partial = target.with_name(f".{target.name}.partial")
+    if target.is_dir() and not all(file.suffix in (".parquet", ".csv") for file in target.iterdir()):
+        raise TollError(
+            f"{target} is a folder that holds more than an export", "name another: --output FOLDER"
+        )
+    try:
+        write(partial)
+        if target.is_dir():
+            shutil.rmtree(target)
+        partial.replace(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.unlink(missing_ok=True)
+
+
+def _write(path: Path, form: Format, target: Path, bar: Progress) -> list[Written]:
+    from tollbench.export import files, google_benchmark
+    from tollbench.store import RunFile
+
+    with RunFile.open(path) as run_file:
+        if form is Format.GOOGLE_BENCHMARK:
+            document = google_benchmark.document(run_file, bar.step)
+            target.write_text(json.dumps(document, indent=1), encoding="utf-8")
+            return [files.Written("benchmarks", target, len(document["benchmarks"]))]
+        done, total = itertools.count(1), files.record_batches(run_file)
+
+        def on_batch(table: str) -> None:
+            bar.step(next(done), total, table)
+
+        if form is Format.JSON:
+            with target.open("w", encoding="utf-8") as file:
+                return files.json_document(run_file, file, target, on_batch)
+        target.mkdir()
+        return (files.parquet if form is Format.PARQUET else files.csv)(run_file, target, on_batch)

@@ -1,0 +1,87 @@
+"""`toll list`: what can be measured, and what is missing for the rest."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+EXAMPLE = "toll list tasks --json"
+
+
+def command(
+    selection: Annotated[
+        list[str] | None,
+        typer.Argument(help="topic, topic/workload or topic/workload/contender; * and ? stand for anything"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs: schemas/list.schema.json.")] = False,
+) -> None:
+    """What can be measured here: every workload and contender, and why one cannot."""
+    rows = _rows(selection or [])
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        _print(rows)
+
+
+def _rows(names: list[str]) -> list[dict[str, Any]]:
+    from tollbench.building.known import why_not
+    from tollbench.catalog import environments, suites
+    from tollbench.cli.places import ROOT, build_folder
+    from tollbench.plan.selection import select
+
+    # A contender that only a root has is judged there.
+    told = {name: why_not(build_folder(name)) for name in ("host", *environments.ROOTS)}
+    roots = {name: environments.located(environments.named(name)).unavailable for name in environments.ROOTS}
+    rows = []
+    for workload, contenders in select(suites.load(ROOT), names):
+        for contender in contenders:
+            own = set(contender.environments) & set(roots)
+            where = min(own) if own and own == set(contender.environments) else "host"
+            reason = roots.get(where) or told[where](contender)
+            rows.append(
+                {
+                    "workload": workload.name,
+                    "contender": contender.name,
+                    "language": contender.language,
+                    "library": contender.library,
+                    "available": not reason,
+                    "reason": reason,
+                    "question": workload.question,
+                    "kind": str(workload.kind),
+                    "unit": workload.unit,
+                    "per": workload.per,
+                    "parameters": {p.name: list(p.defaults) for p in workload.parameters} | _own(contender),
+                    "needs": list(contender.needs),
+                    "environments": list(contender.environments),
+                    "source": str(contender.source.relative_to(ROOT)),
+                    "note": contender.note,
+                }
+            )
+    return rows
+
+
+def _own(contender: Any) -> dict[str, list[Any]]:
+    return {name: [value] for name, value in contender.parameters.items()}
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    workload = ""
+    width = max((len(row["contender"]) for row in rows), default=0)
+    for row in rows:
+        if row["workload"] != workload:
+            workload = row["workload"]
+            typer.echo(f"{workload}  {row['question']}")
+        mark = " " if row["available"] else "-"
+        what = f"{row['library']} ({row['language']}){_where(row)}" if row["available"] else row["reason"]
+        typer.echo(f"  {mark} {row['contender']:{width}}  {what}")
+    absent = sum(not row["available"] for row in rows)
+    if absent:
+        typer.echo(f"{absent} of {len(rows)} cannot be measured yet (-); toll doctor shows what is missing")
+
+
+def _where(row: dict[str, Any]) -> str:
+    """Where a contender is measured unless other environments are asked for; most only as the machine is."""
+    return "" if row["environments"] == ["host"] else f" in {', '.join(row['environments'])}"

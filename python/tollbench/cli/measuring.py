@@ -1,0 +1,335 @@
+"""One `toll run` from its plan to its report; `tollbench.cli.run` is the table of contents."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import secrets
+import shlex
+import stat
+import sys
+import uuid
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import tollbench
+from tollbench import building, measure
+from tollbench.catalog import environments, machine, packages, suites
+from tollbench.cli import report
+from tollbench.cli.builds import build_plan, only_planned
+from tollbench.cli.console import Progress, progress, say
+from tollbench.cli.places import ROOT, RUNS, build_folder, run_path
+from tollbench.errors import Exit, TollError
+from tollbench.measure import Interrupt, SystemClock, events
+from tollbench.measure.lock import LOCK_FILES, machine_lock
+from tollbench.plan import PROFILES, Plan, Selection, Settings, make
+from tollbench.store import RunFile, RunHeader, now_utc
+from tollbench.words import HOST, Environment, Program, Status, Workload
+
+# What a run of the profile `check` must not find; what cannot run here is skipped or unsupported instead.
+BROKEN = frozenset(Status) - {Status.OK, Status.PLANNED, Status.SKIPPED, Status.UNSUPPORTED}
+# Generous: counting the words of 1 GB with a map takes a minute on two idle CPUs, several on busy ones.
+READING_S_PER_GB = 600.0
+LONGEST_LAUNCH_S = 86_400.0  # no setting allows more
+UNITS_S = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line changes about a profile; None leaves it as it is."""
+
+    profile: str
+    budget_s: float | None
+    precision: float | None
+    seed: int | None
+
+
+def seconds(text: str) -> float:
+    """ "90", "60s", "5m", "1.5h" as seconds. Raises TollError for anything else and for 0."""
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip().lower())
+    value = float(match.group(1)) * UNITS_S.get(match.group(2), math.nan) if match else math.nan
+    if not 0 < value < 1e9:
+        raise TollError(f"{text!r} is not a length of time", "write for example --budget 60s, 5m or 1h")
+    return value
+
+
+def text_file(path: str) -> str:
+    """The absolute path of a file that --input names. Raises TollError where there is nothing to read."""
+    file = Path(path).expanduser().absolute()
+    try:
+        str(file).encode()
+        kind = file.stat().st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # opening a pipe would wait for a writer
+            raise TollError(f"{path!r} is not a file", "name a text file: --input FILE")
+        with file.open("rb") as text:
+            begins = text.read(1)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise TollError(f"cannot read {path!r}: {why}", "name a text file: --input FILE") from None
+    if not begins:
+        raise TollError(f"{path!r} is empty: there is nothing to count", "name a text file: --input FILE")
+    return str(file)
+
+
+def settings_of(wishes: Wishes) -> Settings:
+    """The profile's settings with the user's wishes. Raises TollError for impossible ones."""
+    if wishes.precision is not None and not 0 < wishes.precision < 1:
+        raise TollError(f"--precision {wishes.precision} is not between 0 and 1", "write 0.01 for 1 %")
+    if wishes.seed is not None and not 0 <= wishes.seed < 2**63:
+        raise TollError(
+            f"--seed {wishes.seed} is not between 0 and {2**63 - 1}", "leave it out: a seed is drawn then"
+        )
+    settings = PROFILES[wishes.profile]
+    return replace(
+        settings,
+        seed=wishes.seed if wishes.seed is not None else secrets.randbelow(2**31),
+        precision=settings.precision if wishes.precision is None else wishes.precision,
+        budget_s=settings.budget_s if wishes.budget_s is None else wishes.budget_s,
+    )
+
+
+def with_time_to_read(settings: Settings, texts: Sequence[str]) -> Settings:
+    """A launch's limit grows with the text, all of which it counts several times."""
+    wanted_s = settings.time_limit_s + READING_S_PER_GB * max(map(_bytes_in, texts), default=0) / 1e9
+    return replace(settings, time_limit_s=min(wanted_s, LONGEST_LAUNCH_S))
+
+
+def _bytes_in(path: str) -> int:
+    """0 where nothing can be read: the programs say why."""
+    try:
+        return Path(path).stat().st_size if path else 0
+    except (OSError, ValueError):
+        return 0
+
+
+def planned(selection: Selection, wishes: Wishes, output: str) -> Session:
+    """A new run. Everything that a typing error can break is checked here, before anything is installed."""
+    catalogue = suites.load(ROOT)
+    cpus = len(machine.usable_cpus())
+    selection = replace(selection, environments=environments.expanded(selection.environments))
+    settings = with_time_to_read(settings_of(wishes), selection.values.get("input", ()))
+    plan = make(catalogue, selection, environments.OFFERED, settings, cpus)
+    return Session(plan, _new_path(output), resume=False)
+
+
+def resumed(name: str) -> Session:
+    """The rest of an interrupted run. Raises TollError where it is complete or not ours."""
+    path = run_path(name)
+    return Session(_stored_plan(path), path, resume=True)
+
+
+def _stored_plan(path: Path) -> Plan:
+    with RunFile.open(path) as run_file:
+        known = environments.including(item.name for item in run_file.environments())
+        return measure.plan_of(run_file, suites.load(ROOT), known)
+
+
+class Session:
+    """The stages of one run; each is called once, in order."""
+
+    def __init__(self, plan: Plan, path: Path, *, resume: bool) -> None:
+        self.plan = plan
+        self.path = path
+        self.folder = build_folder(HOST.name)
+        self.programs: tuple[Program, ...] = ()
+        self.run_file: RunFile | None = None
+        self.stopped_by = ""
+        self._enter: tuple[str, ...] = ()
+        self._resume = resume
+        self._alone = ExitStack()
+
+    def take_machine(self, *, wait: bool) -> None:
+        """Before the build, which would disturb another run as much as a measurement does."""
+        told = (lambda holder: _tell(None, events.WaitingForOtherRun(holder))) if wait else None
+        lock = machine_lock(
+            SystemClock(),
+            interrupt=Interrupt(),
+            on_wait=told,
+            on_no_lock=lambda warning: _tell(None, events.NotAlone(warning)),
+            files=LOCK_FILES,
+        )
+        self._alone.enter_context(lock)
+        if self._resume:  # the run that was waited for may have gone on with this very file
+            RunFile.resume(self.path).close()  # a complete run says so before minutes are spent on building
+            self.plan = _stored_plan(self.path)
+
+    def prepare(self, *, install: bool) -> None:
+        """System packages, then the build. A contender that cannot be built becomes a row with its reason."""
+        # A root has its own packages.
+        chosen = only_planned(self.plan, [item.name for item in self.plan.environments if not item.root])
+        _system_packages(chosen, self.plan.environments, install=install)
+        built = build_plan(self.plan)
+        self.programs, self.folder, self._enter = built.programs, built.folder, built.enter
+        self.plan = replace(self.plan, environments=built.environments)
+
+    def measure(self) -> None:
+        """Launches until enough is known, the budget is spent, or somebody interrupts."""
+        self.run_file = (
+            RunFile.resume(self.path) if self._resume else RunFile.create(self.path, self._header())
+        )
+        say(f"measuring {len(self.plan.cases)} cases into {_shown(self.path)}; Ctrl-C stops and reports")
+        try:
+            with progress("measuring") as bar:
+                self.stopped_by = self._launch(self.run_file, bar)
+        except TollError:
+            with suppress(TollError):  # a full disk refuses this too; the first error says more
+                self._forget_empty(self.run_file)
+            raise
+        self._close()
+
+    def _launch(self, run_file: RunFile, bar: Progress) -> str:
+        return measure.run(
+            self.plan,
+            self.programs,
+            run_file,
+            canary=measure.Canary(_canary(self.folder, self._enter)),
+            allocations_library=building.allocation_counter(self.folder),
+            on_event=lambda event: _tell(bar, event),
+            lock_files=(),  # `take_machine` holds them
+            environment=_environment(),
+        )
+
+    def _forget_empty(self, run_file: RunFile) -> None:
+        """A run that was refused before its first launch leaves no file behind."""
+        empty = not self._resume and run_file.launch_count() == 0
+        self._close()
+        if empty:
+            self.path.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        run_file, self.run_file = self.run_file, None
+        if run_file is not None:
+            run_file.close()
+
+    def show(self, *, html: bool, as_json: bool) -> Exit:
+        """Prints the tables, writes the HTML file, and says how the run ended."""
+        results = report.analyse(self.path)
+        if as_json:
+            from tollbench.report import json
+
+            print(json.render(results))
+        else:
+            report.show(results)
+        if html:
+            from tollbench.report import html as page
+
+            target = self.path.with_suffix(".html")
+            report.write(target, page.render(results))
+            say(f"report: {_shown(target)}")
+        if self.stopped_by == "interrupt":
+            say(f"interrupted; go on with: toll run --resume {shlex.quote(_shown(self.path))}")
+            return Exit.INTERRUPTED
+        statuses = {row.status for workload in results.workloads for row in workload.rows}
+        unwanted = BROKEN if results.run.profile == "check" else {Status.WRONG_ANSWER}
+        if statuses & unwanted:
+            return Exit.REGRESSION_OR_FAILED_CHECK
+        return Exit.FINE if Status.OK in statuses else Exit.INCONCLUSIVE
+
+    def _header(self) -> RunHeader:
+        settings = self.plan.settings
+        return RunHeader(
+            name=self.path.stem,
+            uuid=str(uuid.uuid4()),
+            toll_version=tollbench.__version__,
+            command_line=shlex.join(["toll", *sys.argv[1:]]),
+            profile=settings.profile,
+            seed=settings.seed,
+            level=settings.level,
+            precision=settings.precision,
+            budget_s=settings.budget_s,
+            plan=measure.plan_json(self.plan),
+            machine=machine.describe(),
+            conditions=machine.conditions(),
+            started_utc=now_utc(),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+        self._alone.close()
+
+
+def _system_packages(workloads: Sequence[Workload], wanted: Sequence[Environment], *, install: bool) -> None:
+    """Brings what the build cannot do without, and what contenders and environments would like."""
+    needed = packages.missing(packages.group("build"))
+    names = {need for workload in workloads for contender in workload.contenders for need in contender.needs}
+    names |= {environment.allocator for environment in wanted}
+    # Toolchains of other languages are large: they come by `toll setup`, which was asked for them.
+    wished = packages.missing(
+        need for name, need in packages.table().items() if name in names and need.group != "language"
+    )
+    if needed and not install:
+        raise TollError(
+            f"missing on this machine: {', '.join(need.name for need in needed)}",
+            packages.command_for([*needed, *wished]),
+        )
+    if needed:
+        packages.install([*needed, *wished], say)
+    elif wished and install:
+        try:
+            packages.install(wished, say)
+        except TollError as error:
+            say(f"{error.what}; going on without\n  next: {error.next_step}")
+
+
+def _new_path(output: str) -> Path:
+    """The new run file. Its folder is made; a file that exists and a read-only folder are refused."""
+    path = Path(output) if "/" in output or output.endswith(".toll") else RUNS / output
+    if not output:
+        name = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
+        path = RUNS / name
+    path = path if path.suffix == ".toll" else path.with_name(f"{path.name}.toll")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TollError(
+            f"cannot make the folder {path.parent}: {error.strerror}",
+            "name a writable place: --output /tmp/x.toll",
+        ) from None
+    if path.exists():
+        raise TollError(
+            f"{path} exists already",
+            f"choose another name, or go on with it: toll run --resume {shlex.quote(str(path))}",
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise TollError(
+            f"the folder {path.parent} is read-only for this user",
+            "name a writable place: --output /tmp/x.toll",
+        )
+    return path
+
+
+def _canary(folder: Path, enter: tuple[str, ...]) -> Program:
+    return Program("toll/canary", "canary", HOST.name, (*enter, *building.canary(folder)))
+
+
+def _environment() -> dict[str, str]:
+    """What programs get: this process's environment without what the start script added for Python."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+def _tell(bar: Progress | None, event: Any) -> None:
+    match event:
+        case events.WaitingForOtherRun(holder=holder):
+            say(f"waiting for another run on this machine: {holder}")
+        case events.NotAlone(warning=warning):
+            say(f"warning: {warning}")
+        case events.CaseEnded(case=case, status=status, reason=reason):
+            say(f"{case.workload} {case.contender}: {status}: {reason}")
+        case events.LaunchDone(case=case, elapsed_s=elapsed, left_s=left) if bar and left is not None:
+            what = f"{case.workload} {case.contender}" if case else "canary"
+            bar.step(elapsed, elapsed + left, what, left)
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

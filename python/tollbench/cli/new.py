@@ -1,0 +1,100 @@
+"""`toll new`: the file and the line that a new contender needs, so that it builds and runs at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tollbench.errors import TollError
+
+EXAMPLE = "toll new tasks/skynet my_contender"
+# Words that C++ or toll keep for themselves: a file, a target or a type of that name would not build.
+RESERVED = frozenset(
+    """
+    alignas alignof and asm auto bitand bitor bool break case catch char class compl concept const consteval
+    constexpr constinit continue decltype default delete do double else enum explicit export extern false
+    float for friend goto if inline int long main mutable namespace new noexcept not nullptr operator or
+    private protected public register requires return short signed sizeof static std struct switch template
+    this throw toll true try typedef typeid typename union unsigned using virtual void volatile while xor
+    """.split()  # noqa: SIM905
+)
+
+
+def command(
+    workload: Annotated[str, typer.Argument(help="The question to answer: topic/workload.")],
+    name: Annotated[str, typer.Argument(help="The new contender: a-z, 0-9 and _.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="For programs: {written: [files], next: command}.")
+    ] = False,
+) -> None:
+    """Write a new contender from its workload's template: one file and one line in suite.toml."""
+    from tollbench.catalog import suites
+    from tollbench.cli.places import ROOT
+
+    workloads = {found.name: found for found in suites.load(ROOT)}
+    if workload not in workloads:
+        close = suites.nearest(workload, workloads)
+        step = f"did you mean {' or '.join(close)}?" if close else f"workloads: {', '.join(workloads)}"
+        raise TollError(f"there is no workload {workload}", step)
+    directory = workloads[workload].directory
+    taken = {contender.name for contender in workloads[workload].contenders}
+    _check(name, taken, directory)
+    source = write(directory, name)
+    suite, measure = directory / "suite.toml", f"toll run {workload}/{name}"
+    if as_json:
+        typer.echo(json.dumps({"written": [str(source), str(suite)], "next": measure}, indent=2))
+        return
+    typer.echo(f"wrote {_shown(source)} and a line in {_shown(suite)}")
+    typer.echo(f"  next: edit the file, then: {measure}")
+
+
+def write(directory: Path, name: str) -> Path:
+    """Writes NAME.cpp from the template and its line into suite.toml's [contenders]; returns the file."""
+    template = directory / "contender.cpp.template"
+    source, suite = directory / f"{name}.cpp", directory / "suite.toml"
+    kind = "".join(word.capitalize() for word in name.split("_"))
+    if not template.is_file():
+        raise TollError(f"{directory} has no {template.name}", "copy a contender beside it, and add its line")
+    if source.exists():
+        raise TollError(f"{source} is there already", "choose another name")
+    try:
+        text = template.read_text(encoding="utf-8").replace("{{name}}", name).replace("{{Type}}", kind)
+        declared = with_line(suite.read_text(encoding="utf-8"), f'{name} = {{ library = "own" }}')
+        source.write_text(text, encoding="utf-8")
+        suite.write_text(declared, encoding="utf-8")
+    except OSError as error:
+        if source.exists():
+            source.unlink()  # without its line it would only lie about
+        raise TollError(f"cannot write the contender: {error}", "make the checkout writable") from None
+    return source
+
+
+def with_line(suite: str, line: str) -> str:
+    """The text of a suite.toml with `line` as the last entry of its [contenders] table."""
+    lines = suite.rstrip("\n").split("\n")
+    start = next((i for i, text in enumerate(lines) if re.match(r"\s*\[contenders\]", text)), None)
+    if start is None:
+        return "\n".join([*lines, "", "[contenders]", line, ""])
+    end = next((i for i in range(start + 1, len(lines)) if re.match(r"\s*\[", lines[i])), len(lines))
+    while end > start + 1 and not lines[end - 1].strip():
+        end -= 1
+    return "\n".join([*lines[:end], line, *lines[end:], ""])
+
+
+def _check(name: str, taken: set[str], directory: Path) -> None:
+    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or len(name) > 60:
+        raise TollError(
+            f"{name!r} cannot name a contender", "use a-z, 0-9 and single _, a letter first: my_contender"
+        )
+    if name in RESERVED:
+        raise TollError(f"{name} is a word of C++ or of toll", f"choose another name: my_{name}")
+    if name in taken:
+        raise TollError(f"{directory.name} has a contender {name} already", "choose another name")
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,0 +1,127 @@
+"""`toll report`: shows a run again, in any of five formats."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tollbench.cli.console import progress
+from tollbench.cli.places import behind_links, is_special, run_path
+from tollbench.errors import TollError
+
+if TYPE_CHECKING:
+    from tollbench.analysis.results import Results
+
+EXAMPLE = "toll report runs/monday.toll --format html --output monday.html"
+
+
+class Format(StrEnum):
+    """How a run is shown."""
+
+    TERMINAL = "terminal"
+    HTML = "html"
+    MARKDOWN = "markdown"
+    JSON = "json"
+    CSV = "csv"
+
+
+def command(
+    run: Annotated[str, typer.Argument(help="A run file, or its name in runs/.")],
+    form: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = Format.TERMINAL,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs: short for --format json.")] = False,
+) -> None:
+    """Show a run: tables in the terminal, or HTML, Markdown, JSON (schemas/report.schema.json), CSV."""
+    if as_json:
+        if form not in (Format.TERMINAL, Format.JSON):
+            raise TollError(f"--json and --format {form} exclude each other", "leave one of them out")
+        form = Format.JSON
+    results = analyse(run_path(run))
+    if form is Format.TERMINAL and output is None:
+        show(results)
+        return
+    text = _rendered(results, form)
+    if output is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    else:
+        write(output, text)
+
+
+def analyse(path: Path) -> Results:
+    """What the run file at `path` says. Raises TollError for a file that is not a sound run."""
+    from tollbench.analysis import results
+    from tollbench.store import RunFile
+
+    with RunFile.open(path) as run_file, progress("reading", after_s=1.0) as bar:
+        return results(run_file, lambda done, total: bar.step(done, total, "launches"))
+
+
+def show(results: Results) -> None:
+    """Prints the tables to standard output."""
+    from rich.console import Console
+
+    from tollbench.report import terminal
+
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich itself would exit with 1, which says: a failed check
+
+    terminal.render(results, Output())
+
+
+def write(path: Path, text: str) -> None:
+    """Writes a report, complete or not at all. Raises TollError where the disk refuses.
+
+    A device or a pipe (/dev/stdout, /dev/null) is written to: to put a file in its place would destroy it.
+    """
+    target = behind_links(path)
+    partial = target if is_special(target) else target.with_name(f".{target.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        if partial != target:
+            partial.replace(target)
+    except OSError as error:
+        if partial != target:
+            partial.unlink(missing_ok=True)
+        raise TollError(
+            f"cannot write {path}: {error.strerror}", "name a writable place: --output /tmp/report.html"
+        ) from None
+
+
+def _rendered(results: Results, form: Format) -> str:
+    match form:
+        case Format.HTML:
+            from tollbench.report import html
+
+            return html.render(results)
+        case Format.MARKDOWN:
+            from tollbench.report import markdown
+
+            return markdown.render(results)
+        case Format.JSON:
+            from tollbench.report import json
+
+            return json.render(results)
+        case Format.CSV:
+            from tollbench.report import csv
+
+            return csv.render(results)
+        case Format.TERMINAL:
+            return _as_text(results)
+
+
+def _as_text(results: Results) -> str:
+    """The terminal's tables for a file: no colours, a fixed width."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    from tollbench.report import terminal
+
+    text = StringIO()
+    terminal.render(results, Console(file=text, width=110))
+    return text.getvalue()

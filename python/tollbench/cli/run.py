@@ -1,0 +1,97 @@
+"""`toll run`: the stages in order: plan, packages, build, measure, analyse, show."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from tollbench.cli.console import say
+from tollbench.errors import TollError
+
+EXAMPLE = "toll run tasks/skynet --set tasks=10000,100000 --budget 60s"
+
+
+class Profile(StrEnum):
+    """How much measuring a run may do."""
+
+    CHECK = "check"
+    QUICK = "quick"
+    STANDARD = "standard"
+    THOROUGH = "thorough"
+
+
+def command(
+    selection: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="topic, topic/workload or topic/workload/contender; * and ? stand for anything, '*' for all."
+            " Without a name: the headline of every workload.",
+        ),
+    ] = None,
+    profile: Annotated[
+        Profile,
+        typer.Option(
+            help="quick: 3 minutes at most; standard: 20; thorough: as long as it takes;"
+            " check: one launch each, to see that all work."
+        ),
+    ] = Profile.QUICK,
+    values: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=V,V", help="Parameter values; each is a case.")
+    ] = None,
+    input_file: Annotated[
+        str, typer.Option("--input", metavar="FILE", help="A text for the workloads that read one.")
+    ] = "",
+    envs: Annotated[
+        list[str] | None,
+        typer.Option("--env", metavar="NAME,NAME", help="Environments (toll env list), or all."),
+    ] = None,
+    budget: Annotated[str, typer.Option(metavar="TIME", help="Wall time for measuring: 60s, 5m, 1h.")] = "",
+    precision: Annotated[
+        float | None, typer.Option(help="Stop when ratios are known to within this: 0.01 is 1 %.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="NAME", help="Run file: a name in runs/, or a path.")
+    ] = "",
+    resume: Annotated[str, typer.Option(metavar="FILE", help="Go on with a run that was interrupted.")] = "",
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for another run on this machine to end.")
+    ] = False,
+    no_html: Annotated[bool, typer.Option("--no-html", help="Write no HTML report.")] = False,
+    no_install: Annotated[bool, typer.Option("--no-install", help="Install no system packages.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the results as `toll report --format json` does.")
+    ] = False,
+) -> None:
+    """Measure this machine: set up, build, launch, print tables, and write one HTML file."""
+    from tollbench.cli import measuring
+    from tollbench.plan import Selection
+
+    if resume:
+        given = (selection, values, input_file, envs, budget, output, precision is not None, seed is not None)
+        if any(given) or profile is not Profile.QUICK:
+            raise TollError(
+                "--resume goes on with the plan of its run file and takes no new one",
+                f"leave the rest out: toll run --resume {resume}",
+            )
+        session = measuring.resumed(resume)
+    else:
+        wishes = measuring.Wishes(
+            profile=str(profile),
+            budget_s=measuring.seconds(budget) if budget else None,
+            precision=precision,
+            seed=seed,
+        )
+        wanted = Selection.parse(selection or [], values or [], envs or [])
+        if input_file:
+            wanted = wanted.with_value("input", measuring.text_file(input_file))
+        session = measuring.planned(wanted, wishes, output)
+    if not (selection or resume):
+        say("measuring the headline of every workload; all contenders: toll run '*' --profile standard")
+    with session:
+        session.take_machine(wait=wait)
+        session.prepare(install=not no_install)
+        session.measure()
+    raise typer.Exit(session.show(html=not no_html, as_json=as_json))

@@ -1,0 +1,91 @@
+"""`toll setup`: brings libraries, compilers and the toolchains of other languages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tollbench.errors import Exit, TollError
+
+if TYPE_CHECKING:
+    from tollbench.catalog.packages import Need
+
+EXAMPLE = "toll setup --languages"
+GROUPS = ("build", "library", "language")  # what contenders may need; `toll test` brings its own
+
+
+def command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="What to bring, as toll doctor names it; all where none is named."),
+    ] = None,
+    languages: Annotated[
+        bool, typer.Option("--languages", help="Only the toolchains of other languages than C++.")
+    ] = False,
+    compilers: Annotated[
+        bool,
+        typer.Option("--compilers", help="Every GCC and Clang on offer here, and what their options take."),
+    ] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="For programs: [{name, group, purpose, found}]; found is '' where missing."
+        ),
+    ] = False,
+) -> None:
+    """Bring what contenders need from the system: as root or by sudo, else the command to type is printed."""
+    from tollbench.catalog import packages
+
+    for _ in range(2):  # apt may know more once its index is up to date, and a new compiler has wishes too
+        needs = _wanted(names or [], languages=languages, compilers=compilers)
+        offered, _others = packages.by_offer(packages.missing(needs))
+        if not offered:
+            break
+        packages.install(offered, lambda line: typer.echo(line, err=True))
+    if as_json:
+        typer.echo(json.dumps([_described(need) for need in needs], indent=2, ensure_ascii=False))
+    for need in needs if not as_json else ():
+        typer.echo(f"  {' ' if need.found() else '-'} {need.name:17} {need.found() or 'missing'}")
+    if missing := packages.missing(needs):
+        what = ", ".join(f"{need.name} ({need.purpose})" for need in missing)
+        raise TollError(
+            f"no package on offer here brings: {what}",
+            packages.command_for(missing),
+            Exit.REGRESSION_OR_FAILED_CHECK,
+        )
+
+
+def _wanted(names: Sequence[str], *, languages: bool, compilers: bool) -> list[Need]:
+    from tollbench.catalog.environments import compilers as catalogue
+
+    if compilers and not names:
+        catalogue.installed.cache_clear()
+        return list(catalogue.needs())
+    return _chosen(names, ("language",) if languages else GROUPS)
+
+
+def _described(need: Need) -> dict[str, str]:
+    return {"name": need.name, "group": need.group, "purpose": need.purpose, "found": need.found() or ""}
+
+
+def _chosen(names: Sequence[str], groups: Sequence[str]) -> list[Need]:
+    """The needs of these names, or of these groups where none is given. Raises TollError with the nearest."""
+    from tollbench.catalog import packages
+    from tollbench.catalog.suites import nearest
+
+    table = packages.table()
+    if not all(name in table for name in names):
+        from tollbench.catalog.environments import compilers
+
+        table = table | {need.name: need for need in compilers.needs()}
+    for name in names:
+        if name not in table:
+            close = nearest(name, table)
+            step = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(table)}"
+            raise TollError(f"toll knows nothing called {name!r} that could be set up", step)
+    if names:
+        return [table[name] for name in dict.fromkeys(names)]
+    return [need for need in table.values() if need.group in groups]

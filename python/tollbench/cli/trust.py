@@ -1,0 +1,75 @@
+"""`toll trust`: how often comparisons cry wolf on this machine, and how small a slow-down they find."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLE = "toll trust --budget 5m"
+
+
+def command(
+    operations: Annotated[
+        list[str] | None,
+        typer.Argument(help="Contenders of reference/operations, with * and ?; all if not given."),
+    ] = None,
+    budget: Annotated[str, typer.Option(metavar="TIME", help="Wall time for all trials.")] = "280s",
+    trial_budget: Annotated[str, typer.Option(metavar="TIME", help="Most time for one comparison.")] = "10s",
+    trials: Annotated[
+        int, typer.Option(help="End after so many comparisons; 0: when the time is spent.")
+    ] = 0,
+    slowdowns: Annotated[
+        str,
+        typer.Option(
+            metavar="PERCENT,...", help="Injected on the second side, in per cent; none: equal sides alone."
+        ),
+    ] = "0.5,1,2,5",
+    equal: Annotated[
+        int, typer.Option(help="Comparisons of equal sides for one of each slow-down; 0: slow-downs alone.")
+    ] = 2,
+    threshold: Annotated[float, typer.Option(help="As of toll compare: 0.01 is 1 %.")] = 0.01,
+    seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
+    raw: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keeps every trial; runs/trust-DATE.jsonl if not given."),
+    ] = None,
+    disturb: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT,...",
+            help="load: a second process keeps one CPU busy at random; drift: both sides become up to 10 %"
+            " slower and faster again.",
+        ),
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print it as a Markdown table.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for another run on this machine to end.")
+    ] = False,
+) -> None:
+    """Compare programs with themselves and with slow-downs of known size: false alarms, and what is found.
+
+    Exit code: 1 where false alarms are certainly more frequent than the 5 % that the level promises, 3 where
+    nothing could be judged, 130 after Ctrl-C, else 0.
+    """
+    from tollbench.cli import trusting
+
+    request = trusting.Request(
+        operations=tuple(operations or ["*"]),
+        budget_s=trusting.seconds("--budget", budget),
+        trial_budget_s=trusting.seconds("--trial-budget", trial_budget),
+        trials=trials,
+        slowdowns=trusting.shares(slowdowns),
+        equal=equal,
+        threshold=threshold,
+        seed=seed,
+        raw=raw,
+        disturbances=trusting.disturbances(disturb),
+    )
+    found, error = trusting.measured(request, wait=wait)
+    trusting.show(found, as_json=as_json, as_markdown=as_markdown)
+    if error is not None:
+        raise error
+    raise typer.Exit(trusting.exit_code(found, equal=equal > 0))

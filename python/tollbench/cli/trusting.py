@@ -1,0 +1,247 @@
+"""One `toll trust` from its words to its answer; `tollbench.cli.trust` is the table of contents."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import tollbench
+from tollbench.catalog import environments, machine, suites
+from tollbench.cli.builds import build_plan
+from tollbench.cli.comparing import machine_line, say_waiting, seconds
+from tollbench.cli.console import progress, say
+from tollbench.cli.places import ROOT, RUNS
+from tollbench.compare import Settings
+from tollbench.compare.disturb import DRIFT, Disturbance, load, one_of
+from tollbench.compare.output import trust as output
+from tollbench.compare.programs import Offer, Offering, Programs
+from tollbench.compare.raw import Keeping, RawFile
+from tollbench.compare.trust import NOTHING, Plan, Trial, Trust, prove
+from tollbench.compare.words import Subject, own_environment
+from tollbench.errors import Exit, TollError
+from tollbench.measure import Interrupt, SystemClock
+from tollbench.measure.launcher import Interrupted
+from tollbench.measure.lock import LOCK_FILES, machine_lock
+from tollbench.plan import Selection, make
+from tollbench.plan import Settings as RunSettings
+from tollbench.words import HOST, Kind, Program, Status
+
+__all__ = [
+    "Request",
+    "built",
+    "disturbances",
+    "exit_code",
+    "measured",
+    "seconds",
+    "shares",
+    "show",
+    "sides",
+]
+
+WORKLOAD = "reference/operations"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the command line asked for; seconds, shares (0.01 is 1 %)."""
+
+    operations: tuple[str, ...]
+    budget_s: float
+    trial_budget_s: float
+    trials: int
+    slowdowns: tuple[float, ...]
+    equal: int
+    threshold: float
+    seed: int | None
+    raw: Path | None
+    disturbances: tuple[Disturbance, ...] = ()
+
+
+def disturbances(text: str) -> tuple[Disturbance, ...]:
+    """ "load,drift". Raises TollError."""
+    try:
+        return tuple(sorted({Disturbance(word) for word in text.split(",") if word}))
+    except ValueError:
+        known = ",".join(Disturbance)
+        raise TollError(f"--disturb {text} is not known", f"write for example --disturb {known}") from None
+
+
+def shares(text: str) -> tuple[float, ...]:
+    """ "0.5,1,2" per cent as shares, sorted; "none" is none. Raises TollError.
+
+    Programs take tenths of a per cent.
+    """
+    if text == "none":
+        return ()
+    try:
+        tenths = sorted({round(float(item) * 10, 6) for item in text.split(",")})
+    except ValueError:
+        tenths = [0.0]
+    if not all(0 < tenth <= 1000 and tenth == int(tenth) for tenth in tenths):
+        raise TollError(
+            f"--slowdowns {text} are not per cents above 0 and up to 100, in steps of 0.1",
+            "write for example --slowdowns 0.5,1,2,5, or none",
+        )
+    return tuple(tenth / 1000 for tenth in tenths)
+
+
+def measured(request: Request, *, wait: bool) -> tuple[Trust, TollError | None]:
+    """Takes the machine, builds the reference operations, tries. Raises TollError where that cannot be.
+
+    The second is what ended it where the disk took no more trials.
+    """
+    seed = secrets.randbelow(2**31) if request.seed is None else request.seed
+    settings = Settings(
+        threshold=request.threshold,
+        budget_s=request.trial_budget_s,
+        total_s=request.trial_budget_s,
+        seed=seed,
+    )
+    settings.check()
+    if request.trials < 0:
+        raise TollError(
+            f"--trials {request.trials} is no number of comparisons", "write --trials 100, or none"
+        )
+    if request.equal < 0 or not (request.equal or request.slowdowns):
+        raise TollError(
+            f"--equal {request.equal} leaves nothing to compare", "write --equal 2, or give slow-downs"
+        )
+    with ExitStack() as stack:
+        interrupt = stack.enter_context(Interrupt())
+        lock = machine_lock(
+            SystemClock(),
+            interrupt=interrupt,
+            on_wait=say_waiting if wait else None,
+            on_no_lock=lambda warning: say(f"warning: {warning}"),
+            files=LOCK_FILES,
+        )
+        try:
+            stack.enter_context(lock)
+        except Interrupted:
+            raise _interrupted("waiting") from None
+        programs = built(request.operations)
+        if interrupt.requested:
+            raise _interrupted("building")
+        plan = Plan(
+            tuple(programs), request.slowdowns, request.equal, request.budget_s, request.trials, settings
+        )
+        raw = stack.enter_context(RawFile(_raw_path(request.raw), {"toll_trust": 1, "seed": seed}))
+        keeping = Keeping(raw)
+        say(f"comparing {len(programs)} operations with themselves and slowed down; Ctrl-C ends and reports")
+        if Disturbance.LOAD in request.disturbances:
+            stack.enter_context(load(one_of(machine.usable_cpus(), seed), seed))
+        drift = DRIFT if Disturbance.DRIFT in request.disturbances else 0.0
+        found = _prove(plan, programs, interrupt, keeping, drift)
+    found = found.model_copy(
+        update={
+            "raw": str(raw.path),
+            "toll_version": tollbench.__version__,
+            "machine": machine_line(),
+            "disturbed": tuple(request.disturbances),
+        }
+    )
+    return found, keeping.error
+
+
+def show(found: Trust, *, as_json: bool, as_markdown: bool) -> None:
+    """Prints what was found."""
+    if as_json:
+        print(found.model_dump_json(indent=2))
+    elif as_markdown:
+        print(output.markdown(found), end="")
+    else:
+        output.show(found)
+
+
+def exit_code(found: Trust, *, equal: bool = True) -> Exit:
+    """1 where even the low end of the false alarms' interval is above what the level allows.
+
+    3 where what was asked for gave no verdict at all: of `equal` sides, or with --equal 0 of slowed ones.
+    """
+    if found.interrupted:
+        return Exit.INTERRUPTED
+    if not (found.false_alarms.trials if equal else any(line.slower.trials for line in found.lines)):
+        return Exit.INCONCLUSIVE
+    alarming = found.false_alarms.low > 1.0 - found.level
+    return Exit.REGRESSION_OR_FAILED_CHECK if alarming else Exit.FINE
+
+
+def _interrupted(doing: str) -> TollError:
+    return TollError(f"interrupted while {doing}", "start again when it suits", Exit.INTERRUPTED)
+
+
+def _prove(
+    plan: Plan, programs: dict[str, Program], interrupt: Interrupt, keeping: Keeping, drift: float
+) -> Trust:
+    subjects: dict[tuple[str, float], Subject] = {}
+
+    def subject_of(operation: str, slowdown: float) -> Subject:
+        """Kept from trial to trial: how many iterations fill a batch is found once."""
+        key = (operation, slowdown)
+        if key not in subjects:
+            subjects[key] = sides(
+                programs[operation], slowdown, limit_s=plan.trial.budget_s, interrupt=interrupt, drift=drift
+            )
+        return subjects[key]
+
+    with progress("trying") as bar:
+
+        def tell(trial: Trial, left_s: float) -> None:
+            bar.step(max(0.0, plan.budget_s - left_s), plan.budget_s, trial.operation, left_s)
+
+        return prove(plan, subject_of, keep=keeping, on_trial=tell)
+
+
+def built(patterns: Sequence[str]) -> dict[str, Program]:
+    """The operations asked for, built; all must be there. Raises TollError."""
+    names = [f"{WORKLOAD}/{pattern}" for pattern in patterns]
+    plan = make(
+        suites.load(ROOT),
+        Selection.parse(names, [], [HOST.name]),
+        environments.OFFERED,
+        RunSettings(),
+        len(machine.usable_cpus()),
+    )
+    programs = build_plan(plan).programs
+    for program in programs:
+        if program.status is not Status.OK:
+            raise TollError(f"{program.contender} could not be built: {program.reason}", "toll doctor")
+    return {program.contender: program for program in programs}
+
+
+def sides(
+    program: Program,
+    slowdown: float,
+    *,
+    limit_s: float,
+    interrupt: Interrupt | None = None,
+    drift: float = 0.0,
+) -> Programs:
+    """The program as it is, and with the slow-down; with none, twice the same."""
+    injected = [NOTHING, slowdown]
+    offerings = [
+        Offering(
+            f"{'first' if not index else 'second'} side",
+            {
+                program.contender: Offer(
+                    program.command,
+                    program.workload,
+                    program.contender,
+                    Kind.BATCH,
+                    parameters={"slowdown": round(share * 1000), "drift": round(drift * 1000)},
+                    environment=own_environment(),
+                    answer=1,
+                )
+            },
+        )
+        for index, share in enumerate(injected)
+    ]
+    return Programs(offerings, limit_s=limit_s, interrupt=interrupt)
+
+
+def _raw_path(asked: Path | None) -> Path:
+    return asked or RUNS / f"trust-{datetime.now().astimezone().strftime('%Y-%m-%d-%H%M%S-%f')}.jsonl"

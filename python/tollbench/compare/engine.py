@@ -1,0 +1,293 @@
+"""Round after round until every benchmark's answer is known or its time is spent."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tollbench.compare.judging import Judge, Track
+from tollbench.compare.results import Comparison, Comparisons, Lacking, Verdict
+from tollbench.compare.words import Keep, OnStep, Round, Settings, SideFailed, Step, Subject, Survey
+from tollbench.measure.clock import Clock, SystemClock
+from tollbench.measure.launcher import Interrupted
+from tollbench.stats import bonferroni
+from tollbench.stats.sequential import MedianSequence, look_due
+
+CONFIRM_AFTER_S = 20.0
+FIRST_SHARE = 2.0 / 3.0  # of the time for all, where a second measurement may follow
+LEAST_SHARE = 1.0 / 6.0  # of it, for the second measurement, however long the first one and the pause took
+
+
+def compare(
+    subject: Subject,
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    keep: Keep = lambda _launch: None,
+    on_step: OnStep = lambda _step: None,
+    names: Sequence[str] | None = None,
+) -> Comparisons:
+    """Measures what the first side and another one offer (or only `names`); judges each against the first.
+
+    Prints nothing. An interrupt (`Interrupted`, which `keep` may raise too) ends the measuring, and what is
+    known by then is judged. Where a side cannot even say what it offers, there is one failed row named "*".
+    """
+    settings.check()
+    engine = _Engine(subject, settings, clock or SystemClock(), keep, on_step)
+    try:
+        survey = subject.survey()
+    except Interrupted:
+        return engine.results(Survey(()), interrupted=True)
+    except SideFailed as failure:
+        return engine.results(Survey(()), failed=failure.reason)
+    engine.begin(
+        {
+            name: engine.sides_without(survey.missing.get(name, ()))
+            for name in survey.common
+            if names is None or name in names
+        }
+    )
+    return engine.results(survey, interrupted=engine.go())
+
+
+def before_confirming(settings: Settings) -> Settings:
+    """What `compare` gets where `confirm` follows; `settings` are those of both measurements together.
+
+    Two thirds of the time for all, and half of what may err. A row shows the interval of one measurement or
+    the other. That any interval of the first one misses has a probability of (1 - level) / 2 at most, and so
+    it has for the second one, whatever that was asked to measure, as its coins are its own. Together that is
+    1 - level at most, whichever rows the first measurement chose for the second.
+    """
+    return replace(_half_the_error(settings), total_s=settings.total_s * FIRST_SHARE)
+
+
+def confirm(
+    first: Comparisons,
+    subject: Subject,
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    keep: Keep = lambda _launch: None,
+    on_step: OnStep = lambda _step: None,
+    after_s: float = CONFIRM_AFTER_S,
+) -> Comparisons:
+    """Measures what was found slower or faster anew, later, and believes only what is found again.
+
+    Where both agree, the second measurement's interval is shown: it was not chosen for being far from 1.
+    Where they do not, the verdict is inconclusive, and the reason tells both. `settings` are those of both
+    measurements together: the first was made with `before_confirming(settings)`. This one has the time for
+    all that is left after it and the pause of `after_s`, but a sixth of that time at least.
+    """
+    first = first.model_copy(update={"level": settings.level})
+    doubted = {item.benchmark for item in first.comparisons if _differs(item)}
+    if not doubted:
+        return first
+    if first.interrupted:
+        return first.model_copy(update={"comparisons": tuple(map(_unconfirmed, first.comparisons))})
+    clock = clock or SystemClock()
+    clock.sleep(after_s)
+    left_s = max(settings.total_s - first.seconds - after_s, settings.total_s * LEAST_SHARE)
+    again = replace(_half_the_error(_drawn_anew(settings)), total_s=left_s)
+    engine = _Engine(subject, again, clock, keep, on_step, measurement=2)
+    sides_of: dict[str, list[int]] = {}
+    for item in first.comparisons:
+        if item.benchmark in doubted and item.verdict is not Verdict.FAILED:
+            sides_of.setdefault(item.benchmark, []).append(subject.labels.index(item.b))
+    engine.begin(sides_of, comparisons=len(first.comparisons))
+    interrupted = engine.go()
+    second = {(item.benchmark, item.b): item for item in engine.verdicts()}
+    merged = tuple(
+        _confirmed(item, second[item.benchmark, item.b], interrupted) if _differs(item) else item
+        for item in first.comparisons
+    )
+    return first.model_copy(
+        update={
+            "comparisons": merged,
+            "seconds": first.seconds + engine.elapsed_s,
+            "interrupted": interrupted,
+        }
+    )
+
+
+def _drawn_anew(settings: Settings) -> Settings:
+    """With another seed: a second look at the same random choices would see what the first one saw."""
+    return replace(settings, seed=random.Random(f"confirm/{settings.seed}").randrange(2**31))
+
+
+def _half_the_error(settings: Settings) -> Settings:
+    return replace(settings, level=(1.0 + settings.level) / 2.0)
+
+
+def _differs(item: Comparison) -> bool:
+    return item.verdict in (Verdict.SLOWER, Verdict.FASTER)
+
+
+def _confirmed(first: Comparison, second: Comparison, interrupted: bool) -> Comparison:
+    if interrupted and not second.launches and second.verdict is not Verdict.FAILED:
+        return _unconfirmed(first)
+    total = {
+        "seconds": round(first.seconds + second.seconds, 3),
+        "launches": first.launches + second.launches,
+    }
+    if second.verdict is first.verdict:
+        return second.model_copy(
+            update=total | {"reason": f"{second.reason}; confirmed by a second measurement"}
+        )
+    return second.model_copy(
+        update=total
+        | {
+            "verdict": Verdict.FAILED if second.verdict is Verdict.FAILED else Verdict.INCONCLUSIVE,
+            "regression": False,
+            "reason": f"not confirmed: first {first.reason}; then {second.reason}",
+        }
+    )
+
+
+def _unconfirmed(item: Comparison) -> Comparison:
+    if not _differs(item):
+        return item
+    told = {"verdict": Verdict.INCONCLUSIVE, "regression": False}
+    return item.model_copy(update=told | {"reason": f"interrupted before it was confirmed: {item.reason}"})
+
+
+class _Engine:
+    """One pass of measuring."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        settings: Settings,
+        clock: Clock,
+        keep: Keep,
+        on_step: OnStep,
+        *,
+        measurement: int = 1,
+    ) -> None:
+        self._subject = subject
+        self._settings = settings
+        self._clock = clock
+        self._keep = keep
+        self._on_step = on_step
+        self._measurement = measurement
+        self._random = random.Random(settings.seed)
+        self._started_ns = clock.now_ns()
+        self._started_utc = clock.utc()
+        self._tracks: list[Track] = []
+        self._judge = Judge(subject.labels, settings.threshold, 1.0 - settings.level)
+        self._rounds = 0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since the measuring began."""
+        return (self._clock.now_ns() - self._started_ns) / 1e9
+
+    def sides_without(self, labels: Sequence[str]) -> list[int]:
+        """The sides that are compared with the first, where those of `labels` lack the benchmark."""
+        return [side for side, label in enumerate(self._subject.labels) if side and label not in labels]
+
+    def begin(self, sides_of: Mapping[str, Sequence[int]], comparisons: int = 0) -> None:
+        """What to measure: benchmarks, and which sides of each are compared with the first.
+
+        The level is shared by `comparisons`, by default as many as there are.
+        """
+        shared_by = (comparisons or sum(map(len, sides_of.values()))) if self._settings.corrected else 1
+        alpha = 1.0 - bonferroni(self._settings.level, shared_by)
+        self._judge = replace(self._judge, alpha=alpha)
+        self._tracks = [
+            Track(name, {side: MedianSequence(alpha) for side in sides}) for name, sides in sides_of.items()
+        ]
+
+    def go(self) -> bool:
+        """Measures to the end; returns whether somebody interrupted."""
+        try:
+            while waiting := [track for track in self._tracks if not track.done]:
+                if self.elapsed_s >= self._settings.total_s and self._rounds:
+                    self._look_last(waiting)
+                else:
+                    self._round(waiting)
+        except Interrupted:
+            self._look_last(self._tracks)  # whoever interrupted did not choose the moment by these values
+            return True
+        return False
+
+    def _look_last(self, tracks: Sequence[Track]) -> None:
+        for track in tracks:
+            if not track.done:
+                track.look(1.0)
+                track.done = True
+
+    def verdicts(self) -> list[Comparison]:
+        """Of every benchmark and side."""
+        return [
+            verdict
+            for track in self._tracks
+            for verdict in self._judge.verdicts(track, self._subject.notes(track.name))
+        ]
+
+    def results(self, survey: Survey, *, interrupted: bool = False, failed: str = "") -> Comparisons:
+        """All that was found; `failed` says why there was nothing to find."""
+        return Comparisons(
+            comparisons=tuple(self._judge.nothing(failed) if failed else self.verdicts()),
+            lacking=tuple(
+                Lacking(benchmark=name, missing_in=labels) for name, labels in survey.missing.items()
+            ),
+            kind=self._subject.kind,
+            sides=self._subject.labels,
+            level=self._settings.level,
+            threshold=self._settings.threshold,
+            seconds=round(self.elapsed_s, 3),
+            interrupted=interrupted,
+            started_utc=self._started_utc,
+        )
+
+    def _round(self, waiting: list[Track]) -> None:
+        """Those measured least come first, so that all benchmarks get their share of every minute."""
+        self._random.shuffle(waiting)
+        waiting.sort(key=lambda track: len(track.values))
+        group = set(self._subject.group([track.name for track in waiting]))
+        tracks = [track for track in waiting if track.name in group]
+        self._tell(tracks[0].name)
+        started_ns = self._clock.now_ns()
+        self._rounds += 1
+        found = self._subject.round([track.name for track in tracks], self._random.randrange(2**31))
+        took_s = (self._clock.now_ns() - started_ns) / 1e9
+        for launch in found.raw:
+            self._keep({"measurement": self._measurement, "round": self._rounds, **launch})
+        for track in tracks:
+            track.seconds += took_s / len(tracks)
+            self._take(track, found, took_s / len(tracks))
+
+    def _take(self, track: Track, found: Round, cost_s: float) -> None:
+        track.failures |= found.failures.get(track.name, {})
+        if track.name in found.values:
+            track.values.append(found.values[track.name])
+            track.orders.append(found.order[track.name])
+        if track.failed():
+            track.done = True
+            return
+        allotted_s = self._allotted_s(track)
+        rounds = len(track.values)
+        if track.seconds + cost_s > allotted_s or rounds >= self._settings.most_rounds:
+            track.look(1.0)
+            track.done = True
+        elif look_due(rounds, track.looked_at):
+            track.look(max(track.seconds / allotted_s, rounds / self._settings.most_rounds))
+            track.done = track.settled(self._settings.threshold)
+
+    def _allotted_s(self, track: Track) -> float:
+        """This benchmark's time: its budget, or its share of what is left for all where that is less.
+
+        Its own signs have no part in that, but those of other benchmarks have: they decide when these are
+        done. Where benchmarks share launches, signs are alike, so that a share of the time spent, and with
+        it the moment and the width of a look, is not wholly independent of the signs that it judges.
+        """
+        waiting = sum(not other.done for other in self._tracks)
+        left_s = self._settings.total_s - self.elapsed_s
+        return min(self._settings.budget_s, track.seconds + max(0.0, left_s) / waiting)
+
+    def _tell(self, name: str) -> None:
+        waiting = [track for track in self._tracks if not track.done]
+        budget_s = sum(max(0.0, self._settings.budget_s - track.seconds) for track in waiting)
+        left_s = max(0.0, min(budget_s, self._settings.total_s - self.elapsed_s))
+        self._on_step(Step(self.elapsed_s, left_s, len(self._tracks) - len(waiting), len(self._tracks), name))

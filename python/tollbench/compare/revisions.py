@@ -1,0 +1,165 @@
+"""Two git revisions, each built in a clone of its own: the user's checkout and its .git are only read.
+
+A clone that borrows the objects (`git clone --shared`) rather than a work tree, which would leave an entry in
+the user's .git when it is killed.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tollbench.compare.process import Ended, run_process
+from tollbench.compare.sides import Written
+from tollbench.compare.words import SideFailed, own_environment
+from tollbench.errors import TollError
+from tollbench.measure.interrupt import Interrupt
+from tollbench.store import shown
+
+BUILD_LIMIT_S = 3600.0
+_LAST_LINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One commit as the user named it."""
+
+    name: str
+    commit: str
+
+    @property
+    def label(self) -> str:
+        """What reports call it: "HEAD (1a2b3c4d5e)"."""
+        short = self.commit[:10]
+        return self.name if self.commit.startswith(self.name) else f"{self.name} ({short})"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How every revision is built; `program` is compared afterwards, a path in the checkout and words."""
+
+    build: str
+    program: str
+    folder: Path | None = None  # where the programs run; None: in their own checkout
+
+
+def revisions(repository: Path, names: Sequence[str]) -> list[Revision]:
+    """The commits that the user named. Raises TollError outside of a repository and for an unknown name."""
+    if len(names) < 2:
+        raise TollError("a comparison needs two revisions", "for example: main HEAD")
+    top = _git(repository, "rev-parse", "--show-toplevel")
+    if top.returncode != 0:
+        raise TollError(
+            f"{repository} is not in a git repository: {shown(top.stderr.strip(), 200)}",
+            "change to the checkout whose revisions are to be compared",
+        )
+    found = []
+    for name in names:
+        asked = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        if asked.returncode != 0:
+            raise TollError(
+                f"there is no revision {shown(name, 100)!r} in {top.stdout.strip()}",
+                "`git log --oneline --all` lists some; `git fetch` brings those of others",
+            )
+        found.append(Revision(name, asked.stdout.strip()))
+    return found
+
+
+def built(
+    repository: Path,
+    wanted: Sequence[Revision],
+    recipe: Recipe,
+    scratch: Path,
+    *,
+    interrupt: Interrupt | None = None,
+    on_build: Callable[[Revision], None] = lambda _revision: None,
+) -> list[Written]:
+    """Every revision checked out below `scratch` and built, ready for `tollbench.compare.resolve`.
+
+    Raises SideFailed for one that does not build, with its last words.
+    """
+    sides = []
+    for index, revision in enumerate(wanted):
+        on_build(revision)
+        checkout = scratch / f"{index}-{revision.commit[:10]}"
+        _check_out(repository, revision, checkout)
+        ended = _build(recipe.build, checkout, revision, interrupt)
+        if ended.exit_code != 0:
+            raise SideFailed(f"{revision.label} does not build: `{recipe.build}` {_how(ended)}")
+        if (missing := _missing(recipe.program, checkout)) is not None:
+            raise SideFailed(f"{revision.label} builds, but `{recipe.build}` makes no {missing}")
+        sides.append(Written(recipe.program, revision.label, checkout, recipe.folder or checkout))
+    return sides
+
+
+def changed(repository: Path) -> bool:
+    """Whether tracked files differ from HEAD. Not even the index's time stamps are refreshed."""
+    status = _git(repository, "--no-optional-locks", "status", "--porcelain", "--untracked-files=no")
+    return status.returncode == 0 and bool(status.stdout.strip())
+
+
+def _missing(program: str, checkout: Path) -> str | None:
+    """The program's path where it names one that is not there; a bare name may be found in PATH."""
+    try:
+        words = shlex.split(program)
+    except ValueError:
+        return None  # a command for the shell, or a mistake that is told later
+    if not words or "/" not in words[0] or (checkout / words[0]).exists():
+        return None
+    return words[0]
+
+
+def _check_out(repository: Path, revision: Revision, checkout: Path) -> None:
+    cloned = _git(
+        repository, "clone", "--quiet", "--shared", "--no-checkout", _common(repository), str(checkout)
+    )
+    if cloned.returncode == 0:
+        cloned = _git(checkout, "checkout", "--quiet", "--detach", revision.commit)
+    if cloned.returncode != 0:
+        raise SideFailed(f"{revision.label} cannot be checked out: {shown(cloned.stderr.strip(), 300)}")
+
+
+def _common(repository: Path) -> str:
+    """The repository's own folder, also where `repository` is a work tree of it."""
+    found = _git(repository, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    return found.stdout.strip()
+
+
+def _build(command: str, checkout: Path, revision: Revision, interrupt: Interrupt | None) -> Ended:
+    environment = _without_git(own_environment())
+    try:
+        return run_process(["/bin/sh", "-c", command], environment, checkout, BUILD_LIMIT_S, interrupt)
+    except SideFailed as failure:
+        raise SideFailed(f"{revision.label} does not build: `{command}` {failure.reason}") from None
+
+
+def _how(ended: Ended) -> str:
+    """The last lines, where compilers and make say what they could not do."""
+    words = (ended.stderr.strip() or ended.stdout.strip()).decode("utf-8", "replace")
+    lines = " / ".join(words.splitlines()[-_LAST_LINES:])
+    return f"exited with code {ended.exit_code}: {shown(lines, 500)}"
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """git as it is without the variables that a hook or an alias of the caller may have set."""
+    try:
+        return subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            env={**_without_git(dict(os.environ)), "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise TollError(f"git cannot be run: {error.strerror}", "install git") from None
+
+
+def _without_git(environment: dict[str, str]) -> dict[str, str]:
+    steering = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
+    return {name: value for name, value in environment.items() if name not in steering}

@@ -1,0 +1,124 @@
+"""Writes a run's tables: a folder of Parquet or CSV files, or one JSON document. Streams throughout."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from tollbench.export.tables import TABLES
+from tollbench.store import RunFile
+from tollbench.words import Kind, Purpose
+
+# A spreadsheet runs a cell that starts like this; names in a run file may come from strangers.
+FORMULA = "^([=+@\\-\t\r])"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One table that was written, and where."""
+
+    table: str
+    path: Path
+    rows: int
+
+
+OnBatch = Callable[[str], None]  # told the table's name after each record batch
+
+
+def record_batches(run_file: RunFile) -> int:
+    """How many record batches the writers here go through: what `on_batch` counts."""
+    cases = run_file.cases()
+    sampled = sum(
+        len(run_file.launches(case.id, Purpose.MEASURE, ok_only=True))
+        for case in cases
+        if case.kind is Kind.SAMPLES
+    )
+    return 2 + 2 * len(cases) + sampled  # cases, the canary; launches and batches of each case; samples
+
+
+def parquet(run_file: RunFile, folder: Path, on_batch: OnBatch = lambda _: None) -> list[Written]:
+    """cases.parquet, launches.parquet, batches.parquet and samples.parquet in `folder`, which must exist."""
+    written = []
+    for table in TABLES:
+        path = folder / f"{table.name}.parquet"
+        with pyarrow.parquet.ParquetWriter(path, table.schema, compression="zstd") as writer:
+            rows = 0
+            for batch in table.stream(run_file):
+                writer.write_batch(batch)
+                rows += batch.num_rows
+                on_batch(table.name)
+        written.append(Written(table.name, path, rows))
+    return written
+
+
+def csv(run_file: RunFile, folder: Path, on_batch: OnBatch = lambda _: None) -> list[Written]:
+    """cases.csv, launches.csv, batches.csv and samples.csv in `folder`, which must exist."""
+    written = []
+    for table in TABLES:
+        path = folder / f"{table.name}.csv"
+        schema = pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema])
+        with pyarrow.csv.CSVWriter(path, schema) as writer:
+            rows = 0
+            for batch in table.stream(run_file):
+                writer.write_batch(_for_spreadsheets(batch, schema))
+                rows += batch.num_rows
+                on_batch(table.name)
+        written.append(Written(table.name, path, rows))
+    return written
+
+
+def json_document(
+    run_file: RunFile, file: IO[str], path: Path, on_batch: OnBatch = lambda _: None
+) -> list[Written]:
+    """Writes one object {"run", "cases", "launches", "batches", "samples"} to `file`, which lies at `path`.
+
+    Each table is an array of objects. Samples are an array of {case, launch, round, nanoseconds: [...]}, one
+    entry a launch.
+    """
+    run = asdict(run_file.header())
+    written = []
+    file.write('{"run": ' + json.dumps(run, default=str))
+    for table in TABLES:
+        file.write(f',\n"{table.name}": [')
+        separator, rows = "\n", 0
+        for batch in table.stream(run_file):
+            for line in _lines(table.name, batch):
+                file.write(separator + line)
+                separator = ",\n"
+            rows += batch.num_rows
+            on_batch(table.name)
+        file.write("]")
+        written.append(Written(table.name, path, rows))
+    file.write("}\n")
+    return written
+
+
+def _lines(name: str, batch: pa.RecordBatch) -> Iterator[str]:
+    return _launch_of_samples(batch) if name == "samples" else map(json.dumps, batch.to_pylist())
+
+
+def _launch_of_samples(batch: pa.RecordBatch) -> Iterator[str]:
+    """One record batch holds the samples of exactly one launch."""
+    first = batch.slice(0, 1).drop_columns(["ordinal", "nanoseconds"]).to_pylist()[0]
+    yield json.dumps(first | {"nanoseconds": batch.column("nanoseconds").to_pylist()})
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _for_spreadsheets(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    columns = []
+    for field, column in zip(schema, batch.columns, strict=True):
+        plain = column.cast(field.type)
+        if pa.types.is_string(field.type):
+            plain = pa.compute.replace_substring_regex(plain, pattern=FORMULA, replacement="'\\1")
+        columns.append(plain)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

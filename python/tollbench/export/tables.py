@@ -1,0 +1,173 @@
+"""A run as four flat tables (cases, launches, batches, samples), each a stream of Arrow record batches.
+
+Every row repeats the case's names, so that one file answers a question without a join. Memory is bounded by
+one case's launches and one launch's samples, whatever the size of the run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tollbench.store import CaseRecord, Launch, RunFile
+from tollbench.words import Purpose
+
+_CASE = [
+    pa.field("workload", pa.string()),
+    pa.field("contender", pa.string()),
+    pa.field("environment", pa.string()),
+    pa.field("parameters", pa.string()),  # canonical JSON
+]
+_LAUNCH = [pa.field("launch", pa.int64()), pa.field("round", pa.int64())]
+
+
+def _fields(kind: pa.DataType, *names: str) -> list[pa.Field]:
+    return [pa.field(name, kind) for name in names]
+
+
+CASES = pa.schema(
+    [
+        *_CASE,
+        *_fields(pa.string(), "kind", "unit", "per", "language", "library", "library_version", "footing"),
+        *_fields(pa.int64(), "iterations"),
+        *_fields(pa.string(), "status", "reason"),
+    ]
+)
+LAUNCHES = pa.schema(
+    [
+        *_CASE,
+        *_LAUNCH,
+        *_fields(pa.string(), "purpose"),
+        *_fields(pa.int64(), "position", "seed"),
+        *_fields(pa.string(), "status", "reason", "started_utc"),
+        *_fields(pa.int64(), "started_ns", "wall_ns", "setup_ns", "overhead_ns", "steal_ns", "pressure_ns"),
+        *_fields(pa.string(), "clock", "footing"),
+    ]
+)
+BATCHES = pa.schema(
+    [
+        *_CASE,
+        *_LAUNCH,
+        *_fields(pa.int64(), "ordinal"),
+        *_fields(pa.bool_(), "warmup"),
+        *_fields(pa.int64(), "iterations", "units"),
+        *_fields(pa.float64(), "wall_ns", "cpu_ns"),
+        *_fields(pa.int64(), "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
+        *_fields(pa.int64(), "peak_bytes"),
+        *_fields(pa.string(), "counters", "details"),
+    ]
+)
+SAMPLES = pa.schema(
+    [
+        *(pa.field(field.name, pa.dictionary(pa.int32(), pa.string())) for field in _CASE),
+        *_LAUNCH,
+        *_fields(pa.int64(), "ordinal"),
+        *_fields(pa.float32(), "nanoseconds"),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table: its name, its columns, and how to read it from a run file batch by batch."""
+
+    name: str
+    schema: pa.Schema
+    stream: Callable[[RunFile], Iterator[pa.RecordBatch]]
+
+    def read(self, run_file: RunFile) -> pa.Table:
+        """The whole table in memory."""
+        return pa.Table.from_batches(self.stream(run_file), self.schema)
+
+
+def _names(case: CaseRecord) -> dict[str, str]:
+    parameters = json.dumps(dict(case.parameters), sort_keys=True, separators=(",", ":"))
+    return {
+        "workload": case.workload,
+        "contender": case.contender,
+        "environment": case.environment,
+        "parameters": parameters,
+    }
+
+
+def _text(value: Any) -> Any:
+    return json.dumps(dict(value), sort_keys=True) if isinstance(value, Mapping) else value
+
+
+def _batch(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([dict(row) for row in rows], schema=schema)
+
+
+def _cases(run_file: RunFile) -> Iterator[pa.RecordBatch]:
+    names = [name for name in CASES.names if name not in ("parameters",)]
+    rows = [_names(case) | {name: _text(getattr(case, name)) for name in names} for case in run_file.cases()]
+    yield _batch(rows, CASES)
+
+
+def _launches_of(run_file: RunFile, case: CaseRecord) -> Iterator[Launch]:
+    for purpose in (Purpose.PILOT, Purpose.MEASURE, Purpose.ALLOCATIONS):
+        yield from run_file.launches(case.id, purpose)
+
+
+def _launch_row(names: Mapping[str, str], launch: Launch) -> dict[str, Any]:
+    own = [name for name in LAUNCHES.names if name not in names and name != "launch"]
+    return {**names, "launch": launch.id, **{name: _text(getattr(launch, name)) for name in own}}
+
+
+def _launches(run_file: RunFile) -> Iterator[pa.RecordBatch]:
+    for case in run_file.cases():
+        names = _names(case)
+        yield _batch([_launch_row(names, launch) for launch in _launches_of(run_file, case)], LAUNCHES)
+    # The canary belongs to no case: its names are empty.
+    canary = dict.fromkeys((field.name for field in _CASE), "")
+    yield _batch([_launch_row(canary, launch) for launch in run_file.canary()], LAUNCHES)
+
+
+def _batches(run_file: RunFile) -> Iterator[pa.RecordBatch]:
+    own = [name for name in BATCHES.names if name not in (*(f.name for f in _CASE + _LAUNCH), "ordinal")]
+    for case in run_file.cases():
+        names = _names(case)
+        rows = [
+            {**names, "launch": launch.id, "round": launch.round, "ordinal": ordinal}
+            | {name: _text(getattr(batch, name)) for name in own}
+            for launch in run_file.launches(case.id, Purpose.MEASURE)
+            for ordinal, batch in enumerate(launch.batches)
+        ]
+        yield _batch(rows, BATCHES)
+
+
+def _samples(run_file: RunFile) -> Iterator[pa.RecordBatch]:
+    for case in run_file.cases():
+        names = _names(case)
+        for launch in run_file.launches(case.id, Purpose.MEASURE, ok_only=True):
+            values = run_file.samples(launch.id)
+            if len(values):
+                yield _sample_batch(names, launch, values)
+
+
+def _sample_batch(names: Mapping[str, str], launch: Launch, values: np.ndarray[Any, Any]) -> pa.RecordBatch:
+    count = len(values)
+    zeros = pa.array(np.zeros(count, np.int32))
+    return pa.RecordBatch.from_arrays(
+        [
+            *(pa.DictionaryArray.from_arrays(zeros, pa.array([names[field.name]])) for field in _CASE),
+            pa.array(np.full(count, launch.id, np.int64)),
+            pa.array(np.full(count, launch.round, np.int64)),
+            pa.array(np.arange(count, dtype=np.int64)),
+            pa.array(values),
+        ],
+        schema=SAMPLES,
+    )
+
+
+TABLES: tuple[Table, ...] = (
+    Table("cases", CASES, _cases),
+    Table("launches", LAUNCHES, _launches),
+    Table("batches", BATCHES, _batches),
+    Table("samples", SAMPLES, _samples),
+)

@@ -1,0 +1,62 @@
+"""How long a run still takes: an estimate for a progress bar, never part of a decision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tollbench.measure.state import WorkloadState
+from tollbench.plan import Settings
+from tollbench.stats import bonferroni, median_interval, next_look
+from tollbench.stats.order import Floats
+
+
+def left_s(workloads: Sequence[WorkloadState], budget_left_s: float) -> float | None:
+    """Seconds until every workload has had enough or the budget is spent; None while nothing is known.
+
+    Called after every launch, so it takes what `rounds_wanted` found after the last round.
+    """
+    going = [workload for workload in workloads if not workload.stopped_by]
+    if any(case.cost_ns == 0 for workload in going for case in workload.active_cases):
+        return None if math.isinf(budget_left_s) else max(0.0, budget_left_s)  # not every pilot has run
+    rounds_s = sum(
+        workload.round_cost_ns() / 1e9 * max(0, workload.rounds_wanted - workload.round) for workload in going
+    )
+    return max(0.0, min(budget_left_s, rounds_s))
+
+
+def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
+    """The look at which it will probably have had enough: intervals narrow with the root of the rounds.
+
+    As many as allowed while no interval is known: saying 80 s and ending after 700 helps nobody.
+    """
+    width = _widest(workload, settings.level) if workload.round >= settings.min_launches else None
+    if width is None:
+        return settings.max_launches
+    needed = workload.round * (width / (2 * math.log1p(settings.precision))) ** 2
+    look = next_look(workload.round)
+    while look < min(needed, settings.max_launches):
+        look = next_look(look)
+    return min(settings.max_launches, look)
+
+
+def _widest(workload: WorkloadState, level: float) -> float | None:
+    """Length of the widest interval on the log scale, of ratios to the fastest of each setting (of values,
+    where a case is alone in its setting)."""
+    found = [_widest_of(logs, column, level) for logs, column in workload.tables()]
+    known = [length for length in found if length is not None]
+    return max(known, default=None) if len(known) == len(found) else None
+
+
+def _widest_of(logs: Floats, fastest: int | None, level: float) -> float | None:
+    if not logs.size or np.isnan(logs).all(axis=0).any():
+        return None
+    cases = logs.shape[1]
+    if cases > 1 and fastest is not None:
+        logs = np.delete(logs - logs[:, [fastest]], fastest, axis=1)
+    corrected = bonferroni(level, max(1, cases * (cases - 1) // 2))
+    found = [median_interval(column[np.isfinite(column)], corrected) for column in logs.T]
+    lengths = [interval.high - interval.low for interval in found if interval is not None]
+    return max(lengths) if len(lengths) == len(found) else None

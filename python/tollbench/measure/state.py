@@ -1,0 +1,172 @@
+"""Where a run stands: what each case has had, read from a run file or grown launch by launch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
+from tollbench.analysis.values import Cells, value_of_samples
+from tollbench.measure.launch import Work
+from tollbench.measure.pilot import work_after
+from tollbench.plan import Plan, Settings
+from tollbench.stats import level_at_look, look_number, next_look, precise_enough
+from tollbench.stats.order import Floats
+from tollbench.store import Launch, RunFile, Samples
+from tollbench.words import Case, Kind, Program, Purpose, Status
+
+COUNTING_PASSES = 2  # a count is exact where launches with different layouts agree on it
+_MOST_FAILED_SHARE = 0.2
+_FEWEST_FAILURES = 2
+
+
+@dataclass(slots=True)
+class CaseState:
+    """One case: its values by round (None: that launch failed) and what its launches cost."""
+
+    id: int
+    case: Case
+    program: Program
+    status: Status
+    reason: str
+    work: Work | None = None
+    counted: int = 0  # counting passes made; all of them, where one failed
+    values: dict[int, float | None] = field(default_factory=dict)  # nanoseconds per unit of work
+    cost_ns: int = 0  # of its last launch
+
+    @property
+    def active(self) -> bool:
+        """Whether it is still launched."""
+        return self.status in (Status.OK, Status.PLANNED)
+
+    def take(self, launch: Launch, samples: Samples | None, cells: Cells = ()) -> None:
+        """Takes in one measuring launch, its samples and what they belong to, warm-up left out.
+
+        Too many failures end the case, a wrong answer at once.
+        """
+        self.cost_ns = launch.wall_ns
+        self.values[launch.round] = None
+        if launch.status is Status.OK:
+            self.values[launch.round] = value_ns(launch, samples, cells)
+            self.status, self.reason = Status.OK, ""
+            return
+        failures = sum(value is None for value in self.values.values())
+        hopeless = failures >= _FEWEST_FAILURES and failures > _MOST_FAILED_SHARE * len(self.values)
+        if hopeless or launch.status in (Status.WRONG_ANSWER, Status.UNSUPPORTED):
+            self.status, self.reason = launch.status, launch.reason
+
+
+@dataclass(slots=True)
+class WorkloadState:
+    """The cases of one workload, which share their rounds."""
+
+    name: str
+    cases: list[CaseState]
+    round: int = 0  # the last complete one
+    rounds_wanted: int = 0  # at which it will probably have had enough
+    stopped_by: str = ""  # "" while it goes on
+
+    @property
+    def active_cases(self) -> list[CaseState]:
+        """The cases that the next round launches."""
+        return [case for case in self.cases if case.active]
+
+    def round_cost_ns(self) -> int:
+        """What the next round will take, judged by the last one."""
+        return sum(case.cost_ns for case in self.active_cases)
+
+    def tables(self) -> list[tuple[Floats, int | None]]:
+        """What a report will compare: for each setting of what is swept, the logs of the values of its active
+        cases, shape (rounds, cases), NaN where a launch failed, and the column that ratios are to."""
+        swept, active = swept_parameters([case.case for case in self.cases]), self.active_cases
+        groups = by_setting([case.case for case in active], swept)
+        return [self._table([active[position] for position in group]) for group in groups]
+
+    def _table(self, cases: Sequence[CaseState]) -> tuple[Floats, int | None]:
+        logs = self._log_values(cases)
+        return logs, fastest([case.case.footing for case in cases], logs)
+
+    def _log_values(self, cases: Sequence[CaseState]) -> Floats:
+        values = np.full((self.round, len(cases)), np.nan)
+        for column, case in enumerate(cases):
+            for number, value in case.values.items():
+                if value and number <= self.round:
+                    values[number - 1, column] = np.log(value)
+        return values
+
+    def judge(self, settings: Settings) -> None:
+        """After a complete round: decides whether the workload has had enough."""
+        cases = self.active_cases
+        if not cases:
+            self.stopped_by = "failures"
+        elif self._precise(settings):
+            self.stopped_by = "precision"
+        elif self.round >= settings.max_launches:
+            self.stopped_by = "launches"
+
+    def _precise(self, settings: Settings) -> bool:
+        """Only at the looks that the stopping rule foresees, so that looking often costs no coverage."""
+        if self.round < settings.min_launches or next_look(self.round - 1) != self.round:
+            return False
+        level = level_at_look(look_number(self.round), settings.level)
+        return all(
+            not np.isnan(logs).all(axis=0).any() and precise_enough(logs, settings.precision, level, column)
+            for logs, column in self.tables()
+        )
+
+
+def value_ns(launch: Launch, samples: Samples | None, cells: Cells = ()) -> float:
+    """A launch's one value: that of its samples, or the median over its timed batches of time per unit."""
+    if samples is not None:
+        return value_of_samples(samples, cells, launch.clock)
+    return float(np.median([batch.wall_ns / batch.units for batch in launch.batches if not batch.warmup]))
+
+
+def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[WorkloadState]:
+    """Stores the plan in a new run file, or finds in an interrupted one where it stood."""
+    by_key = {(p.workload, p.contender, p.environment): p for p in programs}
+    chosen = [(case, _program(case, by_key)) for case in plan.cases]
+    stored = {record.key: record for record in run_file.cases()}
+    if not stored:
+        rows = [(case, _first_status(p), p.reason, p.library_version) for case, p in chosen]
+        run_file.add_plan(plan.workloads, plan.environments, rows)
+        stored = {record.key: record for record in run_file.cases()}
+    else:
+        run_file.declare_details(plan.workloads)
+    states: dict[str, WorkloadState] = {}
+    for case, program in chosen:
+        record = stored[case.key]
+        state = CaseState(record.id, case, program, record.status, record.reason)
+        if state.active and program.status is not Status.OK:  # it was there when the run began
+            state.status, state.reason = program.status, program.reason
+        _restore(state, run_file, plan.settings)
+        states.setdefault(case.workload, WorkloadState(case.workload, [])).cases.append(state)
+    return list(states.values())
+
+
+def _program(case: Case, programs: Mapping[tuple[str, str, str], Program]) -> Program:
+    found = programs.get((case.workload, case.contender, case.environment))
+    if found is not None:
+        return found
+    reason = "no program was built for it; run `toll run` again, which builds it"
+    return Program(case.workload, case.contender, case.environment, (), Status.SKIPPED, reason)
+
+
+def _first_status(program: Program) -> Status:
+    return Status.PLANNED if program.status is Status.OK else program.status
+
+
+def _restore(state: CaseState, run_file: RunFile, settings: Settings) -> None:
+    pilots = run_file.launches(state.id, Purpose.PILOT, ok_only=True)
+    if pilots:
+        state.work = work_after(pilots[-1], state.case.kind, settings)
+        state.cost_ns = pilots[-1].wall_ns
+    passes = run_file.launches(state.id, Purpose.ALLOCATIONS)
+    failed = any(launch.status is not Status.OK for launch in passes)
+    state.counted = COUNTING_PASSES if failed else len(passes)
+    for launch in run_file.launches(state.id) if state.active else ():
+        sampled = state.case.kind is Kind.SAMPLES
+        samples = run_file.samples(launch.id) if sampled else None
+        state.take(launch, samples, run_file.cells(launch.id) if sampled else ())

@@ -1,0 +1,68 @@
+"""Permalinks: the same case has the same #anchor in every report of the same selection."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+from tollbench.analysis.results import Results, WorkloadResult
+
+
+class _Case(Protocol):
+    @property
+    def contender(self) -> str: ...
+    @property
+    def environment(self) -> str: ...
+    @property
+    def parameters(self) -> dict[str, int | str]: ...
+
+
+_Key = tuple[str, ...]
+
+
+def _key(workload: WorkloadResult, case: _Case) -> _Key:
+    values = (f"{name}={value}" for name, value in sorted(case.parameters.items()))
+    return (workload.workload, case.contender, case.environment, *values)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """Letters, digits, "-" and "_" only, and each only once in a page."""
+
+    workloads: dict[str, str]
+    rows: dict[_Key, str]
+
+    @staticmethod
+    def of(results: Results) -> Anchors:
+        """Gives every workload and row its anchor."""
+        used: set[str] = set()
+        workloads: dict[str, str] = {}
+        rows: dict[_Key, str] = {}
+        for workload in results.workloads:
+            own = workloads.setdefault(workload.workload, _unique(slug(workload.workload), used))
+            cases: list[_Case] = [*workload.rows, *workload.latencies]
+            for case in cases:
+                key = _key(workload, case)
+                if key not in rows:
+                    rows[key] = _unique(f"{own}--{slug(case.contender)}", used)
+        return Anchors(workloads, rows)
+
+    def workload(self, workload: WorkloadResult) -> str:
+        return self.workloads[workload.workload]
+
+    def row(self, workload: WorkloadResult, case: _Case) -> str:
+        return self.rows[_key(workload, case)]
+
+
+def slug(name: str) -> str:
+    """ "tasks/skynet" -> "tasks-skynet"; what no anchor may hold becomes "-"."""
+    return re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")[:60] or "x"
+
+
+def _unique(wanted: str, used: set[str]) -> str:
+    name, number = wanted, 2
+    while name in used:
+        name, number = f"{wanted}-{number}", number + 1
+    used.add(name)
+    return name

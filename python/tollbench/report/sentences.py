@@ -1,0 +1,74 @@
+"""Sentences that every format says in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tollbench.analysis.results import Floor, PublishedValue, WorkloadResult
+from tollbench.report import numbers
+from tollbench.report.cases import Naming, groups, is_split
+from tollbench.report.text import clean, several
+
+
+def floor_sentence(floor: Floor) -> str:
+    """What the canary says about this machine during this run."""
+    if floor.ratio is None:
+        return f"Floor unknown: {clean(floor.reason) or 'too few canary launches'}"
+    drift = f"; drift over the run {numbers.ratio(floor.drift)}" if floor.drift is not None else ""
+    seen = several(floor.launches, "canary launch", "canary launches")
+    return (
+        f"Floor {numbers.percent(floor.ratio - 1)}: smaller differences were out of this run's reach "
+        f"({seen}{drift})"
+    )
+
+
+def bare_work_sentence(names: Iterable[str]) -> str:
+    """Which rows are the floor that ratios leave out; "" for none."""
+    floors = list(dict.fromkeys(names))
+    if not floors:
+        return ""
+    verb, who = ("is", "it") if len(floors) == 1 else ("are", "them")
+    return f"{' and '.join(floors)} {verb} the floor: the bare work, no ratio is to {who}."
+
+
+def below_table(workload: WorkloadResult, naming: Naming) -> list[str]:
+    """What a reader of the table must know: of ties, of other settings, of rows that stand aside."""
+    told = []
+    if is_split(workload):
+        names = [clean(name) for name in workload.swept]
+        swept = names[0] if len(names) == 1 else f"setting of {' and '.join(names)}"
+        alone = any(len(group.measured) == 1 for group in groups(workload))
+        told.append(
+            f"Ratios and letters are within one {swept}"
+            + ("; a row alone there has nothing to be compared with." if alone else ".")
+        )
+    if any(letters for group in groups(workload) for letters in group.ties):
+        told.append("Rows that share a letter could not be told apart by this run.")
+    told.append(bare_work_sentence(naming.label(row) for row in workload.rows if row.floor))
+    told.append(baseline_sentence(naming.label(row) for row in workload.rows if row.baseline))
+    return [sentence for sentence in told if sentence]
+
+
+def baseline_sentence(names: Iterable[str]) -> str:
+    """Which rows leave out what the contenders compete in, so that ratios leave them out; "" for none."""
+    baselines = list(dict.fromkeys(names))
+    if not baselines:
+        return ""
+    verb, noun, who = ("is", "a baseline", "it") if len(baselines) == 1 else ("are", "baselines", "them")
+    return f"{' and '.join(baselines)} {verb} {noun} beside the contenders: no ratio is to {who}."
+
+
+def harness_note(workload: WorkloadResult) -> str:
+    """What CPU time, waits and faults hold besides the operation, where each operation is timed alone."""
+    return "harness included" if workload.kind == "samples" else ""
+
+
+def status_words(status: str) -> str:
+    """A status as words: "build_failed" -> "build failed"."""
+    return clean(status).replace("_", " ")
+
+
+def published_range(entry: PublishedValue) -> str:
+    """What the source reported: "0.64 to 1.21", or one number."""
+    low, high = numbers.reported(entry.low), numbers.reported(entry.high)
+    return low if low == high else f"{low} to {high}"

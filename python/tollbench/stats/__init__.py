@@ -1,0 +1,68 @@
+"""Pure functions on arrays: every interval, correction and rule that a report rests on.
+
+Nothing here knows of benchmarks, files or processes; docs/method.md says how the pieces meet.
+Each function states its assumption, shapes, units and source.
+"""
+
+from tollbench.stats.cluster import LaunchCounts, Pooled, count_samples, thin_cdf
+from tollbench.stats.correction import bonferroni, holm, letters
+from tollbench.stats.drift import Drift, drift
+from tollbench.stats.floor import resolvable_log_ratio
+from tollbench.stats.histogram import Histogram, log_histogram
+from tollbench.stats.order import (
+    Interval,
+    fewest_values,
+    median_interval,
+    quantile_interval,
+    quantile_ranks,
+    spread,
+    tick_median,
+)
+from tollbench.stats.paired import (
+    log_ratios,
+    paired_differences,
+    ratio_interval,
+    rounds_needed,
+    separated_pairs,
+)
+from tollbench.stats.stopping import (
+    FIRST_LOOK,
+    final_level,
+    level_at_look,
+    look_number,
+    next_look,
+    precise_enough,
+)
+
+__all__ = [
+    "FIRST_LOOK",
+    "Drift",
+    "Histogram",
+    "Interval",
+    "LaunchCounts",
+    "Pooled",
+    "bonferroni",
+    "count_samples",
+    "drift",
+    "fewest_values",
+    "final_level",
+    "holm",
+    "letters",
+    "level_at_look",
+    "log_histogram",
+    "log_ratios",
+    "look_number",
+    "median_interval",
+    "next_look",
+    "paired_differences",
+    "precise_enough",
+    "quantile_interval",
+    "quantile_ranks",
+    "ratio_interval",
+    "resolvable_log_ratio",
+    "rounds_needed",
+    "separated_pairs",
+    "spread",
+    "thin_cdf",
+    "tick_median",
+]

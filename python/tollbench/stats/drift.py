@@ -1,0 +1,43 @@
+"""Whether the machine changed its speed while a run went on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tollbench.stats.order import Floats
+
+TENTHS = 10
+FEWEST_VALUES = 20
+SHUFFLES = 999
+
+
+class Drift(NamedTuple):
+    """`ratio`: slowest over fastest tenth; `chance`: how often shuffled values show as large a ratio."""
+
+    ratio: float
+    chance: float
+
+
+def drift(values: ArrayLike, seed: int = 0) -> Drift | None:
+    """Slowest over fastest tenth (by median) of `values`, shape (launches,), positive, in order of time.
+
+    The ratio is above 1 by noise alone; `chance` is the p-value of a permutation test of "the order
+    in time does not matter", at least 1 / 1000. Assumption under that hypothesis: exchangeable
+    values. None for fewer than 20. Source: Pitman (1937), permutation tests.
+    """
+    ordered = np.asarray(values, dtype=np.float64)
+    if ordered.size < FEWEST_VALUES:
+        return None
+    seen = float(_ratio(ordered[None, :])[0])
+    shuffled = np.random.default_rng(seed).permuted(np.tile(ordered, (SHUFFLES, 1)), axis=1)
+    as_large = int(np.count_nonzero(_ratio(shuffled) >= seen * (1.0 - 1e-12)))
+    return Drift(seen, (1 + as_large) / (SHUFFLES + 1))
+
+
+def _ratio(values: Floats) -> Floats:
+    tenths = np.stack([np.median(part, axis=1) for part in np.array_split(values, TENTHS, axis=1)])
+    ratio: Floats = tenths.max(axis=0) / tenths.min(axis=0)
+    return ratio

@@ -1,0 +1,72 @@
+"""Ratios of two cases measured in the same rounds.
+
+The interval is the sign-test (order-statistic) interval of the median log ratio. Signed-rank
+(Hodges-Lehmann) intervals are about a quarter narrower for symmetric noise, but they assume that
+symmetry: between a skewed and a steady contender their coverage of the median fell from 95 % to
+76 % at 50 rounds, and that of Student's interval to 34 % (docs/method.md has the table).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tollbench.stats.order import Floats, Interval, fewest_values, quantile_interval
+
+
+def log_ratios(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
+    """log(numerator / denominator) of the rounds in which both were measured.
+
+    Both have shape (rounds,), one positive value a round, NaN where a round has none. What the
+    machine did to a whole round (drift, a busy neighbour) cancels. Shape of the result: (pairs,).
+    """
+    above: Floats = np.log(np.asarray(numerator, dtype=np.float64))
+    below: Floats = np.log(np.asarray(denominator, dtype=np.float64))
+    return paired_differences(above, below)
+
+
+def paired_differences(first: Floats, second: Floats) -> Floats:
+    """`log_ratios` of values that are logarithms already."""
+    differences = first - second
+    kept: Floats = differences[np.isfinite(differences)]
+    return kept
+
+
+def ratio_interval(logs: ArrayLike, level: float) -> tuple[float, Interval | None]:
+    """Median ratio and its interval from paired log ratios, shape (pairs,).
+
+    Assumption: the pairs are independent and share one median; no shape, no equal variance.
+    The ratio is exp(median log ratio), NaN without pairs; the interval is None where the pairs
+    are too few for `level` (`rounds_needed`). Source: Dixon and Mood (1946), the sign test.
+    """
+    values = np.asarray(logs, dtype=np.float64)
+    if values.size == 0:
+        return float("nan"), None
+    found = quantile_interval(values, 0.5, level)
+    point = float(np.exp(np.median(values)))
+    if found is None:
+        return point, None
+    return point, Interval(float(np.exp(found.low)), float(np.exp(found.high)), found.level)
+
+
+def rounds_needed(level: float, comparisons: int) -> int:
+    """Fewest rounds in which `comparisons` simultaneous intervals at `level` exist (Bonferroni)."""
+    return fewest_values(1.0 - (1.0 - level) / max(1, comparisons))
+
+
+def separated_pairs(logs: Floats, level: float) -> tuple[NDArray[np.bool_], bool]:
+    """Which pairs of columns differ: their paired interval at `level` (already corrected) excludes 1.
+
+    `logs` has shape (rounds, cases), log values, NaN where a round lacks a case. Returns a
+    symmetric boolean matrix (cases, cases) and whether any pair had enough rounds to be judged.
+    False says "not told apart", never "equal".
+    """
+    cases = logs.shape[1]
+    apart = np.zeros((cases, cases), dtype=bool)
+    judged = False
+    for i in range(cases):
+        for j in range(i):
+            found = quantile_interval(paired_differences(logs[:, i], logs[:, j]), 0.5, level)
+            judged = judged or found is not None
+            apart[i, j] = apart[j, i] = found is not None and not found.low <= 0.0 <= found.high
+    return apart, judged

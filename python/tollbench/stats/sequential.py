@@ -1,0 +1,150 @@
+"""A confidence sequence for the median of paired log ratios: look as often as you like, stop when you like.
+
+At a look after n pairs, the interval runs from the (c+1)-th smallest to the (c+1)-th largest value. The ranks
+c come from the exact distribution of a fair coin's random walk: the probability that the walk has crossed its
+boundary at this look or any before it never exceeds the share of alpha that may be spent by then. What one
+look does not use of its share, because counts are whole numbers, the next ones have.
+
+Assumption: under the true ratio each pair's log ratio is above it with probability 1/2, independently of the
+other pairs. Where a fair coin decides for each pair which side runs first, and the sides differ by a constant
+factor, the coins alone make this true: whatever the noise is (heavy tails, drift, autocorrelation, a busy
+neighbour), it would have been the same with the sides swapped. That still holds where each pair is corrected
+by anything that was known before its own coin was thrown (`without_order`). Where the noise of the sides has
+different shapes, pairs must be independent and share one median. The moments of the looks and what they spend
+may depend on anything but the values' signs: on time, on the number of pairs.
+
+Sources: the sign test turned round, Dixon and Mood (1946); group-sequential boundaries by recursion,
+Armitage, McPherson and Rowe (1969); alpha spending, Lan and DeMets (1983), with the power family of Kim and
+DeMets (1987); randomisation as the basis of inference, Fisher (1935).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binom
+
+from tollbench.stats.order import Floats
+
+SPENDING_POWER = 1.5  # docs/compare.md has the table that this was chosen by
+FIRST_PAIRS = 6  # the fewest pairs with an interval at 95 %
+LOOK_GROWTH = 1.15
+ORDER_WINDOW = 31  # pairs that tell what coming first does; enough for a median, few enough to follow changes
+ORDER_FEWEST = 3  # of each order
+
+
+class Bounds(NamedTuple):
+    """An interval on the log scale; infinite where it has no end yet."""
+
+    low: float
+    high: float
+
+
+def look_due(pairs: int, looked_at: int) -> bool:
+    """Whether `pairs` pairs deserve a look, the last one having been at `looked_at` (0: none yet)."""
+    return pairs >= max(FIRST_PAIRS, math.ceil(looked_at * LOOK_GROWTH))
+
+
+def without_order(logs: ArrayLike, first_led: ArrayLike) -> Floats:
+    """Log ratios without what coming first does to a side; shape (..., pairs), in order of time.
+
+    `first_led` says in which pairs the first side ran before the other one. What coming second costs is the
+    mean of two medians of log(second run / first run), in which the sides' own difference cancels: of the
+    pairs that the first side led and of the others, among the 31 before this one. Nothing is corrected before
+    there are 3 of each. Knowing nothing of this pair, the correction cannot favour a side: given all that was
+    known before, a fair coin still decides on which side of the truth the value lies.
+    """
+    values = np.asarray(logs, dtype=np.float64)
+    led = np.asarray(first_led, dtype=bool)
+    corrected = values.copy()
+    for pair in range(2 * ORDER_FEWEST, values.shape[-1]):
+        before = slice(max(0, pair - ORDER_WINDOW), pair)
+        seconds_cost = (
+            _median_where(led[..., before], values[..., before])
+            - _median_where(~led[..., before], values[..., before])
+        ) / 2.0
+        known = np.nan_to_num(seconds_cost)  # 0 where one order has been too rare
+        corrected[..., pair] -= np.where(led[..., pair], known, -known)
+    return corrected
+
+
+def _median_where(chosen: NDArray[np.bool_], values: Floats) -> Floats:
+    """Of the chosen values along the last axis; NaN where they are too few to tell."""
+    count = chosen.sum(axis=-1, keepdims=True)
+    ordered = np.sort(np.where(chosen, values, np.inf), axis=-1)
+    low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis=-1)
+    high = np.take_along_axis(ordered, np.minimum(count // 2, ordered.shape[-1] - 1), axis=-1)
+    middle: Floats = np.where(count >= ORDER_FEWEST, (low + high) / 2.0, np.nan)[..., 0]
+    return middle
+
+
+class SignBoundary:
+    """The ranks of one confidence sequence; `alpha` is what all its looks together may err with."""
+
+    def __init__(self, alpha: float, power: float = SPENDING_POWER) -> None:
+        if not 0.0 < alpha < 1.0:
+            raise ValueError("alpha lies between 0 and 1")
+        self._alpha = alpha
+        self._power = power
+        self._share = 0.0
+        self._pairs = 0
+        self._walking: Floats = np.ones(1)  # P(k of the pairs lie above, no boundary crossed yet)
+        self._crossed = 0.0  # P(a boundary was crossed), at most alpha
+
+    @property
+    def crossed(self) -> float:
+        """What the looks so far may have erred with together."""
+        return self._crossed
+
+    def ranks(self, pairs: int, share: float) -> int:
+        """How many of the smallest values lie below the interval after `pairs` pairs; -1: no interval yet.
+
+        `share` in [0, 1] is how much of the planned measuring is done: share ** power of alpha may be spent
+        by now. It never falls: a smaller one than at the look before counts as that one. The last look, after
+        which nothing is measured, may be given 1. Raises ValueError where there are fewer pairs than before.
+        """
+        if pairs < self._pairs:
+            raise ValueError(f"{pairs} pairs after {self._pairs}")
+        self._share = max(self._share, min(1.0, share))
+        steps = pairs - self._pairs
+        self._walking = np.convolve(self._walking, binom.pmf(np.arange(steps + 1), steps, 0.5))
+        self._pairs = pairs
+        left = self._alpha * self._share**self._power - self._crossed
+        below = int(np.searchsorted(2.0 * np.cumsum(self._walking[: (pairs + 1) // 2]), left, side="right"))
+        if below:
+            self._crossed += 2.0 * float(self._walking[:below].sum())
+            self._walking[:below] = 0.0
+            self._walking[-below:] = 0.0
+        return below - 1
+
+
+class MedianSequence:
+    """The confidence sequence itself: each look narrows what the looks before it have left."""
+
+    def __init__(self, alpha: float, power: float = SPENDING_POWER) -> None:
+        self._boundary = SignBoundary(alpha, power)
+        self.bounds = Bounds(-math.inf, math.inf)
+
+    def look(self, logs: ArrayLike, share: float) -> Bounds:
+        """The interval after all `logs`, shape (pairs,), which begin with those of the look before.
+
+        With probability 1 - alpha the truth lies within the intervals of all looks, so it lies in what they
+        have in common. Where they have nothing in common one of them was wrong, or the ratio changed while it
+        was measured: then only what this look says by itself is kept.
+        """
+        ordered = np.sort(np.asarray(logs, dtype=np.float64))
+        rank = self._boundary.ranks(ordered.size, share)
+        if rank < 0:
+            return self.bounds
+        found = Bounds(float(ordered[rank]), float(ordered[-1 - rank]))
+        common = Bounds(max(found.low, self.bounds.low), min(found.high, self.bounds.high))
+        self.bounds = common if common.low <= common.high else found
+        return self.bounds
+
+
+def fewest_pairs(alpha: float) -> int:
+    """Pairs without which no interval exists even where all of `alpha` may be spent at once."""
+    return max(FIRST_PAIRS, math.ceil(1.0 - math.log2(alpha * (1.0 + 1e-12))))

@@ -1,0 +1,17 @@
+"""The run file: one run is one SQLite file. Import `RunFile` and its records from here."""
+
+from tollbench.store.records import CaseRecord, Launch, RunHeader, Samples, WorkloadRecord
+from tollbench.store.runfile import RunFile, now_utc
+from tollbench.store.untrusted import as_text, shown
+
+__all__ = [
+    "CaseRecord",
+    "Launch",
+    "RunFile",
+    "RunHeader",
+    "Samples",
+    "WorkloadRecord",
+    "as_text",
+    "now_utc",
+    "shown",
+]

@@ -1,0 +1,362 @@
+"""Typed queries on a run file; each value is checked as it is read, as the file may come from a stranger."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tollbench.store.records import CaseRecord, Launch, RunHeader, Samples, WorkloadRecord
+from tollbench.store.untrusted import MAX_VALUE_BYTES, Row, has_table, refuse, shown, version_of
+from tollbench.words import (
+    Allocations,
+    Batch,
+    Detail,
+    Environment,
+    Kind,
+    ParameterValue,
+    Published,
+    Purpose,
+    Status,
+)
+
+_LAUNCH_COLUMNS = (
+    "id", "case_id", "purpose", "round", "position", "seed", "status", "reason", "started_utc", "started_ns",
+    "wall_ns", "setup_ns", "overhead_ns", "steal_ns", "pressure_ns", "clock", "footing",
+)  # fmt: skip
+_BATCH_COLUMNS = (
+    "id", "launch_id", "iterations", "units", "wall_ns", "cpu_ns", "voluntary_switches",
+    "involuntary_switches", "minor_faults", "major_faults", "peak_bytes", "warmup", "counters",
+)  # fmt: skip
+_CASE_COLUMNS = (
+    "id", "workload", "environment", "contender", "parameters", "kind", "unit", "per", "language", "library",
+    "library_version", "footing", "answer", "iterations", "status", "reason",
+)  # fmt: skip
+MAX_DETAIL = 1e18
+MAX_KEY = 64  # characters of a cell's name
+_RUN_COLUMNS = tuple(field.name for field in fields(RunHeader))
+
+
+class Reader:
+    """The reading half of a run file."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    @cached_property
+    def _version(self) -> int:
+        """Asked at the first reading: a new file has its schema by then, a resumed one its upgrade."""
+        return version_of(self._connection)
+
+    def header(self) -> RunHeader:
+        """The run: what was asked, where and when."""
+        (row,) = self._rows("run", _RUN_COLUMNS, f"SELECT {', '.join(_RUN_COLUMNS)} FROM run")
+        return RunHeader(
+            **{name: row.text(name) for name in ("name", "uuid", "toll_version", "command_line", "profile")},
+            seed=row.integer("seed"),
+            level=row.number("level"),
+            precision=row.number("precision"),
+            budget_s=row.number("budget_s"),
+            plan=row.json_object("plan"),
+            machine=row.json_object("machine"),
+            conditions=row.json_object("conditions"),
+            started_utc=row.text("started_utc"),
+            finished_utc=row.optional_text("finished_utc"),
+            stopped_by=row.optional_text("stopped_by"),
+        )
+
+    def workloads(self) -> tuple[WorkloadRecord, ...]:
+        """Every workload of the run, in the order of the plan."""
+        columns = ("id", "name", "question", "kind", "unit", "per", "published")
+        rows = self._rows("workload", columns, f"SELECT {', '.join(columns)} FROM workload ORDER BY id")
+        return tuple(
+            WorkloadRecord(
+                id=row.integer("id"),
+                name=row.text("name"),
+                question=row.text("question"),
+                kind=row.choice("kind", Kind),
+                unit=row.text("unit"),
+                per=row.text("per"),
+                published=_published(row),
+                details=self._details(row.integer("id")),
+            )
+            for row in rows
+        )
+
+    def _details(self, workload_id: int) -> tuple[Detail, ...]:
+        columns = ("name", "title", "unit", "meaning")
+        query = f"SELECT {', '.join(columns)} FROM detail WHERE workload_id = ? ORDER BY rowid"
+        rows = self._rows("detail", columns, query, (workload_id,))
+        return tuple(Detail(**{name: row.text(name) for name in columns}) for row in rows)
+
+    def environments(self) -> tuple[Environment, ...]:
+        """Where the programs were built and ran."""
+        columns = ("name", "compiler", "compiler_version", "standard_library", "flags", "allocator")
+        rows = self._rows("environment", columns, f"SELECT {', '.join(columns)} FROM environment ORDER BY id")
+        return tuple(
+            Environment(
+                name=row.text("name"),
+                compiler=row.text("compiler"),
+                compiler_version=row.text("compiler_version"),
+                standard_library=row.text("standard_library"),
+                flags=row.text("flags"),
+                allocator=row.text("allocator"),
+            )
+            for row in rows
+        )
+
+    def cases(self, workload: str | None = None) -> tuple[CaseRecord, ...]:
+        """Every case in the order of the plan, or those of one workload (its name)."""
+        query = """
+            SELECT c.id, w.name, e.name, c.contender, c.parameters, w.kind, w.unit, w.per, c.language,
+                   c.library, c.library_version, c.footing, c.answer, c.iterations, c.status, c.reason
+            FROM "case" c JOIN workload w ON w.id = c.workload_id
+                          JOIN environment e ON e.id = c.environment_id
+            WHERE ?1 IS NULL OR w.name = ?1 ORDER BY c.id"""
+        return tuple(_case(row) for row in self._rows("case", _CASE_COLUMNS, query, (workload,)))
+
+    def launches(
+        self, case_id: int, purpose: Purpose = Purpose.MEASURE, *, ok_only: bool = False
+    ) -> tuple[Launch, ...]:
+        """The launches of a case in the order of rounds, each with its batches; failed ones have none."""
+        where = "l.case_id = ? AND l.purpose = ?" + (" AND l.status = 'ok'" if ok_only else "")
+        return self._launches(where, (case_id, str(purpose)), "l.round, l.position, l.id")
+
+    def canary(self) -> tuple[Launch, ...]:
+        """The canary's launches in the order of time."""
+        return self._launches("l.purpose = ?", (str(Purpose.CANARY),), "l.id")
+
+    def all_launches(self) -> tuple[Launch, ...]:
+        """Every launch of the run in the order in which it was stored, with its batches."""
+        return self._launches("1 = ?", (1,), "l.id")
+
+    def launch_count(self, purpose: Purpose | None = None) -> int:
+        """How many launches are stored."""
+        query = "SELECT count(*) FROM launch WHERE ?1 IS NULL OR purpose = ?1"
+        return int(self._execute(query, (purpose and str(purpose),)).fetchone()[0])
+
+    def samples(self, launch_id: int, *, warmup: bool = False) -> Samples:
+        """The individually timed operations of one launch, nanoseconds, as float32 of shape (n,).
+
+        The warm-up batch is left out unless `warmup` asks for it.
+        """
+        query = """
+            SELECT s.count, s.dtype, length(s.data), s.data FROM sample s JOIN batch b ON b.id = s.batch_id
+            WHERE b.launch_id = ? AND b.warmup <= ? ORDER BY b.ordinal"""
+        columns = ("count", "dtype", "length", "data")
+        parts = [_samples(row) for row in self._rows("sample", columns, query, (launch_id, int(warmup)))]
+        return np.concatenate(parts) if parts else np.empty(0, np.float32)
+
+    def cells(self, launch_id: int, *, warmup: bool = False) -> tuple[tuple[str, int], ...]:
+        """What the samples of one launch belong to: (key, how many), consecutive, as long as `samples`.
+
+        () where the program said nothing of cells. The warm-up batch is left out unless `warmup` asks for it.
+        """
+        query = """
+            SELECT c.cells, s.count FROM cells c JOIN batch b ON b.id = c.batch_id
+            LEFT JOIN sample s ON s.batch_id = b.id
+            WHERE b.launch_id = ? AND b.warmup <= ? ORDER BY b.ordinal"""
+        rows = self._rows("cells", ("cells", "count"), query, (launch_id, int(warmup)))
+        return tuple(cell for row in rows for cell in _cells(row))
+
+    def sample_count(self, case_id: int) -> int:
+        """How many operations were timed one by one, warm-up left out, before reading them."""
+        query = """
+            SELECT coalesce(sum(s.count), 0) FROM sample s JOIN batch b ON b.id = s.batch_id
+            JOIN launch l ON l.id = b.launch_id
+            WHERE l.case_id = ? AND l.purpose = 'measure' AND l.status = 'ok' AND b.warmup = 0"""
+        return int(self._execute(query, (case_id,)).fetchone()[0])
+
+    def allocations(self, case_id: int) -> Allocations | None:
+        """What the counting pass of a case saw; None where it has not succeeded."""
+        found = self._launches(
+            "l.case_id = ? AND l.purpose = ? AND l.status = 'ok'", (case_id, str(Purpose.ALLOCATIONS)), "l.id"
+        )
+        return found[-1].allocations if found else None
+
+    def _launches(self, where: str, arguments: tuple[Any, ...], order: str) -> tuple[Launch, ...]:
+        names = ", ".join(f"l.{name}" for name in _LAUNCH_COLUMNS)
+        query = f'SELECT {names}, c.answer FROM launch l LEFT JOIN "case" c ON c.id = l.case_id'
+        rows = self._rows(
+            "launch", (*_LAUNCH_COLUMNS, "answer"), f"{query} WHERE {where} ORDER BY {order}", arguments
+        )
+        batches: dict[int, list[Row]] = defaultdict(list)
+        names = ", ".join(f"b.{name}" for name in _BATCH_COLUMNS)
+        query = f"SELECT {names} FROM batch b JOIN launch l ON l.id = b.launch_id WHERE {where}"
+        query += " ORDER BY b.launch_id, b.ordinal"
+        details = self._batch_details(where, arguments)
+        for row in self._rows("batch", _BATCH_COLUMNS, query, arguments):
+            batches[row.integer("launch_id")].append(row)
+        counted = self._allocations(where, arguments)
+        return tuple(
+            _launch(row, batches[row.integer("id")], details, counted.get(row.integer("id"))) for row in rows
+        )
+
+    def _batch_details(self, where: str, arguments: tuple[Any, ...]) -> dict[int, dict[str, float]]:
+        """Each batch's details, by the batch's id."""
+        columns = ("batch_id", "name", "value")
+        query = f"""SELECT d.batch_id, d.name, d.value FROM launch l JOIN batch b ON b.launch_id = l.id
+            JOIN batch_detail d ON d.batch_id = b.id WHERE {where} ORDER BY d.batch_id, d.name"""
+        found: dict[int, dict[str, float]] = defaultdict(dict)
+        for row in self._rows("batch_detail", columns, query, arguments):
+            value = row.number("value", low=-MAX_DETAIL, high=MAX_DETAIL)
+            found[row.integer("batch_id")][row.text("name")] = value
+        return found
+
+    def _allocations(self, where: str, arguments: tuple[Any, ...]) -> dict[int, Allocations]:
+        columns = ("launch_id", "iterations", "units", "calls", "bytes", "peak_bytes")
+        names = ", ".join(f"a.{name}" for name in columns)
+        query = f"SELECT {names} FROM allocation a JOIN launch l ON l.id = a.launch_id WHERE {where}"
+        return {
+            row.integer("launch_id"): Allocations(**{name: row.integer(name) for name in columns[1:]})
+            for row in self._rows("allocation", columns, query, arguments)
+        }
+
+    def _rows(
+        self, table: str, columns: tuple[str, ...], query: str, arguments: tuple[Any, ...] = ()
+    ) -> list[Row]:
+        if not has_table(table, self._version):
+            return []
+        return [Row(self.path, table, columns, values) for values in self._iterate(query, arguments)]
+
+    def _iterate(self, query: str, arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._connection.execute(query, arguments)
+        except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
+            raise refuse(self.path, f"cannot be read: {shown(str(error))}") from None
+
+    def _execute(self, query: str, arguments: tuple[Any, ...]) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(query, arguments)
+        except sqlite3.Error as error:
+            raise refuse(self.path, f"cannot be read: {shown(str(error))}") from None
+
+
+def _case(row: Row) -> CaseRecord:
+    return CaseRecord(
+        id=row.integer("id"),
+        parameters=_parameters(row),
+        kind=row.choice("kind", Kind),
+        footing=row.json_object("footing"),
+        answer=row.decimal("answer"),
+        iterations=row.integer("iterations"),
+        status=row.choice("status", Status),
+        **{
+            name: row.text(name)
+            for name in (
+                "workload", "environment", "contender", "unit", "per",
+                "language", "library", "library_version", "reason",
+            )
+        },
+    )  # fmt: skip
+
+
+def _parameters(row: Row) -> dict[str, ParameterValue]:
+    parameters = row.json_object("parameters")
+    for value in parameters.values():
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise row.fail("parameters", "holds a value that is neither a whole number nor text")
+    return parameters
+
+
+def _published(row: Row) -> tuple[Published, ...]:
+    items = row.json("published")
+    if not isinstance(items, list):
+        raise row.fail("published", "is not a JSON array")
+    return tuple(_published_value(row, item) for item in items)
+
+
+def _published_value(row: Row, item: Any) -> Published:
+    kinds: dict[str, type | tuple[type, ...]] = {"low": (int, float), "high": (int, float), "year": int}
+    if not isinstance(item, dict):
+        raise row.fail("published", "holds an entry that is not a JSON object")
+    values = {field.name: item.get(field.name, field.default) for field in fields(Published)}
+    for field in fields(Published):
+        value = values[field.name]
+        if isinstance(value, bool) or not isinstance(value, kinds.get(field.name, str)):
+            raise row.fail("published", f"holds an entry whose {field.name} is missing or of the wrong type")
+    return Published(**values)
+
+
+def _launch(
+    row: Row,
+    batches: list[Row],
+    details: Mapping[int, Mapping[str, float]],
+    allocations: Allocations | None,
+) -> Launch:
+    answer = row.decimal("answer") if row.optional_text("answer") is not None else 0
+    return Launch(
+        id=row.integer("id"),
+        case_id=row.optional_integer("case_id"),
+        purpose=row.choice("purpose", Purpose),
+        round=row.integer("round"),
+        position=row.integer("position"),
+        seed=row.integer("seed"),
+        status=row.choice("status", Status),
+        reason=row.text("reason"),
+        started_utc=row.text("started_utc"),
+        started_ns=row.integer("started_ns"),
+        wall_ns=row.integer("wall_ns"),
+        setup_ns=row.optional_integer("setup_ns"),
+        overhead_ns=row.optional_integer("overhead_ns"),
+        steal_ns=row.optional_integer("steal_ns"),
+        pressure_ns=row.optional_integer("pressure_ns"),
+        clock=row.json_object("clock"),
+        footing=row.json_object("footing"),
+        batches=tuple(_batch(batch, answer, details) for batch in batches),
+        allocations=allocations,
+    )
+
+
+def _batch(row: Row, answer: int, details: Mapping[int, Mapping[str, float]]) -> Batch:
+    """The checksum was found right when it was measured, so it is the answer times the iterations."""
+    iterations = row.integer("iterations", low=1)
+    return Batch(
+        iterations=iterations,
+        units=row.integer("units", low=1),
+        wall_ns=row.number("wall_ns"),
+        cpu_ns=row.number("cpu_ns"),
+        voluntary_switches=row.integer("voluntary_switches"),
+        involuntary_switches=row.integer("involuntary_switches"),
+        minor_faults=row.integer("minor_faults"),
+        major_faults=row.integer("major_faults"),
+        peak_bytes=row.integer("peak_bytes"),
+        checksum=answer * iterations % 2**64,
+        warmup=bool(row.integer("warmup")),
+        counters=row.json_object("counters"),
+        details=details.get(row.integer("id"), {}),
+    )
+
+
+def _cells(row: Row) -> tuple[tuple[str, int], ...]:
+    cells, total = row.json("cells"), 0
+    if not isinstance(cells, list):
+        raise row.fail("cells", "is not a JSON array")
+    for cell in cells:
+        match cell:
+            case [str(key), int(count)] if len(key) <= MAX_KEY and count >= 0 and not isinstance(count, bool):
+                total += count
+            case _:
+                raise row.fail("cells", "holds an entry that is not [text, whole number]")
+    if total != row.integer("count"):
+        raise row.fail("cells", "counts another number of samples than there are")
+    return tuple((key, count) for key, count in cells)
+
+
+def _samples(row: Row) -> Samples:
+    count, length = row.integer("count"), row.integer("length")
+    if row.text("dtype") != "<f4":
+        raise row.fail("dtype", "is not '<f4'")
+    if length != 4 * count or length > MAX_VALUE_BYTES:
+        raise row.fail("data", f"has {length} bytes for {count} samples of 4 bytes")
+    values = np.frombuffer(row.blob("data"), dtype="<f4").astype(np.float32, copy=False)
+    if not np.isfinite(values).all():
+        raise row.fail("data", "holds values that are not finite")
+    return values

@@ -1,0 +1,353 @@
+"""The run file: one run is one SQLite file, a transaction a launch (docs/runfile.md describes its tables)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+from tollbench.errors import Exit, TollError
+from tollbench.store.reading import Reader
+from tollbench.store.records import Launch, RunHeader, Samples
+from tollbench.store.untrusted import (
+    as_text,
+    check_bytes,
+    check_database,
+    harden,
+    refuse,
+    schema_text,
+    shown,
+    upgrade,
+)
+from tollbench.words import Batch, Case, Environment, Purpose, Status, Workload, canonical
+
+
+class RunFile(Reader):
+    """One run in one file: `open` it to read; `create` or `resume` it to write a launch at a time."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool) -> None:
+        super().__init__(path, connection)
+        self._writable = writable
+
+    @classmethod
+    def create(cls, path: Path, header: RunHeader) -> Self:
+        """A new file, open for writing; raises TollError where one exists or the folder takes none."""
+        _claim(path)
+        connection = _connect(path, "rw")
+        run_file = cls(path, connection, writable=True)
+        try:
+            with run_file._saving("the new run"):
+                # Into the main file itself: a reader can tell what it is before any write-ahead log.
+                connection.execute("PRAGMA journal_mode = DELETE")
+                connection.executescript(f"BEGIN; {schema_text()}; COMMIT;")
+                run_file._insert("run", {"id": 1, **_header_columns(header)})
+                _use_log(connection)
+        except TollError:
+            connection.close()
+            path.unlink(missing_ok=True)
+            raise
+        return run_file
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """An existing file, for reading only. Trusts nothing in it: TollError for whatever is not sound."""
+        check_bytes(path)
+        connection = _connect(path, "ro&immutable=1" if _lies_still(path) else "ro")
+        try:
+            harden(connection)
+            check_database(connection, path)
+            run_file = cls(path, connection, writable=False)
+            run_file.header()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            connection.close()
+            raise _unreadable(path, error) from None
+        except BaseException:
+            connection.close()
+            raise
+        return run_file
+
+    @classmethod
+    def resume(cls, path: Path) -> Self:
+        """An interrupted run, open for writing; raises TollError where the run is complete."""
+        with cls.open(path) as found:
+            header = found.header()
+        if header.finished_utc is not None:
+            raise TollError(
+                f"{path} is complete: it ended at {shown(header.finished_utc)}"
+                f" ({shown(str(header.stopped_by))}).",
+                "See it with `toll report`, or start a new run with `toll run`.",
+            )
+        connection = _connect(path, "rw")
+        run_file = cls(path, connection, writable=True)
+        try:
+            with run_file._saving("the resumed run"):
+                with run_file._transaction():
+                    upgrade(connection)
+                _use_log(connection)
+                connection.execute("UPDATE run SET stopped_by = NULL")
+        except TollError:
+            connection.close()
+            raise
+        return run_file
+
+    def add_plan(
+        self,
+        workloads: Sequence[Workload],
+        environments: Sequence[Environment],
+        cases: Sequence[tuple[Case, Status, str, str]],
+    ) -> dict[str, int]:
+        """Stores what will be measured: (case, status, reason, library version). Returns ids by case key."""
+        with self._saving("the plan"), self._transaction():
+            workload_ids = {
+                item.name: self._insert("workload", _workload_columns(item)) for item in workloads
+            }
+            environment_ids = {
+                item.name: self._insert("environment", _environment_columns(item)) for item in environments
+            }
+            ids = {}
+            for case, status, reason, library_version in cases:
+                columns = _case_columns(case) | {
+                    "workload_id": workload_ids[case.workload],
+                    "environment_id": environment_ids[case.environment],
+                    "library_version": library_version,
+                    "status": str(status),
+                    "reason": reason,
+                }
+                ids[case.key] = self._insert("case", columns)
+        self.declare_details(workloads)
+        return ids
+
+    def declare_details(self, workloads: Sequence[Workload]) -> None:
+        """Stores what each workload's details mean, where the file does not say it yet."""
+        query = """INSERT OR IGNORE INTO detail (workload_id, name, title, unit, meaning)
+            SELECT id, ?, ?, ?, ? FROM workload WHERE name = ?"""
+        with self._saving("what the details mean"), self._transaction():
+            for workload in workloads:
+                for one in workload.details:
+                    self._connection.execute(
+                        query, (one.name, one.title, one.unit, one.meaning, workload.name)
+                    )
+
+    def append(self, launch: Launch, samples: Sequence[Samples | None] = ()) -> int:
+        """Stores one launch with its batches (and the samples of each) in one transaction. Returns its id."""
+        with self._saving("the last launch"), self._transaction():
+            launch_id = self._insert("launch", _launch_columns(launch))
+            for ordinal, batch in enumerate(launch.batches):
+                batch_id = self._insert(
+                    "batch", _batch_columns(batch) | {"launch_id": launch_id, "ordinal": ordinal}
+                )
+                for name, value in batch.details.items():
+                    self._insert("batch_detail", {"batch_id": batch_id, "name": name, "value": value})
+                if batch.cells:
+                    self._insert("cells", {"batch_id": batch_id, "cells": json.dumps(batch.cells)})
+                values = samples[ordinal] if samples else None
+                if values is not None:
+                    data = values.astype("<f4", copy=False).tobytes()
+                    self._insert(
+                        "sample", {"batch_id": batch_id, "count": len(values), "dtype": "<f4", "data": data}
+                    )
+            if launch.allocations is not None:
+                self._insert("allocation", {"launch_id": launch_id, **asdict(launch.allocations)})
+            if launch.purpose is Purpose.MEASURE and launch.status is Status.OK:
+                query = """UPDATE "case" SET status = 'ok' WHERE id = ? AND status = 'planned'"""
+                self._connection.execute(query, (launch.case_id,))
+        return launch_id
+
+    def set_iterations(self, case_id: int, iterations: int) -> None:
+        """What the pilot found: iterations per batch, or samples per request."""
+        with self._saving("the pilot's result"):
+            self._connection.execute('UPDATE "case" SET iterations = ? WHERE id = ?', (iterations, case_id))
+
+    def set_status(self, case_id: int, status: Status, reason: str) -> None:
+        """What became of a case."""
+        with self._saving("a case's status"):
+            self._connection.execute(
+                'UPDATE "case" SET status = ?, reason = ? WHERE id = ?', (str(status), reason, case_id)
+            )
+
+    def finish(self, stopped_by: str) -> None:
+        """Marks the run's end; an interrupted run has no end, so that it can be resumed."""
+        finished = None if stopped_by == "interrupt" else now_utc()
+        with self._saving("the run's end"):
+            self._connection.execute(
+                "UPDATE run SET finished_utc = ?, stopped_by = ?", (finished, stopped_by)
+            )
+
+    def close(self) -> None:
+        """Closes the file; a written one becomes a single file again, readable from read-only media."""
+        try:
+            if self._writable:
+                with self._saving("the last part of the write-ahead log"):
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    self._connection.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except TollError:
+            if error is None:  # the first error says more than one about closing
+                raise
+
+    def _insert(self, table: str, columns: Mapping[str, Any]) -> int:
+        marks = ", ".join("?" * len(columns))
+        query = f'INSERT INTO "{table}" ({", ".join(columns)}) VALUES ({marks})'
+        cursor = self._connection.execute(query, tuple(columns.values()))
+        return int(cursor.lastrowid or 0)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:  # SQLite itself rolls back when the disk is full
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _saving(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._not_saved(what, error) from None
+
+    def _not_saved(self, what: str, error: sqlite3.Error) -> TollError:
+        code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+        problems = {
+            sqlite3.SQLITE_FULL: "the disk is full",
+            sqlite3.SQLITE_READONLY: "the file or its folder is read-only",
+            sqlite3.SQLITE_CANTOPEN: "the folder takes no new files",
+            sqlite3.SQLITE_IOERR: f"the disk refused to take more ({error})",
+            sqlite3.SQLITE_BUSY: "another process is writing to it",
+        }
+        problem = problems.get(code, shown(str(error)))
+        try:
+            saved = f"{self.launch_count()} launches are saved in {self.path}"
+        except TollError:
+            saved = "Nothing was saved before"
+        return TollError(
+            f"Could not save {what} to {self.path}: {problem}. {saved}.",
+            "Make room or choose a writable folder, then go on with"
+            f" `toll run --resume {shlex.quote(str(self.path))}`.",
+            Exit.INCONCLUSIVE,
+        )
+
+
+def now_utc() -> str:
+    """This instant in ISO 8601, UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _claim(path: Path) -> None:
+    """Makes the empty file: an existing one is never overwritten, and a bad folder is named plainly."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o644))
+    except FileExistsError:
+        raise TollError(
+            f"{path} exists already.",
+            f"Choose another name, or go on with `toll run --resume {shlex.quote(str(path))}`.",
+        ) from None
+    except OSError as error:
+        raise TollError(
+            f"Cannot make the run file {path}: {error.strerror}.",
+            "Name a folder that exists and that you may write to.",
+        ) from None
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"file:{quote(os.fsencode(path.absolute()))}?mode={mode}"
+    try:
+        return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
+    except sqlite3.Error as error:
+        raise _unreadable(path, error) from None
+
+
+def _lies_still(path: Path) -> bool:
+    """Whether nobody can be writing: only then may SQLite do without the files that a log needs beside it."""
+    return not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    # NORMAL: a killed process loses nothing, a power cut at most the last launches; neither does damage.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _unreadable(path: Path, error: Exception) -> TollError:
+    log = Path(f"{path}-wal")
+    if log.exists() and not os.access(path.parent, os.W_OK):
+        return refuse(
+            path,
+            f"was interrupted: its last part is in {log.name}, which cannot be joined in a read-only folder",
+            f"Copy {path} and {log} to a folder that you may write to, and open the copy.",
+        )
+    return refuse(path, f"cannot be read: {shown(str(error))}")
+
+
+def _header_columns(header: RunHeader) -> dict[str, Any]:
+    columns = {field.name: getattr(header, field.name) for field in fields(header)}
+    # What a user typed may hold bytes that are no text: names of files are free in that.
+    columns |= {name: as_text(columns[name]) for name in ("name", "command_line")}
+    return columns | {name: json.dumps(columns[name]) for name in ("plan", "machine", "conditions")}
+
+
+def _workload_columns(workload: Workload) -> dict[str, Any]:
+    return {
+        "name": workload.name,
+        "question": workload.question,
+        "kind": str(workload.kind),
+        "unit": workload.unit,
+        "per": workload.per,
+        "published": json.dumps([asdict(item) for item in workload.published]),
+    }
+
+
+def _environment_columns(environment: Environment) -> dict[str, Any]:
+    names = ("name", "compiler", "compiler_version", "standard_library", "flags", "allocator")
+    return {name: getattr(environment, name) for name in names}
+
+
+def _case_columns(case: Case) -> dict[str, Any]:
+    return {
+        "contender": case.contender,
+        "parameters": canonical(case.parameters),
+        "language": case.language,
+        "library": case.library,
+        "footing": json.dumps(dict(case.footing)),
+        "answer": str(case.answer),
+    }
+
+
+def _launch_columns(launch: Launch) -> dict[str, Any]:
+    left_out = {"id", "batches", "allocations", "clock", "footing"}
+    columns = {
+        field.name: getattr(launch, field.name) for field in fields(launch) if field.name not in left_out
+    }
+    columns |= {"purpose": str(launch.purpose), "status": str(launch.status)}
+    return columns | {"clock": json.dumps(dict(launch.clock)), "footing": json.dumps(dict(launch.footing))}
+
+
+def _batch_columns(batch: Batch) -> dict[str, Any]:
+    left_out = {"checksum", "counters", "warmup", "details", "cells"}
+    columns = {
+        field.name: getattr(batch, field.name) for field in fields(batch) if field.name not in left_out
+    }
+    return columns | {"warmup": int(batch.warmup), "counters": json.dumps(dict(batch.counters))}

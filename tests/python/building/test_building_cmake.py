@@ -1,0 +1,217 @@
+"""The build driver on a small project of its own: what builds, what does not, and what is left out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tollbench import building
+from tollbench.building.known import why_not
+from tollbench.building.log import first_error, split_failures
+from tollbench.errors import TollError
+from tollbench.words import HOST, Contender, Environment, Kind, Program, Status, Toolset, Workload
+
+CMAKE = """\
+cmake_minimum_required(VERSION 3.25)
+project(small LANGUAGES CXX)
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.cpp)
+foreach(name good bad)
+  add_executable(t-${name} ${name}.cpp)
+endforeach()
+add_executable(toll_canary canary.cpp)
+add_library(toll_allocations SHARED canary.cpp)
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/contenders.json CONTENT "[
+ {\\"workload\\": \\"t/w\\", \\"contender\\": \\"good\\", \\"target\\": \\"t-good\\",
+  \\"executable\\": \\"$<TARGET_FILE:t-good>\\", \\"reason\\": \\"\\", \\"library_version\\": \\"lib 3\\"},
+ {\\"workload\\": \\"t/w\\", \\"contender\\": \\"bad\\", \\"target\\": \\"t-bad\\",
+  \\"executable\\": \\"$<TARGET_FILE:t-bad>\\", \\"reason\\": \\"\\", \\"library_version\\": \\"\\"},
+ {\\"workload\\": \\"t/w\\", \\"contender\\": \\"left\\", \\"target\\": \\"\\", \\"executable\\": \\"\\",
+  \\"reason\\": \\"unheard not found; apt install unheard\\", \\"library_version\\": \\"\\"}]")
+"""
+PRESETS = {
+    "version": 6,
+    "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/never"}],
+}
+MAIN = "int main() {}\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "a project"
+    root.mkdir()
+    (root / "CMakeLists.txt").write_text(CMAKE)
+    (root / "CMakePresets.json").write_text(json.dumps(PRESETS))
+    for name in ("good", "bad", "canary"):
+        (root / f"{name}.cpp").write_text(MAIN)
+    return root
+
+
+def contender(name: str) -> Contender:
+    return Contender("t/w", name, "C++", "std", Path(f"{name}.cpp"))
+
+
+WORKLOAD = Workload(
+    "t/w",
+    "?",
+    Kind.BATCH,
+    "ns",
+    "task",
+    "1",
+    Path(),
+    (),
+    tuple(map(contender, ("good", "bad", "left", "new"))),
+)
+
+
+def build_it(root: Path, steps: list[str] | None = None, workload: Workload = WORKLOAD):
+    heard = steps if steps is not None else []
+    made = building.programs(
+        [workload],
+        HOST,
+        build_dir=root / "build/host",
+        root=root,
+        on_progress=lambda done, total, what: heard.append(what),
+    )
+    return {program.contender: program for program in made}
+
+
+def test_every_contender_gets_its_program_or_a_reason(project):
+    built: list[str] = []
+    programs = build_it(project, built)
+    assert any("Building" in step for step in built)
+    assert list(programs) == ["good", "bad", "left", "new"]
+    assert programs["good"].status is Status.OK
+    assert programs["good"].library_version == "lib 3"
+    assert Path(programs["good"].command[0]).is_file()
+    assert programs["left"].status is Status.SKIPPED
+    assert "apt install unheard" in programs["left"].reason
+    assert programs["new"].status is Status.SKIPPED
+
+    described = building.described(project / "build/host", HOST)
+    assert described.compiler in ("GNU", "Clang")
+    assert described.compiler_version[0].isdigit()
+
+    steps: list[str] = []
+    assert build_it(project, steps)["good"].status is Status.OK
+    assert not any("Building" in step or "Linking" in step for step in steps)  # nothing changed
+
+
+def test_a_source_that_no_longer_compiles_is_never_timed(project):
+    assert build_it(project)["bad"].status is Status.OK
+    (project / "bad.cpp").write_text("int main() { return unheard_of; }\n")
+    programs = build_it(project)
+    bad = programs["bad"]
+    assert (bad.status, bad.command) == (Status.BUILD_FAILED, ())
+    assert "bad.cpp:1" in bad.reason
+    assert "unheard_of" in bad.reason
+    log = Path(bad.reason.partition("(all of it: ")[2].removesuffix(")"))
+    assert "unheard_of" in log.read_text()
+    assert programs["good"].status is Status.OK
+
+    told = why_not(project / "build/host")
+    assert told(contender("good")) == ""
+    assert "unheard_of" in told(contender("bad"))
+    assert "apt install unheard" in told(contender("left"))
+
+    (project / "bad.cpp").write_text(MAIN)
+    assert build_it(project)["bad"].status is Status.OK
+    assert why_not(project / "build/host")(contender("bad")) == ""
+
+
+def test_a_program_that_does_not_link_is_named(project):
+    (project / "bad.cpp").write_text("int bar();\nint main() { return bar(); }\n")
+    programs = build_it(project)
+    assert programs["bad"].status is Status.BUILD_FAILED
+    assert "bar" in programs["bad"].reason
+    assert programs["good"].status is Status.OK
+
+
+def test_what_all_share_fails_all_that_need_it(project):
+    cmake = project / "CMakeLists.txt"
+    cmake.write_text(
+        cmake.read_text() + "add_library(shared shared.cpp)\ntarget_link_libraries(t-good shared)\n"
+    )
+    (project / "shared.cpp").write_text("")
+    assert build_it(project)["good"].status is Status.OK
+    (project / "shared.cpp").write_text("nonsense;\n")
+    programs = build_it(project)
+    assert programs["good"].status is Status.BUILD_FAILED
+    assert "shared.cpp:1" in programs["good"].reason
+    assert programs["bad"].status is Status.OK
+
+
+def test_what_was_not_asked_for_is_not_built(project):
+    (project / "bad.cpp").write_text("nonsense\n")
+    only = replace(WORKLOAD, contenders=(contender("good"),))
+    assert [p.status for p in build_it(project, workload=only).values()] == [Status.OK]
+
+
+def test_a_configuration_that_fails_is_an_error_with_its_log(project):
+    (project / "CMakeLists.txt").write_text('project(small NONE)\nmessage(FATAL_ERROR "no such luck")\n')
+    with pytest.raises(TollError, match="could not configure the build: no such luck") as raised:
+        build_it(project)
+    assert "configure.log" in raised.value.next_step
+    assert "no such luck" in (project / "build/host/configure.log").read_text()
+
+
+def test_a_folder_that_takes_nothing_is_named(project):
+    with pytest.raises(TollError, match="cannot build in /proc/nothing"):
+        building.programs([WORKLOAD], HOST, build_dir=Path("/proc/nothing"), root=project)
+
+
+LOG = """\
+[1/4] Building a.o
+FAILED: [code=1] x/a.dir/a.cpp.o
+/usr/bin/c++ -c a.cpp
+In file included from a.cpp:1:
+a.hpp:3:5: error: 'foo' does not name a type
+[2/4] Building b.o
+b.cpp:9: warning: unused
+FAILED: b
+c++ b.o
+/usr/bin/ld: b.o: undefined reference to `bar'
+ninja: build stopped: subcommand failed.
+"""
+
+
+def test_failures_are_cut_out_of_a_log():
+    (outputs_a, text_a), (outputs_b, text_b) = split_failures(LOG)
+    assert (outputs_a, outputs_b) == ("x/a.dir/a.cpp.o", "b")
+    assert first_error(text_a) == "a.hpp:3:5: error: 'foo' does not name a type"
+    assert first_error(text_b) == "/usr/bin/ld: b.o: undefined reference to `bar'"
+    assert "warning" not in text_a
+
+
+def test_a_log_that_says_nothing():
+    assert first_error("") == "the build said nothing"
+    assert first_error("odd\nend") == "end"
+
+
+def test_environments_share_the_programs_of_one_build():
+    good = Program("t/w", "good", "host", ("/x",), library_version="3")
+    bad = Program("t/w", "bad", "host", (), Status.BUILD_FAILED, "no")
+    there = building.in_environment([good, bad], Environment("tcmalloc"))
+    assert there == (replace(good, environment="tcmalloc"), replace(bad, environment="tcmalloc"))
+    missing, failed = building.in_environment([good, bad], Environment("tcmalloc", unavailable="not found"))
+    assert (missing.status, missing.reason, missing.command) == (Status.SKIPPED, "not found", ())
+    assert (failed.status, failed.reason) == (Status.BUILD_FAILED, "no")  # says more
+
+
+def test_a_library_that_is_missing_elsewhere_is_not_told_to_be_brought_here(project):
+    there = replace(HOST, root="/cache/roots/debian13", name="debian13")
+    small = replace(HOST, toolset=Toolset(flags=("-m32",)))
+    for environment, told in (
+        (there, "unheard not found; the root debian13 does not bring it"),
+        (small, "unheard not found for 32-bit programs"),
+    ):
+        made = building.cmake._program(
+            building.cmake.Build(project, project / "build/host"),
+            environment,
+            ("t/w", "left"),
+            {"target": "", "reason": "unheard not found; apt install unheard"},
+            {},
+        )
+        assert (made.status, made.reason) == (Status.SKIPPED, told)

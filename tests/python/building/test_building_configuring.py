@@ -1,0 +1,130 @@
+"""Configuring a build folder: with which flags, and when CMake is not asked again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checkouts import ROOT
+from tollbench.building import configuring
+from tollbench.building.configuring import configure
+from tollbench.catalog import environments
+from tollbench.errors import TollError
+from tollbench.words import Toolset
+
+PRESETS = {
+    "version": 6,
+    "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/never"}],
+}
+COMPILER = shutil.which("g++") or shutil.which("c++") or ""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project that takes its flags as toll does, from the same file."""
+    shutil.copytree(ROOT / "cmake", tmp_path / "cmake")
+    (tmp_path / "CMakePresets.json").write_text(json.dumps(PRESETS))
+    (tmp_path / "main.cpp").write_text("int main() {}\n")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(small LANGUAGES CXX)\n"
+        "include(cmake/TollSettings.cmake)\nadd_executable(main main.cpp)\n"
+    )
+    return tmp_path
+
+
+def configured(project: Path, toolset: Toolset) -> list[str]:
+    """What CMake said, line by line; nothing where it was not asked."""
+    said: list[str] = []
+    (project / "build").mkdir(exist_ok=True)
+    configure(project, project / "build", toolset, said.append)
+    return said
+
+
+def commands(project: Path) -> list[str]:
+    """(of compiling, of linking) as ninja would run them."""
+    done = subprocess.run(
+        ["ninja", "-C", str(project / "build"), "-t", "commands", "main"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "absent"),
+    [
+        ("host", ["-O2"], ["-O3", "-march"]),
+        ("host-O3", ["-O3"], ["-O2", "-march"]),
+        ("host-O2", ["-O2"], ["-O3"]),
+        ("host-O3-native", ["-O3", "-march=native"], ["-O2"]),
+        ("host-debug", ["-O2", "-D_GLIBCXX_DEBUG"], ["-O3"]),
+    ],
+)
+def test_what_a_name_says_is_what_the_compiler_is_told(project, name, there, absent) -> None:
+    configured(project, environments.named(name).toolset)
+    compile_, _link = commands(project)
+    assert all(flag in compile_.split() for flag in [*there, "-DNDEBUG"])
+    assert not any(flag in compile_ for flag in absent)
+
+
+def test_linker_flags_and_the_archiver_arrive(project) -> None:
+    toolset = Toolset("x", flags=("-flto=auto",), link_flags=("-Wl,-O1",), archiver="/usr/bin/true")
+    configured(project, toolset)
+    compile_, link = commands(project)
+    assert "-flto=auto" in compile_
+    assert "-flto=auto" in link
+    assert "-Wl,-O1" in link
+    assert "CMAKE_AR:" in (project / "build/CMakeCache.txt").read_text()
+    assert "/usr/bin/true" in (project / "build/CMakeCache.txt").read_text()
+
+
+def test_cmake_is_asked_again_only_where_something_changed(project, monkeypatch) -> None:
+    watched = project / "packages"
+    watched.write_text("one")
+    monkeypatch.setattr(configuring, "WATCHED", (str(watched),))
+    toolset = Toolset()
+    assert configured(project, toolset)
+    assert configured(project, toolset) == []
+    os.utime(watched, ns=(1, 1))  # a package came
+    assert configured(project, toolset)
+    assert configured(project, toolset) == []
+    monkeypatch.setenv("CMAKE_PREFIX_PATH", "/opt/other")
+    assert configured(project, toolset)
+    assert configured(project, Toolset(optimization="-O1"))
+    (project / "build/build.ninja").unlink()
+    assert configured(project, Toolset(optimization="-O1"))
+
+
+def test_cmakes_own_files_are_followed_without_asking_it_here(project) -> None:
+    configured(project, Toolset())
+    listing = project / "CMakeLists.txt"
+    listing.write_text(listing.read_text() + "add_executable(second main.cpp)\n")
+    assert configured(project, Toolset()) == []
+    assert "second" in (project / "build/build.ninja").read_text()
+
+
+def test_a_project_that_breaks_later_is_an_error_again(project) -> None:
+    configured(project, Toolset())
+    listing = project / "CMakeLists.txt"
+    good = listing.read_text()
+    listing.write_text(good + "message(FATAL_ERROR broken)\n")
+    for _ in range(2):
+        with pytest.raises(TollError, match="broken"):
+            configured(project, Toolset())
+    listing.write_text(good)
+    configured(project, Toolset())
+    assert commands(project)
+
+
+def test_another_compiler_in_the_same_place_is_not_mixed_with_the_old_one(project, tmp_path) -> None:
+    for name in ("g++-1", "g++-2"):
+        (tmp_path / name).write_text(f'#!/bin/sh\nexec {COMPILER} "$@"\n')
+        (tmp_path / name).chmod(0o755)
+        said = configured(project, Toolset(compiler=str(tmp_path / name), optimization="-O3"))
+        assert commands(project)[0].startswith(str(tmp_path / name))
+        assert "-O3" in commands(project)[0]
+        assert not any("changed variables" in line for line in said)

@@ -1,0 +1,245 @@
+"""Making, entering and removing roots. What makes a real one, mmdebstrap, is played by a script here."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from checkouts import ROOT
+from tollbench.building import roots as making
+from tollbench.catalog import environments
+from tollbench.catalog.environments import roots
+from tollbench.errors import TollError
+
+DEBIAN = roots.recipe("debian13")
+MIRROR = "http://mirror.invalid/debian"
+# Stands for every program inside: says how it was called, with what environment, and what it sees.
+INSIDE = """\
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  const char* last = argc > 1 ? argv[argc - 1] : "";
+  if (std::strcmp(last, "show") == 0) {
+    std::printf("pid %d, proc %s, checkout %s, preload %s\\n", getpid(),
+                access("/proc/self/stat", R_OK) == 0 ? "yes" : "no",
+                access(argv[argc - 2], R_OK) == 0 ? "yes" : "no",
+                std::strstr(argv[1], "LD_PRELOAD=") ? argv[1] : "none");
+  }
+  return 0;
+}
+"""
+
+
+def can_unshare() -> bool:
+    done = subprocess.run(["unshare", "--mount", "--map-root-user", "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+needs_namespaces = pytest.mark.skipif(
+    not can_unshare(), reason="this machine lets nobody unshare namespaces: a container without the rights"
+)
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archive of a file system in which one static program stands for all."""
+    folder = tmp_path_factory.mktemp("system")
+    system = folder / "system"
+    for name in ("usr/bin", "proc", "sys", "dev", "tmp", "var/lib/dpkg", "locked"):
+        (system / name).mkdir(parents=True)
+    compiler = shutil.which("g++") or shutil.which("c++") or ""
+    (folder / "inside.cpp").write_text(INSIDE)
+    subprocess.run(
+        [compiler, "-static", "-O1", str(folder / "inside.cpp"), "-o", str(system / "usr/bin/true")],
+        check=True,
+    )
+    shutil.copy(system / "usr/bin/true", system / "usr/bin/env")
+    (system / "dev/null").write_text("a device, which no user could make")
+    (system / "var/lib/dpkg/status").write_text("Package: libc6\nStatus: ok\nVersion: 2.41-12\n\n")
+    (system / "locked/file").touch()
+    (system / "locked").chmod(0o500)
+    subprocess.run(["tar", "-cf", str(folder / "system.tar"), "-C", str(system), "."], check=True)
+    return folder / "system.tar"
+
+
+@pytest.fixture
+def maker(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A mmdebstrap that writes the archive and notes how it was called; the cache is a folder of the test."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    script = tools / "mmdebstrap"
+    script.write_text(
+        f'#!/bin/sh\necho "$@" >> "{tmp_path}/calls"\necho "I: downloading packages with apt..." >&2\n'
+        f'cat "{archive}"\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return script
+
+
+def left_behind(tmp_path: Path) -> list[str]:
+    folder = tmp_path / "cache/toll/roots"
+    return sorted(path.name for path in folder.iterdir() if path.name != ".lock") if folder.exists() else []
+
+
+def test_a_root_is_made_once_and_removed(maker: Path, tmp_path: Path) -> None:
+    heard: list[str] = []
+    assert making.make(DEBIAN, mirror=MIRROR, on_line=heard.append)
+    assert heard == ["I: downloading packages with apt..."]
+    assert roots.is_made("debian13")
+    folder = roots.place("debian13")
+    assert (folder / "root/usr/bin/true").is_file()
+    assert not (folder / "root/dev/null").exists()
+    assert making.size_bytes("debian13") > 100_000
+    assert json.loads((folder / "made.json").read_text())["mirror"] == MIRROR
+    assert not making.make(DEBIAN, mirror=MIRROR)
+    assert (tmp_path / "calls").read_text().count("\n") == 1
+    assert making.remove("debian13")
+    assert left_behind(tmp_path) == []
+    assert not making.remove("debian13")
+    assert making.make(DEBIAN, mirror=MIRROR)
+
+
+def test_a_root_of_other_packages_is_made_anew(maker: Path, tmp_path: Path) -> None:
+    making.make(DEBIAN, mirror=MIRROR)
+    stamp = roots.place("debian13") / "made.json"
+    made = json.loads(stamp.read_text())
+    made["recipe"]["packages"].pop()
+    stamp.write_text(json.dumps(made))
+    assert not roots.is_made("debian13")
+    assert making.make(DEBIAN, mirror=MIRROR)
+    assert left_behind(tmp_path) == ["debian13"]
+
+
+def test_what_is_asked_of_mmdebstrap() -> None:
+    words = making.command(DEBIAN, MIRROR)
+    assert f"deb {MIRROR} trixie main" in words
+    assert f"deb [check-valid-until=no] {MIRROR} testing main" in words
+    assert '--aptopt=APT::Default-Release "trixie"' in words  # testing is for what nothing else has
+    (included,) = (word for word in words if word.startswith("--include="))
+    assert {"seastar-dev", "g++", "cmake"} <= set(included.removeprefix("--include=").split(","))
+
+
+def test_a_making_that_fails_leaves_nothing_and_says_what_was_said(maker: Path, tmp_path: Path) -> None:
+    maker.write_text('#!/bin/sh\necho "E: no such mirror" >&2\nexit 1\n')
+    with pytest.raises(TollError, match="E: no such mirror") as raised:
+        making.make(DEBIAN, mirror=MIRROR)
+    assert "network" in raised.value.next_step
+    assert left_behind(tmp_path) == []
+    maker.write_text('#!/bin/sh\necho "E: newuidmap failed" >&2\nexit 1\n')
+    with pytest.raises(TollError) as raised:
+        making.make(DEBIAN, mirror=MIRROR)
+    assert "--add-subuids" in raised.value.next_step
+
+
+def test_an_archive_that_breaks_off_is_no_root(maker: Path, archive: Path, tmp_path: Path) -> None:
+    maker.write_text(f'#!/bin/sh\nhead -c 70000 "{archive}"\n')
+    with pytest.raises(TollError):
+        making.make(DEBIAN, mirror=MIRROR)
+    assert left_behind(tmp_path) == []
+
+
+def test_a_machine_without_debians_lists_is_told_to_name_a_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "_asked", lambda *words: "http://other.invalid Ubuntu Ubuntu\n")
+    with pytest.raises(TollError) as raised:
+        making.host_mirror()
+    assert "--mirror" in raised.value.next_step
+    monkeypatch.setattr(
+        making, "_asked", lambda *words: f"x Debian Debian-Security\n{MIRROR}/ Debian Debian\n"
+    )
+    assert making.host_mirror() == MIRROR
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupt_leaves_no_half_root_and_a_rerun_works(
+    maker: Path, archive: Path, tmp_path: Path, ending: signal.Signals
+) -> None:
+    whole = maker.read_text()
+    maker.write_text(
+        f'#!/bin/sh\ntrap \'touch "{tmp_path}/cleaned"; exit 1\' INT\nhead -c 70000 "{archive}"\n'
+        f'touch "{tmp_path}/started"\nwhile :; do sleep 0.1; done\n'
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tollbench", "env", "add", "debian13", "--mirror", MIRROR],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        for _ in range(600):
+            if (tmp_path / "started").exists():
+                break
+            time.sleep(0.1)
+        process.send_signal(ending)
+        assert process.wait(60) in (130, -ending)
+    finally:
+        for line in subprocess.run(
+            ["pgrep", "-f", str(maker)], capture_output=True, text=True
+        ).stdout.split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(line), signal.SIGKILL)  # what the test itself has started
+    assert not roots.is_made("debian13")
+    if ending is signal.SIGINT:
+        assert (tmp_path / "cleaned").exists()
+        assert left_behind(tmp_path) == []
+    maker.write_text(whole)
+    assert making.make(DEBIAN, mirror=MIRROR)
+    assert left_behind(tmp_path) == ["debian13"]
+
+
+def test_a_root_that_is_not_made_says_how_to_make_it(maker: Path) -> None:
+    found = environments.located(environments.named("debian13"))
+    assert found.unavailable.endswith("next: toll env add debian13")
+    assert found.enter == ()
+
+
+@needs_namespaces
+def test_programs_find_themselves_inside(maker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    making.make(DEBIAN, mirror=MIRROR)
+    found = environments.located(environments.named("debian13"))
+    assert found.unavailable == ""
+    assert found.allocator == "glibc 2.41 malloc"
+    assert found.root == str(roots.place("debian13"))
+    seen = str(ROOT / "CMakeLists.txt")
+    command = [*found.enter, "/usr/bin/true", seen, "show"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        said, _ = process.communicate(timeout=60)
+    # The very process that was started: limits and signals meet the program itself.
+    assert said == f"pid {process.pid}, proc yes, checkout yes, preload none\n"
+    told = subprocess.run(
+        command, env={**os.environ, "TOLL_PRELOAD": "/x.so"}, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.endswith("preload LD_PRELOAD=/x.so\n")
+
+
+@needs_namespaces
+def test_nothing_of_it_is_mounted_outside(maker: Path) -> None:
+    making.make(DEBIAN, mirror=MIRROR)
+    found = environments.located(environments.named("debian13"))
+    subprocess.run([*found.enter, "/usr/bin/true"], check=True)
+    assert str(roots.place("debian13")) not in Path("/proc/self/mountinfo").read_text()
+
+
+def test_a_root_that_cannot_be_entered_says_what_would_help(
+    maker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    making.make(DEBIAN, mirror=MIRROR)
+    refusing = maker.with_name("unshare")
+    refusing.write_text("#!/bin/sh\necho 'unshare: Operation not permitted' >&2\nexit 1\n")
+    refusing.chmod(0o755)
+    found = environments.located(environments.named("debian13"))
+    assert "Operation not permitted; next: run toll as root, or allow user namespaces" in found.unavailable
+    assert found.enter == ()
