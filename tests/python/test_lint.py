@@ -16,10 +16,12 @@ PACKAGE = ROOT / "python/tollbench"
 MAX_FUNCTION_LINES = 80
 
 # docs/architecture.md: what each stage may import of toll besides itself.
-BASE = {"errors", "words"}
+BASE = {"errors", "words", "text", "numbers"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "words": set(),
+    "text": set(),
+    "numbers": set(),
     "stats": set(),
     "catalog": BASE,
     "store": BASE,

@@ -22,7 +22,8 @@ from tollbench.analysis.results import Detail, Estimate, Problem, Results, Row, 
 from tollbench.analysis.rows import latency, order, row_with_numbers, row_without_numbers
 from tollbench.analysis.units import DAMAGED, checked_json
 from tollbench.errors import TollError
-from tollbench.store import Launch, RunFile, RunHeader, WorkloadRecord, as_text
+from tollbench.store import Launch, RunFile, RunHeader, WorkloadRecord
+from tollbench.text import as_text
 from tollbench.words import Kind, Purpose
 
 __all__ = ["results"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from tollbench import numbers
 from tollbench.analysis.comparison import Comparison
-from tollbench.analysis.pulse import percent
 from tollbench.analysis.results import Row, about
-from tollbench.store import RunHeader, as_text
+from tollbench.store import RunHeader
+from tollbench.text import as_text
 from tollbench.words import Status
 
 NAMED = 5  # contenders that a sentence names; a longer list is not read
@@ -56,7 +57,8 @@ def _imprecise(
     if wide and header.precision > 0:
         named = list(dict.fromkeys(wide))  # a contender's rows may differ in their parameters alone
         told.append(
-            f"{len(wide)} of {ratios} ratios are not known to ±{percent(header.precision)} ({_named(named)});"
+            f"{len(wide)} of {ratios} ratios are not known to ±{numbers.percent(header.precision)}"
+            f" ({_named(named)});"
             f" `{_longer(workload, header, 'thorough')}` measures until they are."
         )
     return told

@@ -16,7 +16,8 @@ from tollbench.analysis.values import value_of_samples
 from tollbench.errors import TollError
 from tollbench.stats import LaunchCounts, count_samples
 from tollbench.stats.order import Floats
-from tollbench.store import CaseRecord, Launch, RunFile, RunHeader, Samples, as_text
+from tollbench.store import CaseRecord, Launch, RunFile, RunHeader, Samples
+from tollbench.text import as_text
 from tollbench.words import Allocations, Batch, Kind, Purpose, Status
 
 FEWEST_OF_PARTLY_FAILED = 6

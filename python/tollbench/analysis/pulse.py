@@ -8,6 +8,7 @@ from math import exp
 
 import numpy as np
 
+from tollbench import numbers
 from tollbench.analysis.launches import CaseData, launch_value_ns
 from tollbench.analysis.results import Floor
 from tollbench.analysis.units import DAMAGED
@@ -61,11 +62,6 @@ def floor(
     )
 
 
-def percent(share: float) -> str:
-    """0.0123 -> "1.2 %", as reports write it."""
-    return f"{100.0 * share:.1f} %"
-
-
 def _why_no_floor(launches: int, rounds: int, level: float) -> str:
     if not rounds:
         return "no case was measured"
@@ -82,8 +78,8 @@ def machine_warnings(
     if drifted is not None and drifted.chance <= DRIFT_CHANCE and drifted.ratio >= NOTABLE_DRIFT:
         warnings.append(
             f"The machine changed its speed during the run: the canary's slowest tenth took"
-            f" {percent(drifted.ratio - 1)} longer than its fastest. Ratios are paired within rounds and"
-            " suffer little; values do not hold for every minute of the run."
+            f" {numbers.percent(drifted.ratio - 1)} longer than its fastest. Ratios are paired within rounds"
+            " and suffer little; values do not hold for every minute of the run."
             " `./toll doctor` names what helps."
         )
     known = [launch for launch in launches if launch.steal_ns is not None]
@@ -92,14 +88,14 @@ def machine_warnings(
     if wall and steal / wall >= NOTABLE_STEAL:
         warnings.append(
             f"The hypervisor took {steal / 1e9:.2f} s of CPU time during {wall / 1e9:.1f} s of launches"
-            f" ({percent(steal / wall)}): other guests share this machine, and tail"
+            f" ({numbers.percent(steal / wall)}): other guests share this machine, and tail"
             " latencies show it. Measure again at a quieter hour, or on a machine of your own."
         )
     asked = header.precision if header.profile != "check" else 0.0  # a check measures nothing
     if found.ratio is not None and 0 < asked < found.ratio - 1:
         warnings.append(
-            f"Differences under {percent(found.ratio - 1)} were out of reach in this run, and"
-            f" {percent(header.precision)} was asked for. A quieter machine or more launches"
+            f"Differences under {numbers.percent(found.ratio - 1)} were out of reach in this run, and"
+            f" {numbers.percent(header.precision)} was asked for. A quieter machine or more launches"
             " (`./toll run --profile thorough`) would resolve more; `./toll doctor` names what makes noise."
         )
     return warnings

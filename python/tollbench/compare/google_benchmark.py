@@ -24,7 +24,7 @@ from tollbench.compare.launched import LaunchedSubject, Values
 from tollbench.compare.process import Ended
 from tollbench.compare.words import Side, SideFailed
 from tollbench.measure.interrupt import Interrupt
-from tollbench.store import shown
+from tollbench.text import shown
 
 REPETITION_S = 0.001  # of one repetition of one benchmark
 MOST_REPETITIONS = 7

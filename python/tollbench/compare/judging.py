@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tollbench import numbers
 from tollbench.compare.results import Comparison, Verdict
-from tollbench.report import numbers
 from tollbench.stats import equivalence
 from tollbench.stats.sequential import ORDER_WINDOW, MedianSequence, fewest_pairs, without_order
 
@@ -129,8 +129,8 @@ class Judge:
         )
 
     def _sentence(self, verdict: Verdict, low: float, high: float, pairs: int) -> str:
-        threshold = percent(self.threshold)
-        largest = percent(equivalence.bound(low, high))
+        threshold = numbers.percent(self.threshold)
+        largest = numbers.percent(equivalence.bound(low, high))
         if verdict in (Verdict.SLOWER, Verdict.FASTER):
             told = f"{verdict} {_by(low, high)}"
             low, high = (low, high) if verdict is Verdict.SLOWER else (-high, -low)
@@ -156,17 +156,8 @@ def _by(low: float, high: float) -> str:
     least, most = sorted((abs(low), abs(high)))
     if most < math.log(FACTOR) or not math.isfinite(most):
         shares = sorted(abs(math.expm1(end)) for end in (low, high))
-        return f"by {percent(shares[0])} to {percent(shares[1])}"
+        return f"by {numbers.percent(shares[0])} to {numbers.percent(shares[1])}"
     return f"by {numbers.plain(math.exp(least), 4)} to {numbers.plain(math.exp(most), 4)} times"
-
-
-def percent(share: float) -> str:
-    """0.0123 -> "1.2 %"; two significant digits."""
-    if not math.isfinite(share):
-        return "any amount"
-    value = 100.0 * share
-    digits = 0 if abs(value) >= 9.95 else 1 if abs(value) >= 0.995 else 2
-    return f"{value:.{digits}f} %"
 
 
 def _verdict_of(low: float, high: float, threshold: float) -> Verdict:

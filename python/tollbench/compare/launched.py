@@ -14,7 +14,7 @@ from tollbench.compare.process import Ended, run_process, working_folder
 from tollbench.compare.words import Round, Side, SideFailed, Survey
 from tollbench.measure.interrupt import Interrupt
 from tollbench.measure.launch import MAX_PADDING_BYTES
-from tollbench.store import shown
+from tollbench.text import shown
 
 Values = dict[str, list[float]]  # benchmark -> ns an operation, one for each timed group of operations
 

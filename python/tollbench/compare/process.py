@@ -21,7 +21,7 @@ from tollbench.measure.guardian import shared_guardian
 from tollbench.measure.interrupt import Interrupt
 from tollbench.measure.launcher import Interrupted
 from tollbench.measure.process import signal_name
-from tollbench.store import shown
+from tollbench.text import shown
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 _CHUNK_BYTES = 256 * 1024

@@ -35,7 +35,7 @@ from tollbench.measure.launch import MAX_PADDING_BYTES
 from tollbench.measure.launcher import Launcher, LaunchFailed, Limits
 from tollbench.measure.process import ProcessLauncher
 from tollbench.measure.protocol import Timed, arguments
-from tollbench.store import shown
+from tollbench.text import shown
 from tollbench.words import Batch, Kind, Parameters, Status
 
 # Short batches, and many: what neighbours take comes in slices of milliseconds, which spoil a few short

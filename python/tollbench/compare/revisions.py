@@ -18,7 +18,7 @@ from tollbench.compare.sides import Written
 from tollbench.compare.words import SideFailed, own_environment
 from tollbench.errors import TollError
 from tollbench.measure.interrupt import Interrupt
-from tollbench.store import shown
+from tollbench.text import shown
 
 BUILD_LIMIT_S = 3600.0
 _LAST_LINES = 3

@@ -16,7 +16,7 @@ from tollbench.errors import TollError
 from tollbench.measure.clock import Clock
 from tollbench.measure.interrupt import Interrupt
 from tollbench.measure.launcher import Interrupted
-from tollbench.store import shown
+from tollbench.text import shown
 
 # Where /run/lock may be written by root alone, other users lock the second file, and root locks both.
 LOCK_FILES = (Path("/run/lock/toll.lock"), Path("/tmp/toll.lock"))

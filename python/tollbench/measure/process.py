@@ -23,7 +23,7 @@ from tollbench.measure.launcher import (
     LaunchFailed,
     Limits,
 )
-from tollbench.store import shown
+from tollbench.text import shown
 from tollbench.words import Status
 
 _CHUNK_BYTES = 1024 * 1024

@@ -14,7 +14,8 @@ import numpy as np
 from tollbench.measure.clock import Clock
 from tollbench.measure.launcher import Child, LaunchFailed
 from tollbench.measure.process import quoted
-from tollbench.store import Samples, shown
+from tollbench.store import Samples
+from tollbench.text import shown
 from tollbench.words import Allocations, Batch, Kind, Status
 
 PROTOCOL = 1

@@ -7,7 +7,8 @@ from typing import Any
 
 from tollbench.errors import TollError
 from tollbench.plan import Plan, Settings
-from tollbench.store import CaseRecord, RunFile, shown
+from tollbench.store import CaseRecord, RunFile
+from tollbench.text import shown
 from tollbench.words import Case, Environment, Workload
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from tollbench.analysis.results import Row, WorkloadResult
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 _HOST = "host"  # the environment that goes without saying
 _UNLESS = "unless a row says otherwise"

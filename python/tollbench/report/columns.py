@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from tollbench import numbers
 from tollbench.analysis.results import Row, WorkloadResult
-from tollbench.report import details, numbers
+from tollbench.report import details
 from tollbench.report.anchors import slug
 from tollbench.report.sentences import harness_note
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 Number = Callable[[Row], float | None]
 

@@ -14,7 +14,7 @@ import json
 from typing import Any
 
 from tollbench.analysis.results import Estimate, Results, Row, WorkloadResult
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _FULLWIDTH = ("＝", "＋", "－", "＠")  # some spreadsheets read these as formulas too

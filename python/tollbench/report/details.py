@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from tollbench import numbers
 from tollbench.analysis.results import Detail, Estimate, Row, WorkloadResult
-from tollbench.report import numbers
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 Write = Callable[[float, float | None, float | None], tuple[str, str]]
 

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tollbench import numbers
 from tollbench.analysis.results import Grid, Latency, PublishedValue, Results, Row, WorkloadResult
-from tollbench.report import grids, numbers
+from tollbench.report import grids
 from tollbench.report.anchors import Anchors
 from tollbench.report.cases import Group, Naming, by_setting, groups
 from tollbench.report.slopes import Metric, Slope, metrics, slopes
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 # Numbers of all curves, bins and replicates together: with what the rows of the tables take, they keep the
 # page under 5 MB up to some 1,100 rows.

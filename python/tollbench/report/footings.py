@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from tollbench import numbers
 from tollbench.analysis.results import Row, WorkloadResult
-from tollbench.report import numbers
 from tollbench.report.anchors import Anchors
 from tollbench.report.cases import Naming
-from tollbench.report.text import clean, humanise, said
+from tollbench.text import clean, humanise, said
 
 # First what every reader compares; what else the launches told follows in their own order.
 _FIRST = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tollbench import numbers
 from tollbench.analysis.results import Grid
-from tollbench.report import numbers
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 SMALL = 24  # rows: a larger grid shows no values
 _DIGITS = 3

@@ -18,9 +18,9 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from tollbench import numbers, text
 from tollbench.analysis.results import Results
 from tollbench.errors import TollError
-from tollbench.report import numbers, text
 from tollbench.report.drawing import drawing
 from tollbench.report.sections import page
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from tollbench import numbers
 from tollbench.analysis.results import Latency, Results, Row, WorkloadResult
-from tollbench.report import details, grids, matrix, numbers, percentiles
+from tollbench.report import details, grids, matrix, percentiles
 from tollbench.report.cases import Group, Naming, by_setting, groups
 from tollbench.report.columns import created, efficiency, exact_calls
 from tollbench.report.problems import troubles
@@ -21,7 +22,7 @@ from tollbench.report.sentences import (
     published_range,
     status_words,
 )
-from tollbench.report.text import clean, headline, said, several
+from tollbench.text import clean, headline, said, several
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]#!|~$^]|^[-+](?= )|(?<=^\d)[.)])")
 _REFERENCE = re.compile(r"(?<=[@#])(?=\w)|(?<=GH-)(?=\d)", re.IGNORECASE)

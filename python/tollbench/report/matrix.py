@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tollbench import numbers
 from tollbench.analysis.results import Row, WorkloadResult
-from tollbench.report import numbers
 from tollbench.report.cases import Naming
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tollbench import numbers
 from tollbench.analysis.results import Latency
-from tollbench.report import numbers
 
 PERCENTILES = (("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("p99.9", "p999"), ("p99.99", "p9999"))
 MAX_NOTE = (

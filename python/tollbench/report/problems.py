@@ -8,7 +8,7 @@ from math import prod
 from typing import Protocol
 
 from tollbench.analysis.results import Results, WorkloadResult
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 _MOST_VALUES = 6  # of a parameter, and
 _MOST_CASES = 4  # that are listed one by one

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from tollbench import numbers
 from tollbench.analysis.results import Row, WorkloadResult
-from tollbench.report import numbers
 from tollbench.report.anchors import Anchors
 from tollbench.report.cases import Group, Naming, groups
 from tollbench.report.columns import Column, columns
 from tollbench.report.sentences import status_words
-from tollbench.report.text import clean, commands, headline, humanise, said
+from tollbench.text import clean, commands, headline, humanise, said
 
 SET_ASIDE = ("skipped", "unsupported", "planned")  # nothing went wrong: it was not tried
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tollbench import numbers
 from tollbench.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
-from tollbench.report import grids, matrix, numbers, percentiles
+from tollbench.report import grids, matrix, percentiles
 from tollbench.report.anchors import Anchors
 from tollbench.report.cases import Group, Naming, by_setting, groups
 from tollbench.report.footings import footings
@@ -14,7 +15,7 @@ from tollbench.report.problems import troubles
 from tollbench.report.rows import SET_ASIDE, table
 from tollbench.report.sentences import below_table, floor_sentence, published_range, status_words
 from tollbench.report.slopes import heading, metrics, slopes
-from tollbench.report.text import clean, commands, headline, humanise, instant, said, several
+from tollbench.text import clean, commands, headline, humanise, instant, said, several
 
 _SIZE = "_bytes"
 _SHARE = "_share"

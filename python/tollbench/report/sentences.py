@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tollbench import numbers
 from tollbench.analysis.results import Floor, PublishedValue, WorkloadResult
-from tollbench.report import numbers
 from tollbench.report.cases import Naming, groups, is_split
-from tollbench.report.text import clean, several
+from tollbench.text import clean, several
 
 
 def floor_sentence(floor: Floor) -> str:

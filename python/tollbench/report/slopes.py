@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from tollbench import numbers
 from tollbench.analysis.results import Row, WorkloadResult
-from tollbench.report import details, numbers
+from tollbench.report import details
 from tollbench.report.cases import Naming, in_settings
 from tollbench.report.columns import created
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tollbench import numbers
 from tollbench.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
-from tollbench.report import details, grids, matrix, numbers, percentiles
+from tollbench.report import details, grids, matrix, percentiles
 from tollbench.report.cases import Naming, by_setting, groups
 from tollbench.report.columns import created, efficiency, exact_calls
 from tollbench.report.problems import troubles, troubles_in
@@ -27,7 +28,7 @@ from tollbench.report.sentences import (
     published_range,
     status_words,
 )
-from tollbench.report.text import clean, headline, said, several
+from tollbench.text import clean, headline, said, several
 
 _NAME_WIDTH = 16  # a contender's name folds within this at least
 _ASKED_FOR = 2  # ranks up to here: interval and CPU time

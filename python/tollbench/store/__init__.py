@@ -2,7 +2,6 @@
 
 from tollbench.store.records import CaseRecord, Launch, RunHeader, Samples, WorkloadRecord
 from tollbench.store.runfile import RunFile, now_utc
-from tollbench.store.untrusted import as_text, shown
 
 __all__ = [
     "CaseRecord",
@@ -11,7 +10,5 @@ __all__ = [
     "RunHeader",
     "Samples",
     "WorkloadRecord",
-    "as_text",
     "now_utc",
-    "shown",
 ]

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from tollbench.store.records import CaseRecord, Launch, RunHeader, Samples, WorkloadRecord
-from tollbench.store.untrusted import MAX_VALUE_BYTES, Row, has_table, refuse, shown, version_of
+from tollbench.store.untrusted import MAX_VALUE_BYTES, Row, has_table, refuse, version_of
+from tollbench.text import shown
 from tollbench.words import (
     Allocations,
     Batch,

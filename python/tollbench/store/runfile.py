@@ -18,16 +18,8 @@ from urllib.parse import quote
 from tollbench.errors import Exit, TollError
 from tollbench.store.reading import Reader
 from tollbench.store.records import Launch, RunHeader, Samples
-from tollbench.store.untrusted import (
-    as_text,
-    check_bytes,
-    check_database,
-    harden,
-    refuse,
-    schema_text,
-    shown,
-    upgrade,
-)
+from tollbench.store.untrusted import check_bytes, check_database, harden, refuse, schema_text, upgrade
+from tollbench.text import as_text, shown
 from tollbench.words import Batch, Case, Environment, Purpose, Status, Workload, canonical
 
 

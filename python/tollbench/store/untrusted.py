@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tollbench.errors import TollError
+from tollbench.text import shown
 
 APPLICATION_ID = 0x746F6C6C  # "toll"
 VERSION = 2
@@ -189,19 +190,6 @@ def _expected_schema() -> Mapping[tuple[str, str], tuple[str, str]]:
 
 def _normal(sql: str) -> str:
     return _SPACE.sub(" ", _COMMENT.sub("", sql)).strip()
-
-
-def as_text(name: str) -> str:
-    """A file's name as text that can be stored and printed: bytes that are no UTF-8 become escapes."""
-    return name.encode("utf-8", "backslashreplace").decode()
-
-
-def shown(text: str, limit: int = 120) -> str:
-    """Text from outside, safe to print in a terminal: escapes made visible, length bounded."""
-    visible = "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: limit + 1]
-    )
-    return visible if len(visible) <= limit else visible[:limit] + "..."
 
 
 class Row:

@@ -34,7 +34,7 @@ def test_beyond_a_factor_of_ten_a_change_is_a_factor(ratio: float, text: str) ->
         (9.5, 10.5, "9.50 to 10.5 times as long"),
         (0.004, 0.005, "200 to 250 times as fast"),
         (0.9, 20.0, "−10 % to 20.0 times as long"),
-        (1.0, 20.0, "+0.00 % to 20.0 times as long"),
+        (1.0, 20.0, "+0 % to 20.0 times as long"),
         (None, 12.0, "? to 12.0 times as long"),
         (None, None, "? to ?"),
     ],

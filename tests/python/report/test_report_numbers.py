@@ -9,7 +9,7 @@ import sample_results as samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tollbench.report import numbers, text
+from tollbench import numbers, text
 from tollbench.report.cases import shared_ties
 from tollbench.report.columns import created
 

@@ -11,7 +11,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from tollbench.compare.output.lines import Line, change, footnotes, headline, lines
 from tollbench.compare.results import Comparisons
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 PAGE = Path(__file__).parent / "page"
 _LEAST_SHOWN = 0.02  # of the ratio axis to each side, so that noise does not fill it

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tollbench.compare.judging import FACTOR, percent
+from tollbench import numbers
+from tollbench.compare.judging import FACTOR
 from tollbench.compare.results import Comparison, Comparisons, Verdict
-from tollbench.report import numbers
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 WORDS = {
     Verdict.SLOWER: "slower",
@@ -73,7 +73,7 @@ def change(ratio: float | None) -> str:
     if not 1.0 / FACTOR < ratio < FACTOR:
         return f"{_factor(ratio)} as {'long' if ratio > 1.0 else 'fast'}"
     sign = "+" if ratio >= 1.0 else "−"
-    return sign + percent(abs(ratio - 1.0))
+    return sign + numbers.percent(abs(ratio - 1.0))
 
 
 def between(low: float | None, high: float | None) -> str:
@@ -100,7 +100,7 @@ def headline(found: Comparisons) -> str:
         for verdict in _WORST_FIRST
     ]
     told = ", ".join(f"{count} {word}" for count, word in counts if count)
-    threshold = percent(found.threshold)
+    threshold = numbers.percent(found.threshold)
     if regressions:
         what = "regression" if regressions == 1 else "regressions"
         return f"{regressions} {what} beyond {threshold} ({told})"
@@ -110,8 +110,9 @@ def headline(found: Comparisons) -> str:
 def footnotes(found: Comparisons) -> Sequence[str]:
     """What holds for the whole table."""
     notes = [
-        f"Changes are of time, against {clean(found.sides[0])}; with probability {percent(found.level)} or"
-        " more all intervals of this table hold together, although they were looked at while measuring.",
+        f"Changes are of time, against {clean(found.sides[0])}; with probability"
+        f" {numbers.percent(found.level)} or more all intervals of this table hold together,"
+        " although they were looked at while measuring.",
     ]
     compared = {item.benchmark for item in found.comparisons}
     notes += [

@@ -6,7 +6,7 @@ import re
 
 from tollbench.compare.output.lines import Line, footnotes, headline, lines
 from tollbench.compare.results import Comparisons, Verdict
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 _SHOWN_AT_ONCE = 20
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@$&-])")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tollbench.compare.output.lines import Line, footnotes, headline, lines
 from tollbench.compare.results import Comparisons, Verdict
-from tollbench.report.text import clean
+from tollbench.text import clean
 
 _STYLES = {
     Verdict.SLOWER: "yellow",

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tollbench import numbers
 from tollbench.compare.trust import NOTHING, Counted, Line, Trust
 
 ALL = "*"
@@ -51,7 +52,7 @@ def sentences(found: Trust) -> list[str]:
     if alarms.trials:
         told += [
             f"False alarms: {_count(alarms)} comparisons of a program with itself{_interval(alarms)}.",
-            f"Beyond the threshold of {percent(found.threshold)}: {_count(beyond)}{_interval(beyond)}.",
+            f"Beyond the threshold of {_asked(found.threshold)}: {_count(beyond)}{_interval(beyond)}.",
         ]
     told += [*_finds(found), *(_CONDITIONS[word] for word in found.disturbed)]
     failed = sum(line.failed for line in found.lines if line.operation == ALL)
@@ -84,14 +85,14 @@ def _finds(found: Trust) -> list[str]:
     slower = next(line.slower for line in found.lines if (line.operation, line.slowdown) == key)
     return [
         *told,
-        f"Found in at least 95 % of its trials: a slow-down of {percent(found.smallest_found)} and more"
+        f"Found in at least 95 % of its trials: a slow-down of {_asked(found.smallest_found)} and more"
         f" ({_count(slower)}{_interval(slower)}), within {found.trial_budget_s:g} s a comparison.",
     ]
 
 
 def _table(found: Trust) -> tuple[list[str], list[list[str]]]:
     slowdowns = sorted({line.slowdown for line in found.lines})
-    heads = ["operation", "false alarms", *(f"+{percent(slowdown)}" for slowdown in slowdowns[1:])]
+    heads = ["operation", "false alarms", *(f"+{_asked(slowdown)}" for slowdown in slowdowns[1:])]
     names = list(dict.fromkeys(line.operation for line in found.lines))
     by = {(line.operation, line.slowdown): line for line in found.lines}
     rows = [_row(name, [by[name, slowdown] for slowdown in slowdowns]) for name in names]
@@ -116,9 +117,9 @@ def _time(line: Line) -> str:
     return "" if line.seconds is None else f"{line.seconds:.1f} s"
 
 
-def percent(share: float) -> str:
-    """0.005 -> "0.5 %"; three significant digits."""
-    return f"{100.0 * share:.3g} %"
+def _asked(share: float) -> str:
+    """A share as somebody wrote it: 0.005 -> "0.5 %"."""
+    return f"{numbers.reported(100.0 * share)} %"
 
 
 def _count(counted: Counted) -> str:
@@ -132,4 +133,5 @@ def _times(count: int, what: str) -> str:
 def _interval(counted: Counted) -> str:
     if counted.share is None:
         return ""
-    return f", {percent(counted.share)}, between {percent(counted.low)} and {percent(counted.high)}"
+    share, low, high = (numbers.percent(number, 3) for number in (counted.share, counted.low, counted.high))
+    return f", {share}, between {low} and {high}"

@@ -1,7 +1,8 @@
-"""Text from a run file made harmless. Run files are shared, so nothing in them is trusted.
+"""Text from outside made harmless: run files are shared and programs print anything, so nothing is trusted.
 
 HTML escaping is jinja2's; here is what no escaping covers: control characters that steer a terminal and
-direction marks that make text read other than it is.
+direction marks that make text read other than it is. `clean` is for reports, `shown` for sentences about
+something unexpected, whose escapes a reader should see.
 """
 
 from __future__ import annotations
@@ -100,3 +101,16 @@ def said(value: Any) -> str:
             else ", ".join(filter(None, map(said, value)))
         )
     return clean(value)
+
+
+def as_text(name: str) -> str:
+    """A file's name as text that can be stored and printed: bytes that are no UTF-8 become escapes."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def shown(text: str, limit: int = 120) -> str:
+    """Text from outside, safe to print in a terminal: escapes made visible, length bounded."""
+    visible = "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: limit + 1]
+    )
+    return visible if len(visible) <= limit else visible[:limit] + "..."

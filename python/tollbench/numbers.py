@@ -171,9 +171,17 @@ def size(value: float | None) -> str:
     return f"{text.removesuffix('.00').removesuffix('.0')} {_BYTE_UNITS[index]}"
 
 
-def percent(share: float | None) -> str:
-    """A share between 0 and 1 as a percentage with two significant digits."""
-    return MISSING if share is None else f"{plain(share * 100, 2)} %"
+def percent(share: float | None, digits: int = 2) -> str:
+    """A share (0.0123) as a percentage with so many significant digits, "1.2 %", two decimals at most.
+
+    Infinite: "any amount"; None or NaN: MISSING.
+    """
+    if share is None or math.isnan(share):
+        return MISSING
+    if math.isinf(share):
+        return "any amount"
+    rounded = float(f"{100.0 * share:.{digits - 1}e}")  # first: 9.97 has two digits before the point
+    return f"{fixed(rounded, max(0, min(2, digits - 1 - _magnitude(rounded))) if rounded else 0)} %"
 
 
 def duration(seconds: float | None) -> str:
