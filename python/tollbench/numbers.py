@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 MISSING = "–"
+FACTOR = 10.0  # of a ratio: from here on a percentage is no longer read: "+226910 %" are 2,270 times
 _TIME_UNITS = (("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0))
 _TIME_SECONDS = {**dict(_TIME_UNITS), "us": 1e-6}
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -180,8 +181,11 @@ def percent(share: float | None, digits: int = 2) -> str:
         return MISSING
     if math.isinf(share):
         return "any amount"
-    rounded = float(f"{100.0 * share:.{digits - 1}e}")  # first: 9.97 has two digits before the point
-    return f"{fixed(rounded, max(0, min(2, digits - 1 - _magnitude(rounded))) if rounded else 0)} %"
+    value = 100.0 * share
+    magnitude = _magnitude(
+        float(f"{value:.{digits - 1}e}")
+    )  # 9.97 is written with two digits before the point
+    return f"{fixed(value, max(0, min(2, digits - 1 - magnitude)) if value else 0)} %"
 
 
 def duration(seconds: float | None) -> str:

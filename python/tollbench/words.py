@@ -79,7 +79,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Detail:
+class DeclaredDetail:
     """A number that a workload's programs tell beside time, as suite.toml declares it: a smallest share."""
 
     name: str  # "longest_wait_ns", as programs send it
@@ -119,7 +119,7 @@ class Workload:
     contenders: tuple[Contender, ...]
     published: tuple[Published, ...] = ()
     headline: tuple[str, ...] = ()  # contenders of a run that names nothing; () is all of them
-    details: tuple[Detail, ...] = ()
+    details: tuple[DeclaredDetail, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from tollbench.launching.child import Limits
+from tollbench.launching.disturbance import read_disturbance
+from tollbench.launching.protocol import arguments
 from tollbench.measure import ProcessLauncher, SystemClock
-from tollbench.measure.launch import Errand, LaunchRoom, Work, measuring
-from tollbench.measure.launcher import Limits
-from tollbench.measure.machine import read_disturbance
-from tollbench.measure.protocol import arguments
+from tollbench.measure.recording import Errand, LaunchRoom, Work, measuring
 from tollbench.store import Launch, RunFile
 from tollbench.words import Kind, Purpose, Status
 

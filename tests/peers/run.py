@@ -46,11 +46,19 @@ from scipy.stats import mannwhitneyu, ttest_ind  # noqa: E402
 
 from tollbench.catalog import machine  # noqa: E402
 from tollbench.cli import trusting  # noqa: E402
-from tollbench.compare import Kind, Settings, Side, Subject, Verdict, compare, subject_of  # noqa: E402
-from tollbench.compare.disturb import DRIFT, Disturbance, load, one_of  # noqa: E402
-from tollbench.compare.words import own_environment  # noqa: E402
+from tollbench.compare import (  # noqa: E402
+    ComparisonSettings,
+    MeasuringOptions,
+    Side,
+    Subject,
+    Verdict,
+    compare,
+    subject_of,
+)
+from tollbench.compare.disturbing import DRIFT, InjectedDisturbance, load, one_of  # noqa: E402
+from tollbench.compare.subject import own_environment  # noqa: E402
+from tollbench.launching.machine_lock import LOCK_FILES, machine_lock  # noqa: E402
 from tollbench.measure import Interrupt, SystemClock  # noqa: E402
-from tollbench.measure.lock import LOCK_FILES, machine_lock  # noqa: E402
 from tollbench.stats.proportion import exact_share  # noqa: E402
 
 SOURCES = ROOT / "tests/peers"
@@ -262,11 +270,11 @@ class Toll:
 
     name: str
     subject: Callable[[str, float], Subject]
-    settings: Settings
+    settings: ComparisonSettings
     seeds: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def judge(self, operation: str, slowdown: float) -> int:
-        settings = Settings(
+        settings = ComparisonSettings(
             budget_s=self.settings.budget_s, total_s=self.settings.budget_s, seed=next(self.seeds)
         )
         found = compare(self.subject(operation, slowdown), settings).comparisons[0]
@@ -275,7 +283,7 @@ class Toll:
         return {Verdict.SLOWER: 1, Verdict.FASTER: -1}.get(found.verdict, 0)
 
 
-def toll_on_google_benchmark(settings: Settings) -> Toll:
+def toll_on_google_benchmark(settings: ComparisonSettings) -> Toll:
     program = compiled("google_benchmark", "-lbenchmark")
 
     def subject(operation: str, slowdown: float) -> Subject:
@@ -287,12 +295,12 @@ def toll_on_google_benchmark(settings: Settings) -> Toll:
             )
             for label, share in (("first", 0.0), ("second", slowdown))
         ]
-        return subject_of(Kind.GOOGLE_BENCHMARK, sides, limit_s=30.0, pattern=f"^{operation}$")
+        return subject_of("google-benchmark", sides, MeasuringOptions(30.0, pattern=f"^{operation}$"))
 
     return Toll("toll compare, the same executable", subject, settings)
 
 
-def toll_on_commands(settings: Settings) -> Toll:
+def toll_on_commands(settings: ComparisonSettings) -> Toll:
     lines = CommandLines()
 
     def subject(operation: str, slowdown: float) -> Subject:
@@ -300,12 +308,12 @@ def toll_on_commands(settings: Settings) -> Toll:
             Side(label, lines.words(operation, share), Path.cwd())
             for label, share in (("first", 0.0), ("second", slowdown))
         ]
-        return subject_of(Kind.COMMAND, sides, limit_s=30.0)
+        return subject_of("command", sides, MeasuringOptions(30.0))
 
     return Toll("toll compare, the same command lines", subject, settings)
 
 
-def toll_on_programs(settings: Settings, drift: float) -> Toll:
+def toll_on_programs(settings: ComparisonSettings, drift: float) -> Toll:
     programs = trusting.built(["*"])
 
     def subject(operation: str, slowdown: float) -> Subject:
@@ -336,7 +344,7 @@ def in_passes(rng: random.Random) -> Iterator[tuple[str, float]]:
 
 
 def rows_of(options: argparse.Namespace, drift: float) -> list[Row]:
-    settings = Settings(budget_s=options.trial_budget)
+    settings = ComparisonSettings(budget_s=options.trial_budget)
     makers: list[tuple[str, Callable[[], Tool]]] = [
         (GoogleBenchmark.name, lambda: GoogleBenchmark(options.min_time)),
         (Hyperfine.name, Hyperfine),
@@ -498,7 +506,7 @@ def main() -> int:
     """Prints the table; after Ctrl-C, with what is known by then."""
     options = parsed()
     disturbances = trusting.disturbances(options.disturb)
-    drift = DRIFT if Disturbance.DRIFT in disturbances else 0.0
+    drift = DRIFT if InjectedDisturbance.DRIFT in disturbances else 0.0
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
         stack.enter_context(machine_lock(SystemClock(), interrupt=interrupt, on_wait=print, files=LOCK_FILES))
@@ -507,7 +515,7 @@ def main() -> int:
         for row in rows:
             if isinstance(row.tool, GoogleBenchmark):
                 stack.callback(row.tool.close)
-        if Disturbance.LOAD in disturbances:
+        if InjectedDisturbance.LOAD in disturbances:
             stack.enter_context(load(one_of(machine.usable_cpus(), options.seed), options.seed))
         os.environ["PEERS_DRIFT"] = str(per_mille(drift))
         print(

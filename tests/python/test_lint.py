@@ -27,15 +27,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "store": BASE,
     "plan": BASE | {"catalog"},
     "building": BASE | {"catalog"},
+    "launching": BASE | {"stats", "store"},
     "analysis": BASE | {"store", "stats"},
-    "measure": BASE | {"plan", "store", "stats", "analysis"},
-    "report": BASE | {"analysis.results"},
+    "measure": BASE | {"plan", "store", "stats", "analysis", "launching"},
+    "compare": BASE | {"store", "stats", "analysis", "launching"},
+    "report": BASE | {"analysis.results", "compare.verdicts", "compare.trials"},
     "export": BASE | {"store", "analysis"},
-    "compare": BASE | {"store", "stats", "analysis", "measure", "report"},
     "notebook": BASE | {"store", "analysis", "export"},
     "cli": BASE
-    | {"catalog", "store", "plan", "building", "stats", "analysis", "measure", "report", "export", "compare"}
-    | {""},
+    | {"catalog", "store", "plan", "building", "launching", "stats", "analysis", "measure"}
+    | {"compare", "report", "export", ""},
     "__main__": {"cli"},
     "": {"errors", "notebook"},  # tollbench/__init__.py
 }

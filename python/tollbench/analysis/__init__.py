@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tollbench.analysis.beside import efficiencies, within_environments
+from tollbench.analysis.case_data import CaseData, read_case
 from tollbench.analysis.cautions import cautions
 from tollbench.analysis.comparison import Compared, compare_settings, level_left
 from tollbench.analysis.grid import grids
 from tollbench.analysis.grouping import settings, swept_parameters
-from tollbench.analysis.launches import CaseData, read_case
 from tollbench.analysis.published import beside_today
 from tollbench.analysis.pulse import floor, machine_warnings, seconds_between
 from tollbench.analysis.results import Detail, Estimate, Problem, Results, Row, RunInfo, WorkloadResult

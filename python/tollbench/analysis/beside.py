@@ -7,9 +7,9 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
+from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import Compared, compare, is_floor, log_matrix
 from tollbench.analysis.grouping import setting_of
-from tollbench.analysis.launches import CaseData
 from tollbench.analysis.results import Estimate
 from tollbench.stats import bonferroni, paired_differences, ratio_interval
 from tollbench.store import CaseRecord, RunHeader

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from tollbench import numbers
-from tollbench.analysis.comparison import Comparison
+from tollbench.analysis.comparison import SettingComparison
 from tollbench.analysis.results import Row, about
 from tollbench.store import RunHeader
 from tollbench.text import as_text
@@ -17,7 +17,7 @@ NAMED = 5  # contenders that a sentence names; a longer list is not read
 
 def cautions(
     workload: str,
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[SettingComparison],
     rows: Sequence[Row],
     swept: Sequence[str],
     header: RunHeader,
@@ -43,7 +43,7 @@ def cautions(
 
 
 def _imprecise(
-    workload: str, comparisons: Sequence[Comparison], rows: Sequence[Row], header: RunHeader
+    workload: str, comparisons: Sequence[SettingComparison], rows: Sequence[Row], header: RunHeader
 ) -> list[str]:
     """Ratios without an interval, and those whose interval is wider than was asked for."""
     told = _rounds_missing(workload, comparisons, header)
@@ -64,7 +64,7 @@ def _imprecise(
     return told
 
 
-def _rounds_missing(workload: str, comparisons: Sequence[Comparison], header: RunHeader) -> list[str]:
+def _rounds_missing(workload: str, comparisons: Sequence[SettingComparison], header: RunHeader) -> list[str]:
     """One sentence a workload: its settings share their rounds, so the one that lacks most tells how many."""
     lacking = [comparison for comparison in comparisons if comparison.rounds_missing]
     if not lacking:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.grouping import FLOOR, Setting, by_setting, fastest, setting_of
-from tollbench.analysis.launches import CaseData
 from tollbench.stats import (
     Interval,
     bonferroni,
@@ -19,7 +19,7 @@ from tollbench.stats import (
     rounds_needed,
     separated_pairs,
 )
-from tollbench.stats.order import Floats
+from tollbench.stats.order_statistics import Floats
 from tollbench.store import CaseRecord, RunHeader
 
 
@@ -34,7 +34,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class SettingComparison:
     """All rows with numbers of one setting, lowest value first, and what could not be said about them."""
 
     cases: tuple[CaseData, ...]
@@ -50,7 +50,7 @@ def level_left(tried_rounds: int, header: RunHeader) -> float:
 
 def compare_settings(
     measured: Sequence[CaseData], swept: Sequence[str], tried_rounds: int, header: RunHeader
-) -> list[Comparison]:
+) -> list[SettingComparison]:
     """A comparison for each setting of the swept parameters, in their order; one where nothing is swept.
 
     A row alone in its setting has nothing to be compared with: no ratio, and it is not the fastest.
@@ -61,13 +61,13 @@ def compare_settings(
         group = [measured[position] for position in positions]
         setting = setting_of(group[0].record, swept)
         if swept and len(group) == 1:
-            found.append(Comparison((group[0],), (Compared(),), setting=setting))
+            found.append(SettingComparison((group[0],), (Compared(),), setting=setting))
         else:
             found.append(replace(compare(group, tried_rounds, header), setting=setting))
     return found
 
 
-def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) -> Comparison:
+def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) -> SettingComparison:
     """Ratios to the fastest row, paired by round, at a level that holds for the whole table.
 
     `measured` has the cases with numbers; `tried_rounds` is how often the workload was gone through.
@@ -77,14 +77,14 @@ def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) 
     logs = log_matrix(cases)
     best = fastest([case.record.footing for case in cases], logs)
     if best is None:
-        return Comparison(cases, tuple(Compared() for _ in cases))
+        return SettingComparison(cases, tuple(Compared() for _ in cases))
     pairs = len(cases) * (len(cases) - 1) // 2
     corrected = bonferroni(level, pairs)
     apart, judged = separated_pairs(logs, corrected)
     groups = letters(apart) if judged else [[] for _ in cases]
     compared = tuple(_one(logs, index, best, corrected, tuple(groups[index])) for index in range(len(cases)))
     missing = 0 if judged or not pairs else max(1, rounds_needed(level, pairs) - logs.shape[0])
-    return Comparison(cases, compared, missing)
+    return SettingComparison(cases, compared, missing)
 
 
 def is_floor(record: CaseRecord) -> bool:

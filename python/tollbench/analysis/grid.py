@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tollbench.analysis.results import Grid, GridLevel
 from tollbench.analysis.units import nanoseconds_per
 from tollbench.analysis.values import Cells
-from tollbench.stats.clusters import Clusters, Level, find_clusters
+from tollbench.stats.grid_groups import Clusters, Level, find_clusters
 from tollbench.store import CaseRecord, RunHeader, Samples
 
 STATISTICS = {"p50": (0.5, "median"), "p99": (0.99, "99th percentile")}

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tollbench.stats.order import Floats
+from tollbench.stats.order_statistics import Floats
 
 Setting = tuple[tuple[str, int | str], ...]  # a value of each swept parameter
 

@@ -9,7 +9,7 @@ from math import exp
 import numpy as np
 
 from tollbench import numbers
-from tollbench.analysis.launches import CaseData, launch_value_ns
+from tollbench.analysis.case_data import CaseData, launch_value_ns
 from tollbench.analysis.results import Floor
 from tollbench.analysis.units import DAMAGED
 from tollbench.errors import TollError

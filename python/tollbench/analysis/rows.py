@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from tollbench.analysis.case_data import CaseData, counters_per_unit, median_cpu_ns, timed_totals, told_by
 from tollbench.analysis.comparison import Compared, is_floor
 from tollbench.analysis.grouping import stands_aside
-from tollbench.analysis.launches import CaseData, counters_per_unit, median_cpu_ns, timed_totals, told_by
 from tollbench.analysis.results import Cdf, Estimate, Histogram, Latency, Memory, Row
 from tollbench.analysis.units import checked_json, nanoseconds_per
 from tollbench.analysis.values import resolution_ns
 from tollbench.stats import Pooled, log_histogram, median_interval, spread, thin_cdf
-from tollbench.stats.cluster import FEWEST_BEYOND
+from tollbench.stats.cluster_bootstrap import FEWEST_BEYOND
 from tollbench.words import Purpose, Status
 
 FEWEST_ALIVE = 1000  # the process itself, some MiB, would be most of what fewer units seem to hold

@@ -1,11 +1,8 @@
-"""A launch's one value where operations are timed one by one.
-
-Reports and the rule that ends a run both ask here.
-"""
+"""A launch's one value. Reports, the rule that ends a run and comparisons all ask here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +10,22 @@ from numpy.typing import NDArray
 
 from tollbench.stats import tick_median
 from tollbench.store import Samples
+from tollbench.words import Batch
 
 Cells = tuple[tuple[str, int], ...]  # consecutive samples by what they belong to: ("0>1", 1000)
+
+
+def launch_value_ns(
+    batches: Sequence[Batch], samples: Samples | None, cells: Cells, clock: Mapping[str, Any]
+) -> float:
+    """Nanoseconds a unit of work: that of the launch's samples, or the median over its timed batches.
+
+    `samples` are those of the timed batches, None where operations are timed in batches; `cells` is what
+    consecutive ones belong to.
+    """
+    if samples is not None:
+        return value_of_samples(samples, cells, clock)
+    return float(np.median([batch.wall_ns / batch.units for batch in batches if not batch.warmup]))
 
 
 def value_of_samples(samples: Samples, cells: Cells, clock: Mapping[str, Any]) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tollbench.building.recipes import RECIPES, Job, Recipe, Step
+from tollbench.building.recipes import RECIPES, BuildStep, Job, Recipe
 from tollbench.building.recipes.words import first_error
 from tollbench.catalog.packages import command_for, table
 from tollbench.words import Contender, Environment, Program, Status, Workload
@@ -116,7 +116,7 @@ def _build(recipe: Recipe, source: Path, folder: Path, root: Path) -> Built:
     return Built(Status.OK, "", program, tool.version)
 
 
-def _run(steps: Sequence[Step], log: Path) -> str:
+def _run(steps: Sequence[BuildStep], log: Path) -> str:
     """Runs the steps until one fails; the reason, or "" where all went well."""
     log.parent.mkdir(parents=True, exist_ok=True)
     said = ""
@@ -145,7 +145,7 @@ def _run(steps: Sequence[Step], log: Path) -> str:
     return ""
 
 
-def _fingerprint(job: Job, recipe: Recipe, steps: Sequence[Step]) -> str:
+def _fingerprint(job: Job, recipe: Recipe, steps: Sequence[BuildStep]) -> str:
     """Of all that a program is made from: toolchain, commands, the text of every source."""
     total = hashlib.sha256(repr((job.tool, steps, recipe.wrapper(job))).encode())
     for path in sorted(recipe.sources(job)):

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tollbench.catalog import environments
 from tollbench.errors import TollError
-from tollbench.words import HOST, Contender, Detail, Kind, Parameter, Published, Workload
+from tollbench.words import HOST, Contender, DeclaredDetail, Kind, Parameter, Published, Workload
 
 LANGUAGES = {
     ".cpp": "C++",
@@ -151,13 +151,13 @@ def _workload(file: Path) -> Workload:
     )
 
 
-def _detail(file: Path, name: str, entry: _Detail) -> Detail:
+def _detail(file: Path, name: str, entry: _Detail) -> DeclaredDetail:
     if not NAME.fullmatch(name):
         raise _error(file, name, f"{name!r} is not a detail's name", "use a-z, 0-9 and _, a letter first")
     if not entry.title.strip() or not entry.meaning.strip():
         what = f"details.{name} has an empty title or meaning"
         raise _error(file, name, what, "say what the number is: readers see nothing else of it")
-    return Detail(name, entry.title, entry.unit, entry.meaning)
+    return DeclaredDetail(name, entry.title, entry.unit, entry.meaning)
 
 
 def _contender(file: Path, workload: str, suite: _Suite, name: str) -> Contender:

@@ -16,7 +16,7 @@ from tollbench.words import HOST, Environment, Program, Status, Workload
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltPlan:
     """What became of the builds: a program or a reason for each case, and what the environments are."""
 
     programs: tuple[Program, ...]
@@ -25,7 +25,7 @@ class Built:
     enter: tuple[str, ...] = ()  # what goes before the canary's command
 
 
-def build_plan(plan: Plan) -> Built:
+def build_plan(plan: Plan) -> BuiltPlan:
     """Builds every environment's contenders; those that share a folder share their programs.
 
     Raises TollError where CMake cannot configure the host's build, without which nothing is to be expected;
@@ -48,7 +48,7 @@ def build_plan(plan: Plan) -> Built:
     found = tuple(building.described(build_folder(item.toolset.folder), item) for item in located)
     pulse = HOST.toolset.folder if HOST.toolset.folder in folders else next(iter(folders), HOST.name)
     enter = next((item.enter for item in located if item.toolset.folder == pulse), ())
-    return Built(tuple(programs), found, build_folder(pulse), enter)
+    return BuiltPlan(tuple(programs), found, build_folder(pulse), enter)
 
 
 def only_planned(plan: Plan, names: Sequence[str]) -> tuple[Workload, ...]:

@@ -7,11 +7,18 @@ from typing import Annotated
 
 import typer
 
-from tollbench.compare.sides import Kind
+from tollbench.compare.adapters import adapters
+from tollbench.compare.sides import AUTO
 
 EXAMPLE = "toll compare ./bench_old ./bench_new --budget 20s"
 
 
+Kind = Annotated[
+    str,
+    typer.Option(
+        metavar=f"[{'|'.join([AUTO, *adapters()])}]", help="What the sides are, where it cannot be seen."
+    ),
+]
 Folder = Annotated[
     Path | None,
     typer.Option(
@@ -49,7 +56,7 @@ def command(
             help="Executables, command lines in quotes, or with --build git revisions; one with --env A,B.",
         ),
     ],
-    kind: Annotated[Kind, typer.Option(help="What the sides are, where it cannot be seen.")] = Kind.AUTO,
+    kind: Kind = AUTO,
     budget: Annotated[str, typer.Option(metavar="TIME", help="Most time for one benchmark.")] = "60s",
     total: Total = "10m",
     threshold: Annotated[
@@ -91,7 +98,7 @@ def command(
     from tollbench.cli import comparing
 
     comparing.check_places(html=html, markdown=markdown, junit=junit)
-    request = comparing.Request(
+    request = comparing.ComparisonRequest(
         sides=tuple(sides),
         kind=kind,
         budget_s=comparing.seconds("--budget", budget),

@@ -17,18 +17,18 @@ from pathlib import Path
 
 import tollbench
 from tollbench.catalog import machine
+from tollbench.cli.asking import seconds as length_of_time
 from tollbench.cli.console import progress, say
-from tollbench.cli.measuring import seconds as length_of_time
+from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.places import RUNS, behind_links, is_special
 from tollbench.compare import (
     Comparisons,
-    Kind,
-    Settings,
-    SideFailed,
-    Step,
+    ComparisonSettings,
+    ComparisonStep,
+    MeasuringOptions,
     Subject,
     Verdict,
-    Written,
+    WrittenSide,
     before_confirming,
     compare,
     confirm,
@@ -36,24 +36,24 @@ from tollbench.compare import (
     revisions,
     subject_of,
 )
-from tollbench.compare.launched import Unusable
-from tollbench.compare.output import html as html_page
-from tollbench.compare.output import junit as junit_file
-from tollbench.compare.output import markdown as markdown_text
-from tollbench.compare.output import terminal
-from tollbench.compare.raw import Keeping, RawFile
+from tollbench.compare.adapters import adapters
+from tollbench.compare.raw_file import Keeping, RawFile
+from tollbench.compare.subject import Unusable
 from tollbench.errors import Exit, TollError
+from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.measure import Interrupt, SystemClock
-from tollbench.measure.launcher import Interrupted
-from tollbench.measure.lock import LOCK_FILES, machine_lock
+from tollbench.report.comparisons import comparison_html as html_page
+from tollbench.report.comparisons import comparison_markdown as markdown_text
+from tollbench.report.comparisons import comparison_terminal as terminal
+from tollbench.report.comparisons import junit as junit_file
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ComparisonRequest:
     """What the command line asked for."""
 
     sides: tuple[str, ...]
-    kind: Kind
+    kind: str  # of side: auto, or an adapter's
     budget_s: float
     total_s: float
     threshold: float
@@ -95,12 +95,12 @@ def check_places(**places: Path | None) -> None:
             )
 
 
-def measured(request: Request, *, wait: bool) -> tuple[Comparisons, TollError | None]:
+def measured(request: ComparisonRequest, *, wait: bool) -> tuple[Comparisons, TollError | None]:
     """Takes the machine, prepares the sides, measures. Raises TollError where the request makes no sense.
 
     With what was found comes the error that ended the measuring early, if one did: a full disk.
     """
-    settings = Settings(
+    settings = ComparisonSettings(
         level=request.level,
         threshold=request.threshold,
         budget_s=request.budget_s,
@@ -126,22 +126,16 @@ def measured(request: Request, *, wait: bool) -> tuple[Comparisons, TollError | 
     return found, keeping.error
 
 
-def _with_the_machine(request: Request, settings: Settings, *, wait: bool) -> tuple[Comparisons, Keeping]:
+def _with_the_machine(
+    request: ComparisonRequest, settings: ComparisonSettings, *, wait: bool
+) -> tuple[Comparisons, Keeping]:
     """What was found, and where every launch went. Raises Interrupted before the measuring only."""
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
-        stack.enter_context(
-            machine_lock(
-                SystemClock(),
-                interrupt=interrupt,
-                on_wait=say_waiting if wait else None,
-                on_no_lock=lambda warning: say(f"warning: {warning}"),
-                files=LOCK_FILES,
-            )
-        )
+        stack.enter_context(machine_taken(interrupt, wait=wait))
         try:
             subject = _subject(request, interrupt, stack)
-        except SideFailed as failure:
+        except LaunchFailed as failure:
             subject = Unusable(request.sides, failure.reason)
         raw = stack.enter_context(RawFile(_raw_path(request.raw), _header(settings, subject)))
         keeping = Keeping(raw)
@@ -171,13 +165,16 @@ class PatientClock(SystemClock):
 
 
 def _measure(
-    subject: Subject, settings: Settings, keep: Keeping, confirming: Interrupt | None
+    subject: Subject, settings: ComparisonSettings, keep: Keeping, confirming: Interrupt | None
 ) -> Comparisons:
     """Once, or with `confirming` (which ends the pause before it) a second time for what differed."""
-    say(f"comparing {', '.join(subject.labels)}; every launch goes to {keep.path}; Ctrl-C stops and reports")
+    known = adapters().get(subject.kind)
+    what = f", each {known.name}" if known else ""
+    say(f"comparing {', '.join(subject.labels)}{what}")
+    say(f"every launch goes to {keep.path}; Ctrl-C stops and reports")
     with progress("comparing") as bar:
 
-        def step(at: Step) -> None:
+        def step(at: ComparisonStep) -> None:
             known = f"{at.decided} of {at.benchmarks} known  {at.benchmark}"
             bar.step(at.elapsed_s, at.elapsed_s + at.left_s, known, at.left_s)
 
@@ -188,42 +185,29 @@ def _measure(
         return confirm(first, subject, settings, clock=clock, keep=keep, on_step=step)
 
 
-def _subject(request: Request, interrupt: Interrupt, stack: ExitStack) -> Subject:
+def _subject(request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack) -> Subject:
     """The sides, ready to be launched: built where they have to be."""
     if bool(request.build) != bool(request.program):
         raise TollError(
             "--build and --program belong together",
             "for example: toll compare --build 'make bench' --program ./bench main HEAD",
         )
+    options = MeasuringOptions(request.budget_s, interrupt, request.pattern, request.any_exit_code)
     if request.build:
         written = _built(request, interrupt, stack)
     elif request.environments:
         from tollbench.cli.comparing_environments import subject_in_environments
 
         return subject_in_environments(
-            request.sides,
-            request.environments,
-            kind=request.kind,
-            folder=request.folder,
-            limit_s=request.budget_s,
-            interrupt=interrupt,
-            pattern=request.pattern,
-            any_exit_code=request.any_exit_code,
+            request.sides, request.environments, kind=request.kind, folder=request.folder, options=options
         )
     else:
-        written = [Written(text, folder=request.folder) for text in request.sides]
+        written = [WrittenSide(text, folder=request.folder) for text in request.sides]
     kind, sides = resolve(written, request.kind)
-    return subject_of(
-        kind,
-        sides,
-        limit_s=request.budget_s,
-        interrupt=interrupt,
-        pattern=request.pattern,
-        any_exit_code=request.any_exit_code,
-    )
+    return subject_of(kind, sides, options)
 
 
-def _built(request: Request, interrupt: Interrupt, stack: ExitStack) -> list[Written]:
+def _built(request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack) -> list[WrittenSide]:
     """The revisions, each built in a clone that goes when the comparison ends."""
     here = Path.cwd()
     wanted = revisions.revisions(here, request.sides)
@@ -232,7 +216,7 @@ def _built(request: Request, interrupt: Interrupt, stack: ExitStack) -> list[Wri
     scratch = Path(
         stack.enter_context(tempfile.TemporaryDirectory(prefix="toll-compare-", ignore_cleanup_errors=True))
     )
-    recipe = revisions.Recipe(request.build, request.program, request.folder)
+    recipe = revisions.RevisionBuild(request.build, request.program, request.folder)
     return revisions.built(
         here,
         wanted,
@@ -249,7 +233,7 @@ def _raw_path(asked: Path | None) -> Path:
     return RUNS / f"compare-{datetime.now().astimezone().strftime('%Y-%m-%d-%H%M%S-%f')}.jsonl"
 
 
-def _header(settings: Settings, subject: Subject) -> dict[str, object]:
+def _header(settings: ComparisonSettings, subject: Subject) -> dict[str, object]:
     return {
         "toll_version": tollbench.__version__,
         "command_line": shlex.join(["toll", *sys.argv[1:]]),
@@ -268,11 +252,6 @@ def machine_line() -> str:
     found = machine.describe()
     parts = [str(found[key]) for key in ("cpu", "kernel") if found.get(key)]
     return ", ".join(parts)
-
-
-def say_waiting(holder: str) -> None:
-    """Who has the machine."""
-    say(f"waiting for another run on this machine: {holder}")
 
 
 def show(

@@ -3,20 +3,18 @@ allocators."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tollbench.catalog import environments, machine, suites
 from tollbench.cli.builds import build_plan
 from tollbench.cli.places import ROOT
-from tollbench.compare import Subject, Written, resolve, subject_of
-from tollbench.compare.programs import Offer, Offering, Programs
-from tollbench.compare.sides import Kind
-from tollbench.compare.words import own_environment
+from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, subject_of
+from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.errors import TollError
-from tollbench.measure import Interrupt
-from tollbench.measure.launch import preloading
-from tollbench.plan import Selection, Settings, make
+from tollbench.launching.conversation import Errand
+from tollbench.launching.environment import own_environment, preloading
+from tollbench.plan import Plan, Selection, Settings, make
 from tollbench.words import HOST, Case, Environment, Program, Status
 
 
@@ -24,12 +22,9 @@ def subject_in_environments(
     sides: Sequence[str],
     names: Sequence[str],
     *,
-    kind: Kind,
+    kind: str,
     folder: Path | None,
-    limit_s: float,
-    interrupt: Interrupt,
-    pattern: str,
-    any_exit_code: bool,
+    options: MeasuringOptions,
 ) -> Subject:
     """What is compared is the first name's environment with the others'. Raises TollError."""
     names = list(dict.fromkeys(environments.expanded(names)))
@@ -38,7 +33,7 @@ def subject_in_environments(
     known = {item.name for item in suites.load(ROOT)}
     if any("/".join(side.split("/")[:2]) in known for side in sides):
         offerings = _built(sides, names, folder)
-        return Programs(offerings, limit_s=limit_s, interrupt=interrupt, pattern=pattern)
+        return Programs(offerings, options)
     if len(sides) != 1:
         raise TollError(
             "--env compares one executable or command line, or contenders of this checkout",
@@ -46,17 +41,10 @@ def subject_in_environments(
         )
     written = [_under_allocator(sides[0], name, folder) for name in names]
     found, resolved = resolve(written, kind)
-    return subject_of(
-        found,
-        resolved,
-        limit_s=limit_s,
-        interrupt=interrupt,
-        pattern=pattern,
-        any_exit_code=any_exit_code,
-    )
+    return subject_of(found, resolved, options)
 
 
-def _under_allocator(side: str, name: str, folder: Path | None) -> Written:
+def _under_allocator(side: str, name: str, folder: Path | None) -> WrittenSide:
     """An executable that exists can have another allocator, but no other compiler."""
     environment = environments.located(HOST if name == HOST.name else environments.named(name))
     if environment.toolset != HOST.toolset:
@@ -66,7 +54,7 @@ def _under_allocator(side: str, name: str, folder: Path | None) -> Written:
         )
     if environment.unavailable:
         raise TollError(f"the environment {name} cannot be used: {environment.unavailable}", "toll env list")
-    return Written(side, label=f"{side} ({name})", folder=folder, preload=environment.preload)
+    return WrittenSide(side, label=f"{side} ({name})", folder=folder, preload=environment.preload)
 
 
 def _built(sides: Sequence[str], names: Sequence[str], folder: Path | None) -> list[Offering]:
@@ -80,17 +68,25 @@ def _built(sides: Sequence[str], names: Sequence[str], folder: Path | None) -> l
     )
     built = build_plan(plan)
     programs = {(item.workload, item.contender, item.environment): item for item in built.programs}
-    offerings = []
-    for environment in sorted(built.environments, key=lambda item: _place(item.name, names)):
-        cases = [case for case in plan.cases if case.environment == environment.name]
-        offers = {
-            _name(case): _offer(
-                case, programs[case.workload, case.contender, case.environment], environment, folder
-            )
-            for case in cases
-        }
-        offerings.append(Offering(environment.name, offers))
-    return offerings
+    return [
+        _offering(environment, plan, programs, folder)
+        for environment in sorted(built.environments, key=lambda item: _place(item.name, names))
+    ]
+
+
+def _offering(
+    environment: Environment,
+    plan: Plan,
+    programs: Mapping[tuple[str, str, str], Program],
+    folder: Path | None,
+) -> Offering:
+    errands, unusable = {}, {}
+    for case in (case for case in plan.cases if case.environment == environment.name):
+        program = programs[case.workload, case.contender, case.environment]
+        errands[_name(case)] = _errand(case, program, environment, folder)
+        if program.status is not Status.OK:
+            unusable[_name(case)] = program.reason
+    return Offering(environment.name, errands, unusable)
 
 
 def _place(name: str, names: Sequence[str]) -> int:
@@ -102,16 +98,12 @@ def _name(case: Case) -> str:
     return f"{case.workload}/{case.contender}" + (f" {values}" if values else "")
 
 
-def _offer(case: Case, program: Program, environment: Environment, folder: Path | None) -> Offer:
-    return Offer(
-        program.command,
-        case.workload,
-        case.contender,
+def _errand(case: Case, program: Program, environment: Environment, folder: Path | None) -> Errand:
+    return Errand(
+        Errand.command_of(program.command, case.workload, case.contender, case.parameters),
         case.kind,
-        parameters=case.parameters,
-        environment=preloading(own_environment(), environment.preload),
-        folder=folder,
+        preloading(own_environment(), environment.preload),
+        folder,
         answer=case.answer,
         malloc=Path(environment.preload[0]).name if environment.preload else "",
-        unusable=program.reason if program.status is not Status.OK else "",
     )

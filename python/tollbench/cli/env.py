@@ -55,7 +55,7 @@ def add(
     ] = "",
 ) -> None:
     """Make a root: a small Debian in your cache, for what this release lacks. Takes a minute or two."""
-    from tollbench.building import roots as making
+    from tollbench.building import making_roots as making
     from tollbench.catalog import packages
     from tollbench.cli.console import progress, say
 
@@ -72,7 +72,7 @@ def add(
 @app.command("remove", epilog="Example: toll env remove debian13")
 def remove(name: Annotated[str, typer.Argument(help="The root to remove.")]) -> None:
     """Remove a root, and nothing else."""
-    from tollbench.building import roots as making
+    from tollbench.building import making_roots as making
 
     gone = making.remove(_root(name).name)
     typer.echo(f"{name} removed" if gone else f"{name} was not there: {_place(name)}")

@@ -16,12 +16,12 @@ from tollbench.cli.places import behind_links, is_special, run_path
 from tollbench.errors import TollError
 
 if TYPE_CHECKING:
-    from tollbench.export.files import Written
+    from tollbench.export.files import WrittenFile
 
 EXAMPLE = "toll export runs/monday.toll --format parquet"
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     """What to write."""
 
     PARQUET = "parquet"
@@ -32,7 +32,9 @@ class Format(StrEnum):
 
 def command(
     run: Annotated[str, typer.Argument(help="A run file, or its name in runs/.")],
-    form: Annotated[Format, typer.Option("--format", "-f", help="parquet and csv write a folder of tables.")],
+    form: Annotated[
+        ExportFormat, typer.Option("--format", "-f", help="parquet and csv write a folder of tables.")
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to; beside the run file if not given.")
     ] = None,
@@ -43,7 +45,7 @@ def command(
     """Export a run: Parquet for DuckDB, Polars or pandas; CSV; JSON; Google Benchmark's JSON."""
     path = run_path(run)
     target = output or path.with_name(f"{path.stem}{_ending(form)}")
-    written: list[Written] = []
+    written: list[WrittenFile] = []
 
     def write(partial: Path) -> None:
         with progress("exporting", after_s=1.0) as bar:
@@ -56,7 +58,10 @@ def command(
             f"cannot write {target}: {error.strerror or error}", "name a writable place: --output /tmp/run"
         ) from None
     if as_json:
-        folder = form in (Format.PARQUET, Format.CSV)  # they were written beside it, and moved there
+        folder = form in (
+            ExportFormat.PARQUET,
+            ExportFormat.CSV,
+        )  # they were written beside it, and moved there
         rows = [
             {"table": one.table, "path": str(target / one.path.name if folder else target), "rows": one.rows}
             for one in written
@@ -66,12 +71,12 @@ def command(
         typer.echo(f"wrote {target}")
 
 
-def _ending(form: Format) -> str:
+def _ending(form: ExportFormat) -> str:
     return {
-        Format.PARQUET: "-parquet",
-        Format.CSV: "-csv",
-        Format.JSON: "-data.json",
-        Format.GOOGLE_BENCHMARK: "-google-benchmark.json",
+        ExportFormat.PARQUET: "-parquet",
+        ExportFormat.CSV: "-csv",
+        ExportFormat.JSON: "-data.json",
+        ExportFormat.GOOGLE_BENCHMARK: "-google-benchmark.json",
     }[form]
 
 
@@ -97,22 +102,23 @@ def _complete_or_nothing(target: Path, write: Callable[[Path], None]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _write(path: Path, form: Format, target: Path, bar: Progress) -> list[Written]:
-    from tollbench.export import files, google_benchmark
+def _write(path: Path, form: ExportFormat, target: Path, bar: Progress) -> list[WrittenFile]:
+    from tollbench.export import as_google_benchmark as google_benchmark
+    from tollbench.export import files
     from tollbench.store import RunFile
 
     with RunFile.open(path) as run_file:
-        if form is Format.GOOGLE_BENCHMARK:
+        if form is ExportFormat.GOOGLE_BENCHMARK:
             document = google_benchmark.document(run_file, bar.step)
             target.write_text(json.dumps(document, indent=1), encoding="utf-8")
-            return [files.Written("benchmarks", target, len(document["benchmarks"]))]
+            return [files.WrittenFile("benchmarks", target, len(document["benchmarks"]))]
         done, total = itertools.count(1), files.record_batches(run_file)
 
         def on_batch(table: str) -> None:
             bar.step(next(done), total, table)
 
-        if form is Format.JSON:
+        if form is ExportFormat.JSON:
             with target.open("w", encoding="utf-8") as file:
                 return files.json_document(run_file, file, target, on_batch)
         target.mkdir()
-        return (files.parquet if form is Format.PARQUET else files.csv)(run_file, target, on_batch)
+        return (files.parquet if form is ExportFormat.PARQUET else files.csv)(run_file, target, on_batch)

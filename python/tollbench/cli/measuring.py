@@ -2,110 +2,35 @@
 
 from __future__ import annotations
 
-import math
 import os
-import re
-import secrets
 import shlex
-import stat
 import sys
 import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import tollbench
 from tollbench import building, measure
 from tollbench.catalog import environments, machine, packages, suites
 from tollbench.cli import report
+from tollbench.cli.asking import Wishes, settings_of, with_time_to_read
 from tollbench.cli.builds import build_plan, only_planned
 from tollbench.cli.console import Progress, progress, say
+from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.places import ROOT, RUNS, build_folder, run_path
 from tollbench.errors import Exit, TollError
-from tollbench.measure import Interrupt, SystemClock, events
-from tollbench.measure.lock import LOCK_FILES, machine_lock
-from tollbench.plan import PROFILES, Plan, Selection, Settings, make
+from tollbench.measure import Interrupt, events
+from tollbench.plan import Plan, Selection, make
 from tollbench.store import RunFile, RunHeader, now_utc
 from tollbench.words import HOST, Environment, Program, Status, Workload
 
 # What a run of the profile `check` must not find; what cannot run here is skipped or unsupported instead.
 BROKEN = frozenset(Status) - {Status.OK, Status.PLANNED, Status.SKIPPED, Status.UNSUPPORTED}
-# Generous: counting the words of 1 GB with a map takes a minute on two idle CPUs, several on busy ones.
-READING_S_PER_GB = 600.0
-LONGEST_LAUNCH_S = 86_400.0  # no setting allows more
-UNITS_S = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What the command line changes about a profile; None leaves it as it is."""
-
-    profile: str
-    budget_s: float | None
-    precision: float | None
-    seed: int | None
-
-
-def seconds(text: str) -> float:
-    """ "90", "60s", "5m", "1.5h" as seconds. Raises TollError for anything else and for 0."""
-    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip().lower())
-    value = float(match.group(1)) * UNITS_S.get(match.group(2), math.nan) if match else math.nan
-    if not 0 < value < 1e9:
-        raise TollError(f"{text!r} is not a length of time", "write for example --budget 60s, 5m or 1h")
-    return value
-
-
-def text_file(path: str) -> str:
-    """The absolute path of a file that --input names. Raises TollError where there is nothing to read."""
-    file = Path(path).expanduser().absolute()
-    try:
-        str(file).encode()
-        kind = file.stat().st_mode
-        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # opening a pipe would wait for a writer
-            raise TollError(f"{path!r} is not a file", "name a text file: --input FILE")
-        with file.open("rb") as text:
-            begins = text.read(1)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise TollError(f"cannot read {path!r}: {why}", "name a text file: --input FILE") from None
-    if not begins:
-        raise TollError(f"{path!r} is empty: there is nothing to count", "name a text file: --input FILE")
-    return str(file)
-
-
-def settings_of(wishes: Wishes) -> Settings:
-    """The profile's settings with the user's wishes. Raises TollError for impossible ones."""
-    if wishes.precision is not None and not 0 < wishes.precision < 1:
-        raise TollError(f"--precision {wishes.precision} is not between 0 and 1", "write 0.01 for 1 %")
-    if wishes.seed is not None and not 0 <= wishes.seed < 2**63:
-        raise TollError(
-            f"--seed {wishes.seed} is not between 0 and {2**63 - 1}", "leave it out: a seed is drawn then"
-        )
-    settings = PROFILES[wishes.profile]
-    return replace(
-        settings,
-        seed=wishes.seed if wishes.seed is not None else secrets.randbelow(2**31),
-        precision=settings.precision if wishes.precision is None else wishes.precision,
-        budget_s=settings.budget_s if wishes.budget_s is None else wishes.budget_s,
-    )
-
-
-def with_time_to_read(settings: Settings, texts: Sequence[str]) -> Settings:
-    """A launch's limit grows with the text, all of which it counts several times."""
-    wanted_s = settings.time_limit_s + READING_S_PER_GB * max(map(_bytes_in, texts), default=0) / 1e9
-    return replace(settings, time_limit_s=min(wanted_s, LONGEST_LAUNCH_S))
-
-
-def _bytes_in(path: str) -> int:
-    """0 where nothing can be read: the programs say why."""
-    try:
-        return Path(path).stat().st_size if path else 0
-    except (OSError, ValueError):
-        return 0
 
 
 def planned(selection: Selection, wishes: Wishes, output: str) -> Session:
@@ -146,15 +71,8 @@ class Session:
 
     def take_machine(self, *, wait: bool) -> None:
         """Before the build, which would disturb another run as much as a measurement does."""
-        told = (lambda holder: _tell(None, events.WaitingForOtherRun(holder))) if wait else None
-        lock = machine_lock(
-            SystemClock(),
-            interrupt=Interrupt(),
-            on_wait=told,
-            on_no_lock=lambda warning: _tell(None, events.NotAlone(warning)),
-            files=LOCK_FILES,
-        )
-        self._alone.enter_context(lock)
+        with Interrupt() as interrupt:  # while waiting; the build is ended by Ctrl-C as usual
+            self._alone.enter_context(machine_taken(interrupt, wait=wait))
         if self._resume:  # the run that was waited for may have gone on with this very file
             RunFile.resume(self.path).close()  # a complete run says so before minutes are spent on building
             self.plan = _stored_plan(self.path)
@@ -191,8 +109,6 @@ class Session:
             canary=measure.Canary(_canary(self.folder, self._enter)),
             allocations_library=building.allocation_counter(self.folder),
             on_event=lambda event: _tell(bar, event),
-            lock_files=(),  # `take_machine` holds them
-            environment=_environment(),
         )
 
     def _forget_empty(self, run_file: RunFile) -> None:
@@ -313,20 +229,11 @@ def _canary(folder: Path, enter: tuple[str, ...]) -> Program:
     return Program("toll/canary", "canary", HOST.name, (*enter, *building.canary(folder)))
 
 
-def _environment() -> dict[str, str]:
-    """What programs get: this process's environment without what the start script added for Python."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-
-
-def _tell(bar: Progress | None, event: Any) -> None:
+def _tell(bar: Progress, event: events.Event) -> None:
     match event:
-        case events.WaitingForOtherRun(holder=holder):
-            say(f"waiting for another run on this machine: {holder}")
-        case events.NotAlone(warning=warning):
-            say(f"warning: {warning}")
         case events.CaseEnded(case=case, status=status, reason=reason):
             say(f"{case.workload} {case.contender}: {status}: {reason}")
-        case events.LaunchDone(case=case, elapsed_s=elapsed, left_s=left) if bar and left is not None:
+        case events.LaunchDone(case=case, elapsed_s=elapsed, left_s=left) if left is not None:
             what = f"{case.workload} {case.contender}" if case else "canary"
             bar.step(elapsed, elapsed + left, what, left)
 

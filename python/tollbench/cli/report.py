@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLE = "toll report runs/monday.toll --format html --output monday.html"
 
 
-class Format(StrEnum):
+class ReportFormat(StrEnum):
     """How a run is shown."""
 
     TERMINAL = "terminal"
@@ -31,17 +31,19 @@ class Format(StrEnum):
 
 def command(
     run: Annotated[str, typer.Argument(help="A run file, or its name in runs/.")],
-    form: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = Format.TERMINAL,
+    form: Annotated[
+        ReportFormat, typer.Option("--format", "-f", help="How to show it.")
+    ] = ReportFormat.TERMINAL,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs: short for --format json.")] = False,
 ) -> None:
     """Show a run: tables in the terminal, or HTML, Markdown, JSON (schemas/report.schema.json), CSV."""
     if as_json:
-        if form not in (Format.TERMINAL, Format.JSON):
+        if form not in (ReportFormat.TERMINAL, ReportFormat.JSON):
             raise TollError(f"--json and --format {form} exclude each other", "leave one of them out")
-        form = Format.JSON
+        form = ReportFormat.JSON
     results = analyse(run_path(run))
-    if form is Format.TERMINAL and output is None:
+    if form is ReportFormat.TERMINAL and output is None:
         show(results)
         return
     text = _rendered(results, form)
@@ -92,25 +94,25 @@ def write(path: Path, text: str) -> None:
         ) from None
 
 
-def _rendered(results: Results, form: Format) -> str:
+def _rendered(results: Results, form: ReportFormat) -> str:
     match form:
-        case Format.HTML:
+        case ReportFormat.HTML:
             from tollbench.report import html
 
             return html.render(results)
-        case Format.MARKDOWN:
+        case ReportFormat.MARKDOWN:
             from tollbench.report import markdown
 
             return markdown.render(results)
-        case Format.JSON:
+        case ReportFormat.JSON:
             from tollbench.report import json
 
             return json.render(results)
-        case Format.CSV:
+        case ReportFormat.CSV:
             from tollbench.report import csv
 
             return csv.render(results)
-        case Format.TERMINAL:
+        case ReportFormat.TERMINAL:
             return _as_text(results)
 
 

@@ -66,7 +66,7 @@ def command(
     ] = False,
 ) -> None:
     """Measure this machine: set up, build, launch, print tables, and write one HTML file."""
-    from tollbench.cli import measuring
+    from tollbench.cli import asking, measuring
     from tollbench.plan import Selection
 
     if resume:
@@ -78,15 +78,15 @@ def command(
             )
         session = measuring.resumed(resume)
     else:
-        wishes = measuring.Wishes(
+        wishes = asking.Wishes(
             profile=str(profile),
-            budget_s=measuring.seconds(budget) if budget else None,
+            budget_s=asking.seconds(budget) if budget else None,
             precision=precision,
             seed=seed,
         )
         wanted = Selection.parse(selection or [], values or [], envs or [])
         if input_file:
-            wanted = wanted.with_value("input", measuring.text_file(input_file))
+            wanted = wanted.with_value("input", asking.text_file(input_file))
         session = measuring.planned(wanted, wishes, output)
     if not (selection or resume):
         say("measuring the headline of every workload; all contenders: toll run '*' --profile standard")

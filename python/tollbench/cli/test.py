@@ -31,8 +31,8 @@ def command(
 ) -> None:
     """Run all tests: formatters, linters, C++ with sanitizers, Python, browser. Installs what they need."""
     from tollbench.catalog import packages
-    from tollbench.cli import checks
     from tollbench.cli.places import ROOT
+    from tollbench.cli.testing import steps as checks
 
     # Not the toolchains of other languages, which are large, and one of which Debian 12 does not have: those
     # that are there are tested.

@@ -56,7 +56,7 @@ def command(
     """
     from tollbench.cli import trusting
 
-    request = trusting.Request(
+    request = trusting.TrustRequest(
         operations=tuple(operations or ["*"]),
         budget_s=trusting.seconds("--budget", budget),
         trial_budget_s=trusting.seconds("--trial-budget", trial_budget),

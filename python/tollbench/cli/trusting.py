@@ -12,26 +12,26 @@ from pathlib import Path
 import tollbench
 from tollbench.catalog import environments, machine, suites
 from tollbench.cli.builds import build_plan
-from tollbench.cli.comparing import machine_line, say_waiting, seconds
+from tollbench.cli.comparing import machine_line, seconds
 from tollbench.cli.console import progress, say
+from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.places import ROOT, RUNS
-from tollbench.compare import Settings
-from tollbench.compare.disturb import DRIFT, Disturbance, load, one_of
-from tollbench.compare.output import trust as output
-from tollbench.compare.programs import Offer, Offering, Programs
-from tollbench.compare.raw import Keeping, RawFile
-from tollbench.compare.trust import NOTHING, Plan, Trial, Trust, prove
-from tollbench.compare.words import Subject, own_environment
+from tollbench.compare import ComparisonSettings, MeasuringOptions
+from tollbench.compare.adapters.toll_program import Offering, Programs
+from tollbench.compare.disturbing import DRIFT, InjectedDisturbance, load, one_of
+from tollbench.compare.raw_file import Keeping, RawFile
+from tollbench.compare.subject import Subject
+from tollbench.compare.trials import NOTHING, Trial, TrialPlan, Trust, prove
 from tollbench.errors import Exit, TollError
-from tollbench.measure import Interrupt, SystemClock
-from tollbench.measure.launcher import Interrupted
-from tollbench.measure.lock import LOCK_FILES, machine_lock
-from tollbench.plan import Selection, make
-from tollbench.plan import Settings as RunSettings
+from tollbench.launching.conversation import Errand
+from tollbench.launching.environment import own_environment
+from tollbench.measure import Interrupt
+from tollbench.plan import Selection, Settings, make
+from tollbench.report.comparisons import trust_tables as output
 from tollbench.words import HOST, Kind, Program, Status
 
 __all__ = [
-    "Request",
+    "TrustRequest",
     "built",
     "disturbances",
     "exit_code",
@@ -46,7 +46,7 @@ WORKLOAD = "reference/operations"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TrustRequest:
     """What the command line asked for; seconds, shares (0.01 is 1 %)."""
 
     operations: tuple[str, ...]
@@ -58,15 +58,15 @@ class Request:
     threshold: float
     seed: int | None
     raw: Path | None
-    disturbances: tuple[Disturbance, ...] = ()
+    disturbances: tuple[InjectedDisturbance, ...] = ()
 
 
-def disturbances(text: str) -> tuple[Disturbance, ...]:
+def disturbances(text: str) -> tuple[InjectedDisturbance, ...]:
     """ "load,drift". Raises TollError."""
     try:
-        return tuple(sorted({Disturbance(word) for word in text.split(",") if word}))
+        return tuple(sorted({InjectedDisturbance(word) for word in text.split(",") if word}))
     except ValueError:
-        known = ",".join(Disturbance)
+        known = ",".join(InjectedDisturbance)
         raise TollError(f"--disturb {text} is not known", f"write for example --disturb {known}") from None
 
 
@@ -89,13 +89,13 @@ def shares(text: str) -> tuple[float, ...]:
     return tuple(tenth / 1000 for tenth in tenths)
 
 
-def measured(request: Request, *, wait: bool) -> tuple[Trust, TollError | None]:
+def measured(request: TrustRequest, *, wait: bool) -> tuple[Trust, TollError | None]:
     """Takes the machine, builds the reference operations, tries. Raises TollError where that cannot be.
 
     The second is what ended it where the disk took no more trials.
     """
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
-    settings = Settings(
+    settings = ComparisonSettings(
         threshold=request.threshold,
         budget_s=request.trial_budget_s,
         total_s=request.trial_budget_s,
@@ -112,29 +112,19 @@ def measured(request: Request, *, wait: bool) -> tuple[Trust, TollError | None]:
         )
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
-        lock = machine_lock(
-            SystemClock(),
-            interrupt=interrupt,
-            on_wait=say_waiting if wait else None,
-            on_no_lock=lambda warning: say(f"warning: {warning}"),
-            files=LOCK_FILES,
-        )
-        try:
-            stack.enter_context(lock)
-        except Interrupted:
-            raise _interrupted("waiting") from None
+        stack.enter_context(machine_taken(interrupt, wait=wait))
         programs = built(request.operations)
         if interrupt.requested:
-            raise _interrupted("building")
-        plan = Plan(
+            raise TollError("interrupted while building", "start again when it suits", Exit.INTERRUPTED)
+        plan = TrialPlan(
             tuple(programs), request.slowdowns, request.equal, request.budget_s, request.trials, settings
         )
         raw = stack.enter_context(RawFile(_raw_path(request.raw), {"toll_trust": 1, "seed": seed}))
         keeping = Keeping(raw)
         say(f"comparing {len(programs)} operations with themselves and slowed down; Ctrl-C ends and reports")
-        if Disturbance.LOAD in request.disturbances:
+        if InjectedDisturbance.LOAD in request.disturbances:
             stack.enter_context(load(one_of(machine.usable_cpus(), seed), seed))
-        drift = DRIFT if Disturbance.DRIFT in request.disturbances else 0.0
+        drift = DRIFT if InjectedDisturbance.DRIFT in request.disturbances else 0.0
         found = _prove(plan, programs, interrupt, keeping, drift)
     found = found.model_copy(
         update={
@@ -170,12 +160,8 @@ def exit_code(found: Trust, *, equal: bool = True) -> Exit:
     return Exit.REGRESSION_OR_FAILED_CHECK if alarming else Exit.FINE
 
 
-def _interrupted(doing: str) -> TollError:
-    return TollError(f"interrupted while {doing}", "start again when it suits", Exit.INTERRUPTED)
-
-
 def _prove(
-    plan: Plan, programs: dict[str, Program], interrupt: Interrupt, keeping: Keeping, drift: float
+    plan: TrialPlan, programs: dict[str, Program], interrupt: Interrupt, keeping: Keeping, drift: float
 ) -> Trust:
     subjects: dict[tuple[str, float], Subject] = {}
 
@@ -203,7 +189,7 @@ def built(patterns: Sequence[str]) -> dict[str, Program]:
         suites.load(ROOT),
         Selection.parse(names, [], [HOST.name]),
         environments.OFFERED,
-        RunSettings(),
+        Settings(),
         len(machine.usable_cpus()),
     )
     programs = build_plan(plan).programs
@@ -227,20 +213,22 @@ def sides(
         Offering(
             f"{'first' if not index else 'second'} side",
             {
-                program.contender: Offer(
-                    program.command,
-                    program.workload,
-                    program.contender,
+                program.contender: Errand(
+                    Errand.command_of(
+                        program.command,
+                        program.workload,
+                        program.contender,
+                        {"slowdown": round(share * 1000), "drift": round(drift * 1000)},
+                    ),
                     Kind.BATCH,
-                    parameters={"slowdown": round(share * 1000), "drift": round(drift * 1000)},
-                    environment=own_environment(),
+                    own_environment(),
                     answer=1,
                 )
             },
         )
         for index, share in enumerate(injected)
     ]
-    return Programs(offerings, limit_s=limit_s, interrupt=interrupt)
+    return Programs(offerings, MeasuringOptions(limit_s, interrupt))
 
 
 def _raw_path(asked: Path | None) -> Path:

@@ -1,31 +1,39 @@
 """Two sides, measured in alternation, with an interval on their ratio that survives looking early.
 
-    kind, sides = resolve([Written("./bench_old"), Written("./bench_new")])
-    found = compare(subject_of(kind, sides, limit_s=60.0), Settings(budget_s=10.0))
+    kind, sides = resolve([WrittenSide("./bench_old"), WrittenSide("./bench_new")])
+    subject = subject_of(kind, sides, MeasuringOptions(limit_s=60.0))
+    found = compare(subject, ComparisonSettings(budget_s=10.0))
 
 docs/compare.md tells what the verdicts mean; nothing in here prints.
 """
 
+from tollbench.compare.adapters import subject_of
 from tollbench.compare.engine import before_confirming, compare, confirm
-from tollbench.compare.results import Comparison, Comparisons, Lacking, Verdict
-from tollbench.compare.sides import Kind, Written, resolve
-from tollbench.compare.subjects import subject_of
-from tollbench.compare.words import Round, Settings, Side, SideFailed, Step, Subject, Survey
+from tollbench.compare.sides import WrittenSide, resolve
+from tollbench.compare.subject import (
+    ComparisonSettings,
+    ComparisonStep,
+    MeasuringOptions,
+    Round,
+    Side,
+    Subject,
+    Survey,
+)
+from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, Verdict
 
 __all__ = [
     "Comparison",
+    "ComparisonSettings",
+    "ComparisonStep",
     "Comparisons",
-    "Kind",
     "Lacking",
+    "MeasuringOptions",
     "Round",
-    "Settings",
     "Side",
-    "SideFailed",
-    "Step",
     "Subject",
     "Survey",
     "Verdict",
-    "Written",
+    "WrittenSide",
     "before_confirming",
     "compare",
     "confirm",

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tollbench.compare.judging import Judge, Track
-from tollbench.compare.results import Comparison, Comparisons, Lacking, Verdict
-from tollbench.compare.words import Keep, OnStep, Round, Settings, SideFailed, Step, Subject, Survey
-from tollbench.measure.clock import Clock, SystemClock
-from tollbench.measure.launcher import Interrupted
+from tollbench.compare.subject import ComparisonSettings, ComparisonStep, Keep, OnStep, Round, Subject, Survey
+from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, Verdict
+from tollbench.launching.clock import Clock, SystemClock
+from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.stats import bonferroni
 from tollbench.stats.sequential import MedianSequence, look_due
 
@@ -21,7 +21,7 @@ LEAST_SHARE = 1.0 / 6.0  # of it, for the second measurement, however long the f
 
 def compare(
     subject: Subject,
-    settings: Settings,
+    settings: ComparisonSettings,
     *,
     clock: Clock | None = None,
     keep: Keep = lambda _launch: None,
@@ -39,7 +39,7 @@ def compare(
         survey = subject.survey()
     except Interrupted:
         return engine.results(Survey(()), interrupted=True)
-    except SideFailed as failure:
+    except LaunchFailed as failure:
         return engine.results(Survey(()), failed=failure.reason)
     engine.begin(
         {
@@ -51,7 +51,7 @@ def compare(
     return engine.results(survey, interrupted=engine.go())
 
 
-def before_confirming(settings: Settings) -> Settings:
+def before_confirming(settings: ComparisonSettings) -> ComparisonSettings:
     """What `compare` gets where `confirm` follows; `settings` are those of both measurements together.
 
     Two thirds of the time for all, and half of what may err. A row shows the interval of one measurement or
@@ -65,7 +65,7 @@ def before_confirming(settings: Settings) -> Settings:
 def confirm(
     first: Comparisons,
     subject: Subject,
-    settings: Settings,
+    settings: ComparisonSettings,
     *,
     clock: Clock | None = None,
     keep: Keep = lambda _launch: None,
@@ -110,12 +110,12 @@ def confirm(
     )
 
 
-def _drawn_anew(settings: Settings) -> Settings:
+def _drawn_anew(settings: ComparisonSettings) -> ComparisonSettings:
     """With another seed: a second look at the same random choices would see what the first one saw."""
     return replace(settings, seed=random.Random(f"confirm/{settings.seed}").randrange(2**31))
 
 
-def _half_the_error(settings: Settings) -> Settings:
+def _half_the_error(settings: ComparisonSettings) -> ComparisonSettings:
     return replace(settings, level=(1.0 + settings.level) / 2.0)
 
 
@@ -157,7 +157,7 @@ class _Engine:
     def __init__(
         self,
         subject: Subject,
-        settings: Settings,
+        settings: ComparisonSettings,
         clock: Clock,
         keep: Keep,
         on_step: OnStep,
@@ -290,4 +290,6 @@ class _Engine:
         waiting = [track for track in self._tracks if not track.done]
         budget_s = sum(max(0.0, self._settings.budget_s - track.seconds) for track in waiting)
         left_s = max(0.0, min(budget_s, self._settings.total_s - self.elapsed_s))
-        self._on_step(Step(self.elapsed_s, left_s, len(self._tracks) - len(waiting), len(self._tracks), name))
+        self._on_step(
+            ComparisonStep(self.elapsed_s, left_s, len(self._tracks) - len(waiting), len(self._tracks), name)
+        )

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tollbench import numbers
-from tollbench.compare.results import Comparison, Verdict
+from tollbench.compare.verdicts import Comparison, Verdict
 from tollbench.stats import equivalence
 from tollbench.stats.sequential import ORDER_WINDOW, MedianSequence, fewest_pairs, without_order
 
-FACTOR = 10.0  # from here on a percentage is no longer read: "+226910 %" are 2,270 times
 EVERYTHING = "*"  # the benchmark of a row that concerns a side as a whole
 
 
@@ -154,7 +153,7 @@ class Judge:
 def _by(low: float, high: float) -> str:
     """ "by 1.0 % to 3.2 %", as the table writes changes; from tenfold on "by 2,250 to 2,290 times"."""
     least, most = sorted((abs(low), abs(high)))
-    if most < math.log(FACTOR) or not math.isfinite(most):
+    if most < math.log(numbers.FACTOR) or not math.isfinite(most):
         shares = sorted(abs(math.expm1(end)) for end in (low, high))
         return f"by {numbers.percent(shares[0])} to {numbers.percent(shares[1])}"
     return f"by {numbers.plain(math.exp(least), 4)} to {numbers.plain(math.exp(most), 4)} times"

@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tollbench.compare.process import Ended, run_process
-from tollbench.compare.sides import Written
-from tollbench.compare.words import SideFailed, own_environment
+from tollbench.compare.sides import WrittenSide
 from tollbench.errors import TollError
-from tollbench.measure.interrupt import Interrupt
+from tollbench.launching.command import Ended, run_command
+from tollbench.launching.environment import own_environment
+from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.interrupt import Interrupt
 from tollbench.text import shown
 
 BUILD_LIMIT_S = 3600.0
@@ -39,7 +40,7 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class RevisionBuild:
     """How every revision is built; `program` is compared afterwards, a path in the checkout and words."""
 
     build: str
@@ -72,15 +73,15 @@ def revisions(repository: Path, names: Sequence[str]) -> list[Revision]:
 def built(
     repository: Path,
     wanted: Sequence[Revision],
-    recipe: Recipe,
+    recipe: RevisionBuild,
     scratch: Path,
     *,
     interrupt: Interrupt | None = None,
     on_build: Callable[[Revision], None] = lambda _revision: None,
-) -> list[Written]:
+) -> list[WrittenSide]:
     """Every revision checked out below `scratch` and built, ready for `tollbench.compare.resolve`.
 
-    Raises SideFailed for one that does not build, with its last words.
+    Raises LaunchFailed for one that does not build, with its last words.
     """
     sides = []
     for index, revision in enumerate(wanted):
@@ -89,10 +90,10 @@ def built(
         _check_out(repository, revision, checkout)
         ended = _build(recipe.build, checkout, revision, interrupt)
         if ended.exit_code != 0:
-            raise SideFailed(f"{revision.label} does not build: `{recipe.build}` {_how(ended)}")
+            raise LaunchFailed(f"{revision.label} does not build: `{recipe.build}` {_how(ended)}")
         if (missing := _missing(recipe.program, checkout)) is not None:
-            raise SideFailed(f"{revision.label} builds, but `{recipe.build}` makes no {missing}")
-        sides.append(Written(recipe.program, revision.label, checkout, recipe.folder or checkout))
+            raise LaunchFailed(f"{revision.label} builds, but `{recipe.build}` makes no {missing}")
+        sides.append(WrittenSide(recipe.program, revision.label, checkout, recipe.folder or checkout))
     return sides
 
 
@@ -120,7 +121,7 @@ def _check_out(repository: Path, revision: Revision, checkout: Path) -> None:
     if cloned.returncode == 0:
         cloned = _git(checkout, "checkout", "--quiet", "--detach", revision.commit)
     if cloned.returncode != 0:
-        raise SideFailed(f"{revision.label} cannot be checked out: {shown(cloned.stderr.strip(), 300)}")
+        raise LaunchFailed(f"{revision.label} cannot be checked out: {shown(cloned.stderr.strip(), 300)}")
 
 
 def _common(repository: Path) -> str:
@@ -132,9 +133,9 @@ def _common(repository: Path) -> str:
 def _build(command: str, checkout: Path, revision: Revision, interrupt: Interrupt | None) -> Ended:
     environment = _without_git(own_environment())
     try:
-        return run_process(["/bin/sh", "-c", command], environment, checkout, BUILD_LIMIT_S, interrupt)
-    except SideFailed as failure:
-        raise SideFailed(f"{revision.label} does not build: `{command}` {failure.reason}") from None
+        return run_command(["/bin/sh", "-c", command], environment, checkout, BUILD_LIMIT_S, interrupt)
+    except LaunchFailed as failure:
+        raise LaunchFailed(f"{revision.label} does not build: `{command}` {failure.reason}") from None
 
 
 def _how(ended: Ended) -> str:

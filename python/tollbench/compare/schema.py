@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from tollbench.compare.results import Comparisons
-from tollbench.compare.trust import Trust
+from tollbench.compare.trials import Trust
+from tollbench.compare.verdicts import Comparisons
 
 MODELS: dict[str, type[BaseModel]] = {"compare": Comparisons, "trust": Trust}
 

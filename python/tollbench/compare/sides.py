@@ -9,41 +9,23 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
-from tollbench.compare.words import Side, own_environment
+from tollbench.compare.adapters import COMMAND, adapters
+from tollbench.compare.subject import Side
 from tollbench.errors import TollError
+from tollbench.launching.environment import own_environment, preloading
 
-
-class Kind(StrEnum):
-    """How a side is asked for its benchmarks."""
-
-    AUTO = "auto"
-    COMMAND = "command"
-    GOOGLE_BENCHMARK = "google-benchmark"
-    CATCH2 = "catch2"
-    TOLL = "toll"
-
-
-# What the bytes of an executable say about it: options that it must know, or the library that it loads.
-# Reading it runs nothing, and so harms nothing.
-_MARKS: tuple[tuple[Kind, tuple[bytes, ...]], ...] = (
-    (Kind.GOOGLE_BENCHMARK, (b"benchmark_list_tests", b"libbenchmark.so")),
-    (Kind.CATCH2, (b"benchmark-no-analysis", b"libCatch2.so")),
-    (Kind.TOLL, (b"TOLL_CLOCK_HZ", b"TOLL_PADDING", b"involuntary_switches")),
-)
+AUTO = "auto"  # what a side is, is to be seen from its executable
+# What only a shell understands, outside of quotes. Characters that stand for file names are not among them:
+# in the arguments of a benchmark executable they are part of a pattern.
+_OPERATORS = re.compile(r"[|&;<>()`\n]|\$[\w{(]|^\s*\w+=")
+_QUOTED = re.compile(r"'[^']*'|\\.|\"[^\"$`\\]*\"")
 _SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\*?\[\]#~!\n]|^\s*\w+=")
-_NAMES = {
-    Kind.GOOGLE_BENCHMARK: "a Google Benchmark executable",
-    Kind.CATCH2: "a Catch2 executable",
-    Kind.TOLL: "a toll program",
-    Kind.COMMAND: "a command line",
-}
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenSide:
     """One side as it was written: a text, where relative paths begin, and where it is to run."""
 
     text: str
@@ -53,52 +35,55 @@ class Written:
     preload: tuple[str, ...] = ()  # shared libraries, by path; the first serves malloc
 
 
-def resolve(written: Sequence[Written], kind: Kind = Kind.AUTO) -> tuple[Kind, tuple[Side, ...]]:
+def resolve(written: Sequence[WrittenSide], kind: str = AUTO) -> tuple[str, tuple[Side, ...]]:
     """What all sides are, and each ready to be launched. Raises TollError where they do not fit together."""
+    if kind not in (AUTO, *adapters()):
+        known = ", ".join([AUTO, *adapters()])
+        raise TollError(f"--kind {kind} is not known", f"one of: {known}")
     if len(written) < 2:
         raise TollError("a comparison needs two sides", "for example: toll compare ./bench_old ./bench_new")
-    kinds = [kind_of(item) for item in written] if kind is Kind.AUTO else [kind]
+    kinds = [kind_of(item) for item in written] if kind == AUTO else [kind]
     if len(set(kinds)) > 1:
-        other = next(index for index, found in enumerate(kinds) if found is not kinds[0])
+        other = next(index for index, found in enumerate(kinds) if found != kinds[0])
+        named = [adapters()[found].name for found in kinds]
         raise TollError(
-            f"{written[0].text} is {_NAMES[kinds[0]]}, {written[other].text} is {_NAMES[kinds[other]]}",
+            f"{written[0].text} is {named[0]}, {written[other].text} is {named[other]}",
             "compare like with like; --kind command times both as whole processes",
         )
-    found = kinds[0]
     labels = _labels(written)
-    if found is Kind.COMMAND:
+    if kinds[0] == COMMAND:
         shell = any(_needs_shell(item) for item in written)
-        return found, tuple(
+        return COMMAND, tuple(
             _command_line(item, label, shell=shell) for item, label in zip(written, labels, strict=True)
         )
-    return found, tuple(_executable(item, label) for item, label in zip(written, labels, strict=True))
+    return kinds[0], tuple(_executable(item, label) for item, label in zip(written, labels, strict=True))
 
 
-def kind_of(written: Written) -> Kind:
+def kind_of(written: WrittenSide) -> str:
     """What a side is, by the bytes of its executable; a command line where nothing speaks for more."""
-    if _SHELL_SYNTAX.search(written.text):
-        return Kind.COMMAND
+    if _OPERATORS.search(_QUOTED.sub("", written.text)):
+        return COMMAND
     file = _file(written)
     if file is None:
-        return Kind.COMMAND
+        return COMMAND
     try:
         with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            for kind, marks in _MARKS:
-                if any(content.find(mark) >= 0 for mark in marks):
+            for kind, adapter in adapters().items():
+                if any(content.find(mark) >= 0 for mark in adapter.marks):
                     return kind
     except (OSError, ValueError):  # unreadable or empty: the launch will say so
         pass
-    return Kind.COMMAND
+    return COMMAND
 
 
-def _words(written: Written) -> list[str]:
+def _words(written: WrittenSide) -> list[str]:
     try:
         return shlex.split(written.text)
     except ValueError as error:
         raise TollError(f"{written.text!r} cannot be split into words: {error}", "mend its quotes") from None
 
 
-def _file(written: Written) -> Path | None:
+def _file(written: WrittenSide) -> Path | None:
     """The executable that the text begins with; a bare name is looked for in PATH first, then here."""
     words = _words(written)
     if not words:
@@ -109,11 +94,11 @@ def _file(written: Written) -> Path | None:
     return here.absolute() if here.is_file() and os.access(here, os.X_OK) else None
 
 
-def _needs_shell(written: Written) -> bool:
+def _needs_shell(written: WrittenSide) -> bool:
     return bool(_SHELL_SYNTAX.search(written.text)) or _file(written) is None
 
 
-def _command_line(written: Written, label: str, *, shell: bool) -> Side:
+def _command_line(written: WrittenSide, label: str, *, shell: bool) -> Side:
     folder = written.folder or written.base
     if shell:
         return Side(label, ("/bin/sh", "-c", written.text), folder, _environment(written))
@@ -121,7 +106,7 @@ def _command_line(written: Written, label: str, *, shell: bool) -> Side:
     return Side(label, (str(_file(written)), *words[1:]), folder, _environment(written))
 
 
-def _executable(written: Written, label: str) -> Side:
+def _executable(written: WrittenSide, label: str) -> Side:
     file = _file(written)
     words = _words(written)
     if file is None:
@@ -134,15 +119,11 @@ def _executable(written: Written, label: str) -> Side:
     return Side(label, (str(file), *words[1:]), written.folder, _environment(written), malloc)
 
 
-def _environment(written: Written) -> dict[str, str]:
-    environment = own_environment()
-    if written.preload:
-        already = environment.get("LD_PRELOAD", "")
-        environment["LD_PRELOAD"] = ":".join([*written.preload, *([already] if already else [])])
-    return environment
+def _environment(written: WrittenSide) -> dict[str, str]:
+    return preloading(own_environment(), written.preload)
 
 
-def _labels(written: Sequence[Written]) -> list[str]:
+def _labels(written: Sequence[WrittenSide]) -> list[str]:
     """The texts; one that stands there twice gets a number."""
     labels: list[str] = []
     for item in written:

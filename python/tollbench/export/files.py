@@ -21,7 +21,7 @@ FORMULA = "^([=+@\\-\t\r])"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFile:
     """One table that was written, and where."""
 
     table: str
@@ -43,7 +43,7 @@ def record_batches(run_file: RunFile) -> int:
     return 2 + 2 * len(cases) + sampled  # cases, the canary; launches and batches of each case; samples
 
 
-def parquet(run_file: RunFile, folder: Path, on_batch: OnBatch = lambda _: None) -> list[Written]:
+def parquet(run_file: RunFile, folder: Path, on_batch: OnBatch = lambda _: None) -> list[WrittenFile]:
     """cases.parquet, launches.parquet, batches.parquet and samples.parquet in `folder`, which must exist."""
     written = []
     for table in TABLES:
@@ -54,11 +54,11 @@ def parquet(run_file: RunFile, folder: Path, on_batch: OnBatch = lambda _: None)
                 writer.write_batch(batch)
                 rows += batch.num_rows
                 on_batch(table.name)
-        written.append(Written(table.name, path, rows))
+        written.append(WrittenFile(table.name, path, rows))
     return written
 
 
-def csv(run_file: RunFile, folder: Path, on_batch: OnBatch = lambda _: None) -> list[Written]:
+def csv(run_file: RunFile, folder: Path, on_batch: OnBatch = lambda _: None) -> list[WrittenFile]:
     """cases.csv, launches.csv, batches.csv and samples.csv in `folder`, which must exist."""
     written = []
     for table in TABLES:
@@ -70,13 +70,13 @@ def csv(run_file: RunFile, folder: Path, on_batch: OnBatch = lambda _: None) -> 
                 writer.write_batch(_for_spreadsheets(batch, schema))
                 rows += batch.num_rows
                 on_batch(table.name)
-        written.append(Written(table.name, path, rows))
+        written.append(WrittenFile(table.name, path, rows))
     return written
 
 
 def json_document(
     run_file: RunFile, file: IO[str], path: Path, on_batch: OnBatch = lambda _: None
-) -> list[Written]:
+) -> list[WrittenFile]:
     """Writes one object {"run", "cases", "launches", "batches", "samples"} to `file`, which lies at `path`.
 
     Each table is an array of objects. Samples are an array of {case, launch, round, nanoseconds: [...]}, one
@@ -95,7 +95,7 @@ def json_document(
             rows += batch.num_rows
             on_batch(table.name)
         file.write("]")
-        written.append(Written(table.name, path, rows))
+        written.append(WrittenFile(table.name, path, rows))
     file.write("}\n")
     return written
 

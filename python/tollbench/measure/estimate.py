@@ -10,7 +10,7 @@ import numpy as np
 from tollbench.measure.state import WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import bonferroni, median_interval, next_look
-from tollbench.stats.order import Floats
+from tollbench.stats.order_statistics import Floats
 
 
 def left_s(workloads: Sequence[WorkloadState], budget_left_s: float) -> float | None:

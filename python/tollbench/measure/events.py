@@ -9,20 +9,6 @@ from tollbench.words import Case, Status
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingForOtherRun:
-    """Another run measures on this machine; this one waits for its end."""
-
-    holder: str  # who it is, in words
-
-
-@dataclass(frozen=True, slots=True)
-class NotAlone:
-    """No lock file can be used here: nothing keeps a second run from disturbing this one."""
-
-    warning: str  # what it means and what to do
-
-
-@dataclass(frozen=True, slots=True)
 class RunStarted:
     """Measuring begins. `budget_s` is 0 where there is none; `launches` were stored before a resume."""
 
@@ -86,14 +72,4 @@ class Finished:
     elapsed_s: float
 
 
-Event = (
-    WaitingForOtherRun
-    | NotAlone
-    | RunStarted
-    | LaunchStarting
-    | LaunchDone
-    | CaseEnded
-    | RoundDone
-    | WorkloadDone
-    | Finished
-)
+Event = RunStarted | LaunchStarting | LaunchDone | CaseEnded | RoundDone | WorkloadDone | Finished

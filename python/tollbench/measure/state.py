@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
-from tollbench.analysis.values import Cells, value_of_samples
-from tollbench.measure.launch import Work
-from tollbench.measure.pilot import work_after
+from tollbench.analysis.values import Cells, launch_value_ns
+from tollbench.launching.calibrating import LaunchLength, LaunchWork, work_after
 from tollbench.plan import Plan, Settings
 from tollbench.stats import level_at_look, look_number, next_look, precise_enough
-from tollbench.stats.order import Floats
+from tollbench.stats.order_statistics import Floats
 from tollbench.store import Launch, RunFile, Samples
 from tollbench.words import Case, Kind, Program, Purpose, Status
 
@@ -31,7 +30,7 @@ class CaseState:
     program: Program
     status: Status
     reason: str
-    work: Work | None = None
+    work: LaunchWork | None = None
     counted: int = 0  # counting passes made; all of them, where one failed
     values: dict[int, float | None] = field(default_factory=dict)  # nanoseconds per unit of work
     cost_ns: int = 0  # of its last launch
@@ -49,7 +48,7 @@ class CaseState:
         self.cost_ns = launch.wall_ns
         self.values[launch.round] = None
         if launch.status is Status.OK:
-            self.values[launch.round] = value_ns(launch, samples, cells)
+            self.values[launch.round] = launch_value_ns(launch.batches, samples, cells, launch.clock)
             self.status, self.reason = Status.OK, ""
             return
         failures = sum(value is None for value in self.values.values())
@@ -117,13 +116,6 @@ class WorkloadState:
         )
 
 
-def value_ns(launch: Launch, samples: Samples | None, cells: Cells = ()) -> float:
-    """A launch's one value: that of its samples, or the median over its timed batches of time per unit."""
-    if samples is not None:
-        return value_of_samples(samples, cells, launch.clock)
-    return float(np.median([batch.wall_ns / batch.units for batch in launch.batches if not batch.warmup]))
-
-
 def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[WorkloadState]:
     """Stores the plan in a new run file, or finds in an interrupted one where it stood."""
     by_key = {(p.workload, p.contender, p.environment): p for p in programs}
@@ -161,7 +153,8 @@ def _first_status(program: Program) -> Status:
 def _restore(state: CaseState, run_file: RunFile, settings: Settings) -> None:
     pilots = run_file.launches(state.id, Purpose.PILOT, ok_only=True)
     if pilots:
-        state.work = work_after(pilots[-1], state.case.kind, settings)
+        length = LaunchLength(settings.launch_s, settings.batches)
+        state.work = work_after(pilots[-1], state.case.kind, length)
         state.cost_ns = pilots[-1].wall_ns
     passes = run_file.launches(state.id, Purpose.ALLOCATIONS)
     failed = any(launch.status is not Status.OK for launch in passes)

@@ -1,8 +1,8 @@
 """Pure planning: selection x environments x settings -> ordered cases. Touches no file, process or clock."""
 
 from tollbench.plan.arithmetic import evaluate
+from tollbench.plan.launch_order import layout_seed, round_order
 from tollbench.plan.making import Plan, make
-from tollbench.plan.order import layout_seed, round_order
 from tollbench.plan.selection import Selection
 from tollbench.plan.settings import PROFILES, Settings
 

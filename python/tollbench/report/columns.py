@@ -101,7 +101,7 @@ def exact_calls(row: Row) -> str:
     return numbers.MISSING
 
 
-def _detail(one: details.Written) -> Column:
+def _detail(one: details.WrittenDetail) -> Column:
     def raw(row: Row) -> float | None:
         found = one.estimate(row)
         return None if found is None else found.value

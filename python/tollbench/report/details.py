@@ -13,7 +13,7 @@ Write = Callable[[float, float | None, float | None], tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenDetail:
     """One detail of all rows: its words, its unit as the column says it, and each row's text."""
 
     name: str
@@ -57,12 +57,12 @@ class Written:
         return self._write(found.value, found.low, found.high)[1] if found else numbers.MISSING
 
 
-def written(workload: WorkloadResult) -> list[Written]:
+def written(workload: WorkloadResult) -> list[WrittenDetail]:
     """The workload's details in the order of suite.toml."""
     return [_written(one, (row.details.get(one.name) for row in workload.rows)) for one in workload.details]
 
 
-def _written(detail: Detail, estimates: Iterable[Estimate | None]) -> Written:
+def _written(detail: Detail, estimates: Iterable[Estimate | None]) -> WrittenDetail:
     values = [found.value for found in estimates if found]
     unit, aligned, factor = clean(detail.unit), True, 1.0
     if unit in ("bytes", "B"):
@@ -75,7 +75,7 @@ def _written(detail: Detail, estimates: Iterable[Estimate | None]) -> Written:
     write = _scaled(factor) if aligned else _as_size
     title, meaning = clean(detail.title), clean(detail.meaning)
     title = title[:1].upper() + title[1:]
-    return Written(detail.name, title, unit, meaning, aligned, write, factor)
+    return WrittenDetail(detail.name, title, unit, meaning, aligned, write, factor)
 
 
 def _scaled(factor: float) -> Write:

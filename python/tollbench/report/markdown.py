@@ -152,7 +152,7 @@ def _values(workload: WorkloadResult, group: Group, naming: Naming, level: float
     return _table(titles, body, alignment)
 
 
-def _detail(row: Row, one: details.Written) -> str:
+def _detail(row: Row, one: details.WrittenDetail) -> str:
     spread = one.interval(row)
     return one.text(row) if spread == numbers.MISSING else f"{one.text(row)} {prose(spread)}"
 

@@ -11,7 +11,7 @@ from tollbench.text import clean
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MatrixLine:
     """One contender in each environment; None where it was not to be measured."""
 
     label: str
@@ -37,7 +37,7 @@ class Matrix:
 
     setting: str  # "size=1,000"; "" where nothing is swept
     environments: tuple[str, ...]
-    lines: tuple[Line, ...]  # in the order of the table: the one with the lowest value first
+    lines: tuple[MatrixLine, ...]  # in the order of the table: the one with the lowest value first
     unit: str
     scale: numbers.Scale
 
@@ -75,7 +75,7 @@ def _matrix(
     return Matrix(
         ", ".join(f"{clean(name)}={_written(value)}" for name, value in setting),
         tuple(names),
-        tuple(Line(label, tuple(rows.get(name) for name in names)) for label, rows in several.items()),
+        tuple(MatrixLine(label, tuple(rows.get(name) for name in names)) for label, rows in several.items()),
         scale.unit,
         scale,
     )

@@ -317,7 +317,7 @@ def _matrices(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> lis
 
 
 def _matrix_cell(
-    row: Row | None, line: matrix.Line, workload: WorkloadResult, found: matrix.Matrix, anchors: Anchors
+    row: Row | None, line: matrix.MatrixLine, workload: WorkloadResult, found: matrix.Matrix, anchors: Anchors
 ) -> dict[str, Any]:
     if row is None:
         return {"kind": "none"}

@@ -15,7 +15,7 @@ from tollbench.text import clean
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SlopeLine:
     """Rows that differ in one parameter alone, in its order."""
 
     name: str
@@ -27,7 +27,7 @@ class Chart:
     """Lines that may be compared with each other: of one setting of what else is swept."""
 
     setting: str  # "mode=hot"; "" where nothing else is swept
-    lines: tuple[Line, ...]  # in the order of the table: the one with the lowest value first
+    lines: tuple[SlopeLine, ...]  # in the order of the table: the one with the lowest value first
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Slope:
     charts: tuple[Chart, ...]
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[SlopeLine]:
         """Of all charts."""
         return [line for chart in self.charts for line in chart.lines]
 
@@ -69,7 +69,7 @@ def _charts(name: str, rows: Sequence[Row], workload: WorkloadResult, naming: Na
     return tuple(found)
 
 
-def _lines(name: str, rows: Sequence[Row], naming: Naming) -> tuple[Line, ...]:
+def _lines(name: str, rows: Sequence[Row], naming: Naming) -> tuple[SlopeLine, ...]:
     shorter = replace(naming, varying=tuple(other for other in naming.varying if other != name))
     groups: dict[tuple[str, str, str], list[tuple[int, Row]]] = {}
     for row in rows:
@@ -78,7 +78,7 @@ def _lines(name: str, rows: Sequence[Row], naming: Naming) -> tuple[Line, ...]:
             others = sorted((key, str(other)) for key, other in row.parameters.items() if key != name)
             groups.setdefault((row.contender, row.environment, repr(others)), []).append((value, row))
     return tuple(
-        Line(shorter.label(points[0][1]), tuple(sorted(points, key=lambda point: point[0])))
+        SlopeLine(shorter.label(points[0][1]), tuple(sorted(points, key=lambda point: point[0])))
         for points in groups.values()
         if len(points) > 1
     )

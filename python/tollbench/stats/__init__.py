@@ -4,12 +4,12 @@ Nothing here knows of benchmarks, files or processes; docs/method.md says how th
 Each function states its assumption, shapes, units and source.
 """
 
-from tollbench.stats.cluster import LaunchCounts, Pooled, count_samples, thin_cdf
+from tollbench.stats.cluster_bootstrap import LaunchCounts, Pooled, count_samples, thin_cdf
 from tollbench.stats.correction import bonferroni, holm, letters
 from tollbench.stats.drift import Drift, drift
 from tollbench.stats.floor import resolvable_log_ratio
-from tollbench.stats.histogram import Histogram, log_histogram
-from tollbench.stats.order import (
+from tollbench.stats.histogram import LogHistogram, log_histogram
+from tollbench.stats.order_statistics import (
     Interval,
     fewest_values,
     median_interval,
@@ -37,9 +37,9 @@ from tollbench.stats.stopping import (
 __all__ = [
     "FIRST_LOOK",
     "Drift",
-    "Histogram",
     "Interval",
     "LaunchCounts",
+    "LogHistogram",
     "Pooled",
     "bonferroni",
     "count_samples",

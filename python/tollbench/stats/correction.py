@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tollbench.stats.order import Floats
+from tollbench.stats.order_statistics import Floats
 
 MOST_GROUPS = 400
 

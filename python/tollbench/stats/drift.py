@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tollbench.stats.order import Floats
+from tollbench.stats.order_statistics import Floats
 
 TENTHS = 10
 FEWEST_VALUES = 20

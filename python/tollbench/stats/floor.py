@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from tollbench.stats.order import quantile_ranks
+from tollbench.stats.order_statistics import quantile_ranks
 
 FEWEST_PAIRS = 10
 

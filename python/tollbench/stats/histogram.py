@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tollbench.stats.order import Floats
+from tollbench.stats.order_statistics import Floats
 
 MOST_BINS = 80
 NARROWEST = 1.004  # ratio of a bin's ends; the grid of `Pooled` is four times finer
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class LogHistogram:
     """`shares[i]` of all samples lie in (edges[i], edges[i + 1]]; shape (n,) and (n + 1,)."""
 
     edges: Floats
@@ -22,7 +22,7 @@ class Histogram:
     beyond: float  # share above the last edge
 
 
-def log_histogram(values: Floats, p: Floats, step: float = 0.0, upto: float = 0.999) -> Histogram | None:
+def log_histogram(values: Floats, p: Floats, step: float = 0.0, upto: float = 0.999) -> LogHistogram | None:
     """Histogram of a distribution function: `p[i]` of all samples are at most `values[i]`, both ascending.
 
     It reaches from the smallest positive value to the `upto`-quantile, so that a long tail does not squeeze
@@ -40,4 +40,4 @@ def log_histogram(values: Floats, p: Floats, step: float = 0.0, upto: float = 0.
     count = int(np.clip(np.floor(np.log(high / low) / width), 1, MOST_BINS))
     edges = np.geomspace(low, high, count + 1)
     reached = np.concatenate([[0.0], p])[np.searchsorted(values, edges, side="right")]
-    return Histogram(edges, np.diff(reached), float(reached[0]), float(1.0 - reached[-1]))
+    return LogHistogram(edges, np.diff(reached), float(reached[0]), float(1.0 - reached[-1]))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tollbench.stats.order import Floats, Interval, fewest_values, quantile_interval
+from tollbench.stats.order_statistics import Floats, Interval, fewest_values, quantile_interval
 
 
 def log_ratios(numerator: ArrayLike, denominator: ArrayLike) -> Floats:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
-from tollbench.stats.order import Floats
+from tollbench.stats.order_statistics import Floats
 
 SPENDING_POWER = 1.5  # docs/compare.md has the table that this was chosen by
 FIRST_PAIRS = 6  # the fewest pairs with an interval at 95 %

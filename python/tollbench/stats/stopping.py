@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from tollbench.stats.correction import bonferroni
-from tollbench.stats.order import Floats, quantile_interval
+from tollbench.stats.order_statistics import Floats, quantile_interval
 from tollbench.stats.paired import paired_differences
 
 FIRST_LOOK = 12

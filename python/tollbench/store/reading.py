@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from tollbench.store.records import CaseRecord, Launch, RunHeader, Samples, WorkloadRecord
-from tollbench.store.untrusted import MAX_VALUE_BYTES, Row, has_table, refuse, version_of
+from tollbench.store.untrusted import MAX_VALUE_BYTES, CheckedRow, has_table, refuse, version_of
 from tollbench.text import shown
 from tollbench.words import (
     Allocations,
     Batch,
-    Detail,
+    DeclaredDetail,
     Environment,
     Kind,
     ParameterValue,
@@ -91,11 +91,11 @@ class Reader:
             for row in rows
         )
 
-    def _details(self, workload_id: int) -> tuple[Detail, ...]:
+    def _details(self, workload_id: int) -> tuple[DeclaredDetail, ...]:
         columns = ("name", "title", "unit", "meaning")
         query = f"SELECT {', '.join(columns)} FROM detail WHERE workload_id = ? ORDER BY rowid"
         rows = self._rows("detail", columns, query, (workload_id,))
-        return tuple(Detail(**{name: row.text(name) for name in columns}) for row in rows)
+        return tuple(DeclaredDetail(**{name: row.text(name) for name in columns}) for row in rows)
 
     def environments(self) -> tuple[Environment, ...]:
         """Where the programs were built and ran."""
@@ -188,7 +188,7 @@ class Reader:
         rows = self._rows(
             "launch", (*_LAUNCH_COLUMNS, "answer"), f"{query} WHERE {where} ORDER BY {order}", arguments
         )
-        batches: dict[int, list[Row]] = defaultdict(list)
+        batches: dict[int, list[CheckedRow]] = defaultdict(list)
         names = ", ".join(f"b.{name}" for name in _BATCH_COLUMNS)
         query = f"SELECT {names} FROM batch b JOIN launch l ON l.id = b.launch_id WHERE {where}"
         query += " ORDER BY b.launch_id, b.ordinal"
@@ -222,10 +222,10 @@ class Reader:
 
     def _rows(
         self, table: str, columns: tuple[str, ...], query: str, arguments: tuple[Any, ...] = ()
-    ) -> list[Row]:
+    ) -> list[CheckedRow]:
         if not has_table(table, self._version):
             return []
-        return [Row(self.path, table, columns, values) for values in self._iterate(query, arguments)]
+        return [CheckedRow(self.path, table, columns, values) for values in self._iterate(query, arguments)]
 
     def _iterate(self, query: str, arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         try:
@@ -240,7 +240,7 @@ class Reader:
             raise refuse(self.path, f"cannot be read: {shown(str(error))}") from None
 
 
-def _case(row: Row) -> CaseRecord:
+def _case(row: CheckedRow) -> CaseRecord:
     return CaseRecord(
         id=row.integer("id"),
         parameters=_parameters(row),
@@ -259,7 +259,7 @@ def _case(row: Row) -> CaseRecord:
     )  # fmt: skip
 
 
-def _parameters(row: Row) -> dict[str, ParameterValue]:
+def _parameters(row: CheckedRow) -> dict[str, ParameterValue]:
     parameters = row.json_object("parameters")
     for value in parameters.values():
         if isinstance(value, bool) or not isinstance(value, int | str):
@@ -267,14 +267,14 @@ def _parameters(row: Row) -> dict[str, ParameterValue]:
     return parameters
 
 
-def _published(row: Row) -> tuple[Published, ...]:
+def _published(row: CheckedRow) -> tuple[Published, ...]:
     items = row.json("published")
     if not isinstance(items, list):
         raise row.fail("published", "is not a JSON array")
     return tuple(_published_value(row, item) for item in items)
 
 
-def _published_value(row: Row, item: Any) -> Published:
+def _published_value(row: CheckedRow, item: Any) -> Published:
     kinds: dict[str, type | tuple[type, ...]] = {"low": (int, float), "high": (int, float), "year": int}
     if not isinstance(item, dict):
         raise row.fail("published", "holds an entry that is not a JSON object")
@@ -287,8 +287,8 @@ def _published_value(row: Row, item: Any) -> Published:
 
 
 def _launch(
-    row: Row,
-    batches: list[Row],
+    row: CheckedRow,
+    batches: list[CheckedRow],
     details: Mapping[int, Mapping[str, float]],
     allocations: Allocations | None,
 ) -> Launch:
@@ -316,7 +316,7 @@ def _launch(
     )
 
 
-def _batch(row: Row, answer: int, details: Mapping[int, Mapping[str, float]]) -> Batch:
+def _batch(row: CheckedRow, answer: int, details: Mapping[int, Mapping[str, float]]) -> Batch:
     """The checksum was found right when it was measured, so it is the answer times the iterations."""
     iterations = row.integer("iterations", low=1)
     return Batch(
@@ -336,7 +336,7 @@ def _batch(row: Row, answer: int, details: Mapping[int, Mapping[str, float]]) ->
     )
 
 
-def _cells(row: Row) -> tuple[tuple[str, int], ...]:
+def _cells(row: CheckedRow) -> tuple[tuple[str, int], ...]:
     cells, total = row.json("cells"), 0
     if not isinstance(cells, list):
         raise row.fail("cells", "is not a JSON array")
@@ -351,7 +351,7 @@ def _cells(row: Row) -> tuple[tuple[str, int], ...]:
     return tuple((key, count) for key, count in cells)
 
 
-def _samples(row: Row) -> Samples:
+def _samples(row: CheckedRow) -> Samples:
     count, length = row.integer("count"), row.integer("length")
     if row.text("dtype") != "<f4":
         raise row.fail("dtype", "is not '<f4'")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tollbench.words import (
     Allocations,
     Batch,
-    Detail,
+    DeclaredDetail,
     Kind,
     Parameters,
     Published,
@@ -56,7 +56,7 @@ class WorkloadRecord:
     unit: str
     per: str
     published: tuple[Published, ...]
-    details: tuple[Detail, ...] = ()
+    details: tuple[DeclaredDetail, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

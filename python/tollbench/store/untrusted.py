@@ -192,7 +192,7 @@ def _normal(sql: str) -> str:
     return _SPACE.sub(" ", _COMMENT.sub("", sql)).strip()
 
 
-class Row:
+class CheckedRow:
     """One row of a query whose every field is checked as it is read."""
 
     def __init__(self, path: Path, table: str, columns: tuple[str, ...], values: tuple[Any, ...]) -> None:

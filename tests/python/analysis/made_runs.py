@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 
 from tollbench.store import Launch, RunFile, RunHeader
-from tollbench.words import HOST, Allocations, Batch, Case, Detail, Kind, Published, Purpose, Status, Workload
+from tollbench.words import (
+    HOST,
+    Allocations,
+    Batch,
+    Case,
+    DeclaredDetail,
+    Kind,
+    Published,
+    Purpose,
+    Status,
+    Workload,
+)
 
 STARTED = "2026-01-02T03:04:05.000+00:00"
 
@@ -62,7 +73,7 @@ def make_run(
     canary: Sequence[float] = (),
     published: Sequence[Published] = (),
     unit: str = "ns",
-    details: Sequence[Detail] = (),
+    details: Sequence[DeclaredDetail] = (),
     launch_changes: Mapping[str, Any] | None = None,
     **header_changes: Any,
 ) -> Path:

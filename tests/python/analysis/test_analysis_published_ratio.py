@@ -10,7 +10,7 @@ from made_runs import Made, make_run, published
 from tollbench.analysis import results
 from tollbench.analysis.results import PublishedValue
 from tollbench.store import RunFile
-from tollbench.words import Detail
+from tollbench.words import DeclaredDetail
 
 
 def beside(folder: Path, cases: list[Made], contender: str) -> PublishedValue:
@@ -41,7 +41,7 @@ def test_a_contender_that_was_not_measured_has_no_ratio(tmp_path: Path) -> None:
 
 
 def test_a_published_detail_stands_beside_the_detail_of_today(tmp_path: Path) -> None:
-    calls = Detail("container_calls", "allocations", "calls", "calls of the allocator in one pass")
+    calls = DeclaredDetail("container_calls", "allocations", "calls", "calls of the allocator in one pass")
     value = published(
         "then", contender="a", statistic="container_calls", unit="calls", per="pass", low=6.0, high=6.0
     )

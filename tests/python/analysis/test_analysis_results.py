@@ -15,7 +15,7 @@ from made_runs import Made, make_run, published
 from tollbench import analysis
 from tollbench.analysis.results import Estimate, Results, Row
 from tollbench.store import RunFile
-from tollbench.words import Allocations, Detail, Kind, Published, Purpose, Status
+from tollbench.words import Allocations, DeclaredDetail, Kind, Published, Purpose, Status
 
 ROUNDS = 20
 
@@ -47,8 +47,8 @@ def test_a_value_is_the_median_over_launches_of_the_median_over_batches(path: Pa
     assert (row.launches, row.failed_launches, row.status) == (7, 0, "ok")
 
 
-SHARE = Detail("share", "Smallest share", "share", "of the thread that got least")
-WAIT = Detail("wait_ns", "Longest wait", "ns", "of any thread")
+SHARE = DeclaredDetail("share", "Smallest share", "share", "of the thread that got least")
+WAIT = DeclaredDetail("wait_ns", "Longest wait", "ns", "of any thread")
 
 
 def test_details_are_medians_over_launches_with_an_interval(path: Path) -> None:

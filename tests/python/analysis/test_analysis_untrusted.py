@@ -17,7 +17,7 @@ from tollbench import analysis
 from tollbench.analysis.results import Results
 from tollbench.errors import TollError
 from tollbench.store import RunFile
-from tollbench.words import Allocations, Detail, Kind, Status
+from tollbench.words import Allocations, DeclaredDetail, Kind, Status
 
 ROOT = Path(__file__).parents[3]
 VALIDATOR = jsonschema.Draft202012Validator(
@@ -77,7 +77,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[Kind, Path]:
         found[kind] = make_run(
             folder / f"{kind}.toll", cases, kind=kind, canary=list(rng.lognormal(4, 0.01, 24)),
             published=[published("threads")],
-            details=[Detail("share", "Share", "share", "of the least")], launch_changes={"steal_ns": 5},
+            details=[DeclaredDetail("share", "Share", "share", "of the least")],
+            launch_changes={"steal_ns": 5},
         )  # fmt: skip
     return found
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from checkouts import ROOT
-from tollbench.building import roots as making
+from tollbench.building import making_roots as making
 from tollbench.catalog import environments
 from tollbench.catalog.environments import roots
 from tollbench.errors import TollError

@@ -8,7 +8,7 @@ import pytest
 
 from tollbench.catalog import suites
 from tollbench.errors import TollError
-from tollbench.words import Detail, Kind
+from tollbench.words import DeclaredDetail, Kind
 
 SUITE = """\
 question = "What does it cost?"
@@ -107,7 +107,7 @@ meaning = "of the thread that got least"
 def test_details_arrive_and_a_bad_one_is_named(root):
     assert suites.load(root)[0].details == ()
     change(root, "[footing]", f"{DETAIL}\n[footing]")
-    told = Detail("share", "Smallest share", "share", "of the thread that got least")
+    told = DeclaredDetail("share", "Smallest share", "share", "of the thread that got least")
     assert suites.load(root)[0].details == (told,)
     for old, new, words in [
         ("[details.share]", "[details.Share]", "'Share' is not a detail's name"),

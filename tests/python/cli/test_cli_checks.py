@@ -14,10 +14,10 @@ import pytest
 
 import tollbench.cli
 from tollbench.catalog import packages
-from tollbench.cli import checks
-from tollbench.cli.checks import Pace, Step
 from tollbench.cli.console import Progress
-from tollbench.cli.running import LAST_IN_LINE
+from tollbench.cli.testing import steps as checks
+from tollbench.cli.testing.runner import LAST_IN_LINE
+from tollbench.cli.testing.steps import Pace, Step
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -112,7 +112,7 @@ def test_what_is_built_of_the_contenders_is_what_is_launched(everything, named):
     steps = {step.name: step for step in checks.steps(ROOT, fast=False, bench=False, everything=everything)}
     built, launched = (steps[name].command for name in ("contenders: build", "contenders"))
     python = launched[3]
-    assert built == (python, "-m", "tollbench.cli.contenders", *named)
+    assert built == (python, "-m", "tollbench.cli.testing.contenders", *named)
     assert launched[4:] == tuple(named)
 
 
@@ -181,7 +181,7 @@ def test_a_step_aside_takes_the_cpu_time_that_tests_leave(tmp_path):
 INTERRUPTED = """
 import signal
 from pathlib import Path
-from tollbench.cli import checks
+from tollbench.cli.testing import steps as checks
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests were started with it ignored
 endless = checks.Step("build", ("sh", "-c", "echo $$ > pid; exec sleep 3600"), aside=True)
 waits = checks.Step("tests", ("sh", "-c", "until [ -s pid ]; do sleep 0.01; done; kill -INT $PPID; sleep 2"))

@@ -10,11 +10,12 @@ import pytest
 
 from tollbench import building
 from tollbench.catalog import suites
-from tollbench.cli import measuring
-from tollbench.cli.measuring import Session, Wishes
+from tollbench.cli import machine_use, measuring
+from tollbench.cli.asking import Wishes
+from tollbench.cli.measuring import Session
 from tollbench.errors import TollError
+from tollbench.launching.machine_lock import machine_lock
 from tollbench.measure import Interrupt, SystemClock
-from tollbench.measure.lock import machine_lock
 from tollbench.plan import Selection
 from tollbench.store import RunFile
 from tollbench.words import Status
@@ -25,7 +26,7 @@ WISHES = Wishes("quick", 5.0, None, 1)
 @pytest.fixture
 def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "toll.lock"
-    monkeypatch.setattr(measuring, "LOCK_FILES", (path,))
+    monkeypatch.setattr(machine_use, "LOCK_FILES", (path,))
     return path
 
 
@@ -66,7 +67,7 @@ def test_the_verb_takes_the_machine_before_it_builds(tmp_path, lock, monkeypatch
 
 
 def test_a_machine_without_a_place_for_locks_is_warned_of(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(measuring, "LOCK_FILES", (tmp_path / "absent/toll.lock",))
+    monkeypatch.setattr(machine_use, "LOCK_FILES", (tmp_path / "absent/toll.lock",))
     with session(tmp_path / "first.toll") as first:
         first.take_machine(wait=False)
     assert "warning: no lock file can be used here" in capsys.readouterr().err
@@ -91,7 +92,7 @@ def test_a_resume_that_waited_reads_its_file_again(tmp_path, lock, monkeypatch, 
 
     with measuring.resumed(str(path)) as second:
         assert second.plan.settings.batches != 77
-        monkeypatch.setattr(measuring, "_tell", meanwhile)
+        monkeypatch.setattr(machine_use, "_say_waiting", meanwhile)
         if other == "completes":
             with pytest.raises(TollError, match="is complete"):
                 second.take_machine(wait=True)

@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tollbench.compare import Round, SideFailed, Survey
-from tollbench.measure.launcher import Interrupted
+from tollbench.compare import Round, Survey
+from tollbench.launching.failure import Interrupted, LaunchFailed
 
 
 class FakeClock:
@@ -52,7 +52,7 @@ class FakeSubject:
 
     def survey(self) -> Survey:
         if self.unusable:
-            raise SideFailed(self.unusable)
+            raise LaunchFailed(self.unusable)
         return Survey(tuple(self.benchmarks), self.missing)
 
     def group(self, waiting: Sequence[str]) -> Sequence[str]:

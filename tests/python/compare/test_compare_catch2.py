@@ -8,8 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tollbench.compare import Kind, Settings, Verdict, Written, compare, resolve, subject_of
-from tollbench.compare.catch2 import literal
+from tollbench.compare import (
+    ComparisonSettings,
+    MeasuringOptions,
+    Verdict,
+    WrittenSide,
+    compare,
+    resolve,
+    subject_of,
+)
+from tollbench.compare.adapters.catch2 import literal
 
 REPORT = """<?xml version="1.0" encoding="UTF-8"?>
 <{root}>
@@ -50,10 +58,10 @@ def executable(tmp_path: Path):
 
 
 def compared(a: str, b: str, pattern: str = ""):
-    kind, sides = resolve([Written(a), Written(b)])
-    assert kind is Kind.CATCH2
-    subject = subject_of(kind, sides, limit_s=20.0, pattern=pattern)
-    return compare(subject, Settings(most_rounds=14, seed=2))
+    kind, sides = resolve([WrittenSide(a), WrittenSide(b)])
+    assert kind == "catch2"
+    subject = subject_of(kind, sides, MeasuringOptions(20.0, pattern=pattern))
+    return compare(subject, ComparisonSettings(most_rounds=14, seed=2))
 
 
 @pytest.mark.parametrize("root", ["Catch", "Catch2TestRun"])
@@ -142,9 +150,12 @@ def test_real_google_benchmark_executables(tmp_path: Path) -> None:
     for name, repeat in (("once", 4), ("more", 5)):
         words = [compiler, "-O2", f"-DREPEAT={repeat}", "bench.cpp", "-o", name, "-lbenchmark", "-lpthread"]
         subprocess.run(words, cwd=tmp_path, check=True)
-    kind, sides = resolve([Written("./once", base=tmp_path), Written("./more", base=tmp_path)])
-    assert kind is Kind.GOOGLE_BENCHMARK
-    found = compare(subject_of(kind, sides, limit_s=60.0), Settings(budget_s=60.0, most_rounds=60, seed=2))
+    kind, sides = resolve([WrittenSide("./once", base=tmp_path), WrittenSide("./more", base=tmp_path)])
+    assert kind == "google-benchmark"
+    found = compare(
+        subject_of(kind, sides, MeasuringOptions(60.0)),
+        ComparisonSettings(budget_s=60.0, most_rounds=60, seed=2),
+    )
     rows = {item.benchmark: item for item in found.comparisons}
     assert list(rows) == ["sum<long>/512", "sum<long>/4096"]
     assert all(item.verdict is Verdict.SLOWER and item.regression for item in rows.values())

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,12 +19,12 @@ import jsonschema
 import pytest
 
 from tollbench import cli
-from tollbench.cli import comparing
+from tollbench.cli import comparing, machine_use
 from tollbench.compare import Comparison, Comparisons, Verdict
-from tollbench.compare.raw import RawFile
+from tollbench.compare.raw_file import RawFile
 from tollbench.errors import TollError
+from tollbench.launching.failure import Interrupted
 from tollbench.measure import Interrupt
-from tollbench.measure.launcher import Interrupted
 
 ROOT = Path(__file__).parents[3]
 FAKE = str(Path(__file__).with_name("fake_google_benchmark.py"))
@@ -35,7 +36,7 @@ Toll = Callable[..., int]
 def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
     """Runs `toll compare` in an empty folder, without the machine's lock."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(comparing, "LOCK_FILES", ())
+    monkeypatch.setattr(machine_use, "LOCK_FILES", ())
     monkeypatch.setattr(comparing, "RUNS", tmp_path / "runs")
 
     def run(*words: str) -> int:
@@ -277,12 +278,14 @@ def test_a_revision_without_the_program_is_a_row(
 def test_an_interrupt_ends_a_wait_for_the_machine(
     toll: Toll, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(*_arguments: object, **_options: object) -> None:
+    @contextmanager
+    def interrupted(*_arguments: object, **_options: object) -> Iterator[None]:
         raise Interrupted
+        yield
 
-    monkeypatch.setattr(comparing, "machine_lock", interrupted)
+    monkeypatch.setattr(machine_use, "machine_lock", interrupted)
     assert toll("true", "false", "--wait") == 130
-    assert "interrupted before anything was measured" in capsys.readouterr().err
+    assert "interrupted while waiting for another run" in capsys.readouterr().err
 
 
 def test_an_interrupt_ends_a_pause() -> None:
@@ -354,8 +357,8 @@ def test_a_revision_that_is_not_there(
 
 SCRIPT = """
 import sys
-from tollbench.cli import comparing, main
-comparing.LOCK_FILES = ()
+from tollbench.cli import comparing, machine_use, main
+machine_use.LOCK_FILES = ()
 sys.argv[0] = "toll"
 sys.exit(main())
 """

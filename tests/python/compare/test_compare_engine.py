@@ -13,18 +13,26 @@ import jsonschema
 import pytest
 from fake_sides import FakeClock, FakeSubject, steady
 
-from tollbench.compare import Comparison, Comparisons, Settings, Verdict, before_confirming, compare, confirm
+from tollbench.compare import (
+    Comparison,
+    Comparisons,
+    ComparisonSettings,
+    Verdict,
+    before_confirming,
+    compare,
+    confirm,
+)
 from tollbench.compare.judging import Track
-from tollbench.compare.output.lines import footnotes
 from tollbench.compare.schema import schema_text
 from tollbench.errors import TollError
-from tollbench.measure.launcher import Interrupted
+from tollbench.launching.failure import Interrupted
+from tollbench.report.comparisons.comparison_lines import footnotes
 
 COMMITTED = Path(__file__).parents[3] / "schemas/compare.schema.json"
 
 
 def run(subject: FakeSubject, **settings: Any) -> Comparisons:
-    return compare(subject, Settings(seed=3, **settings), clock=subject.clock)
+    return compare(subject, ComparisonSettings(seed=3, **settings), clock=subject.clock)
 
 
 def only(found: Comparisons) -> Comparison:
@@ -141,7 +149,7 @@ def test_false_alarms_stay_below_the_level() -> None:
     alarms = 0
     for seed in range(200):
         subject = pair(1.0, spread=0.03, round_s=0.5)
-        found = compare(subject, Settings(seed=seed, budget_s=20.0), clock=subject.clock)
+        found = compare(subject, ComparisonSettings(seed=seed, budget_s=20.0), clock=subject.clock)
         alarms += only(found).verdict in (Verdict.SLOWER, Verdict.FASTER)
     assert alarms <= 18  # 10 are expected at most; more than 18 happen once in 100
 
@@ -151,7 +159,7 @@ def test_being_first_is_no_difference() -> None:
     same = 0
     for seed in range(40):
         subject = pair(1.0, spread=0.0005, first_gains=0.04)
-        found = only(compare(subject, Settings(seed=seed, budget_s=6.0), clock=subject.clock))
+        found = only(compare(subject, ComparisonSettings(seed=seed, budget_s=6.0), clock=subject.clock))
         same += found.verdict is Verdict.NO_DIFFERENCE
     assert same >= 36
 
@@ -210,7 +218,7 @@ def test_two_of_three_sides_are_compared_where_the_third_lacks_a_benchmark() -> 
         ("two", "b", Verdict.SLOWER),
     ]
     assert [item.level for item in found.comparisons] == pytest.approx([1 - 0.05 / 3] * 3)
-    again = confirm(found, subject, Settings(seed=4), clock=subject.clock)
+    again = confirm(found, subject, ComparisonSettings(seed=4), clock=subject.clock)
     assert [item.verdict for item in again.comparisons] == [item.verdict for item in found.comparisons]
     told = footnotes(found)
     assert "two is missing in c and was not compared there." in told
@@ -225,7 +233,7 @@ def test_notes_are_part_of_the_reason() -> None:
 def test_every_round_is_kept_before_the_next_one() -> None:
     kept: list[object] = []
     subject = pair(1.5, interrupt_after=9)
-    compare(subject, Settings(seed=3), clock=subject.clock, keep=kept.append)
+    compare(subject, ComparisonSettings(seed=3), clock=subject.clock, keep=kept.append)
     assert len(kept) == 9
 
 
@@ -238,7 +246,7 @@ def test_whoever_keeps_the_rounds_may_end_the_measuring() -> None:
         kept.append(launch)
 
     subject = pair(1.5)
-    found = compare(subject, Settings(seed=3), clock=subject.clock, keep=keep)
+    found = compare(subject, ComparisonSettings(seed=3), clock=subject.clock, keep=keep)
     assert found.interrupted
     assert (only(found).verdict, only(found).launches) == (Verdict.SLOWER, 12)
 
@@ -247,7 +255,7 @@ def test_confirming_measures_again_and_later() -> None:
     subject = pair(1.05)
     first = run(subject)
     before, rounds = subject.clock.ns, len(subject.rounds)
-    again = only(confirm(first, subject, Settings(seed=4), clock=subject.clock))
+    again = only(confirm(first, subject, ComparisonSettings(seed=4), clock=subject.clock))
     assert subject.clock.slept_s >= 20
     assert subject.clock.ns > before
     assert len(subject.rounds) > rounds
@@ -259,7 +267,7 @@ def test_confirming_measures_again_and_later() -> None:
 
 def test_confirming_draws_everything_anew() -> None:
     subject = pair(1.05)
-    settings = Settings(seed=3)
+    settings = ComparisonSettings(seed=3)
     first = compare(subject, settings, clock=subject.clock)
     rounds = len(subject.seeds)
     confirm(first, subject, settings, clock=subject.clock)
@@ -271,7 +279,7 @@ def test_what_is_not_found_again_is_not_believed() -> None:
     subject = pair(1.05)
     first = run(subject)
     subject.benchmarks = pair(1.0).benchmarks
-    again = only(confirm(first, subject, Settings(seed=4), clock=subject.clock))
+    again = only(confirm(first, subject, ComparisonSettings(seed=4), clock=subject.clock))
     assert again.verdict is Verdict.INCONCLUSIVE
     assert not again.regression
     assert again.reason.startswith("not confirmed: first slower by")
@@ -281,7 +289,7 @@ def test_what_was_interrupted_before_it_was_confirmed_is_not_believed() -> None:
     subject = pair(1.5, interrupt_after=12)
     first = run(subject)
     assert only(first).regression
-    again = only(confirm(first, subject, Settings(seed=4), clock=subject.clock))
+    again = only(confirm(first, subject, ComparisonSettings(seed=4), clock=subject.clock))
     assert (again.verdict, again.regression) == (Verdict.INCONCLUSIVE, False)
     assert again.reason.startswith("interrupted before it was confirmed: slower by")
 
@@ -289,7 +297,7 @@ def test_what_was_interrupted_before_it_was_confirmed_is_not_believed() -> None:
 def test_nothing_to_confirm_takes_no_time() -> None:
     subject = pair(1.0)
     first = run(subject)
-    assert confirm(first, subject, Settings(), clock=subject.clock) == first
+    assert confirm(first, subject, ComparisonSettings(), clock=subject.clock) == first
     assert subject.clock.slept_s == 0
 
 
@@ -299,7 +307,7 @@ def test_nothing_to_confirm_takes_no_time() -> None:
 )
 def test_both_measurements_share_the_time_for_all(total_s: float, spread: float, ends_s: float) -> None:
     subject = pair(1.05, spread)
-    settings = Settings(seed=3, level=0.9999, threshold=0.05, total_s=total_s, budget_s=1e6)
+    settings = ComparisonSettings(seed=3, level=0.9999, threshold=0.05, total_s=total_s, budget_s=1e6)
     first = compare(subject, before_confirming(settings), clock=subject.clock)
     assert only(first).verdict is Verdict.SLOWER
     assert subject.clock.ns / 1e9 == pytest.approx(total_s * 2 / 3, abs=0.2)
@@ -309,7 +317,7 @@ def test_both_measurements_share_the_time_for_all(total_s: float, spread: float,
 
 def test_both_measurements_share_what_may_err() -> None:
     subject = pair(1.05)
-    settings = Settings(seed=3, level=0.9)
+    settings = ComparisonSettings(seed=3, level=0.9)
     first = compare(subject, before_confirming(settings), clock=subject.clock)
     found = confirm(first, subject, settings, clock=subject.clock)
     assert only(first).level == only(found).level == pytest.approx(0.95)
@@ -320,7 +328,7 @@ def test_both_measurements_share_what_may_err() -> None:
 def test_a_launch_tells_which_measurement_it_belongs_to() -> None:
     kept: list[tuple[object, object]] = []
     subject = pair(1.05)
-    settings = Settings(seed=3)
+    settings = ComparisonSettings(seed=3)
 
     def keep(launch: Mapping[str, Any]) -> None:
         kept.append((launch["measurement"], launch["round"]))
@@ -336,14 +344,14 @@ def test_an_interrupt_before_the_second_measurement_leaves_the_first_unconfirmed
     subject = pair(1.05)
     first = run(subject)
     subject.interrupt_after = len(subject.rounds)
-    again = confirm(first, subject, Settings(seed=3), clock=subject.clock)
+    again = confirm(first, subject, ComparisonSettings(seed=3), clock=subject.clock)
     assert again.interrupted
     assert (only(again).verdict, only(again).regression) == (Verdict.INCONCLUSIVE, False)
     assert only(again).reason.startswith("interrupted before it was confirmed: slower by")
 
 
 def test_the_highest_level_leaves_a_half_for_confirming() -> None:
-    before_confirming(Settings(level=0.999999)).check()
+    before_confirming(ComparisonSettings(level=0.999999)).check()
 
 
 @pytest.mark.parametrize("wrong", [{"level": 1.0}, {"threshold": 0.0}, {"budget_s": -1.0}, {"total_s": 0.0}])

@@ -11,8 +11,11 @@ import pytest
 from rich.console import Console
 
 from tollbench.compare import Comparison, Comparisons, Lacking, Verdict
-from tollbench.compare.output import html, junit, markdown, terminal
-from tollbench.compare.output.lines import change, headline, lines, time
+from tollbench.report.comparisons import comparison_html as html
+from tollbench.report.comparisons import comparison_markdown as markdown
+from tollbench.report.comparisons import comparison_terminal as terminal
+from tollbench.report.comparisons import junit
+from tollbench.report.comparisons.comparison_lines import change, headline, lines, time
 
 HOSTILE = "<script>alert(1)</script> | `x` @you \x1b[31m\u202e"
 

@@ -6,6 +6,7 @@ import random
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +16,25 @@ import pytest
 from tollbench.compare import (
     Comparison,
     Comparisons,
-    Settings,
+    ComparisonSettings,
+    MeasuringOptions,
     Verdict,
-    Written,
+    WrittenSide,
     compare,
     resolve,
     subject_of,
 )
-from tollbench.compare.live import Live, Turns
-from tollbench.compare.programs import (
-    BATCH_NS,
-    BLOCKS,
-    LONG_BATCH_NS,
-    LONG_BLOCKS,
-    Offer,
-    Offering,
-    Programs,
-    combined,
-    counter_hz,
-    forced,
-    orders_of,
-    undisturbed,
-)
+from tollbench.compare.adapters.toll_program import Offering, Programs
+from tollbench.compare.blocks import combined, forced, orders_of, undisturbed
+from tollbench.launching.calibrating import BATCH_NS, BLOCKS, LONG_BATCH_NS, LONG_BLOCKS
+from tollbench.launching.child import Limits
+from tollbench.launching.conversation import Conversation, Errand
+from tollbench.launching.environment import counter_hz_of, own_environment
+from tollbench.launching.failure import Interrupted
+from tollbench.launching.halting import Halter
+from tollbench.launching.process import Process
+from tollbench.launching.turns import Turns
 from tollbench.measure import Interrupt, ProcessLauncher
-from tollbench.measure.halting import Halter
-from tollbench.measure.launcher import Interrupted, Limits
-from tollbench.measure.process import Process
 from tollbench.words import Kind
 
 FAKE = str(Path(__file__).with_name("fake_toll_program.py"))
@@ -48,10 +42,10 @@ JEMALLOC = "/not/there/libjemalloc.so.2"  # which the dynamic linker says, and g
 
 
 def compared(*texts: str, most_rounds: int = 20, **settings: Any) -> Comparisons:
-    kind, sides = resolve([Written(text) for text in texts])
+    kind, sides = resolve([WrittenSide(text) for text in texts])
     assert kind == "toll"
-    subject = subject_of(kind, sides, limit_s=20.0, pattern=settings.pop("pattern", "one"))
-    return compare(subject, Settings(seed=5, most_rounds=most_rounds, **settings))
+    subject = subject_of(kind, sides, MeasuringOptions(20.0, pattern=settings.pop("pattern", "one")))
+    return compare(subject, ComparisonSettings(seed=5, most_rounds=most_rounds, **settings))
 
 
 def only(found: Comparisons) -> Comparison:
@@ -75,9 +69,9 @@ def test_a_difference_below_the_clocks_tick_is_found() -> None:
 
 def test_a_folder_that_cannot_be_made_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk must not cost the verdicts that are known."""
-    subject = Programs([offering("a"), offering("b")], limit_s=20.0)
+    subject = Programs([offering("a"), offering("b")], MeasuringOptions(20.0))
     monkeypatch.setattr(tempfile, "tempdir", "/not/there")
-    item = only(compare(subject, Settings(seed=5, most_rounds=6)))
+    item = only(compare(subject, ComparisonSettings(seed=5, most_rounds=6)))
     assert item.verdict is Verdict.FAILED
     assert "cannot be given a folder to run in: No such file or directory" in item.reason
 
@@ -87,9 +81,9 @@ def test_equal_programs_do_not_differ() -> None:
 
 
 def test_a_round_asks_all_sides_the_same() -> None:
-    _, sides = resolve([Written(FAKE), Written(FAKE), Written(FAKE)])
-    kind, _ = resolve([Written(FAKE), Written(FAKE)])
-    subject = subject_of(kind, sides, limit_s=20.0)
+    _, sides = resolve([WrittenSide(FAKE), WrittenSide(FAKE), WrittenSide(FAKE)])
+    kind, _ = resolve([WrittenSide(FAKE), WrittenSide(FAKE)])
+    subject = subject_of(kind, sides, MeasuringOptions(20.0))
     assert subject.survey().common == ("test/fake/one", "test/fake/two")
     found = subject.round(["test/fake/two"], 3)
     launch = found.raw[0]
@@ -111,7 +105,7 @@ def test_a_round_asks_all_sides_the_same() -> None:
     ],
 )
 def test_how_much_is_done_in_a_batch(words: tuple[str, ...], batch_ns: float, blocks: int) -> None:
-    subject = Programs([offering("a"), offering("b", *words)], limit_s=20.0)
+    subject = Programs([offering("a"), offering("b", *words)], MeasuringOptions(20.0))
     launch = subject.round(["x"], 1).raw[0]
     assert launch["iterations"] == pytest.approx(batch_ns / 1000, rel=0.1)
     assert len(launch["ns"]) == blocks
@@ -160,17 +154,19 @@ def test_what_one_side_lacks_is_listed() -> None:
 
 
 def offering(label: str, *command: str, **more: Any) -> Offering:
-    return Offering(label, {"x": Offer((FAKE, *command), "test/fake", "one", Kind.BATCH, **more)})
+    started = Errand.command_of((FAKE, *command), "test/fake", "one", {})
+    return Offering(label, {"x": Errand(started, Kind.BATCH, own_environment(), **more)})
 
 
 def test_an_allocator_that_is_not_taken_is_no_comparison() -> None:
     sides = [offering("host"), offering("jemalloc", "malloc=glibc", malloc="libjemalloc.so.2")]
-    found = Programs(sides, limit_s=20.0).round(["x"], 1)
+    found = Programs(sides, MeasuringOptions(20.0)).round(["x"], 1)
     assert found.failures["x"] == {
-        1: "was started with libjemalloc.so.2 preloaded and takes malloc from glibc"
+        1: "was started with libjemalloc.so.2 preloaded and takes malloc from glibc; next: see"
+        " footing.malloc in docs/protocol.md, or leave that allocator out"
     }
     taken = [offering("host"), offering("jemalloc", "malloc=libjemalloc.so.2", malloc="libjemalloc.so.2")]
-    assert Programs(taken, limit_s=20.0).round(["x"], 1).failures == {}
+    assert Programs(taken, MeasuringOptions(20.0)).round(["x"], 1).failures == {}
 
 
 @pytest.mark.parametrize(
@@ -184,23 +180,24 @@ def test_an_allocator_that_is_not_taken_is_no_comparison() -> None:
 def test_an_executable_that_does_not_take_the_allocator_is_a_row(
     served_by: str, taken: bool, told: str
 ) -> None:
-    written = [Written(FAKE), Written(f"{FAKE} malloc={served_by}", "jemalloc", preload=(JEMALLOC,))]
-    subject = subject_of(*resolve(written), limit_s=20.0, pattern="one")
-    item = only(compare(subject, Settings(seed=5, most_rounds=2)))
+    written = [WrittenSide(FAKE), WrittenSide(f"{FAKE} malloc={served_by}", "jemalloc", preload=(JEMALLOC,))]
+    subject = subject_of(*resolve(written), MeasuringOptions(20.0, pattern="one"))
+    item = only(compare(subject, ComparisonSettings(seed=5, most_rounds=2)))
     assert (item.verdict is not Verdict.FAILED) is taken
     if not taken:
-        assert item.reason == f"jemalloc was started with libjemalloc.so.2 preloaded and {told}"
+        assert item.reason.startswith(f"jemalloc was started with libjemalloc.so.2 preloaded and {told};")
 
 
 def test_a_program_that_was_not_built_says_why() -> None:
-    sides = [offering("gcc"), offering("clang", unusable="error: no member named 'jthread'")]
-    found = Programs(sides, limit_s=20.0).round(["x"], 1)
+    clang = replace(offering("clang"), unusable={"x": "error: no member named 'jthread'"})
+    sides = [offering("gcc"), clang]
+    found = Programs(sides, MeasuringOptions(20.0)).round(["x"], 1)
     assert found.failures["x"] == {1: "cannot be launched: error: no member named 'jthread'"}
 
 
 def test_a_known_answer_is_checked() -> None:
     sides = [offering("a", answer=7), offering("b", answer=9)]
-    found = Programs(sides, limit_s=20.0).round(["x"], 1)
+    found = Programs(sides, MeasuringOptions(20.0)).round(["x"], 1)
     assert list(found.failures["x"]) == [1]
     assert "the right answer is" in found.failures["x"][1]
 
@@ -221,7 +218,7 @@ def test_being_asked_first_cancels() -> None:
 
 
 def test_a_round_tells_its_order_and_leaves_out_who_lacks_the_benchmark() -> None:
-    subject = Programs([offering("a"), offering("b"), Offering("c", {})], limit_s=20.0)
+    subject = Programs([offering("a"), offering("b"), Offering("c", {})], MeasuringOptions(20.0))
     found = subject.round(["x"], 4)
     launch = found.raw[0]
     assert [subject.labels[side] for side in found.order["x"]] == launch["order"]
@@ -249,7 +246,7 @@ def test_a_round_is_the_median_of_its_blocks_ratios() -> None:
     ],
 )
 def test_the_counters_frequency_is_believed_where_it_can_be(clock: dict[str, Any], hz: float | None) -> None:
-    assert counter_hz(clock) == hz
+    assert counter_hz_of(clock) == hz
 
 
 @pytest.mark.parametrize(
@@ -293,9 +290,9 @@ def test_who_works_out_of_turn_is_halted_out_of_turn(spinning: str, monkeypatch:
     shares: list[float] = []
 
     @contextmanager
-    def watched(turns: Turns, side: int) -> Iterator[Live]:
+    def watched(turns: Turns, side: int) -> Iterator[Conversation]:
         with turn(turns, side) as program:
-            others = [other.halter for key, other in turns.live.items() if key != side]
+            others = [halter for key, halter in turns.halters.items() if key != side]
             before = [halter.look() for halter in others]
             yield program
             if turns.restless:
@@ -304,7 +301,9 @@ def test_who_works_out_of_turn_is_halted_out_of_turn(spinning: str, monkeypatch:
                 )
 
     monkeypatch.setattr(Turns, "of", watched)
-    subject = Programs([offering("a"), offering("b", spinning), offering("c", spinning)], limit_s=60.0)
+    subject = Programs(
+        [offering("a"), offering("b", spinning), offering("c", spinning)], MeasuringOptions(60.0)
+    )
     found = subject.round(["x"], 1)
     assert found.failures == {}
     assert set(found.raw[0]["restless"]) >= {"b", "c"}
@@ -318,7 +317,7 @@ def test_who_works_out_of_turn_is_halted_out_of_turn(spinning: str, monkeypatch:
 def test_who_waits_quietly_is_never_halted(monkeypatch: pytest.MonkeyPatch) -> None:
     halted: list[Halter] = []
     monkeypatch.setattr(Halter, "halt", halted.append)
-    subject = Programs([offering("a"), offering("b")], limit_s=60.0)
+    subject = Programs([offering("a"), offering("b")], MeasuringOptions(60.0))
     assert [subject.round(["x"], seed).raw[0]["restless"] for seed in range(3)] == [[], [], []]
     assert not halted
     assert not subject.notes("x")
@@ -345,26 +344,26 @@ class NotingLauncher(ProcessLauncher):
 
 @SPINNING
 def test_nobody_stays_behind_halted(spinning: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt, ask = Interrupt(), Live.warmed
+    interrupt, ask = Interrupt(), Conversation.time_warmed
     asked = 0
 
-    def interrupted(program: Live, iterations: int, layout: int | None) -> Any:
+    def interrupted(program: Conversation, iterations: int, layout: int | None) -> Any:
         nonlocal asked
         asked += 1
         if asked == 5:
             interrupt.request()
         return ask(program, iterations, layout)
 
-    monkeypatch.setattr(Live, "warmed", interrupted)
+    monkeypatch.setattr(Conversation, "time_warmed", interrupted)
     launcher = NotingLauncher(interrupt)
-    subject = Programs([offering("a"), offering("b", spinning)], limit_s=60.0, launcher=launcher)
+    subject = Programs([offering("a"), offering("b", spinning)], MeasuringOptions(60.0), launcher=launcher)
     with pytest.raises(Interrupted):
         subject.round(["x"], 1)
     assert asked == 5
     monkeypatch.undo()
     launcher.interrupt = None
     sides = [offering("a", spinning), offering("b", "unsteady")]
-    found = Programs(sides, limit_s=60.0, launcher=launcher).round(["x"], 1)
+    found = Programs(sides, MeasuringOptions(60.0), launcher=launcher).round(["x"], 1)
     assert found.failures["x"]
     assert len(launcher.pids) == 4
     assert not any(Path(f"/proc/{pid}").exists() for pid in launcher.pids)
@@ -379,12 +378,12 @@ def test_each_launch_runs_in_a_fresh_folder(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_each_side_runs_in_its_own_folder(tmp_path: Path) -> None:
-    written = [Written(f"{FAKE} reads=file", folder=tmp_path / name) for name in ("old", "new")]
+    written = [WrittenSide(f"{FAKE} reads=file", folder=tmp_path / name) for name in ("old", "new")]
     for side, answer in zip(written, ("7", "7"), strict=True):
         assert side.folder
         side.folder.mkdir()
         (side.folder / "file").write_text(answer)
-    subject = subject_of(*resolve(written), limit_s=20.0)
+    subject = subject_of(*resolve(written), MeasuringOptions(20.0))
     subject.survey()
     assert subject.round(["test/fake/one"], 1).failures == {}
     (tmp_path / "new" / "file").write_text("8")
@@ -395,8 +394,8 @@ def test_each_side_runs_in_its_own_folder(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_a_reason(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
-    found = Programs([offering("a"), offering("b", folder=gone)], limit_s=20.0).round(["x"], 1)
-    assert found.failures["x"] == {1: f"could not start {FAKE} in {gone}: No such file or directory"}
+    found = Programs([offering("a"), offering("b", folder=gone)], MeasuringOptions(20.0)).round(["x"], 1)
+    assert found.failures["x"] == {1: f"could not be started in {gone}: No such file or directory: {FAKE}"}
 
 
 @pytest.mark.parametrize(
@@ -414,7 +413,7 @@ def test_a_bad_end_is_a_row(end: str, reason: str) -> None:
 
 
 def test_a_late_end_is_told() -> None:
-    subject = Programs([offering("a"), offering("b", "end=late")], limit_s=20.0)
+    subject = Programs([offering("a"), offering("b", "end=late")], MeasuringOptions(20.0))
     assert subject.round(["x"], 1).failures == {}
     assert subject.notes("x") == [
         "b ignored the request to stop and was killed; its numbers had all come before"

@@ -14,31 +14,31 @@ import pytest
 from tollbench.compare import (
     Comparison,
     Comparisons,
-    Kind,
-    Settings,
+    ComparisonSettings,
+    MeasuringOptions,
     Verdict,
-    Written,
+    WrittenSide,
     compare,
     resolve,
     subject_of,
 )
-from tollbench.compare.google_benchmark import GoogleBenchmark, exactly, undisturbed
-from tollbench.compare.process import Ended, run_process
-from tollbench.compare.words import SideFailed, own_environment
+from tollbench.compare.adapters.google_benchmark import GoogleBenchmark, exactly, undisturbed
 from tollbench.errors import TollError
+from tollbench.launching.command import Ended, run_command
+from tollbench.launching.environment import own_environment
+from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.measure import Interrupt
-from tollbench.measure.launcher import Interrupted
 
 FAKE = str(Path(__file__).with_name("fake_google_benchmark.py"))
 
 
 def compared(
-    *texts: str, kind: Kind = Kind.AUTO, limit_s: float = 20.0, pattern: str = "", **settings: Any
+    *texts: str, kind: str = "auto", limit_s: float = 20.0, pattern: str = "", **settings: Any
 ) -> Comparisons:
-    found, sides = resolve([Written(text) for text in texts], kind)
+    found, sides = resolve([WrittenSide(text) for text in texts], kind)
     return compare(
-        subject_of(found, sides, limit_s=limit_s, pattern=pattern),
-        Settings(seed=5, **{"budget_s": 60.0, "most_rounds": 20} | settings),
+        subject_of(found, sides, MeasuringOptions(limit_s, pattern=pattern)),
+        ComparisonSettings(seed=5, **{"budget_s": 60.0, "most_rounds": 20} | settings),
     )
 
 
@@ -113,10 +113,10 @@ def test_what_is_dropped_still_counts_as_something_else(script: Callable[[str, s
 
 
 def test_a_report_that_is_cut_off_is_not_read(tmp_path: Path) -> None:
-    ended = run_process(["/bin/sh", "-c", "head -c 70000000 /dev/zero"], own_environment(), tmp_path, 60.0)
+    ended = run_command(["/bin/sh", "-c", "head -c 70000000 /dev/zero"], own_environment(), tmp_path, 60.0)
     assert len(ended.stdout) == 64 * 2**20
     assert ended.dropped_bytes == 70_000_000 - 64 * 2**20
-    with pytest.raises(SideFailed, match="printed more than 64 MiB where a report was expected"):
+    with pytest.raises(LaunchFailed, match="printed more than 64 MiB where a report was expected"):
         ended.whole_stdout()
 
 
@@ -125,9 +125,14 @@ def test_a_command_that_ends_in_another_way_later(script: Callable[[str, str], s
     item = only(compared("true", flips))
     assert item.verdict is Verdict.FAILED
     assert "exited with code 1" in item.reason
-    found, sides = resolve([Written("true"), Written(flips)])
+    found, sides = resolve([WrittenSide("true"), WrittenSide(flips)])
     Path("n").unlink()
-    item = only(compare(subject_of(found, sides, limit_s=5.0, any_exit_code=True), Settings(budget_s=3.0)))
+    item = only(
+        compare(
+            subject_of(found, sides, MeasuringOptions(5.0, any_exit_code=True)),
+            ComparisonSettings(budget_s=3.0),
+        )
+    )
     assert "exited with code 0 first and with code 1 later" in item.reason
 
 
@@ -140,7 +145,7 @@ def test_what_a_reader_must_know_about_commands(script: Callable[[str, str], str
 @pytest.mark.parametrize(("short_ns", "told"), [(3.6e12, True), (0.0, False)])
 def test_short_commands_are_told(monkeypatch: pytest.MonkeyPatch, short_ns: float, told: bool) -> None:
     # By limits that no run misses: on a busy machine even `true` takes its 5 ms.
-    monkeypatch.setattr("tollbench.compare.commands._SHORT_NS", short_ns)
+    monkeypatch.setattr("tollbench.compare.adapters.command_line._SHORT_NS", short_ns)
     reason = only(compared("true", "true", most_rounds=5)).reason
     assert ("a run takes less than 5 ms" in reason) is told
 
@@ -163,14 +168,14 @@ def test_an_interrupt_ends_a_process_at_once() -> None:
     interrupt = Interrupt()
     interrupt.request()
     with pytest.raises(Interrupted):  # at its end would be too late: pytest does not wait so long
-        run_process(["/bin/sleep", "3600"], own_environment(), Path("/"), 7200.0, interrupt)
+        run_command(["/bin/sleep", "3600"], own_environment(), Path("/"), 7200.0, interrupt)
 
 
 def test_a_program_that_cannot_start(tmp_path: Path) -> None:
     (tmp_path / "broken").write_bytes(b"\x7fELF nonsense")
     (tmp_path / "broken").chmod(0o755)
-    with pytest.raises(SideFailed, match="could not be started"):
-        run_process([str(tmp_path / "broken")], {}, tmp_path, 5.0)
+    with pytest.raises(LaunchFailed, match="could not be started"):
+        run_command([str(tmp_path / "broken")], {}, tmp_path, 5.0)
 
 
 @pytest.mark.parametrize("version", ["", " new"])
@@ -216,8 +221,8 @@ def test_a_benchmark_that_one_of_three_lacks_is_compared_for_the_others() -> Non
 
 
 def test_a_round_tells_in_which_order_it_launched() -> None:
-    _, sides = resolve([Written("true a"), Written("true b"), Written("true c")], Kind.COMMAND)
-    subject = subject_of(Kind.COMMAND, sides, limit_s=5.0)
+    _, sides = resolve([WrittenSide("true a"), WrittenSide("true b"), WrittenSide("true c")], "command")
+    subject = subject_of("command", sides, MeasuringOptions(5.0))
     subject.survey()
     for seed in range(4):
         found = subject.round(["command"], seed)
@@ -273,46 +278,46 @@ def test_a_filter_names_benchmarks_and_no_others() -> None:
 
 def test_sides_of_different_kinds_are_refused() -> None:
     with pytest.raises(TollError, match="is a Google Benchmark executable, sleep 1 is a command line"):
-        resolve([Written(FAKE), Written("sleep 1")])
-    kind, sides = resolve([Written(FAKE), Written("sleep 1")], Kind.COMMAND)
-    assert kind is Kind.COMMAND
+        resolve([WrittenSide(FAKE), WrittenSide("sleep 1")])
+    kind, sides = resolve([WrittenSide(FAKE), WrittenSide("sleep 1")], "command")
+    assert kind == "command"
     assert sides[1].command == ("/usr/bin/sleep", "1") or sides[1].command[0].endswith("/sleep")
 
 
 @pytest.mark.parametrize("texts", [["one"], ["", "x"], ["'open", "x"]])
 def test_sides_that_make_no_sense(texts: list[str]) -> None:
     with pytest.raises(TollError):
-        resolve([Written(text) for text in texts])
+        resolve([WrittenSide(text) for text in texts])
 
 
 def test_an_executable_that_is_not_there() -> None:
     with pytest.raises(TollError, match=r"there is no executable \./gone"):
-        resolve([Written("./gone"), Written("./gone")], Kind.GOOGLE_BENCHMARK)
+        resolve([WrittenSide("./gone"), WrittenSide("./gone")], "google-benchmark")
 
 
 def test_the_same_side_twice_gets_a_number() -> None:
-    _, sides = resolve([Written("sleep 1"), Written("sleep 1"), Written("sleep 1")])
+    _, sides = resolve([WrittenSide("sleep 1"), WrittenSide("sleep 1"), WrittenSide("sleep 1")])
     assert [side.label for side in sides] == ["sleep 1", "sleep 1 (2)", "sleep 1 (3)"]
 
 
 def test_a_command_line_runs_here_and_an_executable_elsewhere(tmp_path: Path) -> None:
-    _, commands = resolve([Written("pwd", base=tmp_path), Written("pwd", base=tmp_path)])
-    _, executables = resolve([Written(FAKE), Written(FAKE)])
+    _, commands = resolve([WrittenSide("pwd", base=tmp_path), WrittenSide("pwd", base=tmp_path)])
+    _, executables = resolve([WrittenSide(FAKE), WrittenSide(FAKE)])
     assert commands[0].folder == tmp_path
     assert executables[0].folder is None
 
 
 def test_preloaded_libraries_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_PRELOAD", "/already.so")
-    _, sides = resolve([Written("true"), Written("true", preload=("/mine.so",))])
+    _, sides = resolve([WrittenSide("true"), WrittenSide("true", preload=("/mine.so",))])
     assert sides[0].environment["LD_PRELOAD"] == "/already.so"
     assert sides[1].environment["LD_PRELOAD"] == "/mine.so:/already.so"
 
 
 def test_a_program_that_would_switch_randomisation_off_is_told_a_name_that_leads_nowhere() -> None:
     side = f"{FAKE} only=sum"
-    kind, sides = resolve([Written(side), Written(f"{side} aslr")])
-    subject = subject_of(kind, sides, limit_s=20.0)
+    kind, sides = resolve([WrittenSide(side), WrittenSide(f"{side} aslr")])
+    subject = subject_of(kind, sides, MeasuringOptions(20.0))
     assert isinstance(subject, GoogleBenchmark)
     subject.survey()
     subject.round(["sum"], 1)
@@ -343,8 +348,10 @@ def test_what_has_no_cpu_time_is_kept() -> None:
 
 
 def test_a_side_that_failed_leaves_its_time_to_the_others() -> None:
-    kind, sides = resolve([Written(f"{FAKE} only=sum{words}") for words in ("", " crash=sum", " slow=1.5")])
-    subject = subject_of(kind, sides, limit_s=20.0)
+    kind, sides = resolve(
+        [WrittenSide(f"{FAKE} only=sum{words}") for words in ("", " crash=sum", " slow=1.5")]
+    )
+    subject = subject_of(kind, sides, MeasuringOptions(20.0))
     subject.survey()
     rounds = [subject.round(["sum"], seed) for seed in range(3)]
     launched = [launch["side"] for found in rounds for launch in found.raw]
@@ -354,8 +361,8 @@ def test_a_side_that_failed_leaves_its_time_to_the_others() -> None:
 
 
 def test_the_side_that_fails_in_its_trial_is_the_one_that_is_named() -> None:
-    kind, sides = resolve([Written(f"{FAKE} only=sum crash=sum"), Written(f"{FAKE} only=sum")])
-    subject = subject_of(kind, sides, limit_s=20.0)
+    kind, sides = resolve([WrittenSide(f"{FAKE} only=sum crash=sum"), WrittenSide(f"{FAKE} only=sum")])
+    subject = subject_of(kind, sides, MeasuringOptions(20.0))
     subject.survey()
     assert list(subject.round(["sum"], 1).failures["sum"]) == [0]
 
@@ -378,8 +385,8 @@ def test_a_benchmark_that_skips_itself_says_why() -> None:
 @pytest.mark.parametrize(("name", "told"), [("a/min_time:0.1", "0.001"), ("new/iterations:5", "")])
 def test_a_length_that_the_source_fixes_makes_one_repetition_a_launch(name: str, told: str) -> None:
     new = "" if told else " new"
-    _, sides = resolve([Written(f"{FAKE} only={name} fixed=1000000{new}")] * 2)
-    subject = GoogleBenchmark(sides, limit_s=20.0)
+    _, sides = resolve([WrittenSide(f"{FAKE} only={name} fixed=1000000{new}")] * 2)
+    subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
     subject.survey()
     assert not subject.prepare(name)
     assert subject.launch(sides[0], [name], 1)[0][name] == pytest.approx([100.0], rel=0.05)
@@ -388,8 +395,10 @@ def test_a_length_that_the_source_fixes_makes_one_repetition_a_launch(name: str,
 def test_a_side_slower_by_orders_of_magnitude_makes_iterations_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     for slow, told in (("1", "8192x"), ("1e6", "1x")):
-        _, sides = resolve([Written(f"{FAKE} only=sum new"), Written(f"{FAKE} only=sum new slow={slow}")])
-        subject = GoogleBenchmark(sides, limit_s=20.0)
+        _, sides = resolve(
+            [WrittenSide(f"{FAKE} only=sum new"), WrittenSide(f"{FAKE} only=sum new slow={slow}")]
+        )
+        subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
         subject.survey()
         subject.prepare("sum")
         run = subject.run
@@ -412,8 +421,8 @@ def test_a_timer_of_its_own_says_nothing_of_the_processor() -> None:
 def test_what_a_program_waited_by_itself_is_its_own_time(
     sleeps: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, sides = resolve([Written(f"{FAKE} only=sum waits")] * 2)
-    subject = GoogleBenchmark(sides, limit_s=20.0)
+    _, sides = resolve([WrittenSide(f"{FAKE} only=sum waits")] * 2)
+    subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
     subject.survey()
     subject.prepare("sum")
     run = subject.run
@@ -428,5 +437,5 @@ def test_what_a_program_waited_by_itself_is_its_own_time(
 
 
 def test_a_voluntary_switch_is_counted(tmp_path: Path) -> None:
-    sleeping = run_process(["/bin/sh", "-c", "for i in 1 2 3 4 5; do sleep 0.001; done"], {}, tmp_path, 60)
+    sleeping = run_command(["/bin/sh", "-c", "for i in 1 2 3 4 5; do sleep 0.001; done"], {}, tmp_path, 60)
     assert sleeping.voluntary_switches >= 5

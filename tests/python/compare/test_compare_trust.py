@@ -20,17 +20,17 @@ from fake_sides import FakeClock, FakeSubject, steady
 from rich.console import Console
 
 from tollbench import cli
-from tollbench.cli import trusting
+from tollbench.cli import machine_use, trusting
 from tollbench.cli.trusting import exit_code
-from tollbench.compare import Settings, Verdict
-from tollbench.compare.disturb import load, one_of
-from tollbench.compare.output import trust as output
-from tollbench.compare.raw import RawFile
+from tollbench.compare import ComparisonSettings, Verdict
+from tollbench.compare.disturbing import load, one_of
+from tollbench.compare.raw_file import RawFile
 from tollbench.compare.schema import schema_text
-from tollbench.compare.trust import Plan, Trial, Trust, prove, summary
+from tollbench.compare.trials import Trial, TrialPlan, Trust, prove, summary
 from tollbench.errors import Exit, TollError
+from tollbench.launching.machine_lock import machine_lock
 from tollbench.measure import Interrupt, SystemClock
-from tollbench.measure.lock import machine_lock
+from tollbench.report.comparisons import trust_tables as output
 
 SCHEMA = Path(__file__).parents[3] / "schemas/trust.schema.json"
 OPERATIONS = ("add", "lock", "sum")
@@ -56,8 +56,10 @@ class Sides:
         return self.subjects[-1]
 
 
-def plan(**more: Any) -> Plan:
-    return Plan(OPERATIONS, trial=Settings(budget_s=10.0, total_s=10.0, seed=more.pop("seed", 1)), **more)
+def plan(**more: Any) -> TrialPlan:
+    return TrialPlan(
+        OPERATIONS, trial=ComparisonSettings(budget_s=10.0, total_s=10.0, seed=more.pop("seed", 1)), **more
+    )
 
 
 def proved(sides: Sides, **more: Any) -> Trust:
@@ -276,7 +278,7 @@ def test_the_table_fits_into_80_columns() -> None:
         for slowdown in (0.0, 0.005, 0.01, 0.02, 0.05)
         for _ in range(100)
     ]
-    found = summary(Plan(long), trials, seconds=280.0)
+    found = summary(TrialPlan(long), trials, seconds=280.0)
     text = StringIO()
     output.show(found, Console(file=text, width=80))
     lines = text.getvalue().splitlines()
@@ -324,7 +326,7 @@ def test_what_are_no_per_cents(text: str) -> None:
 @pytest.fixture
 def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
     """Runs `toll trust`, without the machine's lock, with its files elsewhere."""
-    monkeypatch.setattr(trusting, "LOCK_FILES", ())
+    monkeypatch.setattr(machine_use, "LOCK_FILES", ())
     monkeypatch.setattr(trusting, "RUNS", tmp_path)
 
     def run(*words: str) -> int:
@@ -368,9 +370,9 @@ def test_ctrl_c_while_another_run_holds_the_machine(
             asked.append(self)
             return super().__enter__()
 
-    monkeypatch.setattr(trusting, "LOCK_FILES", (tmp_path / "lock",))
+    monkeypatch.setattr(machine_use, "LOCK_FILES", (tmp_path / "lock",))
     monkeypatch.setattr(trusting, "Interrupt", Noted)
-    monkeypatch.setattr(trusting, "say_waiting", lambda _told: asked[0].request())
+    monkeypatch.setattr(machine_use, "_say_waiting", lambda _told: asked[0].request())
     with Interrupt() as other, machine_lock(SystemClock(), interrupt=other, files=(tmp_path / "lock",)):
         assert toll("--wait") == 130
     assert "interrupted while waiting" in capsys.readouterr().err

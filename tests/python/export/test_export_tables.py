@@ -13,7 +13,8 @@ from made_runs import Made, make_run
 
 import tollbench as toll
 from tollbench.errors import TollError
-from tollbench.export import files, google_benchmark
+from tollbench.export import as_google_benchmark as google_benchmark
+from tollbench.export import files
 from tollbench.store import RunFile
 from tollbench.words import Kind, Status
 

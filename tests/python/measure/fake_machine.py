@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tollbench.launching.child import End, Limits
+from tollbench.launching.disturbance import Disturbance
+from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.interrupt import Interrupt
 from tollbench.measure import Canary, plan_json, run
 from tollbench.measure.events import Event
-from tollbench.measure.interrupt import Interrupt
-from tollbench.measure.launcher import End, LaunchFailed, Limits
-from tollbench.measure.machine import Disturbance
 from tollbench.plan import Plan, Selection, Settings, make
 from tollbench.store import RunFile, RunHeader
 from tollbench.words import HOST, Contender, Kind, Parameter, Program, Status, Workload
@@ -66,7 +67,13 @@ class FakeLauncher:
         self.started: list[Started] = []
         self.running = 0
 
-    def start(self, command: Sequence[str], environment: Mapping[str, str], limits: Limits) -> FakeChild:
+    def start(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        limits: Limits,
+        folder: Path | None = None,
+    ) -> FakeChild:
         _, serve, _, contender, *parameters = command
         assert serve == "serve"
         started = Started(contender, dict(item.split("=", 1) for item in parameters), environment, limits)
@@ -117,7 +124,7 @@ class FakeChild:
         wall_ns = cost_ns * count
         if wall_ns > 1e9 * self.started.limits.time_s:
             self.launcher.clock.ns += int(1e9 * self.started.limits.time_s)
-            raise LaunchFailed(Status.TIMED_OUT, "did not end")
+            raise LaunchFailed("did not end", Status.TIMED_OUT)
         self.launcher.clock.ns += int(wall_ns)
         numbers = dict.fromkeys(
             ("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults", "peak_bytes"), 1
@@ -228,7 +235,6 @@ class Bench:
                 allocations_library=self.library,
                 on_event=on_event,
                 interrupt=interrupt,
-                lock_files=[self.path.with_suffix(".lock")],
                 disturbance=lambda: Disturbance(self.launcher.clock.ns // 100, None),
                 environment={"HOME": "/nowhere"},
             )

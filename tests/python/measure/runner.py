@@ -10,6 +10,9 @@ from pathlib import Path
 
 from fake_machine import CANARY, header_for, plan_for, workload
 
+from tollbench.launching.clock import SystemClock
+from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.machine_lock import machine_lock
 from tollbench.measure import run
 from tollbench.measure.events import LaunchDone, LaunchStarting
 from tollbench.store import RunFile
@@ -48,7 +51,11 @@ def main(path: Path, lock: Path, hold_after: int) -> None:
     )
     programs = [Program("a/b", name, "host", PROGRAM) for name in CONTENDERS]
     opened = RunFile.resume(path) if path.exists() else RunFile.create(path, header_for(plan))
-    with opened as run_file:
+    with (
+        Interrupt() as interrupt,
+        machine_lock(SystemClock(), interrupt=interrupt, files=[lock]),
+        opened as run_file,
+    ):
         print(
             run(
                 plan,
@@ -56,7 +63,7 @@ def main(path: Path, lock: Path, hold_after: int) -> None:
                 run_file,
                 canary=CANARY_PROGRAM,
                 on_event=Teller(hold_after),
-                lock_files=[lock],
+                interrupt=interrupt,
             )
         )
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from runner import ROUNDS
 
-from tollbench.compare.process import run_process
+from tollbench.launching.child import Limits
+from tollbench.launching.command import run_command
+from tollbench.launching.guardian import Guardian
 from tollbench.measure import ProcessLauncher
-from tollbench.measure.guardian import Guardian
-from tollbench.measure.launcher import Limits
 from tollbench.store import RunFile
 from tollbench.words import Purpose, Status
 
@@ -141,7 +141,7 @@ def test_second_run_on_the_machine_is_refused_while_the_first_goes_on(tmp_path: 
 SPINNING = """
 import os, signal, sys, time
 from tollbench.measure import ProcessLauncher
-from tollbench.measure.launcher import Limits
+from tollbench.launching.child import Limits
 launcher = ProcessLauncher()
 programs = [
     launcher.start(["/bin/sh", "-c", sys.argv[1]], dict(os.environ), Limits(60.0, 0)) for _ in range(2)
@@ -179,8 +179,8 @@ def test_all_programs_that_spin_die_with_a_killed_toll(program: str) -> None:
 COMMAND = """
 import os, sys
 from pathlib import Path
-from tollbench.compare.process import run_process
-run_process(["/bin/sh", "-c", sys.argv[1]], dict(os.environ), Path(sys.argv[2]), 60.0)
+from tollbench.launching.command import run_command
+run_command(["/bin/sh", "-c", sys.argv[1]], dict(os.environ), Path(sys.argv[2]), 60.0)
 """
 
 
@@ -253,5 +253,5 @@ def test_the_guardian_hears_of_each_command_and_its_end(
     told: list[int] = []
     monkeypatch.setattr(Guardian, "watch", lambda _, group: told.append(group))
     monkeypatch.setattr(Guardian, "forget", lambda _, group: told.append(-group))
-    group = int(run_process(["/bin/sh", "-c", "echo $$"], {}, tmp_path, 60.0).stdout)
+    group = int(run_command(["/bin/sh", "-c", "echo $$"], {}, tmp_path, 60.0).stdout)
     assert told == [group, -group]

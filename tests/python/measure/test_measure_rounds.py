@@ -10,9 +10,9 @@ import pytest
 from fake_machine import CANARY, SETUP_NS, Bench, FakeClock, FakeLauncher, header_for, plan_for, workload
 
 from tollbench.errors import TollError
+from tollbench.launching.failure import LaunchFailed
 from tollbench.measure import plan_of
 from tollbench.measure.events import CaseEnded, Finished, LaunchDone, RoundDone, RunStarted, WorkloadDone
-from tollbench.measure.launcher import LaunchFailed
 from tollbench.plan import PROFILES
 from tollbench.stats import FIRST_LOOK, next_look
 from tollbench.store import RunFile
@@ -176,7 +176,7 @@ def test_canary_takes_its_share_of_the_time(tmp_path: Path) -> None:
 def test_canary_that_does_not_work_is_left_alone(tmp_path: Path) -> None:
     def cost(contender: str, launch: int) -> float:
         if contender == "canary":
-            raise LaunchFailed(Status.FAILED, "crashed with SIGILL")
+            raise LaunchFailed("crashed with SIGILL")
         return steady(contender, launch)
 
     made = bench(tmp_path, "fast", cost_ns=cost)
@@ -235,7 +235,7 @@ def test_nothing_to_launch_ends_at_once(tmp_path: Path) -> None:
 
 def failing(contender: str, launch: int, *failures: int, status: Status = Status.FAILED) -> float:
     if contender == "bad" and launch in failures:
-        raise LaunchFailed(status, f"broke in launch {launch}")
+        raise LaunchFailed(f"broke in launch {launch}", status)
     return noisy(contender, launch)
 
 

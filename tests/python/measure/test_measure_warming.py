@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fake_machine import CANARY, SETUP_NS, Bench, FakeChild, FakeClock, FakeLauncher, plan_for, workload
 
-from tollbench.measure.warming import steady
+from tollbench.launching.warming import steady
 from tollbench.store import RunFile
 from tollbench.words import Purpose
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tollbench.compare.output.lines import between, change
+from tollbench.report.comparisons.comparison_lines import between, change
 
 
 @pytest.mark.parametrize(

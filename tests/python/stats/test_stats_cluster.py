@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from simulate import assert_covers, covers_too_little
 
 from tollbench.stats import LaunchCounts, Pooled, count_samples, thin_cdf
-from tollbench.stats.cluster import MOST_CELLS
+from tollbench.stats.cluster_bootstrap import MOST_CELLS
 
 TRIALS = 150
 SAMPLES = 1500

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tollbench.stats.clusters import Level, find_clusters
+from tollbench.stats.grid_groups import Level, find_clusters
 
 Grid = NDArray[np.float64]
 SEEDS = 60

@@ -5,7 +5,18 @@ from pathlib import Path
 import numpy as np
 
 from tollbench.store import Launch, RunFile, RunHeader
-from tollbench.words import HOST, Allocations, Batch, Case, Detail, Kind, Published, Purpose, Status, Workload
+from tollbench.words import (
+    HOST,
+    Allocations,
+    Batch,
+    Case,
+    DeclaredDetail,
+    Kind,
+    Published,
+    Purpose,
+    Status,
+    Workload,
+)
 
 HEADER = RunHeader(
     name="first", uuid="5f0c", toll_version="0.1.0", command_line="toll run", profile="quick",
@@ -17,8 +28,8 @@ PUBLISHED = Published(
     "quick", "Quick 1.0", 10.0, 12.0, "ns", "task", "a PDP-11", 1975, "somewhere", "", "p50"
 )
 DETAILS = (
-    Detail("share", "Smallest share", "share", "of the thread that got least"),
-    Detail("drift", "Drift", "ns", "below zero where it came early"),
+    DeclaredDetail("share", "Smallest share", "share", "of the thread that got least"),
+    DeclaredDetail("drift", "Drift", "ns", "below zero where it came early"),
 )
 WORKLOAD = Workload(
     "tasks/tree", "What does a task cost?", Kind.SAMPLES, "ns", "task", "tasks", Path(), (), (),

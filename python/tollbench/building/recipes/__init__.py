@@ -7,7 +7,7 @@ from tollbench.building.recipes.go import Go
 from tollbench.building.recipes.haskell import Haskell
 from tollbench.building.recipes.java import Java
 from tollbench.building.recipes.rust import Rust
-from tollbench.building.recipes.words import Job, Recipe, Step, Tool
+from tollbench.building.recipes.words import BuildStep, Job, Recipe, Tool
 
 RECIPES: Mapping[str, Recipe] = {
     "Go": Go(),
@@ -17,4 +17,4 @@ RECIPES: Mapping[str, Recipe] = {
     "Haskell": Haskell(),
 }
 
-__all__ = ["RECIPES", "Job", "Recipe", "Step", "Tool"]
+__all__ = ["RECIPES", "BuildStep", "Job", "Recipe", "Tool"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tollbench.building.recipes.words import Job, Step, Tool, WithWrapper, files_below, starter, told
+from tollbench.building.recipes.words import BuildStep, Job, Tool, WithWrapper, files_below, starter, told
 
 MOST_PROCESSES = 4_000_000  # a tree of 1,000,000 leaves has 1,111,111; the emulator's default is 262,144
 
@@ -21,9 +21,9 @@ class Erlang(WithWrapper):
     def sources(self, job: Job) -> list[Path]:
         return [job.source, *files_below(job.root / "languages/erlang", ".erl")]
 
-    def steps(self, job: Job) -> list[Step]:
+    def steps(self, job: Job) -> list[BuildStep]:
         command = (str(job.tool.path), "-o", str(job.out), *map(str, sorted(self.sources(job))))
-        return [Step(command, job.root)]
+        return [BuildStep(command, job.root)]
 
     def wrapper(self, job: Job) -> str:
         emulator = (str(job.tool.path.with_name("erl")), "-noshell", "+P", str(MOST_PROCESSES))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tollbench.building.recipes.words import Job, Step, Tool, WithExecutable, files_below, told
+from tollbench.building.recipes.words import BuildStep, Job, Tool, WithExecutable, files_below, told
 
 
 class Go(WithExecutable):
@@ -19,7 +19,7 @@ class Go(WithExecutable):
     def sources(self, job: Job) -> list[Path]:
         return [job.source, *files_below(job.root / "languages/go", ".go", ".mod")]
 
-    def steps(self, job: Job) -> list[Step]:
+    def steps(self, job: Job) -> list[BuildStep]:
         command = (str(job.tool.path), "build", "-trimpath", "-o", str(job.program), str(job.source))
         # The toolchain that was found is the one that is named in the row: it fetches no other.
-        return [Step(command, job.root / "languages/go", {"GOTOOLCHAIN": "local", "GOWORK": "off"})]
+        return [BuildStep(command, job.root / "languages/go", {"GOTOOLCHAIN": "local", "GOWORK": "off"})]

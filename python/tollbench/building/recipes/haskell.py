@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tollbench.building.recipes.words import Job, Step, Tool, WithExecutable, files_below, told
+from tollbench.building.recipes.words import BuildStep, Job, Tool, WithExecutable, files_below, told
 
 # A nursery that holds a tree's threads, handed out in chunks: GHC's default of 1 MiB is collected over and
 # over while 100,000 threads live, which costs several times what the threads do.
@@ -22,8 +22,8 @@ class Haskell(WithExecutable):
     def sources(self, job: Job) -> list[Path]:
         return [job.source, *files_below(job.root / "languages/haskell", ".hs")]
 
-    def steps(self, job: Job) -> list[Step]:
+    def steps(self, job: Job) -> list[BuildStep]:
         options = ["-O2", "-threaded", "-rtsopts", f"-with-rtsopts={RUNTIME_OPTIONS}", "-v1"]
         options += ["-outputdir", str(job.out), f"-i{job.root / 'languages/haskell'}"]
         command = (str(job.tool.path), *options, str(job.source), "-o", str(job.program))
-        return [Step(command, job.root)]
+        return [BuildStep(command, job.root)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tollbench.building.recipes.words import Job, Step, Tool, WithWrapper, files_below, starter
+from tollbench.building.recipes.words import BuildStep, Job, Tool, WithWrapper, files_below, starter
 from tollbench.catalog.toolchains import feature, newest_jdk
 
 FOREIGN_FUNCTIONS_FINAL = 22  # before, calling getrusage is a preview feature
@@ -22,12 +22,12 @@ class Java(WithWrapper):
     def sources(self, job: Job) -> list[Path]:
         return [job.source, *files_below(job.root / "languages/java", ".java")]
 
-    def steps(self, job: Job) -> list[Step]:
+    def steps(self, job: Job) -> list[BuildStep]:
         options = ["-d", str(job.out / "classes"), "-nowarn", *self._preview(job)]
         if self._preview(job):
             options += ["--release", str(self._feature(job))]
         command = (str(job.tool.path), *options, *map(str, sorted(self.sources(job))))
-        return [Step(command, job.root)]
+        return [BuildStep(command, job.root)]
 
     def wrapper(self, job: Job) -> str:
         java = str(job.tool.path.with_name("java"))

@@ -6,7 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
-from tollbench.building.recipes.words import Job, Step, Tool, WithExecutable, files_below, told
+from tollbench.building.recipes.words import BuildStep, Job, Tool, WithExecutable, files_below, told
 
 OLDEST = (1, 85)  # rust-version in the manifests
 
@@ -28,11 +28,11 @@ class Rust(WithExecutable):
             path for path in job.source.parent.iterdir() if path.suffix in (".rs", ".toml", ".lock")
         ]
 
-    def steps(self, job: Job) -> list[Step]:
+    def steps(self, job: Job) -> list[BuildStep]:
         manifest = job.source.with_name("Cargo.toml")
         command = [str(job.tool.path), "build", "--release", "--locked", "--manifest-path", str(manifest)]
         command += ["--bin", job.source.stem, "--target-dir", str(self._target(job))]
-        return [Step(tuple(command), job.source.parent, {"CARGO_TERM_COLOR": "never"})]
+        return [BuildStep(tuple(command), job.source.parent, {"CARGO_TERM_COLOR": "never"})]
 
     def finish(self, job: Job) -> None:
         shutil.copy2(self._target(job) / "release" / job.source.stem, job.program)

@@ -38,7 +38,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BuildStep:
     """One command of a build."""
 
     command: tuple[str, ...]
@@ -57,7 +57,7 @@ class Recipe(Protocol):
     def sources(self, job: Job) -> list[Path]:
         """Every file that the program depends on."""
 
-    def steps(self, job: Job) -> list[Step]:
+    def steps(self, job: Job) -> list[BuildStep]:
         """The commands, in order."""
 
     def wrapper(self, job: Job) -> str:

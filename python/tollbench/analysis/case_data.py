@@ -1,0 +1,242 @@
+"""From launches to one value a launch: what is replicated is the launch, so it counts once."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tollbench.analysis.grid import CellValues
+from tollbench.analysis.units import DAMAGED, checked_json, checked_ns
+from tollbench.analysis.values import value_of_samples
+from tollbench.errors import TollError
+from tollbench.stats import LaunchCounts, count_samples
+from tollbench.stats.order_statistics import Floats
+from tollbench.store import CaseRecord, Launch, RunFile, RunHeader, Samples
+from tollbench.text import as_text
+from tollbench.words import Allocations, Batch, Kind, Purpose, Status
+
+FEWEST_OF_PARTLY_FAILED = 6
+MOST_FAILED_SHARE = 0.2
+SETTLED = {Status.SKIPPED, Status.BUILD_FAILED, Status.UNSUPPORTED, Status.WRONG_ANSWER}
+LOWEST_SAMPLE_NS = -1000.0  # the clock's overhead may be overestimated by some nanoseconds, not by more
+
+
+@dataclass(frozen=True, slots=True)
+class CaseData:
+    """A case and what its launches say; `values_ns` and `rounds` belong to `launches`, one entry each."""
+
+    record: CaseRecord
+    status: Status
+    reason: str
+    launches: tuple[Launch, ...]  # measured and OK, in the order of rounds
+    values_ns: Floats  # per unit of work
+    rounds: tuple[int, ...]
+    tried_rounds: int  # distinct rounds, failed launches included
+    failures: tuple[Launch, ...]
+    counts: tuple[LaunchCounts, ...] = ()  # kind "samples" only
+    cold_ns: float | None = None
+    allocations: Allocations | None = None
+    allocations_reason: str = ""
+    passes: tuple[Allocations, ...] = ()  # of all counting launches that succeeded
+    others: tuple[Launch, ...] = field(default=())  # pilot and counting pass
+    cells: CellValues = field(default_factory=CellValues)  # of samples that belong to pairs of CPUs
+
+    @property
+    def measured(self) -> bool:
+        """Whether the case has numbers."""
+        return self.status is Status.OK
+
+    @property
+    def everything(self) -> tuple[Launch, ...]:
+        """Every launch of the case, of whatever purpose and status."""
+        return (*self.others, *self.launches, *self.failures)
+
+
+def read_case(
+    run_file: RunFile, record: CaseRecord, header: RunHeader, on_launch: Callable[[], None] = lambda: None
+) -> CaseData:
+    """Reads all launches of one case, the samples one launch at a time (bounded memory).
+
+    `on_launch` is called after each launch that was measured and read.
+    """
+    tried = run_file.launches(record.id, Purpose.MEASURE)
+    counting = run_file.launches(record.id, Purpose.ALLOCATIONS)
+    others = (*run_file.launches(record.id, Purpose.PILOT), *counting)
+    ok = tuple(launch for launch in tried if launch.status is Status.OK and _timed(launch))
+    failed = [launch for launch in tried if launch.status is not Status.OK]
+    status, reason = judge(record, len(ok), failed, others, header, run_file.path)
+    values: list[float] = []
+    counts: list[LaunchCounts] = []
+    cold: list[float] = []
+    cells = CellValues()
+    for launch in ok if status is Status.OK else ():
+        place = f"launch {launch.id} of {record.contender}"
+        if record.kind is Kind.SAMPLES:
+            warm_up, samples = _samples(run_file, launch, place)
+            counts.append(count_samples(samples))
+            belonging = run_file.cells(launch.id)
+            cells.take(belonging, samples)
+            values.append(value_of_samples(samples, belonging, launch.clock))
+            cold += [max(0.0, float(np.median(warm_up)))] if warm_up.size else []
+        else:
+            values.append(_median_per_unit(_timed(launch), place))
+            cold += [_per_unit(batch, place) for batch in launch.batches[:1] if batch.warmup]
+        on_launch()
+    counted = [launch for launch in counting if launch.allocations is not None and launch.status is Status.OK]
+    return CaseData(
+        record=record,
+        status=status,
+        reason=reason,
+        launches=ok if status is Status.OK else (),
+        values_ns=np.array(values, dtype=np.float64),
+        rounds=tuple(launch.round for launch in ok) if status is Status.OK else (),
+        tried_rounds=len({launch.round for launch in tried}),
+        failures=tuple(failed),
+        counts=tuple(counts),
+        cold_ns=float(np.median(cold)) if cold else None,
+        allocations=counted[-1].allocations if counted else None,
+        passes=tuple(launch.allocations for launch in counted if launch.allocations is not None),
+        allocations_reason="" if counted else _why_not_counted(counting),
+        others=others,
+        cells=cells,
+    )
+
+
+def judge(
+    record: CaseRecord,
+    ok: int,
+    failed: Sequence[Launch],
+    others: Iterable[Launch],
+    header: RunHeader,
+    path: Path,
+) -> tuple[Status, str]:
+    """What the case's row says. One wrong answer voids a case: no time is shown for a wrong answer."""
+    for launch in (*failed, *others):
+        if launch.status is Status.WRONG_ANSWER:
+            return Status.WRONG_ANSWER, launch.reason
+    if record.status in SETTLED:
+        return record.status, record.reason
+    if failed:
+        return _partly_failed(ok, failed)
+    if record.status not in (Status.OK, Status.PLANNED):
+        return record.status, record.reason
+    if ok:
+        return Status.OK, record.reason
+    if header.finished_utc is None:
+        goes_on = f"./toll run --resume {shlex.quote(as_text(str(path)))} goes on"
+        return Status.PLANNED, f"interrupted before it was measured; {goes_on}"
+    return Status.PLANNED, record.reason or "the run ended before it was measured; give it a larger budget"
+
+
+def launch_value_ns(launch: Launch) -> float | None:
+    """Median over the launch's timed batches of wall time per unit; None for a failed launch."""
+    batches = _timed(launch)
+    if launch.status is not Status.OK or not batches:
+        return None
+    return _median_per_unit(batches, f"launch {launch.id}")
+
+
+def _partly_failed(ok: int, failed: Sequence[Launch]) -> tuple[Status, str]:
+    total = ok + len(failed)
+    status = Counter(launch.status for launch in failed).most_common(1)[0][0]
+    reason = next(launch.reason for launch in reversed(failed) if launch.status is status)
+    if ok >= FEWEST_OF_PARTLY_FAILED and len(failed) < MOST_FAILED_SHARE * total:
+        return Status.OK, f"{len(failed)} of {total} launches failed ({status}): {reason}"
+    if ok:
+        return Status.FAILED, f"{len(failed)} of {total} launches failed ({status}): {reason}"
+    return status, reason
+
+
+def _timed(launch: Launch) -> list[Batch]:
+    return [batch for batch in launch.batches if not batch.warmup]
+
+
+def _per_unit(batch: Batch, place: str) -> float:
+    return checked_ns(batch.wall_ns, f"a batch in {place}") / batch.units
+
+
+def _median_per_unit(batches: Sequence[Batch], place: str) -> float:
+    return float(np.median([_per_unit(batch, place) for batch in batches]))
+
+
+def _samples(run_file: RunFile, launch: Launch, place: str) -> tuple[Samples, Samples]:
+    """Samples of the warm-up batches and of the others; warm-up comes first in a launch."""
+    samples = run_file.samples(launch.id)
+    warm_up = samples[:0]
+    if any(batch.warmup for batch in launch.batches):
+        everything = run_file.samples(launch.id, warmup=True)
+        warm_up = everything[: everything.size - samples.size]
+    if not samples.size:
+        raise _nothing_timed(place)
+    return _checked(warm_up, place), _checked(samples, place)
+
+
+def _checked(samples: Samples, place: str) -> Samples:
+    if samples.size:
+        lowest = float(samples.min())
+        if not lowest >= LOWEST_SAMPLE_NS:
+            checked_ns(lowest, f"a sample in {place}")
+        checked_ns(max(0.0, float(samples.max())), f"a sample in {place}")
+    return samples
+
+
+def _nothing_timed(place: str) -> TollError:
+    return TollError(
+        f"The run file says that {place} succeeded, but holds no samples of it.",
+        DAMAGED,
+    )
+
+
+def _why_not_counted(counting: Sequence[Launch]) -> str:
+    if not counting:
+        return "not counted in this run"
+    return counting[-1].reason or "the counting pass gave no answer"
+
+
+def counters_per_unit(case: CaseData) -> dict[str, float | str]:
+    """Hardware counts per unit of work, from the pilot's last request (its largest and warmest).
+
+    Only the pilot counts events. Where there are none: the program's reason.
+    """
+    pilots = [launch for launch in case.others if launch.purpose is Purpose.PILOT and launch.batches]
+    if not pilots:
+        return {}
+    last = pilots[-1].batches[-1]
+    counters = checked_json(dict(last.counters), "the hardware counters")
+    counts: dict[str, float | str] = {
+        name: float(value) / last.units for name, value in counters.items() if _is_count(value)
+    }
+    return counts or {name: str(value) for name, value in counters.items() if name == "reason"}
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def timed_totals(launches: Sequence[Launch], what: Callable[[Batch], float]) -> float | None:
+    """Sum of `what` over all timed batches divided by their units of work; None without batches."""
+    batches = [batch for launch in launches for batch in _timed(launch)]
+    return sum(what(batch) for batch in batches) / sum(batch.units for batch in batches) if batches else None
+
+
+def told_by(launch: Launch) -> dict[str, float]:
+    """The details that a launch told: of each the median over its timed batches."""
+    told: dict[str, list[float]] = {}
+    for batch in _timed(launch):
+        for name, value in batch.details.items():
+            told.setdefault(name, []).append(value)
+    return {name: float(np.median(values)) for name, values in sorted(told.items())}
+
+
+def median_cpu_ns(launches: Sequence[Launch], place: str) -> float | None:
+    """CPU time of all threads per unit: median over launches of each one's median over batches."""
+    values = [
+        float(np.median([checked_ns(batch.cpu_ns, place) / batch.units for batch in _timed(launch)]))
+        for launch in launches
+    ]
+    return float(np.median(values)) if values else None

@@ -1,0 +1,43 @@
+"""One measurement at a time on a machine, whichever verb makes it: waits or refuses, and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tollbench.cli.console import say
+from tollbench.errors import Exit, TollError
+from tollbench.launching.clock import SystemClock
+from tollbench.launching.failure import Interrupted
+from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.machine_lock import LOCK_FILES, machine_lock
+
+
+@contextmanager
+def machine_taken(interrupt: Interrupt, *, wait: bool, files: Sequence[Path] | None = None) -> Iterator[None]:
+    """The machine is ours. Raises TollError where another one measures, or when `interrupt` ends the waiting.
+
+    `interrupt` is looked at only until the machine is there.
+    """
+    lock = machine_lock(
+        SystemClock(),
+        interrupt=interrupt,
+        on_wait=_say_waiting if wait else None,
+        on_no_lock=lambda warning: say(f"warning: {warning}"),
+        files=LOCK_FILES if files is None else files,
+    )
+    try:
+        lock.__enter__()
+    except Interrupted:
+        raise TollError(
+            "interrupted while waiting for another run", "start again when it suits", Exit.INTERRUPTED
+        ) from None
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)
+
+
+def _say_waiting(holder: str) -> None:
+    say(f"waiting for another run on this machine: {holder}")

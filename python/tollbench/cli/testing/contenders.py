@@ -1,0 +1,24 @@
+"""`python -m tollbench.cli.testing.contenders` builds them as `toll run [NAME ...] --profile check` does.
+
+That run holds the machine while it builds, because a build disturbs what others measure; the step of
+`toll test` before it builds beside tests. What does not build is a row of that run.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from tollbench.catalog import environments, machine, suites
+from tollbench.cli.builds import build_plan
+from tollbench.cli.places import ROOT
+from tollbench.plan import PROFILES, Selection, make
+
+
+def main(names: Sequence[str]) -> None:
+    """Builds what is named, or every workload's headline; what CMake cannot configure raises TollError."""
+    cpus = len(machine.usable_cpus())
+    selection = Selection.parse(list(names), [], [])
+    build_plan(make(suites.load(ROOT), selection, environments.OFFERED, PROFILES["check"], cpus))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

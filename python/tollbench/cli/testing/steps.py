@@ -1,0 +1,208 @@
+"""The steps of `toll test`: each one command with its own output and its own closing line."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tollbench.catalog.packages import table
+from tollbench.cli.console import Progress, clock_time
+from tollbench.cli.testing.runner import NOT_RUN, Step, StepOutcome, run, run_all
+
+__all__ = ["NOT_RUN", "Pace", "Step", "StepOutcome", "described", "run", "run_all", "steps", "summary"]
+
+CXX_FOLDERS = ("include", "src", "suites", "tests")
+PYTHON_FOLDERS = ("python", "tests", "cmake")
+# What hangs is ended, with its name: the slowest test takes a tenth of that.
+CTEST_OPTIONS = ("--no-tests=error", "--output-on-failure", "--timeout", "300")
+SANITIZERS = ("asan", "tsan")  # asan is address, leak and undefined behaviour together
+_LAUNCHED_ONCE = (
+    'rm -f build/contenders.toll* && exec "$0" -m tollbench run "$@" --profile check'
+    " --output build/contenders.toll --no-html --no-install --wait"
+)
+
+
+def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> Iterator[Step]:
+    """All steps, the quick ones first. `fast` leaves out sanitizers, clang-tidy and slow tests.
+
+    Contenders number hundreds, and building them as they are measured takes a third of the whole: the step
+    `contenders` builds and launches each workload's headline. Only with `everything` it takes all of them,
+    Debug and Clang build them too, clang-tidy looks at more than one a workload, and the root is made that
+    some of them need.
+
+    Tests wait, and most use one CPU at a time: what is compiled for the next ones is compiled aside.
+    """
+    python = sys.executable
+    yield Step("ruff", (python, "-m", "ruff", "check", *PYTHON_FOLDERS))
+    yield Step("ruff format", (python, "-m", "ruff", "format", "--check", *PYTHON_FOLDERS))
+    yield Step("clang-format", ("clang-format-19", "--dry-run", "--Werror", *_cxx_files(root)))
+    builds = dict(_builds(fast=fast, everything=everything))
+    for name, options in builds.items():
+        yield from _compiled_aside(name, *options)
+    yield Step("mypy", (python, "-m", "mypy"))
+    if everything:  # made once, then kept; Seastar's rows and tests are skipped without it
+        yield Step("root debian13", (python, "-m", "tollbench", "env", "add", "debian13"))
+    chosen = ("-m", "not slow") if fast else ()
+    workers = str(len(os.sched_getaffinity(0)))
+    yield Step("pytest", (python, "-m", "pytest", "-n", workers, "--dist", "loadfile", *chosen))
+    chosen_contenders = ("*",) if everything else ()
+    if not fast:
+        # pytest builds in the same folder, and would wait for the whole of it.
+        compiled = (python, "-m", "tollbench.cli.testing.contenders", *chosen_contenders)
+        yield Step("contenders: build", compiled, aside=True, behind="pytest")
+        tidy = _clang_tidy(root, everything=everything)
+        yield Step("clang-tidy", tidy, "dev: configure", aside=True)
+    for name in builds:
+        ctest = ("ctest", "--test-dir", f"build/{name}", *CTEST_OPTIONS)
+        yield Step(f"{name}: ctest", ctest, f"{name}: build")
+    if not fast:
+        yield Step(
+            "contenders", ("sh", "-c", _LAUNCHED_ONCE, python, *chosen_contenders), "contenders: build"
+        )
+    if bench:
+        yield Step("bench", (python, "tests/bench/run.py"), alone=True)
+
+
+def _builds(*, fast: bool, everything: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The builds that have tests, and CMake's options for each."""
+    dev, clang = ("ON", "ON") if everything else ("headline", "OFF")
+    yield "dev", (f"-DTOLL_SUITES={dev}",)
+    if not fast:
+        # Sanitizers build the library and its tests, which use all of it.
+        yield "clang", (f"-DCMAKE_CXX_COMPILER={_clang()}", f"-DTOLL_SUITES={clang}")
+        for preset in SANITIZERS:
+            yield preset, ("-DTOLL_SUITES=OFF", "-DTOLL_BENCH=OFF")
+
+
+def _compiled_aside(name: str, *options: str) -> Iterator[Step]:
+    """Configure and build in build/NAME."""
+    folder = f"build/{name}"
+    preset = "dev" if name == "clang" else name
+    configure = ("cmake", "--preset", preset, "-B", folder, *options)
+    yield Step(f"{name}: configure", configure, aside=True)
+    yield Step(f"{name}: build", ("cmake", "--build", folder), f"{name}: configure", aside=True)
+
+
+def _clang() -> str:
+    """The Clang that packages.toml found."""
+    return table()["clang"].found() or "clang++"
+
+
+class Pace:
+    """How far the steps are and how long the rest will take, by what each took when it last passed."""
+
+    def __init__(self, path: Path, steps: Sequence[Step], bar: Progress) -> None:
+        """`path` holds {step: seconds}; where it cannot be read nothing is known yet."""
+        self._path, self._bar = path, bar
+        self._steps = [step for step in steps if not step.aside]  # the others take no time of their own
+        self._last_s: dict[str, float] = {}
+        with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            self._last_s = {str(name): float(seconds) for name, seconds in stored.items()}
+
+    def left_s(self, step: Step, spent_s: float = 0.0) -> float | None:
+        """Seconds from `spent_s` after the start of `step` to the end; None where any is not known."""
+        rest = [item.name for item in self._steps[self._steps.index(step) :]]
+        if any(name not in self._last_s for name in rest):
+            return None
+        return max(0.0, self._last_s[step.name] - spent_s) + sum(self._last_s[name] for name in rest[1:])
+
+    def place(self, step: Step) -> str:
+        """ "3 of 20, about 4:05 left"."""
+        left = self.left_s(step)
+        about = "" if left is None else f", about {clock_time(left)} left"
+        return f"{self._steps.index(step) + 1} of {len(self._steps)}{about}"
+
+    def tell(self, step: Step, spent_s: float) -> None:
+        """Moves the bar."""
+        left = self.left_s(step, spent_s)
+        if left is None:
+            self._bar.step(self._steps.index(step), len(self._steps), step.name)
+        else:
+            total = sum(self._last_s[item.name] for item in self._steps if item.name in self._last_s)
+            self._bar.step(max(0.0, total - left), total, step.name, left)
+
+    def remember(self, outcomes: Iterable[StepOutcome]) -> None:
+        """Keeps the times of the steps that passed; a folder that takes no file is no reason to fail."""
+        passed = {
+            outcome.step.name: round(outcome.waited + outcome.seconds, 1)
+            for outcome in outcomes
+            if not outcome.status
+        }
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.write_text(json.dumps(self._last_s | passed, indent=1), encoding="utf-8")
+
+
+def described(outcomes: Sequence[StepOutcome]) -> dict[str, Any]:
+    """For programs; `closing` holds the runner's own last lines."""
+    steps = [
+        {
+            "name": outcome.step.name,
+            "passed": outcome.status == 0,
+            "seconds": round(outcome.seconds, 3),
+            "closing": list(outcome.closing),
+        }
+        for outcome in outcomes
+    ]
+    return {"passed": all(step["passed"] for step in steps), "steps": steps}
+
+
+def summary(outcomes: Sequence[StepOutcome]) -> str:
+    """One line a step with its time, and below it what its runner said last."""
+    lines = ["", "=== summary"]
+    for outcome in outcomes:
+        verdict = "ok    " if outcome.status == 0 else "FAILED"
+        lines.append(f"{verdict} {outcome.seconds:6.1f} s  {outcome.step.name}{_beside(outcome)}")
+        lines += [f"                  {line}" for line in outcome.closing]
+    failed = sum(outcome.status != 0 for outcome in outcomes)
+    total = sum(outcome.waited + outcome.seconds for outcome in outcomes if not outcome.step.aside)
+    lines.append(f"{len(outcomes) - failed} of {len(outcomes)} steps passed in {total:.0f} s")
+    return "\n".join(lines)
+
+
+def _beside(outcome: StepOutcome) -> str:
+    if outcome.step.aside:
+        return ", beside the others"
+    return (
+        f", after {outcome.waited:.0f} s of waiting for {outcome.step.after}" if outcome.waited >= 1 else ""
+    )
+
+
+def _cxx_files(root: Path) -> list[str]:
+    found = (
+        path.relative_to(root)
+        for folder in CXX_FOLDERS
+        for path in (root / folder).rglob("*")
+        if path.suffix in (".cpp", ".hpp") and path.is_file()
+    )
+    return sorted(map(str, found))
+
+
+def _clang_tidy(root: Path, *, everything: bool) -> tuple[str, ...]:
+    """Every translation unit of the library, and of each workload the first of its headline, or all of them.
+
+    A contender is a few lines; what can be wrong with them stands in the headers that they share.
+    """
+    units = [file for file in _cxx_files(root) if file.endswith(".cpp") and file.startswith("src/")]
+    for suite in sorted((root / "suites").glob("*/*/suite.toml")):
+        units += [str(file.relative_to(root)) for file in _units(suite, everything=everything)]
+    pattern = "|".join(re.escape(str(root / unit)) for unit in units)
+    return ("run-clang-tidy-19", "-quiet", "-p", "build/dev", "-warnings-as-errors=*", f"^({pattern})$")
+
+
+def _units(suite: Path, *, everything: bool) -> Iterator[Path]:
+    """The C++ sources of a workload's contenders; without `everything` that of the first in its headline."""
+    content = tomllib.loads(suite.read_text(encoding="utf-8"))
+    contenders = content["contenders"]
+    for name in contenders if everything else (content.get("headline") or list(contenders))[:1]:
+        source = suite.parent / contenders[name].get("source", f"{name}.cpp")
+        if source.suffix == ".cpp":
+            yield source.resolve()

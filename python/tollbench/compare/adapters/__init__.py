@@ -1,0 +1,25 @@
+"""What a comparison can have for sides: one file a kind, found because it lies here and has an ADAPTER."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from tollbench.compare.subject import Adapter, MeasuringOptions, Side, Subject
+
+COMMAND = "command"  # what a side is where nothing speaks for more
+
+
+@cache
+def adapters() -> Mapping[str, Adapter]:
+    """All kinds of sides by their word for --kind."""
+    modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
+    found: list[Adapter] = [module.ADAPTER for module in modules if hasattr(module, "ADAPTER")]
+    return {adapter.kind: adapter for adapter in found}
+
+
+def subject_of(kind: str, sides: Sequence[Side], options: MeasuringOptions) -> Subject:
+    """What the engine measures."""
+    return adapters()[kind].subject_of(sides, options)

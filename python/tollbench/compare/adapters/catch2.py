@@ -1,0 +1,132 @@
+"""Catch2 executables with BENCHMARKs, versions 2 and 3: one launch runs test cases with all that is in them.
+
+Catch2 chooses how many iterations make a sample, and its analysis is left out: the mean of a launch's samples
+is that launch's value. A launch first measures the clock for up to a second, whatever it is asked to do, so
+that all test cases share one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from tollbench.compare.adapters.one_after_another import OneAfterAnother, Values
+from tollbench.compare.subject import Adapter, MeasuringOptions, Side
+from tollbench.launching.command import Ended
+from tollbench.launching.failure import LaunchFailed
+
+SAMPLES = 200
+WARMUP_MS = 5
+
+
+class Benchmark(NamedTuple):
+    """What a launch printed of one benchmark."""
+
+    name: str  # "test case / section / benchmark", each of which may hold " / " itself
+    case: str
+    mean_ns: float
+
+
+KIND = "catch2"
+
+
+class Catch2(OneAfterAnother):
+    """Existing executables, unchanged. A benchmark's name is "test case / section / benchmark"."""
+
+    kind = KIND
+
+    def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
+        super().__init__(sides, options)
+        self._cases: dict[str, dict[str, str]] = {}  # side -> benchmark -> the test case that holds it
+
+    def offered(self, side: Side) -> Sequence[str]:
+        """Runs every test case once: nothing else tells which of them hold benchmarks."""
+        found, _ = self._measured(side, [], None, samples=1)
+        held = list(dict.fromkeys((benchmark.name, benchmark.case) for benchmark in found))
+        self._cases[side.label] = dict(held)
+        return [name for name, _ in held if re.search(self.options.pattern, name)]
+
+    def most_together(self, names: Sequence[str]) -> Sequence[str]:
+        """All: a launch's overhead is far larger than a benchmark."""
+        return names
+
+    def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
+        """Runs the test cases that hold `names`; benchmarks beside them in a test case run too."""
+        cases = sorted({self._cases[side.label][name] for name in names})
+        found, ended = self._measured(side, [",".join(map(literal, cases))], seed, samples=SAMPLES)
+        values: Values = {}
+        for benchmark in found:
+            if benchmark.name in names:  # several times: a test case runs anew for each of its sections
+                values.setdefault(benchmark.name, []).append(benchmark.mean_ns)
+        return values, ended
+
+    def _measured(
+        self, side: Side, tests: Sequence[str], seed: int | None, *, samples: int
+    ) -> tuple[list[Benchmark], Ended]:
+        arguments = [
+            *tests,
+            "--reporter",
+            "xml",
+            "--benchmark-samples",
+            str(samples),
+            "--benchmark-no-analysis",
+            "--benchmark-warmup-time",
+            str(WARMUP_MS),
+        ]
+        ended = self.run(side, arguments, seed)
+        try:
+            root = ElementTree.fromstring(ended.whole_stdout())
+        except ElementTree.ParseError:
+            if ended.exit_code != 0:
+                raise LaunchFailed(ended.how()) from None
+            raise LaunchFailed("printed no report that Catch2 would print") from None
+        if ended.exit_code < 0:
+            raise LaunchFailed(ended.how())
+        if (failed := _failed_case(root)) is not None:
+            raise LaunchFailed(f"fails its test case {failed!r}: a wrong answer has no time")
+        return list(_benchmarks(root)), ended
+
+
+SEPARATOR = " / "
+
+
+def literal(test_case: str) -> str:
+    """A test case's name as a test specification that means this one alone."""
+    return "".join(f"\\{letter}" if letter in '\\,[]"~' else letter for letter in test_case)
+
+
+def _failed_case(root: ElementTree.Element) -> str | None:
+    for case in root.iter("TestCase"):
+        result = case.find("OverallResult")
+        if result is not None and result.get("success") == "false":
+            return case.get("name", "")
+    return None
+
+
+def _benchmarks(root: ElementTree.Element) -> Iterator[Benchmark]:
+    for case in root.iter("TestCase"):
+        name = case.get("name", "")
+        yield from _below(case, name, name)
+
+
+def _below(element: ElementTree.Element, path: str, case: str) -> Iterator[Benchmark]:
+    for child in element:
+        name = path + SEPARATOR + child.get("name", "")
+        if child.tag == "Section":
+            yield from _below(child, name, case)
+        elif child.tag == "BenchmarkResults":
+            mean = child.find("mean")
+            yield Benchmark(name, case, _number(mean.get("value", "") if mean is not None else ""))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+ADAPTER = Adapter(KIND, "a Catch2 executable", (b"benchmark-no-analysis", b"libCatch2.so"), Catch2)

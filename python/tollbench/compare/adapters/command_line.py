@@ -1,0 +1,92 @@
+"""Command lines, each run as a whole: one launch is one execution, timed from outside."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from tollbench.compare.adapters.one_after_another import OneAfterAnother, Values
+from tollbench.compare.subject import Adapter, MeasuringOptions, Side
+from tollbench.launching.child import MAX_OUTPUT_BYTES
+from tollbench.launching.command import Ended
+from tollbench.launching.failure import LaunchFailed
+
+BENCHMARK = "command"
+_SHORT_NS = 5e6  # below it, starting a process is a large part of what is measured
+_LISTED = 3
+
+
+KIND = "command"
+
+
+class Commands(OneAfterAnother):
+    """Every side has one benchmark: itself."""
+
+    kind = KIND
+
+    def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
+        super().__init__(sides, options)
+        self._outputs: dict[str, bytes] = {}
+        self._codes: dict[str, int] = {}
+
+    def offered(self, side: Side) -> Sequence[str]:
+        """Runs the side once, unmeasured: files come into memory, and a typing error is seen at once."""
+        before = _listing(side)
+        self._check(side, self.run(side))
+        changed = sorted(_listing(side).items() ^ before.items())
+        if changed:
+            names = list(dict.fromkeys(name for name, _ in changed))[:_LISTED]
+            self.note(BENCHMARK, f"{side.label} writes to its working folder: {', '.join(names)}")
+        return (BENCHMARK,)
+
+    def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
+        """One execution."""
+        ended = self.run(side, seed=seed)
+        self._check(side, ended)
+        if ended.wall_ns < _SHORT_NS:
+            self.note(
+                BENCHMARK,
+                "a run takes less than 5 ms, of which starting a process takes about 1: give it more to do,"
+                " or compare a benchmark executable",
+            )
+        return {name: [float(ended.wall_ns)] for name in names}, ended
+
+    def _check(self, side: Side, ended: Ended) -> None:
+        """A command that fails, or ends in another way than before, is not the same work."""
+        if ended.exit_code != 0 and not (self.options.any_exit_code and ended.exit_code > 0):
+            raise LaunchFailed(ended.how())
+        first = self._codes.setdefault(side.label, ended.exit_code)
+        if first != ended.exit_code:
+            raise LaunchFailed(f"exited with code {first} first and with code {ended.exit_code} later")
+        if ended.dropped_bytes:
+            self.note(
+                BENCHMARK,
+                f"{side.label} prints more than {MAX_OUTPUT_BYTES // 2**20} MiB; what is beyond is read and"
+                " dropped. Reading it is part of the time: `> /dev/null` spares that",
+            )
+        digest = _digest(ended)
+        if self._outputs.setdefault(side.label, digest) != digest:
+            self.note(BENCHMARK, f"{side.label} prints something else from launch to launch")
+
+
+def _digest(ended: Ended) -> bytes:
+    """Of the output that was kept, and of how much was not."""
+    length = ended.dropped_bytes.to_bytes(8, "little")
+    return hashlib.blake2b(ended.stdout, digest_size=16, salt=length).digest()
+
+
+def _listing(side: Side) -> dict[str, tuple[int, int]]:
+    """Names, sizes and times of what lies in the side's own working folder; nothing where it is fresh."""
+    found: dict[str, tuple[int, int]] = {}
+    if side.folder is None:
+        return found
+    for path in side.folder.iterdir():
+        try:
+            status = path.lstat()
+        except OSError:
+            continue
+        found[path.name] = (status.st_size, status.st_mtime_ns)
+    return found
+
+
+ADAPTER = Adapter(KIND, "a command line", (), Commands)

@@ -1,0 +1,271 @@
+"""Google Benchmark executables as they are: one launch runs a few benchmarks, several repetitions each.
+
+From version 1.8 on a launch is told the number of iterations, so that all sides do the same work. Version 1.7
+can only be told how long to measure; it then finds a number by itself, and the time of one iteration is
+compared. What a benchmark's own source fixes (iterations, repetitions, least time) holds on both sides, too.
+
+Recent versions start themselves again without address randomisation, by the name they were called with: every
+launch would have the same layout, and a sample of one layout says nothing about the next build. Told a name
+that leads nowhere, they stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tollbench.compare.adapters.one_after_another import OneAfterAnother, Values
+from tollbench.compare.subject import Adapter, MeasuringOptions, Side
+from tollbench.launching.command import Ended
+from tollbench.launching.failure import LaunchFailed
+from tollbench.text import shown
+
+REPETITION_S = 0.001  # of one repetition of one benchmark
+MOST_REPETITIONS = 7
+FEWEST_REPETITIONS = 3
+MOST_BENCHMARKS = 16  # in one launch
+_OVERHEAD_SHARE = 0.5  # of a launch; more benchmarks share a launch until what is not measuring costs less
+_CALIBRATION_S = 0.002
+_CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
+Row = Mapping[str, Any]  # of Google Benchmark's JSON
+
+_UNITS_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+_WAITED_MORE = 0.05  # of a repetition's time; a time slice of somebody else is several times as long as it
+_OWN_CLOCK = re.compile(r"/(manual_time|process_time)\b")
+_OWN_LENGTH = re.compile(r"/iterations:\d+")  # 1.8 and later: all that a number of iterations cannot replace
+_OWN_TIME = re.compile(r"/min_time:")
+_FIXED = 10.0  # times what was asked for: a benchmark's source says how long it measures
+_LONG_NS = 30e6  # a repetition this long is a launch
+_SLOWEST_NS = 100e6  # of a repetition of the slowest side, which may be slower by orders of magnitude
+
+
+@dataclass(slots=True)
+class _Work:
+    """What a launch does for one benchmark."""
+
+    iterations: int
+    repetitions: int
+    launch_ns: float  # expected
+
+
+KIND = "google-benchmark"
+
+
+class GoogleBenchmark(OneAfterAnother):
+    """Existing executables, unchanged."""
+
+    kind = KIND
+
+    def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
+        super().__init__(sides, options)
+        self._counts_iterations = False
+        self._work: dict[str, _Work] = {}
+        self._without_randomisation: set[str] = set()
+        self._switches: dict[str, int] = {}  # side -> of a launch that measures nothing
+
+    def offered(self, side: Side) -> Sequence[str]:
+        """Names as --benchmark_list_tests prints them."""
+        helped = self.run(side, ["--help"])
+        counts = b"=<integer>x" in helped.stdout or b"`<integer>x`" in helped.stdout
+        self._counts_iterations = counts if side is self.sides[0] else counts and self._counts_iterations
+        arguments = ["--benchmark_list_tests=true"]
+        if self.options.pattern:
+            arguments.append(f"--benchmark_filter={self.options.pattern}")
+        listed = self.run(side, arguments)
+        if listed.exit_code != 0:
+            raise LaunchFailed(f"does not list its benchmarks: it {listed.how()}")
+        self.launch_overhead_ns = max(self.launch_overhead_ns, float(listed.wall_ns))
+        self._switches[side.label] = listed.voluntary_switches
+        lines = listed.whole_stdout().decode("utf-8", "replace").splitlines()
+        return list(dict.fromkeys(line for line in lines if line.strip()))
+
+    def most_together(self, names: Sequence[str]) -> Sequence[str]:
+        """Benchmarks that do with the same options, until the launch's overhead is a small part of it."""
+        first = self._work.get(names[0])
+        if first is None:  # not calibrated yet
+            return names[:1]
+        together: list[str] = []
+        expected_ns = 0.0
+        for name in names:
+            work = self._work.get(name)
+            if work is None or (work.iterations, work.repetitions) != (first.iterations, first.repetitions):
+                continue
+            together.append(name)
+            expected_ns += work.launch_ns
+            if expected_ns >= self.launch_overhead_ns / _OVERHEAD_SHARE or len(together) >= MOST_BENCHMARKS:
+                break
+        return together
+
+    def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
+        """Runs `names`, which have the same work, in the program's own order."""
+        work = self._work[names[0]]
+        length = f"{work.iterations}x" if self._counts_iterations else f"{REPETITION_S:g}"
+        arguments = [
+            f"--benchmark_filter={exactly(names)}",
+            f"--benchmark_min_time={length}",
+            f"--benchmark_repetitions={work.repetitions}",
+            "--benchmark_report_aggregates_only=false",
+        ]
+        if len(names) > 1 or work.repetitions > 1:
+            arguments.append("--benchmark_enable_random_interleaving=true")
+        rows, ended = self._measured(side, arguments, seed)
+        found: Values = {}
+        for name in names:
+            own = [row for row in rows if row.get("run_name") == name]
+            kept, disturbed = undisturbed(own)
+            if ended.voluntary_switches - self._switches.get(side.label, 0) >= len(disturbed):
+                kept, disturbed = own, []  # the program may have waited by itself, and that is its own time
+            found[name] = [row_ns(row) for row in kept]
+            if disturbed:
+                self.left_out[name] = [row_ns(row) for row in disturbed]
+        return found, ended
+
+    def called(self, side: Side) -> tuple[str, str | None]:
+        """A bare name, which leads nowhere, for a program that would switch randomisation off."""
+        if side.label in self._without_randomisation:
+            return Path(side.command[0]).name, side.command[0]
+        return side.command[0], None
+
+    def prepare(self, name: str) -> Mapping[int, str]:
+        """The same number of iterations for all sides, a power of two: from the first one's speed.
+
+        A side that is slower by orders of magnitude makes it fewer, so that its launches end.
+        """
+        rows_of: list[list[Row]] = []
+        failures: dict[int, str] = {}
+        for index in self.offering(name):
+            try:
+                rows_of.append(self._trial(self.sides[index], name))
+            except LaunchFailed as failure:
+                failures[index] = failure.reason
+                if not index:
+                    return failures
+        self._work[name] = self._work_for(name, rows_of)
+        return failures
+
+    def _work_for(self, name: str, rows_of: Sequence[Sequence[Row]]) -> _Work:
+        """By the trials of the sides, the first side's first."""
+        slowest_ns = max(map(_fastest_ns, rows_of))
+        wanted = min(1e9 * REPETITION_S / _fastest_ns(rows_of[0]), max(1.0, _SLOWEST_NS / slowest_ns))
+        iterations = 2 ** max(0, round(math.log2(wanted)))
+        repetition_ns = iterations * slowest_ns
+        own_ns = max(map(_repetition_ns, rows_of))
+        free = self._counts_iterations and not _OWN_LENGTH.search(name)
+        if own_ns > _FIXED * 1e9 * _CALIBRATION_S and not free:
+            repetition_ns = own_ns
+        if not self._counts_iterations:
+            iterations = 0  # the program's own choice, alike for all benchmarks
+        long = repetition_ns > 1e9 * REPETITION_S * 2
+        repetitions = FEWEST_REPETITIONS if long else MOST_REPETITIONS
+        if repetition_ns > _LONG_NS:
+            repetitions = 1
+        return _Work(iterations, repetitions, repetitions * repetition_ns)
+
+    def _trial(self, side: Side, name: str) -> list[Row]:
+        """A few short repetitions."""
+        unit = "s" if self._counts_iterations else ""
+        repetitions = 1 if _OWN_TIME.search(name) else _CALIBRATIONS
+        arguments = [
+            f"--benchmark_filter={exactly([name])}",
+            f"--benchmark_min_time={_CALIBRATION_S:g}{unit}",
+            f"--benchmark_repetitions={repetitions}",
+        ]
+        rows, _ = self._measured(side, arguments, None)
+        own = [row for row in rows if row.get("run_name") == name]
+        if not own:
+            raise LaunchFailed(f"gave no result for {name}")
+        return own
+
+    def _measured(self, side: Side, arguments: Sequence[str], seed: int | None) -> tuple[list[Row], Ended]:
+        """The rows of single repetitions that a launch reported; benchmarks with an error are left out."""
+        with tempfile.TemporaryDirectory(prefix="toll-compare-") as folder:
+            out = Path(folder) / "out.json"
+            reporting = [f"--benchmark_out={out}", "--benchmark_out_format=json", "--benchmark_color=false"]
+            ended = self.run(side, [*arguments, *reporting], seed)
+            if ended.exit_code != 0:
+                raise LaunchFailed(ended.how())
+            try:
+                written = json.loads(out.read_bytes())
+                rows, context = written["benchmarks"], written["context"]
+            except (OSError, ValueError, KeyError, TypeError):
+                raise LaunchFailed(
+                    "ended well, but wrote no results that Google Benchmark would write"
+                ) from None
+        if isinstance(context, dict) and context.get("aslr_enabled") is False:
+            self._without_randomisation.add(side.label)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise LaunchFailed("wrote results that are not Google Benchmark's")
+        for row in rows:
+            if row.get("error_occurred"):
+                raise LaunchFailed(f"reports an error: {shown(str(row.get('error_message', '')), 200)}")
+            if row.get("skipped"):
+                raise LaunchFailed(
+                    f"skips {row.get('run_name')}: {shown(str(row.get('skip_message', '')), 200)}"
+                )
+        return single(rows), ended
+
+
+def single(rows: Sequence[Row]) -> list[Row]:
+    """Repetitions one by one; the median of a benchmark whose source has it report aggregates alone."""
+    repetitions = [row for row in rows if row.get("run_type") == "iteration"]
+    known = {row.get("run_name") for row in repetitions}
+    medians = [
+        row for row in rows if row.get("aggregate_name") == "median" and row.get("run_name") not in known
+    ]
+    return repetitions + medians
+
+
+def _fastest_ns(rows: Sequence[Row]) -> float:
+    return max(1e-3, min((ns for row in rows if 0.0 < (ns := row_ns(row)) < math.inf), default=0.0))
+
+
+def _repetition_ns(rows: Sequence[Row]) -> float:
+    """How long the shortest repetition was; 0 where the rows do not tell."""
+    counts = (row.get("iterations") for row in rows)
+    lengths = (
+        row_ns(row) * count for row, count in zip(rows, counts, strict=True) if isinstance(count, int | float)
+    )
+    return min((length for length in lengths if length > 0), default=0.0)
+
+
+def exactly(names: Sequence[str]) -> str:
+    """A filter that every dialect of regular expressions reads alike: what may be special is a dot."""
+    return "^(" + "|".join(re.sub(r"[^\w/:, -]", ".", name) for name in names) + ")$"
+
+
+def undisturbed(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Repetitions that had the processor as much as any of their launch, and those that had to wait for it.
+
+    What waits is told by the time that passed without CPU time. A program that waits by itself does so in
+    every repetition, and keeps them all. Whoever took the processor did not look which side was running.
+    """
+    waited = [_waiting_share(row) for row in rows]
+    if rows and _OWN_CLOCK.search(str(rows[0].get("run_name"))):
+        return list(rows), []  # its time is not the wall's, its CPU time may be another thread's
+    least = min(waited, default=0.0)
+    kept = [row for row, share in zip(rows, waited, strict=True) if not share > least + _WAITED_MORE]
+    return kept, [row for row, share in zip(rows, waited, strict=True) if share > least + _WAITED_MORE]
+
+
+def _waiting_share(row: Row) -> float:
+    real, cpu = row.get("real_time"), row.get("cpu_time")
+    if not isinstance(real, int | float) or not isinstance(cpu, int | float) or not 0.0 < real < math.inf:
+        return 0.0
+    return max(0.0, 1.0 - cpu / real)
+
+
+def row_ns(row: Row) -> float:
+    """Wall time of an iteration (by the manual timer of a benchmark that has one); NaN for nonsense."""
+    value, unit = row.get("real_time"), _UNITS_NS.get(str(row.get("time_unit")), math.nan)
+    return float(value) * unit if isinstance(value, int | float) else math.nan
+
+
+ADAPTER = Adapter(
+    KIND, "a Google Benchmark executable", (b"benchmark_list_tests", b"libbenchmark.so"), GoogleBenchmark
+)

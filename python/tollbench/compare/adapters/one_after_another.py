@@ -1,0 +1,172 @@
+"""Sides that are launched one after another: what all kinds of executables and command lines share."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tollbench.compare.subject import MeasuringOptions, Round, Side, Survey, survey_of
+from tollbench.launching.command import Ended, run_command, working_folder
+from tollbench.launching.environment import padded
+from tollbench.launching.failure import LaunchFailed
+
+Values = dict[str, list[float]]  # benchmark -> ns an operation, one for each timed group of operations
+
+
+class OneAfterAnother(ABC):
+    """A round launches every side once, in an order drawn anew, each with a stack that begins elsewhere.
+
+    A launch that fails while it measures several benchmarks accuses none of them: each comes again alone.
+    """
+
+    kind = ""
+
+    def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
+        self.sides = tuple(sides)
+        self.labels = tuple(side.label for side in sides)
+        self.options = options
+        self._alone: set[str] = set()
+        self._failed: dict[str, dict[int, str]] = {}  # benchmark -> side -> reason; not launched for it again
+        self._offering: dict[str, tuple[int, ...]] = {}  # benchmark -> sides, where not all have it
+        self._notes: dict[str, list[str]] = {}
+        self.left_out: Values = {}  # of the last launch: what was measured, and disturbed
+        self.launch_overhead_ns = 0.0  # what a launch costs besides the measuring itself
+
+    @abstractmethod
+    def offered(self, side: Side) -> Sequence[str]:
+        """Names of the benchmarks that a side offers. Raises LaunchFailed."""
+
+    @abstractmethod
+    def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
+        """One launch of one side. Raises LaunchFailed; a benchmark may be missing in what it returns."""
+
+    def most_together(self, names: Sequence[str]) -> Sequence[str]:
+        """Which of `names` one launch measures, the first among them; here that one alone."""
+        return names[:1]
+
+    def prepare(self, _name: str) -> Mapping[int, str]:
+        """Once, before a benchmark's first launch: settles its work. Returns reasons of sides that fail."""
+        return {}
+
+    def survey(self) -> Survey:
+        """Asks every side."""
+        self._failed.clear()
+        offers: list[Sequence[str]] = []
+        for side in self.sides:
+            try:
+                offers.append(self.offered(side))
+            except LaunchFailed as failure:
+                raise LaunchFailed(f"{side.label} {failure.reason}") from None
+        survey = survey_of(self.labels, offers, self.options.pattern)
+        self._offering = {
+            name: tuple(side for side, label in enumerate(self.labels) if label not in lacking)
+            for name, lacking in survey.missing.items()
+        }
+        return survey
+
+    def offering(self, name: str) -> Sequence[int]:
+        """The sides that have this benchmark."""
+        return self._offering.get(name) or range(len(self.sides))
+
+    def group(self, waiting: Sequence[str]) -> Sequence[str]:
+        """As many as are worth one launch; what has failed in company, or a side lacks, comes alone."""
+        if self._must_be_alone(waiting[0]):
+            return waiting[:1]
+        return self.most_together([name for name in waiting if not self._must_be_alone(name)])
+
+    def _must_be_alone(self, name: str) -> bool:
+        return name in self._alone or name in self._offering or bool(self._failed.get(name))
+
+    def round(self, names: Sequence[str], seed: int) -> Round:
+        """One launch of each side; a side that has failed is left out, so that the others have the time."""
+        found = Round()
+        rng = random.Random(seed)
+        order = list(range(len(self.sides)))
+        rng.shuffle(order)
+        for name in names:
+            if name not in self._failed:
+                self._failed[name] = dict(self.prepare(name))
+        out = self._failed[names[0]] if len(names) == 1 else {}
+        if 0 in out:  # nothing to compare with
+            found.failures[names[0]] = dict(out)
+            return found
+        launched: dict[int, Values] = {}
+        broken: dict[int, str] = {}
+        for position, index in enumerate(order):
+            if index in out or (len(names) == 1 and index not in self.offering(names[0])):
+                continue
+            values = self._launch(found, position, index, names, rng.randrange(2**31))
+            if isinstance(values, str):
+                broken[index] = values
+            else:
+                launched[index] = values
+        if broken and len(names) > 1:
+            self._alone.update(names)
+            return found
+        for name in names:
+            self._combine(found, name, launched, {**self._failed[name], **broken})
+            if name in found.values:
+                found.order[name] = [index for index in order if index in launched]
+        return found
+
+    def _launch(
+        self, found: Round, position: int, index: int, names: Sequence[str], seed: int
+    ) -> Values | str:
+        """One launch and its line for the raw file; the reason where it fails."""
+        side = self.sides[index]
+        record: dict[str, Any] = {"position": position, "side": side.label, "seed": seed}
+        self.left_out = {}
+        try:
+            values, ended = self.launch(side, names, seed)
+        except LaunchFailed as failure:
+            found.raw.append({**record, "benchmarks": list(names), "failed": failure.reason})
+            return failure.reason
+        found.raw.append({**record, "ns": values, "wall_ns": ended.wall_ns, "cpu_ns": ended.cpu_ns})
+        if self.left_out:
+            found.raw[-1]["left_out_ns"] = self.left_out
+        return values
+
+    def _combine(self, found: Round, name: str, launched: dict[int, Values], broken: dict[int, str]) -> None:
+        failures = dict(broken)
+        row = [math.nan] * len(self.sides)
+        for index, values in launched.items():
+            numbers = values.get(name, [])
+            if numbers and all(0.0 < number < math.inf for number in numbers):
+                row[index] = statistics.median(numbers)
+            elif not numbers:
+                failures[index] = f"gave no result for {name} in this launch"
+            else:
+                failures[index] = f"measured {min(numbers):g} ns for {name}: too short for its clock"
+        if failures:
+            found.failures[name] = failures
+            self._failed[name] = failures
+        if len(failures) < len(self.offering(name)):
+            found.values[name] = row
+
+    def notes(self, name: str) -> Sequence[str]:
+        """What was noticed about this benchmark's launches."""
+        return self._notes.get(name, ())
+
+    def note(self, name: str, sentence: str) -> None:
+        """Tells the reader something about a benchmark, once."""
+        told = self._notes.setdefault(name, [])
+        if sentence not in told:
+            told.append(sentence)
+
+    def run(self, side: Side, arguments: Sequence[str] = (), seed: int | None = None) -> Ended:
+        """Runs a side to its end, whatever its exit code. Raises LaunchFailed."""
+        environment = side.environment if seed is None else padded(side.environment, random.Random(seed))
+        name, executable = self.called(side)
+        words = [name, *side.command[1:], *arguments]
+        with working_folder(side.folder) as folder:
+            return run_command(
+                words, environment, folder, self.options.limit_s, self.options.interrupt, executable
+            )
+
+    def called(self, side: Side) -> tuple[str, str | None]:
+        """The name that a side is told to have, and its file where that is another."""
+        return side.command[0], None

@@ -1,0 +1,283 @@
+"""toll programs: the sides of a round live at the same time and take turns in batches of 0.2 ms.
+
+Each block asks every side once, with the same layout seed: state made anew, stack and heap shifted, then a
+short untimed batch, then the timed one. The order is random in every other block and reversed in the one
+after it. What the machine does for longer than a block meets all sides alike, and so does what it does to
+those who come first. A round's value is made of the blocks' log ratios, so that it says more about the sides
+than about the machine. Whoever works while another side is asked is halted meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tollbench.analysis.values import launch_value_ns
+from tollbench.compare.blocks import combined, forced, orders_of, undisturbed, waiting_share
+from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Survey, survey_of
+from tollbench.launching.calibrating import TurnWork, turn_work
+from tollbench.launching.child import Launcher, Limits
+from tollbench.launching.clock import Clock, SystemClock
+from tollbench.launching.command import run_command, working_folder
+from tollbench.launching.conversation import Conversation, Errand
+from tollbench.launching.failure import LaunchFailed, fault_of
+from tollbench.launching.process import ProcessLauncher
+from tollbench.launching.starting import Starter
+from tollbench.launching.turns import Turns
+from tollbench.text import shown
+from tollbench.words import Batch, Kind
+
+_NOTED = 0.1  # of the launches: a runtime that tidies up now and then is no news
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """One side and all of its benchmarks by name: how each is blocks, or why it cannot be."""
+
+    label: str
+    errands: Mapping[str, Errand]
+    unusable: Mapping[str, str] = field(default_factory=dict)  # benchmark -> reason: it was not built
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What a side did in a batch, which all must do."""
+
+    side: int
+    units: int  # times are compared by the unit
+    checksum: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """What one launch of all sides measured, in arrays of shape (blocks, sides in order)."""
+
+    ns: NDArray[np.float64]  # a unit
+    waited: NDArray[np.float64]  # the share of the time that others had
+    places: NDArray[np.int64]  # who was asked when
+    restless: Sequence[int]  # sides that worked out of turn; all were halted then
+
+
+KIND = "toll"
+
+
+class Programs:
+    """Programs that are known already, such as those that toll has built."""
+
+    kind = KIND
+
+    def __init__(
+        self,
+        offerings: Sequence[Offering],
+        options: MeasuringOptions,
+        *,
+        launcher: Launcher | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._offerings = tuple(offerings)
+        self.labels = tuple(offering.label for offering in offerings)
+        self._limits = Limits(options.limit_s, 0)
+        self._options = options
+        self._starter = Starter(launcher or ProcessLauncher(options.interrupt), clock or SystemClock())
+        self._work: dict[str, TurnWork] = {}
+        self._failed: dict[str, dict[int, str]] = {}  # benchmark -> side -> reason; left out from then on
+        self._launch_count: Counter[str] = Counter()  # of each benchmark, without those that failed
+        self._restless: defaultdict[str, Counter[int]] = defaultdict(Counter)  # benchmark -> side -> launches
+        self._ends: dict[str, dict[int, str]] = {}  # benchmark -> side -> what is to be told of how it ended
+        self._done: dict[tuple[str, int], _Done] = {}  # benchmark, iterations -> by whom first
+
+    def survey(self) -> Survey:
+        """Compares the names."""
+        self._failed.clear()
+        offers = [
+            [name for name in offering.errands if re.search(self._options.pattern, name)]
+            for offering in self._offerings
+        ]
+        return survey_of(self.labels, offers, self._options.pattern)
+
+    def group(self, waiting: Sequence[str]) -> Sequence[str]:
+        """One benchmark a round: each is a process of its own."""
+        return waiting[:1]
+
+    def notes(self, name: str) -> Sequence[str]:
+        """Who did not end when asked, and who had to be kept from working out of turn as a rule."""
+        launches = self._launch_count[name]
+        ends = [f"{self.labels[side]} {said}" for side, said in sorted(self._ends.get(name, {}).items())]
+        return ends + [
+            f"{self.labels[side]} works while it is not asked (in {count} of {launches} launches, in which"
+            " every side was halted while another one had its turn)"
+            for side, count in sorted(self._restless[name].items())
+            if count > _NOTED * launches
+        ]
+
+    def round(self, names: Sequence[str], seed: int) -> Round:
+        """One launch of every side, alive at the same time."""
+        found = Round()
+        rng = random.Random(seed)
+        for name in names:
+            failed = self._failed.setdefault(name, {})
+            sides = [
+                side
+                for side, offering in enumerate(self._offerings)
+                if side not in failed and name in offering.errands
+            ]
+            rng.shuffle(sides)
+            record: dict[str, Any] = {"benchmark": name, "order": [self.labels[side] for side in sides]}
+            try:
+                blocks = self._launch(name, sides, rng)
+                values = np.full(len(self._offerings), np.nan)
+                kept = undisturbed(blocks.waited)
+                values[sorted(sides)] = combined(blocks.ns[kept], blocks.places[kept])
+                found.values[name] = values.tolist()
+                found.order[name] = sides
+                measured = {
+                    "iterations": self._work[name].iterations,
+                    "ns": blocks.ns.tolist(),
+                    "waited": blocks.waited.round(4).tolist(),
+                    "places": blocks.places.tolist(),
+                    "restless": [self.labels[side] for side in blocks.restless],
+                }
+                found.raw.append(record | measured)
+                self._launch_count[name] += 1
+                self._restless[name].update(blocks.restless)
+            except LaunchFailed as failure:
+                side = failure.side
+                assert side is not None, "all that a side does is within fault_of"
+                found.failures[name] = {side: failure.reason}
+                found.raw.append(record | {"side": self.labels[side], "failed": failure.reason})
+                if side and len(sides) > 2:  # the others go on without it
+                    failed[side] = failure.reason
+                    self._work.pop(name, None)  # it was made for the slowest of them
+        return found
+
+    def _launch(self, name: str, sides: Sequence[int], rng: random.Random) -> _Blocks:
+        """All sides at the same time, from start to end. Raises LaunchFailed with its side."""
+        with ExitStack() as stack:
+            live: dict[int, Conversation] = {}
+            for side in sides:
+                with fault_of(side):
+                    live[side] = self._start(stack, side, name, rng)
+            turns = Turns(live)
+            work = self._settled(name, turns)
+            orders = orders_of(sorted(live), work.blocks, rng)
+            rows = [self._block(name, turns, block, work, rng) for block in enumerate(orders)]
+            self._ends.setdefault(name, {}).update(turns.end())
+        values, waited, switches = np.array(rows).transpose(2, 0, 1)
+        places = np.argsort(np.array(orders), axis=1)
+        return _Blocks(values, forced(waited, switches), places, turns.restless)
+
+    def _settled(self, name: str, turns: Turns) -> TurnWork:
+        """The work, with all sides warmed for it and whoever works out of turn found."""
+        known = name in self._work
+        if not known:
+            self._work[name] = turn_work(turns)
+        for side in turns.live:
+            with turns.of(side) as program:
+                if program.ready.warmup_limit_ns:
+                    program.warm(self._work[name].iterations, program.ready.warmup_limit_ns)
+        turns.watch(self._work[name].iterations)
+        if turns.restless and not known:  # each was calibrated while another one was at work
+            self._work[name] = turn_work(turns)
+        return self._work[name]
+
+    def _start(self, stack: ExitStack, side: int, name: str, rng: random.Random) -> Conversation:
+        offering = self._offerings[side]
+        if reason := offering.unusable.get(name, ""):
+            raise LaunchFailed(f"cannot be launched: {reason}")
+        errand = offering.errands[name]
+        errand = replace(errand, folder=stack.enter_context(working_folder(errand.folder)))
+        program = stack.enter_context(self._starter.started(errand, self._limits, rng, Conversation))
+        program.begin()
+        return program
+
+    def _block(
+        self,
+        name: str,
+        turns: Turns,
+        block: tuple[int, Sequence[int]],
+        work: TurnWork,
+        rng: random.Random,
+    ) -> list[tuple[float, float, int]]:
+        """Every side once, of block (number, order): ns a unit, share waited, voluntary switches."""
+        number, order = block
+        layout = rng.randrange(2**31) if number % work.anew_every == 0 else None
+        found: dict[int, tuple[float, float, int]] = {}
+        for side in order:
+            with turns.of(side) as program:
+                timed = program.time_warmed(work.iterations, layout)
+            batch = timed.batch
+            with fault_of(side):
+                self._check_work(name, side, batch)
+                ns = launch_value_ns([batch], timed.samples, batch.cells, program.ready.clock)
+                if ns <= 0.0:
+                    raise LaunchFailed("measured no time at all: its batches are too short for its clock")
+            found[side] = ns, waiting_share(batch), batch.voluntary_switches
+        return [found[side] for side in sorted(turns.live)]
+
+    def _check_work(self, name: str, side: int, batch: Batch) -> None:
+        """The same iterations are the same units with the same answer, in every launch and on every side."""
+        done = _Done(side, batch.units, batch.checksum)
+        first = self._done.setdefault((name, batch.iterations), done)
+        before = "it" if side == first.side else self.labels[first.side]
+        over = f"over {batch.iterations} iterations; {before}"
+        if done.checksum != first.checksum:
+            raise LaunchFailed(f"computed {done.checksum} {over} computed {first.checksum} before")
+        if done.units != first.units:
+            raise LaunchFailed(f"did {done.units} units {over} did {first.units} before")
+
+
+class ProgramFiles(Programs):
+    """Executables that speak protocol 1 and are asked with `describe` what they offer."""
+
+    def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
+        super().__init__([Offering(side.label, {}) for side in sides], options)
+        self._sides = tuple(sides)
+
+    def survey(self) -> Survey:
+        """Asks every side. Raises LaunchFailed for one that does not answer as a program does."""
+        self._offerings = tuple(Offering(side.label, _described(side, self._options)) for side in self._sides)
+        return super().survey()
+
+
+def _described(side: Side, options: MeasuringOptions) -> dict[str, Errand]:
+    with working_folder(side.folder) as folder:
+        ended = run_command(
+            [*side.command, "describe"], side.environment, folder, options.limit_s, options.interrupt
+        )
+    if ended.exit_code != 0:
+        raise LaunchFailed(f"{side.label} does not describe itself: it {ended.how()}")
+    try:
+        text = ended.whole_stdout()
+    except LaunchFailed as failure:
+        raise LaunchFailed(f"{side.label} {failure.reason}") from None
+    try:
+        contenders = json.loads(text)["contenders"]
+        offers = [(f"{item['workload']}/{item['contender']}", _errand(side, item)) for item in contenders]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        start = shown(ended.stdout[:80].decode("utf-8", "replace"), 160)
+        raise LaunchFailed(f"{side.label} describes itself as {start!r}, which is not protocol 1") from None
+    return dict(offers)
+
+
+def _errand(side: Side, item: Mapping[str, Any]) -> Errand:
+    return Errand(
+        Errand.command_of(side.command, str(item["workload"]), str(item["contender"]), {}),
+        Kind(item["kind"]),
+        side.environment,
+        side.folder,
+        malloc=side.malloc,
+    )
+
+
+ADAPTER = Adapter(
+    KIND, "a toll program", (b"TOLL_CLOCK_HZ", b"TOLL_PADDING", b"involuntary_switches"), ProgramFiles
+)

@@ -1,0 +1,176 @@
+"""What the parts of a comparison hand to each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from tollbench.errors import TollError
+from tollbench.launching.environment import own_environment
+from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.interrupt import Interrupt
+from tollbench.text import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the things that are compared, as it is launched."""
+
+    label: str
+    command: tuple[str, ...]
+    folder: Path | None = None  # where it runs; None: in a fresh temporary folder each time
+    environment: Mapping[str, str] = field(default_factory=own_environment)
+    malloc: str = ""  # the file that is preloaded to serve malloc, of which toll programs tell; "": none
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSettings:
+    """How a comparison is made; seconds, shares (0.01 is 1 %), counts."""
+
+    level: float = 0.95  # with which all intervals of the table hold together (each alone: `corrected` False)
+    threshold: float = 0.01  # a difference beyond it matters
+    budget_s: float = 60.0  # a benchmark
+    total_s: float = 600.0  # all benchmarks together; each gets less than `budget_s` where they are many
+    seed: int = 1
+    corrected: bool = True  # for the number of comparisons in the table
+    most_rounds: int = 100_000  # a benchmark
+
+    def check(self) -> None:
+        """Raises TollError for numbers that no comparison can be made with."""
+        rules = {
+            # Closer to 1, its share for one of many is lost to rounding. `confirm` halves what is left.
+            "level": (0.5 <= self.level <= 0.9999996, "0.5 to 0.999999"),
+            "threshold": (0.0 < self.threshold < 10.0, "above 0, below 10"),
+            "budget": (0.0 < self.budget_s < 1e9, "above 0, below 1e9 seconds"),
+            "total budget": (0.0 < self.total_s < 1e9, "above 0, below 1e9 seconds"),
+        }
+        for name, (holds, told) in rules.items():
+            if not holds:
+                raise TollError(
+                    f"the {name} has a value that no comparison can be made with; it can be {told}",
+                    "write for example --level 0.95 --threshold 0.01 --budget 60s",
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What the sides offer; one of three sides that lacks a benchmark leaves it to the other two."""
+
+    common: tuple[str, ...]  # benchmarks that the first side and another one offer, in the order of the first
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # benchmark -> labels that lack it
+
+
+@dataclass(slots=True)
+class Round:
+    """One pass over all sides for some benchmarks, close together in time and in random order."""
+
+    values: dict[str, list[float]] = field(default_factory=dict)  # ns an operation; NaN where a side failed
+    order: dict[str, list[int]] = field(default_factory=dict)  # sides as they were launched; of each value
+    failures: dict[str, dict[int, str]] = field(default_factory=dict)  # benchmark -> side -> reason
+    raw: list[dict[str, Any]] = field(default_factory=list)  # every launch as it was, for the raw file
+
+
+class Subject(Protocol):
+    """What is compared: sides that offer benchmarks and can be measured a round at a time."""
+
+    kind: str
+    labels: tuple[str, ...]
+
+    def survey(self) -> Survey:
+        """Asks the sides what they offer. Raises LaunchFailed where one cannot answer at all."""
+
+    def group(self, waiting: Sequence[str]) -> Sequence[str]:
+        """Which of `waiting`, the neediest first, the next round measures; at least one."""
+
+    def round(self, names: Sequence[str], seed: int) -> Round:
+        """Measures `names` on every side. A name in neither `values` nor `failures` has to come again."""
+
+    def notes(self, name: str) -> Sequence[str]:
+        """What a reader must know about this benchmark's launches, a sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuringOptions:
+    """What all kinds of sides are told about their measuring."""
+
+    limit_s: float  # the longest that one launch may take
+    interrupt: Interrupt | None = None
+    pattern: str = ""  # a regular expression that benchmarks' names match
+    any_exit_code: bool = False  # command lines may end with a code other than 0
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """A kind of side: its word for --kind, its name in a sentence, how it is known, what measures it.
+
+    `marks` are bytes that an executable of this kind holds: options that it must know, or the library that it
+    loads. Reading them runs nothing, and so harms nothing.
+    """
+
+    kind: str  # "google-benchmark"
+    name: str  # "a Google Benchmark executable"
+    marks: tuple[bytes, ...]
+    subject_of: Callable[[Sequence[Side], MeasuringOptions], Subject]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonStep:
+    """Where a comparison stands, for a progress bar."""
+
+    elapsed_s: float
+    left_s: float
+    decided: int
+    benchmarks: int
+    benchmark: str
+
+
+OnStep = Callable[[ComparisonStep], None]
+Keep = Callable[[Mapping[str, Any]], None]  # stores one raw launch
+
+
+def survey_of(labels: Sequence[str], offers: Sequence[Sequence[str]], pattern: str = "") -> Survey:
+    """What the first side shares with others, and who lacks what. Raises LaunchFailed: one offers nothing."""
+    matching = f" that matches {shown(pattern)!r}" if pattern else ""
+    for label, names in zip(labels, offers, strict=True):
+        if not names:
+            raise LaunchFailed(f"{label} offers no benchmark{matching}")
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
+            raise LaunchFailed(f"{label} offers {twice[0]} twice: no result could be told from the other")
+    everywhere = list(dict.fromkeys(name for names in offers for name in names))
+    lacking = {
+        name: tuple(label for label, names in zip(labels, offers, strict=True) if name not in names)
+        for name in everywhere
+    }
+    return Survey(
+        tuple(name for name in offers[0] if len(lacking[name]) < len(labels) - 1),
+        {name: lacking_sides for name, lacking_sides in lacking.items() if lacking_sides},
+    )
+
+
+class Unusable:
+    """Sides that cannot be asked, with the reason: a revision that does not build."""
+
+    kind = "unknown"
+
+    def __init__(self, labels: Sequence[str], reason: str) -> None:
+        self.labels = tuple(labels)
+        self._reason = reason
+
+    def survey(self) -> Survey:
+        """Raises LaunchFailed, always."""
+        raise LaunchFailed(self._reason)
+
+    def group(self, waiting: Sequence[str]) -> Sequence[str]:
+        """Never asked."""
+        return waiting[:1]
+
+    def round(self, _names: Sequence[str], _seed: int) -> Round:
+        """Never asked."""
+        return Round()
+
+    def notes(self, _name: str) -> Sequence[str]:
+        """None."""
+        return ()

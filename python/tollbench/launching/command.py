@@ -1,0 +1,164 @@
+"""One command from start to end, timed from outside; its time is limited, and what is kept of its output."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tollbench.launching.child import MAX_OUTPUT_BYTES
+from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.spawned import Spawned, ended_as, with_last_words
+from tollbench.text import shown
+from tollbench.words import Status
+
+_CHUNK_BYTES = 256 * 1024
+_LAST_ERR_BYTES = 64 * 1024
+_LAST_WORDS_BYTES = 240
+_STRAY_WAIT_S = 0.05  # how long output is awaited that a program left in its pipe when it ended
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A process that has come to its end by itself."""
+
+    exit_code: int  # negative: the signal that ended it
+    wall_ns: int  # from before the start to the end
+    cpu_ns: int  # of the process and those of its children that it waited for
+    stdout: bytes  # its first 64 MiB
+    stderr: bytes  # its last 64 KiB
+    voluntary_switches: int = 0  # how often it gave the processor back by itself, to wait for something
+    dropped_bytes: int = 0  # of standard output, beyond what is kept
+
+    def how(self) -> str:
+        """How it ended, with its last words, for a reason."""
+        words = (self.stderr.strip() or self.stdout.strip())[-_LAST_WORDS_BYTES:]
+        text = shown(words.decode("utf-8", "replace").strip(), 300)
+        return with_last_words(ended_as(self.exit_code), text)
+
+    def whole_stdout(self) -> bytes:
+        """For those who must understand it. Raises LaunchFailed where some of it was dropped."""
+        if self.dropped_bytes:
+            raise LaunchFailed(
+                f"printed more than {MAX_OUTPUT_BYTES // 2**20} MiB where a report was expected"
+            )
+        return self.stdout
+
+
+@contextmanager
+def working_folder(folder: Path | None) -> Iterator[Path]:
+    """`folder`, or a fresh one that is removed with all that was written into it. Raises LaunchFailed."""
+    if folder is not None:
+        yield folder
+        return
+    try:
+        made = Path(tempfile.mkdtemp(prefix="toll-compare-"))
+    except OSError as error:  # a full disk must not cost what was measured before
+        raise LaunchFailed(f"cannot be given a folder to run in: {error.strerror or error}") from None
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def run_command(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    limit_s: float,
+    interrupt: Interrupt | None = None,
+    executable: str | None = None,
+) -> Ended:
+    """Runs a program without input to its end, whatever its exit code.
+
+    `executable` is the file where the command's first word, which the program sees as its name, is not it.
+
+    Raises LaunchFailed where it cannot start or breaks a limit; Interrupted, with nothing left running, when
+    somebody asks to stop.
+    """
+    spawned = Spawned(
+        command,
+        environment,
+        stdin=subprocess.DEVNULL,
+        folder=folder,
+        executable=executable,
+        interrupt=interrupt,
+    )
+    try:
+        return _Reader(spawned).until_end(limit_s)
+    finally:
+        spawned.end()
+
+
+class _Reader:
+    """Takes what a process prints until it has ended."""
+
+    def __init__(self, spawned: Spawned) -> None:
+        assert spawned.popen.stdout is not None
+        assert spawned.popen.stderr is not None
+        self._spawned = spawned
+        self._out, self._err = bytearray(), bytearray()
+        self._pipes = {spawned.popen.stdout.fileno(): self._out, spawned.popen.stderr.fileno(): self._err}
+        self._dropped_bytes = 0
+        for fd in (*self._pipes, spawned.exit_fd):
+            spawned.poll.register(fd, select.POLLIN)
+
+    def until_end(self, limit_s: float) -> Ended:
+        deadline = time.monotonic() + limit_s
+        while self._spawned.exit_fd not in self._wait(deadline - time.monotonic()):
+            if time.monotonic() >= deadline:
+                raise LaunchFailed(f"did not end within {limit_s:g} s{self._printed()}", Status.TIMED_OUT)
+        wall_ns = time.monotonic_ns() - self._spawned.started_ns
+        self._drain()
+        usage = self._spawned.end()
+        assert usage is not None  # nobody else ends it
+        return Ended(
+            self._spawned.popen.returncode,
+            wall_ns,
+            round(1e9 * (usage.ru_utime + usage.ru_stime)),
+            bytes(self._out),
+            bytes(self._err),
+            usage.ru_nvcsw,
+            self._dropped_bytes,
+        )
+
+    def _printed(self) -> str:
+        """For a program that may have no end because its output has none."""
+        mib = (len(self._out) + self._dropped_bytes) // 2**20
+        return f" and printed {mib} MiB by then" if self._dropped_bytes else ""
+
+    def _wait(self, seconds: float) -> set[int]:
+        ready = self._spawned.ready_within(seconds)
+        for fd in ready & self._pipes.keys():
+            self._read(fd)
+        return ready
+
+    def _read(self, fd: int) -> None:
+        data = os.read(fd, _CHUNK_BYTES)
+        if not data:
+            self._spawned.poll.unregister(fd)
+            del self._pipes[fd]
+            return
+        kept = self._pipes[fd]
+        if kept is self._err:
+            kept += data
+            del kept[:-_LAST_ERR_BYTES]
+            return
+        room = MAX_OUTPUT_BYTES - len(kept)
+        kept += data[:room]
+        self._dropped_bytes += max(0, len(data) - room)
+
+    def _drain(self) -> None:
+        """What is still in the pipes; a child that lives on may hold them open, and is not waited for."""
+        self._spawned.poll.unregister(self._spawned.exit_fd)
+        deadline = time.monotonic() + _STRAY_WAIT_S
+        while self._pipes and (left := deadline - time.monotonic()) > 0:
+            self._wait(left)

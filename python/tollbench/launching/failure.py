@@ -1,0 +1,34 @@
+"""How a launch may end without numbers: the one failure that measuring and comparing share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tollbench.words import Status
+
+
+class LaunchFailed(Exception):  # an outcome, not a fault of toll
+    """A launch that yields no numbers: a reason for people to read, which follows on the program's name.
+
+    `side` tells whose fault it is where several programs are compared: their index, None where nobody asked.
+    """
+
+    def __init__(self, reason: str, status: Status = Status.FAILED, side: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.status = status
+        self.side = side
+
+
+class Interrupted(Exception):  # somebody asked the run to stop
+    """Ctrl-C or SIGTERM came while a program ran; the program is gone."""
+
+
+@contextmanager
+def fault_of(side: int) -> Iterator[None]:
+    """Whatever a program does wrong meanwhile is this side's fault. Raises LaunchFailed with `side`."""
+    try:
+        yield
+    except LaunchFailed as failure:
+        raise LaunchFailed(failure.reason, failure.status, side) from None

@@ -1,0 +1,114 @@
+"""A process of ours from its start to its end: what talking to a program and running a command share."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.guardian import shared_guardian
+from tollbench.launching.interrupt import Interrupt
+from tollbench.text import shown
+
+QUOTED_BYTES = 80
+
+
+class Spawned:
+    """A fresh process that leads a session and a process group of its own, and dies with toll.
+
+    `stdin` is as for subprocess.Popen. `executable` is the file where the command's first word, which the
+    program sees as its name, is not it. Raises LaunchFailed where it cannot start.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        stdin: int,
+        folder: Path | None = None,
+        executable: str | None = None,
+        interrupt: Interrupt | None = None,
+    ) -> None:
+        try:
+            self._guardian = shared_guardian()
+            self.started_ns = time.monotonic_ns()
+            self.popen = subprocess.Popen(
+                command,
+                executable=executable,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            where = f" in {folder}" if folder is not None and not folder.is_dir() else ""
+            raise LaunchFailed(
+                f"could not be started{where}: {error.strerror}: {shown(command[0], 200)}"
+            ) from None
+        self._guardian.watch(self.popen.pid)
+        self._interrupt = interrupt
+        self.exit_fd = os.pidfd_open(self.popen.pid)  # readable once it has ended
+        self.poll = select.poll()
+        if interrupt is not None:
+            self.poll.register(interrupt.fd, select.POLLIN)
+
+    def ready_within(self, seconds: float) -> set[int]:
+        """Descriptors with something to read. Raises Interrupted, with nothing left running."""
+        ready = {fd for fd, _ in self.poll.poll(max(0.0, seconds) * 1000)}
+        if self._interrupt is not None and self._interrupt.fd in ready:
+            self.end()
+            raise Interrupted
+        return ready
+
+    def end(self) -> resource.struct_rusage | None:
+        """Ends the process, where it still runs, and its group; what it used. None where it was ended before.
+
+        The group is killed before its leader is reaped: until then its number cannot belong to anybody else.
+        """
+        if self.popen.returncode is not None:
+            return None
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.popen.pid, signal.SIGKILL)
+        self._guardian.forget(self.popen.pid)
+        _, status, usage = os.wait4(self.popen.pid, 0)
+        self.popen.returncode = os.waitstatus_to_exitcode(status)
+        os.close(self.exit_fd)
+        for pipe in (self.popen.stdin, self.popen.stdout, self.popen.stderr):
+            if pipe is not None:
+                pipe.close()
+        return usage
+
+
+def ended_as(exit_code: int) -> str:
+    """ "crashed with SIGSEGV" for -11, "exited with code 3" for 3."""
+    return f"crashed with {signal_name(-exit_code)}" if exit_code < 0 else f"exited with code {exit_code}"
+
+
+def with_last_words(reason: str, words: str) -> str:
+    """A reason and what the program said last, already readable; the reason alone where it said nothing."""
+    return f"{reason}; its last words: {words}" if words else reason
+
+
+def signal_name(number: int) -> str:
+    """ "SIGSEGV" for 11; a plain number where the signal has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def quoted(data: bytes) -> str:
+    """The first bytes of something unexpected, safe to print in a terminal."""
+    text = shown(data[:QUOTED_BYTES].decode("utf-8", "backslashreplace"), 2 * QUOTED_BYTES)
+    return f"'{text}'" + ("..." if len(data) > QUOTED_BYTES else "")

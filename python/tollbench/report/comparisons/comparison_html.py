@@ -1,0 +1,101 @@
+"""One page without network, server or script: the answer, a drawing of all intervals, the table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from tollbench.compare.verdicts import Comparisons
+from tollbench.report.comparisons.comparison_lines import ComparisonLine, change, footnotes, headline, lines
+from tollbench.text import clean
+
+PAGE = Path(__file__).parent / "page"
+_LEAST_SHOWN = 0.02  # of the ratio axis to each side, so that noise does not fill it
+_MOST_SHOWN = 1.0
+_TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Log ratios from -reach to reach as percentages of the drawing's width."""
+
+    reach: float
+
+    def at(self, ratio: float | None, otherwise: float = 0.0) -> float:
+        """Where a ratio lies, 0 to 100; `otherwise` for an end that is open."""
+        if ratio is None:
+            return otherwise
+        return round(min(100.0, max(0.0, 50.0 + 50.0 * math.log(ratio) / self.reach)), 3)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Places and texts: no change, and one step to each side."""
+        step = max((tick for tick in _TICKS if math.log1p(tick) <= 0.8 * self.reach), default=_TICKS[0])
+        ratios = (1.0 / (1.0 + step), 1.0, 1.0 + step)
+        return [(self.at(ratio), "0" if ratio == 1.0 else change(ratio)) for ratio in ratios]
+
+
+def axis_for(found: Comparisons) -> Axis:
+    """Wide enough for the threshold and most intervals; what goes beyond it ends at the edge."""
+    ends = [
+        abs(math.log(end)) for item in found.comparisons for end in (item.low, item.ratio, item.high) if end
+    ]
+    wanted = max([2.0 * math.log1p(found.threshold), math.log1p(_LEAST_SHOWN), *ends]) * 1.05
+    return Axis(min(wanted, math.log1p(_MOST_SHOWN)))
+
+
+def render(found: Comparisons) -> str:
+    """The whole page as one text."""
+    axis = axis_for(found)
+    margin = (axis.at(1.0 / (1.0 + found.threshold)), axis.at(1.0 + found.threshold))
+    return (
+        _templates()
+        .get_template("compare.html.j2")
+        .render(
+            found=found,
+            headline=headline(found),
+            footnotes=footnotes(found),
+            lines=[(line, _bar(line, axis)) for line in lines(found)],
+            several=len(found.sides) > 2,
+            margin=margin,
+            ticks=axis.ticks(),
+            style=_asset("compare.css"),
+            regression=any(item.regression for item in found.comparisons),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One interval in the drawing; percentages of its width."""
+
+    low: float
+    high: float
+    ratio: float
+
+
+def _bar(line: ComparisonLine, axis: Axis) -> Bar | None:
+    item = line.item
+    if item.ratio is None:
+        return None
+    return Bar(axis.at(item.low, 0.0), axis.at(item.high, 100.0), axis.at(item.ratio))
+
+
+def _asset(name: str) -> str:
+    return (PAGE / name).read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["clean"] = clean
+    return environment

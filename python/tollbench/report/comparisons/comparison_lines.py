@@ -1,0 +1,133 @@
+"""The words and numbers of a comparison, the same in every format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tollbench import numbers
+from tollbench.compare.verdicts import Comparison, Comparisons, Verdict
+from tollbench.text import clean
+
+WORDS = {
+    Verdict.SLOWER: "slower",
+    Verdict.FASTER: "faster",
+    Verdict.NO_DIFFERENCE: "no difference",
+    Verdict.INCONCLUSIVE: "inconclusive",
+    Verdict.FAILED: "failed",
+}
+_WORST_FIRST = (Verdict.SLOWER, Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.FASTER, Verdict.NO_DIFFERENCE)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonLine:
+    """One row of a table, as text; missing numbers are a dash."""
+
+    item: Comparison
+    benchmark: str
+    b: str
+    a_time: str
+    b_time: str
+    change: str  # "+2.1 %", "2,270 times as long"
+    interval: str  # "+1.0 % to +3.2 %"
+    verdict: str
+    reason: str
+
+
+def lines(found: Comparisons) -> list[ComparisonLine]:
+    """Regressions first, then what failed or is open, then the rest; else in the order of the benchmarks."""
+    ordered = sorted(
+        found.comparisons, key=lambda item: (not item.regression, _WORST_FIRST.index(item.verdict))
+    )
+    return [_line(item) for item in ordered]
+
+
+def _line(item: Comparison) -> ComparisonLine:
+    return ComparisonLine(
+        item,
+        benchmark=clean(item.benchmark),
+        b=clean(item.b),
+        a_time=time(item.a_ns),
+        b_time=time(item.b_ns),
+        change=change(item.ratio),
+        interval=between(item.low, item.high) if item.ratio is not None else numbers.MISSING,
+        verdict="REGRESSION" if item.regression else WORDS[item.verdict],
+        reason=clean(item.reason),
+    )
+
+
+def time(ns: float | None) -> str:
+    """Nanoseconds in a unit that fits them."""
+    if ns is None:
+        return numbers.MISSING
+    scale = numbers.time_scale([ns], "ns")
+    return f"{numbers.plain(scale.of(ns), 4)} {scale.unit}"
+
+
+def change(ratio: float | None) -> str:
+    """1.021 -> "+2.1 %"; 2270 -> "2,270 times as long"; "?" where an interval has no end."""
+    if ratio is None:
+        return "?"
+    if _is_factor(ratio):
+        return f"{_factor(ratio)} as {'long' if ratio > 1.0 else 'fast'}"
+    sign = "+" if ratio >= 1.0 else "−"
+    return sign + numbers.percent(abs(ratio - 1.0))
+
+
+def between(low: float | None, high: float | None) -> str:
+    """Both ends alike, where both lie on one side: "+1.0 % to +3.2 %", "2,250 to 2,290 times as long"."""
+    if (
+        low is None
+        or high is None
+        or low <= 1.0 <= high
+        or (low > 1.0 / numbers.FACTOR and high < numbers.FACTOR)
+    ):
+        return f"{change(low)} to {change(high)}"
+    ends = (low, high) if low > 1.0 else (high, low)  # the smaller change first
+    least, most = (_factor(end).removesuffix(" times") for end in ends)
+    return f"{least} to {most} times as {'long' if low > 1.0 else 'fast'}"
+
+
+def _is_factor(ratio: float) -> bool:
+    return not 1.0 / numbers.FACTOR < ratio < numbers.FACTOR
+
+
+def _factor(ratio: float) -> str:
+    """How many times as long, or as fast."""
+    if not 0.0 < ratio < math.inf:
+        return "countless times"
+    return f"{numbers.plain(max(ratio, 1.0 / ratio), 3)} times"
+
+
+def headline(found: Comparisons) -> str:
+    """One sentence: how many of each verdict."""
+    regressions = sum(item.regression for item in found.comparisons)
+    counts = [
+        (len([item for item in found.comparisons if item.verdict is verdict]), WORDS[verdict])
+        for verdict in _WORST_FIRST
+    ]
+    told = ", ".join(f"{count} {word}" for count, word in counts if count)
+    threshold = numbers.percent(found.threshold)
+    if regressions:
+        what = "regression" if regressions == 1 else "regressions"
+        return f"{regressions} {what} beyond {threshold} ({told})"
+    return f"no regression beyond {threshold} found ({told})" if told else "nothing was compared"
+
+
+def footnotes(found: Comparisons) -> Sequence[str]:
+    """What holds for the whole table."""
+    notes = [
+        f"Changes are of time, against {clean(found.sides[0])}; with probability"
+        f" {numbers.percent(found.level)} or more all intervals of this table hold together,"
+        " although they were looked at while measuring.",
+    ]
+    compared = {item.benchmark for item in found.comparisons}
+    notes += [
+        f"{clean(item.benchmark)} is missing in {clean(', '.join(item.missing_in))} and was not compared"
+        + (" there." if item.benchmark in compared else ".")
+        for item in found.lacking
+    ]
+    if found.interrupted:
+        notes.append("The comparison was interrupted: this is what was known by then.")
+    return notes
