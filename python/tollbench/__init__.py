@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tollbench.compare.stored import StoredComparison
     from tollbench.notebook import Run
 
 __version__ = "0.1.0"
@@ -20,3 +21,13 @@ def open(path: str | Path) -> Run:
     from tollbench.notebook import Run
 
     return Run(Path(path))
+
+
+def open_comparison(path: str | Path) -> StoredComparison:
+    """Reads the raw file of `toll compare`: what was found, its launches, the values of its rounds.
+
+    See `tollbench.compare.stored.StoredComparison`. Raises `tollbench.errors.TollError`.
+    """
+    from tollbench.compare.stored import StoredComparison
+
+    return StoredComparison.read(Path(path))

@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"catalog", "store", "plan", "building", "launching", "stats", "analysis", "measure"}
     | {"compare", "report", "export", ""},
     "__main__": {"cli"},
-    "": {"errors", "notebook"},  # tollbench/__init__.py
+    "": {"errors", "notebook", "compare.stored"},  # tollbench/__init__.py
 }
 
 

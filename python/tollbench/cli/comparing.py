@@ -9,8 +9,7 @@ import select
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -38,14 +37,13 @@ from tollbench.compare import (
 )
 from tollbench.compare.adapters import adapters
 from tollbench.compare.raw_file import Keeping, RawFile
+from tollbench.compare.stored import MARK
 from tollbench.compare.subject import Unusable
 from tollbench.errors import Exit, TollError
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.measure import Interrupt, SystemClock
-from tollbench.report.comparisons import comparison_html as html_page
-from tollbench.report.comparisons import comparison_markdown as markdown_text
-from tollbench.report.comparisons import comparison_terminal as terminal
-from tollbench.report.comparisons import junit as junit_file
+from tollbench.report.comparisons import comparison_terminal
+from tollbench.report.comparisons.comparison_formats import RENDERERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,26 +108,17 @@ def measured(request: ComparisonRequest, *, wait: bool) -> tuple[Comparisons, To
     settings.check()
     _check_pattern(request.pattern)
     try:
-        found, keeping = _with_the_machine(request, settings, wait=wait)
+        return _with_the_machine(request, settings, wait=wait)
     except Interrupted:
         raise TollError(
             "interrupted before anything was measured", "start again when it suits", Exit.INTERRUPTED
         ) from None
-    found = found.model_copy(
-        update={
-            "raw": str(keeping.path),
-            "toll_version": tollbench.__version__,
-            "command_line": shlex.join(["toll", *sys.argv[1:]]),
-            "machine": machine_line(),
-        }
-    )
-    return found, keeping.error
 
 
 def _with_the_machine(
     request: ComparisonRequest, settings: ComparisonSettings, *, wait: bool
-) -> tuple[Comparisons, Keeping]:
-    """What was found, and where every launch went. Raises Interrupted before the measuring only."""
+) -> tuple[Comparisons, TollError | None]:
+    """What was found, which the raw file ends with. Raises Interrupted before the measuring only."""
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
         stack.enter_context(machine_taken(interrupt, wait=wait))
@@ -137,10 +126,20 @@ def _with_the_machine(
             subject = _subject(request, interrupt, stack)
         except LaunchFailed as failure:
             subject = Unusable(request.sides, failure.reason)
-        raw = stack.enter_context(RawFile(_raw_path(request.raw), _header(settings, subject)))
+        header = _header(settings, subject, confirm=request.confirm)
+        raw = stack.enter_context(RawFile(_raw_path(request.raw), header))
         keeping = Keeping(raw)
         found = _measure(subject, settings, keeping, interrupt if request.confirm else None)
-    return found, keeping
+        told = {
+            "raw": str(raw.path),
+            "toll_version": tollbench.__version__,
+            "command_line": header["command_line"],
+            "machine": machine_line(),
+        }
+        found = found.model_copy(update=told)
+        with suppress(Interrupted):  # a full disk, which `keeping` tells
+            keeping({"found": found.model_dump(mode="json")})
+    return found, keeping.error
 
 
 def _check_pattern(pattern: str) -> None:
@@ -233,14 +232,16 @@ def _raw_path(asked: Path | None) -> Path:
     return RUNS / f"compare-{datetime.now().astimezone().strftime('%Y-%m-%d-%H%M%S-%f')}.jsonl"
 
 
-def _header(settings: ComparisonSettings, subject: Subject) -> dict[str, object]:
+def _header(settings: ComparisonSettings, subject: Subject, *, confirm: bool) -> dict[str, object]:
     return {
+        MARK: 1,
         "toll_version": tollbench.__version__,
         "command_line": shlex.join(["toll", *sys.argv[1:]]),
         "kind": subject.kind,
         "sides": list(subject.labels),
         "level": settings.level,
         "threshold": settings.threshold,
+        "confirm": confirm,
         "seed": settings.seed,
         "machine": machine.describe(),
         "conditions": machine.conditions(),
@@ -268,20 +269,16 @@ def show(
     Raises TollError at the end, with `error` and with every file that could not be written: nothing of it
     takes the answer, or another file, from a reader. Its code is 1 where a regression was found.
     """
-    renderers: Sequence[tuple[str, Path | None, Callable[[Comparisons], str]]] = (
-        ("--html", html, html_page.render),
-        ("--markdown", markdown, markdown_text.render),
-        ("--junit", junit, junit_file.render),
-    )
+    files = {"html": html, "markdown": markdown, "junit": junit}
     errors = [error] if error is not None else []
     try:
         if as_json:
             print(found.model_dump_json(indent=2), flush=True)
         else:
-            terminal.show(found)
+            comparison_terminal.show(found)
     finally:  # a reader that has left, `| head`, wants the files all the same
-        for option, path, render in renderers:
-            if path is not None and (refused := _refused(found, option, path, render)) is not None:
+        for form, path in files.items():
+            if path is not None and (refused := _refused(found, form, path)) is not None:
                 errors.append(refused)
     if errors:
         told = "; ".join(error.what for error in errors)
@@ -293,17 +290,15 @@ def _worse(verdicts: Exit, error: Exit) -> Exit:
     return verdicts if verdicts is Exit.REGRESSION_OR_FAILED_CHECK else error
 
 
-def _refused(
-    found: Comparisons, option: str, path: Path, render: Callable[[Comparisons], str]
-) -> TollError | None:
+def _refused(found: Comparisons, form: str, path: Path) -> TollError | None:
     """Writes one file; the error where the disk refuses."""
     from tollbench.cli.report import write
 
     try:
-        write(path, render(found))
+        write(path, RENDERERS[form](found))
     except TollError as error:
         kept = f"the answer is printed, every launch is in {found.raw}"
-        return TollError(error.what, f"{kept}; name a writable place: {option} FILE")
+        return TollError(error.what, f"{kept}; name a writable place: --{form} FILE")
     return None
 
 

@@ -27,11 +27,11 @@ def is_special(path: Path) -> bool:
 
 
 def run_path(name: str) -> Path:
-    """The run file that a user means by `name`: a path, or a name in runs/ with or without .toll.
+    """The run file that a user means by `name`: a path, or a name in runs/ with or without its suffix.
 
     Raises TollError that offers the nearest run.
     """
-    candidates = [Path(name), Path(f"{name}.toll"), RUNS / name, RUNS / f"{name}.toll"]
+    candidates = [folder / f"{name}{end}" for folder in (Path(), RUNS) for end in ("", ".toll", ".jsonl")]
     for candidate in candidates:
         if candidate.is_file():
             return candidate

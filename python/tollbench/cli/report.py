@@ -1,4 +1,4 @@
-"""`toll report`: shows a run again, in any of five formats."""
+"""`toll report`: shows a run again, in any of five formats, or a comparison."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tollbench.errors import TollError
 
 if TYPE_CHECKING:
     from tollbench.analysis.results import Results
+    from tollbench.compare import Comparisons
 
 EXAMPLE = "toll report runs/monday.toll --format html --output monday.html"
 
@@ -27,30 +28,55 @@ class ReportFormat(StrEnum):
     MARKDOWN = "markdown"
     JSON = "json"
     CSV = "csv"
+    JUNIT = "junit"
 
 
 def command(
-    run: Annotated[str, typer.Argument(help="A run file, or its name in runs/.")],
+    run: Annotated[str, typer.Argument(help="A run file or a comparison's raw file, or its name in runs/.")],
     form: Annotated[
-        ReportFormat, typer.Option("--format", "-f", help="How to show it.")
+        ReportFormat, typer.Option("--format", "-f", help="How to show it; csv: runs, junit: comparisons.")
     ] = ReportFormat.TERMINAL,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs: short for --format json.")] = False,
 ) -> None:
-    """Show a run: tables in the terminal, or HTML, Markdown, JSON (schemas/report.schema.json), CSV."""
+    """Show a run: tables in the terminal, or HTML, Markdown, JSON (schemas/report.schema.json), CSV.
+
+    A comparison (the raw file of toll compare) is shown as it was when it was made; exit code 0 all the same.
+    """
     if as_json:
         if form not in (ReportFormat.TERMINAL, ReportFormat.JSON):
             raise TollError(f"--json and --format {form} exclude each other", "leave one of them out")
         form = ReportFormat.JSON
-    results = analyse(run_path(run))
+    from tollbench.compare.stored import StoredComparison, is_comparison
+
+    path = run_path(run)
+    if is_comparison(path):
+        _report_comparison(StoredComparison.read(path).comparisons, form, output)
+        return
+    results = analyse(path)
     if form is ReportFormat.TERMINAL and output is None:
         show(results)
         return
-    text = _rendered(results, form)
+    _put(_rendered(results, form), output)
+
+
+def _put(text: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
     else:
         write(output, text)
+
+
+def _report_comparison(found: Comparisons, form: ReportFormat, output: Path | None) -> None:
+    from tollbench.report.comparisons import comparison_terminal
+    from tollbench.report.comparisons.comparison_formats import RENDERERS
+
+    if str(form) not in RENDERERS:
+        raise TollError(f"a comparison is not shown as {form}", f"choose one of: {', '.join(RENDERERS)}")
+    if form is ReportFormat.TERMINAL and output is None:
+        comparison_terminal.show(found)
+    else:
+        _put(RENDERERS[form](found), output)
 
 
 def analyse(path: Path) -> Results:
@@ -114,6 +140,8 @@ def _rendered(results: Results, form: ReportFormat) -> str:
             return csv.render(results)
         case ReportFormat.TERMINAL:
             return _as_text(results)
+        case ReportFormat.JUNIT:
+            raise TollError("a run is not shown as junit, which is for comparisons", "--format json")
 
 
 def _as_text(results: Results) -> str:

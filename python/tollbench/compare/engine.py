@@ -41,14 +41,19 @@ def compare(
         return engine.results(Survey(()), interrupted=True)
     except LaunchFailed as failure:
         return engine.results(Survey(()), failed=failure.reason)
-    engine.begin(
-        {
-            name: engine.sides_without(survey.missing.get(name, ()))
-            for name in survey.common
-            if names is None or name in names
-        }
-    )
+    asked = [name for name in survey.common if names is None or name in names]
+    sides_of = {name: sides_without(survey.missing.get(name, ()), subject.labels) for name in asked}
+    engine.begin(sides_of)
+    try:
+        keep({"survey": {"sides_of": sides_of, "missing": survey.missing}})
+    except Interrupted:
+        return engine.results(survey, interrupted=True)
     return engine.results(survey, interrupted=engine.go())
+
+
+def sides_without(lacking: Sequence[str], labels: Sequence[str]) -> list[int]:
+    """The sides that are compared with the first, where those called `lacking` lack the benchmark."""
+    return [side for side, label in enumerate(labels) if side and label not in lacking]
 
 
 def before_confirming(settings: ComparisonSettings) -> ComparisonSettings:
@@ -84,7 +89,7 @@ def confirm(
     if not doubted:
         return first
     if first.interrupted:
-        return first.model_copy(update={"comparisons": tuple(map(_unconfirmed, first.comparisons))})
+        return first.model_copy(update={"comparisons": tuple(map(unconfirmed, first.comparisons))})
     clock = clock or SystemClock()
     clock.sleep(after_s)
     left_s = max(settings.total_s - first.seconds - after_s, settings.total_s * LEAST_SHARE)
@@ -125,7 +130,7 @@ def _differs(item: Comparison) -> bool:
 
 def _confirmed(first: Comparison, second: Comparison, interrupted: bool) -> Comparison:
     if interrupted and not second.launches and second.verdict is not Verdict.FAILED:
-        return _unconfirmed(first)
+        return unconfirmed(first)
     total = {
         "seconds": round(first.seconds + second.seconds, 3),
         "launches": first.launches + second.launches,
@@ -144,7 +149,8 @@ def _confirmed(first: Comparison, second: Comparison, interrupted: bool) -> Comp
     )
 
 
-def _unconfirmed(item: Comparison) -> Comparison:
+def unconfirmed(item: Comparison) -> Comparison:
+    """What remains of a verdict that was to be confirmed and was not."""
     if not _differs(item):
         return item
     told = {"verdict": Verdict.INCONCLUSIVE, "regression": False}
@@ -181,10 +187,6 @@ class _Engine:
     def elapsed_s(self) -> float:
         """Since the measuring began."""
         return (self._clock.now_ns() - self._started_ns) / 1e9
-
-    def sides_without(self, labels: Sequence[str]) -> list[int]:
-        """The sides that are compared with the first, where those of `labels` lack the benchmark."""
-        return [side for side, label in enumerate(self._subject.labels) if side and label not in labels]
 
     def begin(self, sides_of: Mapping[str, Sequence[int]], comparisons: int = 0) -> None:
         """What to measure: benchmarks, and which sides of each are compared with the first.
@@ -252,28 +254,46 @@ class _Engine:
         self._rounds += 1
         found = self._subject.round([track.name for track in tracks], self._random.randrange(2**31))
         took_s = (self._clock.now_ns() - started_ns) / 1e9
+        place = {"measurement": self._measurement, "round": self._rounds}
         for launch in found.raw:
-            self._keep({"measurement": self._measurement, "round": self._rounds, **launch})
+            self._keep({**place, **launch})
+        looks: dict[str, float] = {}
         for track in tracks:
             track.seconds += took_s / len(tracks)
-            self._take(track, found, took_s / len(tracks))
+            if (share := self._take(track, found, took_s / len(tracks))) is not None:
+                looks[track.name] = share
+        self._keep(
+            {
+                **place,
+                "values": found.values,
+                "order": found.order,
+                "failures": found.failures,
+                "looks": looks,
+                "done": [track.name for track in tracks if track.done],
+            }
+        )
 
-    def _take(self, track: Track, found: Round, cost_s: float) -> None:
+    def _take(self, track: Track, found: Round, cost_s: float) -> float | None:
+        """Takes in a round; the share of the measuring at which it was looked at, None: it was not."""
         track.failures |= found.failures.get(track.name, {})
         if track.name in found.values:
             track.values.append(found.values[track.name])
             track.orders.append(found.order[track.name])
         if track.failed():
             track.done = True
-            return
+            return None
         allotted_s = self._allotted_s(track)
         rounds = len(track.values)
         if track.seconds + cost_s > allotted_s or rounds >= self._settings.most_rounds:
             track.look(1.0)
             track.done = True
-        elif look_due(rounds, track.looked_at):
-            track.look(max(track.seconds / allotted_s, rounds / self._settings.most_rounds))
-            track.done = track.settled(self._settings.threshold)
+            return 1.0
+        if not look_due(rounds, track.looked_at):
+            return None
+        share = max(track.seconds / allotted_s, rounds / self._settings.most_rounds)
+        track.look(share)
+        track.done = track.settled(self._settings.threshold)
+        return share
 
     def _allotted_s(self, track: Track) -> float:
         """This benchmark's time: its budget, or its share of what is left for all where that is less.

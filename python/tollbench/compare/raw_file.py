@@ -26,7 +26,7 @@ class RawFile:
         except OSError as error:
             raise _cannot_keep(path, error) from None
         try:
-            self._append({"toll_compare": 1, **header})
+            self._append(header)
         except OSError as error:
             self._file.close()
             path.unlink(missing_ok=True)  # else the same command finds it there, once there is room
@@ -54,6 +54,7 @@ class RawFile:
         except OSError:
             with contextlib.suppress(OSError):
                 self._file.truncate(begin)
+                self._file.seek(begin)  # else the next record, which may fit, leaves a hole before it
             raise
 
     def __enter__(self) -> Self:

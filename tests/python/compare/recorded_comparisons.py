@@ -64,6 +64,11 @@ def told(found: Comparisons) -> list[list[object]]:
     ]
 
 
+def launches_into(raw: list[Mapping[str, Any]]) -> Callable[[Mapping[str, Any]], None]:
+    """Keeps the launches of what the raw file gets."""
+    return lambda record: raw.append(record) if not record.keys() & {"survey", "values"} else None
+
+
 def engine(seed: int) -> list[list[object]]:
     """Rounds, looks and stops, with functions for sides."""
     subject = FakeSubject(FakeClock(), BENCHMARKS, together=1 + seed % 3, first_gains=0.01 * (seed % 2))
@@ -176,9 +181,8 @@ def toll_programs(seed: int, pid: int) -> list[object]:
     ]
     subject = Programs(offerings, MeasuringOptions(9.0), launcher=launcher, clock=clock)
     raw: list[Mapping[str, Any]] = []
-    found = compare(
-        subject, ComparisonSettings(seed=seed, budget_s=20.0, most_rounds=60), clock=clock, keep=raw.append
-    )
+    settings = ComparisonSettings(seed=seed, budget_s=20.0, most_rounds=60)
+    found = compare(subject, settings, clock=clock, keep=launches_into(raw))
     first = {name: raw[0].get(name) for name in ("benchmark", "iterations", "order", "places", "failed")}
     return [*told(found), first, launcher.environments[:2], len(launcher.environments)]
 
@@ -222,7 +226,9 @@ def google_benchmark(seed: int) -> list[object]:
     clock = FakeClock()
     raw: list[Mapping[str, Any]] = []
     subject = FakeGoogleBenchmark(sides, MeasuringOptions(9.0))
-    found = compare(subject, ComparisonSettings(seed=seed, most_rounds=60), clock=clock, keep=raw.append)
+    found = compare(
+        subject, ComparisonSettings(seed=seed, most_rounds=60), clock=clock, keep=launches_into(raw)
+    )
     return [*told(found), {name: raw[0][name] for name in ("position", "side", "seed", "ns")}, len(raw)]
 
 

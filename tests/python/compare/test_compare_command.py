@@ -22,6 +22,7 @@ from tollbench import cli
 from tollbench.cli import comparing, machine_use
 from tollbench.compare import Comparison, Comparisons, Verdict
 from tollbench.compare.raw_file import RawFile
+from tollbench.compare.stored import StoredComparison
 from tollbench.errors import TollError
 from tollbench.launching.failure import Interrupted
 from tollbench.measure import Interrupt
@@ -50,6 +51,12 @@ def answer(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     jsonschema.validate(found, SCHEMA)
     return found
+
+
+def launches_in(raw: Path) -> list[dict[str, Any]]:
+    """The lines that are of a launch."""
+    records = [json.loads(line) for line in raw.read_text().splitlines()]
+    return [record for record in records if "side" in record]
 
 
 def test_a_regression_ends_with_1_and_all_files(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +108,7 @@ def test_a_reader_that_has_left_costs_no_file(
     def left(_found: Comparisons) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr(comparing.terminal, "show", left)
+    monkeypatch.setattr(comparing.comparison_terminal, "show", left)
     assert toll("true", "false", "--html", "x.html") == 0
     assert "failed" in Path("x.html").read_text()
 
@@ -319,7 +326,7 @@ def test_what_the_second_measurement_does_not_find_is_inconclusive(
     assert (row["verdict"], row["regression"]) == ("inconclusive", False)
     assert row["reason"].startswith("not confirmed: first slower by")
     assert "; then faster by" in row["reason"]
-    _, *launches = [json.loads(line) for line in Path("x.jsonl").read_text().splitlines()]
+    launches = launches_in(Path("x.jsonl"))
     assert row["launches"] == len(launches) // 2
     assert {launch["measurement"] for launch in launches} == {1, 2}
     seeds = [launch["seed"] for launch in launches]
@@ -392,14 +399,14 @@ def test_a_disk_that_takes_no_more_ends_the_measuring_and_what_is_known_is_told(
         text=True,
         check=False,
     )
-    assert done.returncode == (1 if regression else 3)  # a gate lets 3 pass
+    assert done.returncode == (1 if regression else 3), done.stderr  # a gate lets 3 pass
     assert f"cannot write {raw}: File too large" in done.stderr
     assert "what was measured before is in the file" in done.stderr
     found = json.loads(done.stdout)
     assert found["interrupted"]
     row = found["comparisons"][0]
     assert row["verdict"] == ("slower" if regression else "faster")
-    _, *launches = [json.loads(line) for line in raw.read_text().splitlines()]
+    launches = launches_in(raw)
     assert row["launches"] == len(launches) // 2 >= 6
 
 
@@ -418,13 +425,16 @@ def test_an_end_from_outside_loses_no_launch(tmp_path: Path, number: signal.Sign
         time.sleep(0.02)
     toll.send_signal(number)
     out, _ = toll.communicate(timeout=60)
-    launches = [json.loads(line) for line in raw.read_text().splitlines()]
-    assert len(launches) >= 5
+    kept = StoredComparison.read(raw)
+    launches = launches_in(raw)
+    assert len(launches) >= 2
+    assert len(kept.values("command")) == len(launches) // 2
     if number == signal.SIGINT:
         assert toll.returncode == 130
         found = json.loads(out)
         assert found["interrupted"]
-        assert found["comparisons"][0]["launches"] == (len(launches) - 1) // 2
+        assert found["comparisons"][0]["launches"] == len(launches) // 2
+        assert kept.comparisons == Comparisons.model_validate(found)
 
 
 def test_a_raw_file_that_could_not_be_begun_is_not_left_behind(

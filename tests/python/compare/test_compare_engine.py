@@ -231,19 +231,20 @@ def test_notes_are_part_of_the_reason() -> None:
 
 
 def test_every_round_is_kept_before_the_next_one() -> None:
-    kept: list[object] = []
+    kept: list[Mapping[str, Any]] = []
     subject = pair(1.5, interrupt_after=9)
     compare(subject, ComparisonSettings(seed=3), clock=subject.clock, keep=kept.append)
-    assert len(kept) == 9
+    assert len([record for record in kept if "benchmarks" in record]) == 9
+    assert [record["round"] for record in kept if "values" in record] == list(range(1, 10))
 
 
 def test_whoever_keeps_the_rounds_may_end_the_measuring() -> None:
     kept: list[object] = []
 
-    def keep(launch: object) -> None:
-        if len(kept) == 12:
+    def keep(record: Mapping[str, Any]) -> None:
+        if len(kept) == 12 and "benchmarks" in record:
             raise Interrupted
-        kept.append(launch)
+        kept.extend([record] if "benchmarks" in record else [])
 
     subject = pair(1.5)
     found = compare(subject, ComparisonSettings(seed=3), clock=subject.clock, keep=keep)
@@ -330,8 +331,9 @@ def test_a_launch_tells_which_measurement_it_belongs_to() -> None:
     subject = pair(1.05)
     settings = ComparisonSettings(seed=3)
 
-    def keep(launch: Mapping[str, Any]) -> None:
-        kept.append((launch["measurement"], launch["round"]))
+    def keep(record: Mapping[str, Any]) -> None:
+        if "benchmarks" in record:
+            kept.append((record["measurement"], record["round"]))
 
     first = compare(subject, before_confirming(settings), clock=subject.clock, keep=keep)
     rounds = len(kept)

@@ -1,0 +1,222 @@
+"""A comparison read back from its raw file: what was found, every launch, and the values of every round.
+
+The file may be a stranger's: every record is checked before it is used, and nothing in it is run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tollbench.compare.engine import unconfirmed
+from tollbench.compare.judging import Judge, Track
+from tollbench.compare.verdicts import Comparisons, Finite, Lacking
+from tollbench.errors import TollError
+from tollbench.stats import bonferroni
+from tollbench.stats.sequential import MedianSequence
+
+MARK = "toll_compare"  # the key that only the header of such a file begins with
+MAX_LINE_BYTES = 64 * 1024 * 1024
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+Ordinal = Annotated[int, Field(ge=0)]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Header(_Record):
+    """The first line."""
+
+    toll_compare: Annotated[int, Field(ge=1, le=1)]
+    kind: str
+    sides: Annotated[tuple[str, ...], Field(min_length=2)]
+    level: Annotated[Finite, Field(gt=0.0, lt=1.0)]
+    threshold: Positive
+    toll_version: str = ""
+    command_line: str = ""
+    confirm: bool = False
+    machine: dict[str, Any] = {}
+    conditions: dict[str, Any] = {}
+
+
+class SurveyRecord(_Record):
+    """What the sides offer: by benchmark the sides that are compared with the first, and who lacks what."""
+
+    sides_of: dict[str, tuple[Ordinal, ...]]
+    missing: dict[str, tuple[str, ...]] = {}
+
+
+class RoundRecord(_Record):
+    """The values of a round, ns an operation in the order of sides; null where a side has none."""
+
+    measurement: Ordinal
+    round: Ordinal
+    values: dict[str, tuple[Positive | None, ...]]
+    order: dict[str, tuple[Ordinal, ...]]
+    failures: dict[str, dict[int, str]] = {}
+    looks: dict[str, Annotated[float, Field(ge=0.0, le=1e6)]] = {}  # the share of the measuring, by benchmark
+    done: tuple[str, ...] = ()  # benchmarks that are not measured again
+
+
+@dataclass(frozen=True, slots=True)
+class StoredComparison:
+    """All that a raw file says."""
+
+    path: Path
+    header: Header
+    comparisons: Comparisons
+    rounds: Sequence[RoundRecord] = field(default_factory=tuple)
+
+    @staticmethod
+    def read(path: Path) -> StoredComparison:
+        """Raises TollError for a file that cannot be read, or is no comparison's."""
+        header, survey, found = None, None, None
+        rounds: list[RoundRecord] = []
+        for number, record in _records(path):
+            try:
+                if header is None:
+                    header = Header.model_validate(record)
+                elif "values" in record:
+                    rounds.append(_checked(RoundRecord.model_validate(record), header))
+                elif "survey" in record:
+                    survey = SurveyRecord.model_validate(record["survey"])
+                elif "found" in record:
+                    found = Comparisons.model_validate(record["found"])
+            except ValidationError as error:
+                place = ".".join(map(str, error.errors()[0]["loc"]))
+                raise _damaged(path, f"line {number} has an impossible {place or 'record'}") from None
+            except ValueError as error:
+                raise _damaged(path, f"line {number} {error}") from None
+        if header is None:
+            raise _damaged(path, "is empty")
+        if found is None:
+            if survey is None:
+                raise TollError(
+                    f"{path} ends before anything was measured, or an older toll wrote it.",
+                    "compare again: toll compare keeps what it finds in this file",
+                )
+            found = _judged(header, survey, rounds)
+        return StoredComparison(path, header, found, tuple(rounds))
+
+    def launches(self) -> Iterator[Mapping[str, Any]]:
+        """Every launch as it was stored."""
+        for _, record in _records(self.path):
+            if "benchmark" in record or "benchmarks" in record or "position" in record:
+                yield record
+
+    def values(self, benchmark: str, measurement: int = 1) -> NDArray[np.float64]:
+        """ns an operation, shape (rounds, sides); NaN where a side has none. 2 is what --confirm measured."""
+        rows = [
+            [math.nan if value is None else value for value in item.values[benchmark]]
+            for item in self.rounds
+            if item.measurement == measurement and benchmark in item.values
+        ]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(self.header.sides))
+
+
+def is_comparison(path: Path) -> bool:
+    """Whether a file begins as a raw file does; False where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(64).startswith(f'{{"{MARK}":'.encode())
+    except OSError:
+        return False
+
+
+def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Lines as objects with their numbers; a last one that was cut short by a kill is left out."""
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(MAX_LINE_BYTES + 1):
+                number += 1
+                if len(line) > MAX_LINE_BYTES:
+                    raise _damaged(path, f"line {number} is longer than {MAX_LINE_BYTES // 2**20} MiB")
+                if not line.endswith(b"\n"):
+                    return
+                yield number, _object(path, number, line)
+    except OSError as error:
+        raise TollError(
+            f"cannot read {path}: {error.strerror}", "name a file that toll compare wrote"
+        ) from None
+
+
+def _object(path: Path, number: int, line: bytes) -> Mapping[str, Any]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        raise _damaged(path, f"line {number} is not JSON") from None
+    if not isinstance(record, dict):
+        raise _damaged(path, f"line {number} is not an object")
+    return record
+
+
+def _checked(record: RoundRecord, header: Header) -> RoundRecord:
+    """Raises ValueError for values that belong to no side, or an order that names one that is not there."""
+    sides = len(header.sides)
+    for name, values in record.values.items():
+        order = record.order.get(name, ())
+        if len(values) != sides or len(set(order)) != len(order) or any(side >= sides for side in order):
+            raise ValueError(f"has values of {name[:80]!r} that do not fit {sides} sides")
+        if any(side not in order for side, value in enumerate(values) if value is not None):
+            raise ValueError(f"has a value of {name[:80]!r} for a side that was not launched")
+    return record
+
+
+def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord]) -> Comparisons:
+    """What is known where the measuring was killed: the first measurement's looks again, and one at its end.
+
+    As after an interrupt: nobody chose the end by the values. Looking once at all of them would be wrong, as
+    those looks decided which benchmark was measured for how long.
+    """
+    level = (1.0 + header.level) / 2.0 if header.confirm else header.level  # as `before_confirming` has it
+    alpha = 1.0 - bonferroni(level, sum(map(len, survey.sides_of.values())) or 1)
+    judge = Judge(header.sides, header.threshold, alpha)
+    found = []
+    for name, sides in survey.sides_of.items():
+        track = Track(name, {side: MedianSequence(alpha) for side in sides if 0 < side < len(header.sides)})
+        for item in rounds:
+            if item.measurement == 1:
+                _replay(track, item)
+        if not track.done:
+            track.look(1.0)
+        found += judge.verdicts(track, ("the measuring was cut short, and this is what its file holds",))
+    return Comparisons(
+        comparisons=tuple(map(unconfirmed, found) if header.confirm else found),
+        lacking=tuple(Lacking(benchmark=name, missing_in=by) for name, by in survey.missing.items()),
+        kind=header.kind,
+        sides=header.sides,
+        level=header.level,
+        threshold=header.threshold,
+        seconds=0.0,
+        interrupted=True,
+        toll_version=header.toll_version,
+        command_line=header.command_line,
+    )
+
+
+def _replay(track: Track, item: RoundRecord) -> None:
+    name = track.name
+    if name in item.values:
+        track.values.append([math.nan if value is None else value for value in item.values[name]])
+        track.orders.append(list(item.order[name]))
+    track.failures |= item.failures.get(name, {})
+    if name in item.looks:
+        track.look(item.looks[name])
+    track.done = track.done or name in item.done
+
+
+def _damaged(path: Path, problem: str) -> TollError:
+    return TollError(
+        f"{path} {problem}: it is not a comparison that toll can read.",
+        "ask whoever made it for a new copy, or compare again",
+    )

@@ -1,0 +1,196 @@
+"""Raw files read back: what was found, what a kill left, and what a stranger may have written."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_sides import FakeClock, FakeSubject, steady
+
+import tollbench as toll
+from tollbench.cli import main
+from tollbench.compare import Comparisons, ComparisonSettings, Verdict, before_confirming, compare
+from tollbench.compare.raw_file import RawFile
+from tollbench.compare.stored import MARK, StoredComparison, is_comparison
+from tollbench.errors import TollError
+
+BENCHMARKS = {
+    "equal": (steady(100.0), steady(100.0)),
+    "slower": (steady(100.0), steady(104.0)),
+    "noisy": (steady(1e6, 0.1), steady(1.05e6, 0.1)),
+    "faster": (steady(7.0, 0.02), steady(3.0, 0.02)),
+}
+SETTINGS = ComparisonSettings(seed=11, budget_s=20.0, total_s=60.0)
+
+
+def header(**changes: Any) -> dict[str, Any]:
+    usual = {
+        MARK: 1,
+        "kind": "fake",
+        "sides": ["old", "new"],
+        "level": 0.95,
+        "threshold": 0.01,
+        "machine": {"cpu": "Any", "cpus": 2},
+    }
+    return usual | changes
+
+
+def written(path: Path, subject: FakeSubject, settings: ComparisonSettings = SETTINGS) -> Comparisons:
+    """A comparison whose raw file has all but what was found, as a kill leaves it."""
+    with RawFile(path, header(sides=list(subject.labels))) as raw:
+        return compare(subject, settings, clock=subject.clock, keep=raw)
+
+
+def answers(found: Comparisons) -> list[tuple[object, ...]]:
+    return [
+        (item.benchmark, item.b, item.verdict, item.ratio, item.low, item.high, item.launches, item.level)
+        for item in found.comparisons
+    ]
+
+
+@pytest.mark.parametrize("rounds", [3, 9, 40, 120, 10**9])
+def test_what_a_kill_left_is_judged_as_an_interrupt_would_have_been(tmp_path: Path, rounds: int) -> None:
+    """Benchmarks that were done keep their verdicts: a fresh look at values that stopped themselves errs."""
+    path = tmp_path / "x.jsonl"
+    subject = FakeSubject(FakeClock(), BENCHMARKS, interrupt_after=rounds, together=2)
+    found = written(path, subject)
+    stored = StoredComparison.read(path)
+    assert answers(stored.comparisons) == answers(found)
+    assert stored.comparisons.interrupted
+    assert all("cut short" in item.reason for item in stored.comparisons.comparisons)
+
+
+def test_three_sides_of_which_one_fails_and_one_lacks_a_benchmark(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    three = {name: (*sides, steady(100.0)) for name, sides in BENCHMARKS.items()}
+    subject = FakeSubject(
+        FakeClock(),
+        three,
+        labels=("old", "new", "newer"),
+        breaks={("noisy", number): "crashed" for number in range(3, 20)},
+        missing={"slower": ("newer",)},
+    )
+    found = written(path, subject)
+    stored = StoredComparison.read(path)
+    assert answers(stored.comparisons) == answers(found)
+    assert stored.comparisons.lacking == found.lacking
+    assert {item.verdict for item in stored.comparisons.comparisons if item.b == "newer"} >= {Verdict.FAILED}
+
+
+def test_what_was_to_be_confirmed_and_was_not_is_inconclusive(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    subject = FakeSubject(FakeClock(), BENCHMARKS)
+    with RawFile(path, header(confirm=True)) as raw:
+        first = compare(subject, before_confirming(SETTINGS), clock=subject.clock, keep=raw)
+    assert {item.verdict for item in first.comparisons} >= {Verdict.SLOWER, Verdict.FASTER}
+    found = StoredComparison.read(path).comparisons.comparisons
+    assert not {item.verdict for item in found} & {Verdict.SLOWER, Verdict.FASTER}
+    assert [item.low for item in found] == [item.low for item in first.comparisons]
+
+
+def test_values_and_launches(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    subject = FakeSubject(FakeClock(), BENCHMARKS, interrupt_after=20)
+    written(path, subject)
+    stored = toll.open_comparison(str(path))
+    values = stored.values("slower")
+    assert values.shape == (sum(item.values.keys() == {"slower"} for item in stored.rounds), 2)
+    assert np.median(values[:, 1] / values[:, 0]) == pytest.approx(1.04, abs=0.02)
+    assert len(list(stored.launches())) == 20
+    assert stored.values("nothing").shape == (0, 2)
+
+
+def test_a_line_that_a_kill_cut_short_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    written(path, FakeSubject(FakeClock(), BENCHMARKS, interrupt_after=30))
+    before = StoredComparison.read(path)
+    with path.open("ab") as file:
+        file.write(b'{"measurement": 1, "round": 31, "val')
+    assert StoredComparison.read(path) == before
+
+
+def round_record(**changes: Any) -> Mapping[str, Any]:
+    usual = {"measurement": 1, "round": 1, "values": {"x": [1.0, 2.0]}, "order": {"x": [1, 0]}}
+    return usual | changes
+
+
+@pytest.mark.parametrize(
+    ("records", "words"),
+    [
+        ([], "ends before anything was measured, or an older toll wrote it"),
+        ([{"values": 3}], "line 2 has an impossible measurement"),
+        ([round_record(values={"x": [1.0]})], "do not fit 2 sides"),
+        ([round_record(order={"x": [0, 7]})], "do not fit 2 sides"),
+        ([round_record(order={"x": [1, 1]})], "do not fit 2 sides"),
+        ([round_record(order={"x": [1]})], "for a side that was not launched"),
+        ([round_record(values={"x": [-1.0, 2.0]})], "line 2 has an impossible values.x.0"),
+        ([round_record(values={"x": [True, "2"]}, order=[])], "line 2 has an impossible"),
+        ([{"survey": {"sides_of": {"x": [-1]}}}], "line 2 has an impossible sides_of.x.0"),
+        ([{"found": {"comparisons": 1}}], "line 2 has an impossible comparisons"),
+        (["not an object"], "line 2 is not an object"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(tmp_path: Path, records: list[object], words: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in [header(), *records]))
+    with pytest.raises(TollError) as raised:
+        StoredComparison.read(path)
+    assert words in raised.value.what
+    assert raised.value.next_step
+
+
+@pytest.mark.parametrize(
+    "changes", [{"level": 1.5}, {"threshold": math.inf}, {"sides": ["one"]}, {MARK: 2}, {"sides": 3}]
+)
+def test_a_header_that_cannot_be(tmp_path: Path, changes: dict[str, Any]) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps(header(**changes)) + "\n")
+    with pytest.raises(TollError, match="line 1 has an impossible"):
+        StoredComparison.read(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\0\0\0\n", b"[" * 100000 + b"\n", b'{"toll_compare":1}\n'])
+def test_files_that_are_none(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(TollError):
+        StoredComparison.read(path)
+    with pytest.raises(TollError, match="cannot read"):
+        StoredComparison.read(tmp_path / "nothing.jsonl")
+    assert not is_comparison(tmp_path / "nothing.jsonl")
+
+
+def test_a_comparison_is_reported_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the verb prints it, in each of its formats, whatever the exit code was then."""
+    path = tmp_path / "x.jsonl"
+    subject = FakeSubject(FakeClock(), BENCHMARKS)
+    with RawFile(path, header()) as raw:
+        found = compare(subject, SETTINGS, clock=subject.clock, keep=raw)
+        raw({"found": found.model_dump(mode="json")})
+    assert StoredComparison.read(path).comparisons == found
+
+    def report(*words: str) -> int:
+        monkeypatch.setattr("sys.argv", ["toll", "report", str(path), *words])
+        return main()
+
+    assert report("--json") == 0
+    assert Comparisons.model_validate_json(capsys.readouterr().out) == found
+    for form, words in (
+        ("terminal", "second side: new"),
+        ("markdown", "**toll compare: "),
+        ("html", "<!doctype html>"),
+        ("junit", "<testsuite"),
+    ):
+        assert report("--format", form) == 0
+        assert words in capsys.readouterr().out, form
+        assert report("--format", form, "--output", str(tmp_path / form)) == 0
+        assert words in (tmp_path / form).read_text(), form
+    assert report("--format", "csv") == 2
+    assert "a comparison is not shown as csv" in capsys.readouterr().err
