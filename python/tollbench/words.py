@@ -60,6 +60,25 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Percentile:
+    """A share of operations timed one by one, and how it is called."""
+
+    key: str  # in JSON, in CSV and as a published value's statistic
+    title: str
+    probability: float
+    fewest_beyond: int = 0  # samples; a latency with fewer beyond it goes without
+
+
+PERCENTILES = (
+    Percentile("p50", "p50", 0.5),
+    Percentile("p90", "p90", 0.9),
+    Percentile("p99", "p99", 0.99),
+    Percentile("p999", "p99.9", 0.999),
+    Percentile("p9999", "p99.99", 0.9999, fewest_beyond=10),
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Published:
     """One value that the literature reported (published.toml)."""
 
@@ -73,7 +92,7 @@ class Published:
     year: int
     source: str
     note: str = ""
-    # or "p50", "p90", "p99", "p999", "p9999", "max" of a latency; "ratio" to the fastest; a detail's name
+    # or "max" or the key of one of PERCENTILES of a latency; "ratio" to the fastest; a detail's name
     statistic: str = "value"
     environment: str = "host"  # of the row that answers the same question: "tcmalloc"
 

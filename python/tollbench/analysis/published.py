@@ -53,7 +53,7 @@ def _beside(published: Published, rows: Sequence[Row], latencies: Sequence[Laten
     row = matching_row(published, rows)
     today = None
     if published.statistic == "ratio":
-        today = None if row is None else _scaled(_same_statistic("ratio", row, ()), 1)
+        today = None if row is None else _same_statistic("ratio", row, ())
     elif row is not None and published.statistic in row.details:
         today = row.details[published.statistic]  # in the unit that suite.toml declares for both
     elif row is not None and row.per == published.per and {row.unit, published.unit} <= NANOSECONDS.keys():
@@ -77,38 +77,23 @@ def _beside(published: Published, rows: Sequence[Row], latencies: Sequence[Laten
     )
 
 
-def _same_statistic(
-    statistic: str, row: Row, latencies: Sequence[Latency]
-) -> tuple[float, float | None, float | None] | None:
+def _same_statistic(statistic: str, row: Row, latencies: Sequence[Latency]) -> Estimate | None:
     if statistic == "value" and row.value is not None:
-        return row.value, row.low, row.high
+        return Estimate(value=row.value, low=row.low, high=row.high)
     if statistic == "ratio" and row.ratio is not None:
-        return row.ratio, row.ratio_low, row.ratio_high
+        return Estimate(value=row.ratio, low=row.ratio_low, high=row.ratio_high)
     identity = (row.contender, row.environment, row.parameters)
     for latency in latencies:
         if (latency.contender, latency.environment, latency.parameters) == identity:
-            match statistic:
-                case "p50":
-                    return latency.p50, latency.p50_low, latency.p50_high
-                case "p90":
-                    return latency.p90, latency.p90_low, latency.p90_high
-                case "p99":
-                    return latency.p99, latency.p99_low, latency.p99_high
-                case "p999":
-                    return latency.p999, latency.p999_low, latency.p999_high
-                case "p9999" if latency.p9999 is not None:
-                    return latency.p9999, latency.p9999_low, latency.p9999_high
-                case "max":
-                    return latency.max, None, None
+            return Estimate(value=latency.max) if statistic == "max" else latency.quantiles.get(statistic)
     return None
 
 
-def _scaled(found: tuple[float, float | None, float | None] | None, factor: float) -> Estimate | None:
+def _scaled(found: Estimate | None, factor: float) -> Estimate | None:
     if found is None:
         return None
-    value, low, high = found
     return Estimate(
-        value=value * factor,
-        low=None if low is None else low * factor,
-        high=None if high is None else high * factor,
+        value=found.value * factor,
+        low=None if found.low is None else found.low * factor,
+        high=None if found.high is None else found.high * factor,
     )

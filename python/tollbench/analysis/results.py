@@ -6,9 +6,12 @@ Fields may be added; none may be renamed or removed within one `schema`.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from tollbench.words import PERCENTILES
 
 SCHEMA = "toll-report/1"
 
@@ -116,8 +119,8 @@ class Histogram(Model):
     beyond: float  # share above the last edge
 
 
-class Latency(Model):
-    """The distribution of operations timed one by one; intervals by cluster bootstrap over launches."""
+class _TimedOneByOne(Model):
+    """The case whose operations they are, and how many."""
 
     contender: str
     environment: str
@@ -125,25 +128,49 @@ class Latency(Model):
     unit: str
     count: int
     launches: int
-    p50: float
-    p50_low: float | None = None
-    p50_high: float | None = None
-    p90: float
-    p90_low: float | None = None
-    p90_high: float | None = None
-    p99: float
-    p99_low: float | None = None
-    p99_high: float | None = None
-    p999: float
-    p999_low: float | None = None
-    p999_high: float | None = None
-    p9999: float | None = None  # None where fewer than 10 samples lie beyond it
-    p9999_low: float | None = None
-    p9999_high: float | None = None
+
+
+if TYPE_CHECKING:
+    _WithPercentiles = _TimedOneByOne  # Python reads `Latency.quantiles`; the flat fields are JSON's
+else:
+    _WithPercentiles = create_model(
+        "_WithPercentiles",
+        __base__=_TimedOneByOne,
+        **{
+            f"{percentile.key}{end}": (float | None, None) if end or percentile.fewest_beyond else float
+            for percentile in PERCENTILES
+            for end in ("", "_low", "_high")
+        },
+    )
+
+
+def flat(quantiles: Mapping[str, Estimate]) -> dict[str, Any]:
+    """The fields of a `Latency` that hold them: p50, p50_low, p50_high and so on."""
+    return {
+        f"{key}{end}": number
+        for key, told in quantiles.items()
+        for end, number in (("", told.value), ("_low", told.low), ("_high", told.high))
+    }
+
+
+class Latency(_WithPercentiles):
+    """The distribution of operations timed one by one; intervals by cluster bootstrap over launches."""
+
     max: float  # the longest of `count`: grows with their number, so that no interval bounds it
     launch_max: Estimate | None = None  # the longest of one launch: median over launches
     cdf: Cdf
     histogram: Histogram | None = None  # up to p99.9
+
+    @property
+    def quantiles(self) -> dict[str, Estimate]:
+        """In `unit`, by the keys of PERCENTILES; without those that too few samples lie beyond."""
+        return {
+            each.key: Estimate(
+                value=value, low=getattr(self, f"{each.key}_low"), high=getattr(self, f"{each.key}_high")
+            )
+            for each in PERCENTILES
+            if (value := getattr(self, each.key)) is not None
+        }
 
 
 class PublishedValue(Model):
@@ -159,9 +186,7 @@ class PublishedValue(Model):
     year: int
     source: str
     note: str = ""
-    statistic: str = (
-        "value"  # or "p50", "p90", "p99", "p999", "p9999", "max" of a latency; "ratio" to the fastest row
-    )
+    statistic: str = "value"  # or "max" or the key of a percentile of a latency; "ratio" to the fastest row
     today: Estimate | None = None  # in `unit`, of the row on this machine
     environment: str | None = None  # of the row that stands for it; None where no row has numbers
     parameters: dict[str, int | str] | None = None

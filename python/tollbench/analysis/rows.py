@@ -10,12 +10,11 @@ import numpy as np
 from tollbench.analysis.case_data import CaseData, counters_per_unit, median_cpu_ns, timed_totals, told_by
 from tollbench.analysis.comparison import Compared, is_floor
 from tollbench.analysis.grouping import stands_aside
-from tollbench.analysis.results import Cdf, Estimate, Histogram, Latency, Memory, Row
+from tollbench.analysis.results import Cdf, Estimate, Histogram, Latency, Memory, Row, flat
 from tollbench.analysis.units import checked_json, nanoseconds_per
 from tollbench.analysis.values import resolution_ns
 from tollbench.stats import Pooled, log_histogram, median_interval, spread, thin_cdf
-from tollbench.stats.cluster_bootstrap import FEWEST_BEYOND
-from tollbench.words import Purpose, Status
+from tollbench.words import PERCENTILES, Purpose, Status
 
 FEWEST_ALIVE = 1000  # the process itself, some MiB, would be most of what fewer units seem to hold
 MOST_UNITS = 2**53  # counts are JSON numbers, exact up to here
@@ -97,32 +96,34 @@ def latency(case: CaseData, level: float) -> Latency:
     record = case.record
     scale = nanoseconds_per(record.unit, record.workload)
     pooled = Pooled(case.counts)
-    quantiles: dict[str, float | None] = {}
-    for name, p in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)):
-        interval = pooled.interval(p, level)
-        quantiles[name] = pooled.quantile(p) / scale
-        quantiles[f"{name}_low"] = interval and interval.low / scale
-        quantiles[f"{name}_high"] = interval and interval.high / scale
-    if pooled.count * 1e-4 >= FEWEST_BEYOND:
-        interval = pooled.interval(0.9999, level)
-        quantiles["p9999"] = pooled.quantile(0.9999) / scale
-        quantiles["p9999_low"] = interval and interval.low / scale
-        quantiles["p9999_high"] = interval and interval.high / scale
     value, p_of_value = thin_cdf(pooled.values, pooled.distribution)
-    fields: dict[str, Any] = {
-        "contender": record.contender,
-        "environment": record.environment,
-        "parameters": dict(record.parameters),
-        "unit": record.unit,
-        "count": pooled.count,
-        "launches": len(case.counts),
-        "max": pooled.maximum / scale,
-        "launch_max": _estimate([launch.high / scale for launch in case.counts], level),
-        "histogram": _histogram(case, pooled, scale),
-        "cdf": Cdf(value=(value / scale).tolist(), p=p_of_value.tolist()),
-        **quantiles,
-    }
-    return Latency(**fields)
+    return Latency(
+        contender=record.contender,
+        environment=record.environment,
+        parameters=dict(record.parameters),
+        unit=record.unit,
+        count=pooled.count,
+        launches=len(case.counts),
+        max=pooled.maximum / scale,
+        launch_max=_estimate([launch.high / scale for launch in case.counts], level),
+        histogram=_histogram(case, pooled, scale),
+        cdf=Cdf(value=(value / scale).tolist(), p=p_of_value.tolist()),
+        **flat(_quantiles(pooled, scale, level)),
+    )
+
+
+def _quantiles(pooled: Pooled, scale: float, level: float) -> dict[str, Estimate]:
+    quantiles = {}
+    for each in PERCENTILES:
+        beyond = round(pooled.count * (1.0 - each.probability), 6)  # 1 - 0.9999 is a little below 0.0001
+        if beyond >= each.fewest_beyond:
+            interval = pooled.interval(each.probability, level)
+            quantiles[each.key] = Estimate(
+                value=pooled.quantile(each.probability) / scale,
+                low=interval and interval.low / scale,
+                high=interval and interval.high / scale,
+            )
+    return quantiles
 
 
 def _histogram(case: CaseData, pooled: Pooled, scale: float) -> Histogram | None:

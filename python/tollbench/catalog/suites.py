@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tollbench.catalog import environments
 from tollbench.errors import TollError
-from tollbench.words import HOST, Contender, DeclaredDetail, Kind, Parameter, Published, Workload
+from tollbench.words import HOST, PERCENTILES, Contender, DeclaredDetail, Kind, Parameter, Published, Workload
 
 LANGUAGES = {
     ".cpp": "C++",
@@ -30,7 +30,7 @@ LANGUAGES = {
     ".py": "Python",
 }
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-STATISTICS = ("value", "p50", "p90", "p99", "p999", "p9999", "max", "ratio")  # of a published value
+STATISTICS = ("value", *(each.key for each in PERCENTILES), "max", "ratio")  # of a published value
 
 
 class _Entry(BaseModel):

@@ -82,7 +82,9 @@ def render(results: Results) -> str:
     for workload in results.workloads:
         percentiles = {
             (entry.contender, entry.environment, _json(entry.parameters)): {
-                name: getattr(entry, name) for name in ("count", "p50", "p90", "p99", "p999", "p9999", "max")
+                "count": entry.count,
+                **{key: found.value for key, found in entry.quantiles.items()},
+                "max": entry.max,
             }
             for entry in workload.latencies
         }

@@ -8,7 +8,7 @@ from typing import Any
 
 from tollbench import numbers
 from tollbench.analysis.results import Grid, Latency, PublishedValue, Results, Row, WorkloadResult
-from tollbench.report import grids
+from tollbench.report import grids, percentiles
 from tollbench.report.anchors import Anchors
 from tollbench.report.cases import Group, Naming, by_setting, groups
 from tollbench.report.slopes import Metric, Slope, metrics, slopes
@@ -57,7 +57,7 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int) -> dict[str
         for row, tied in _tied(group)
         if row.status == "ok" and row.value is not None and math.isfinite(row.value)
     ]
-    latency_scale = _latency_scale(workload.latencies)
+    latency_scale = percentiles.scale_of(workload.latencies)
     latencies = by_setting(workload, workload.latencies)
     curves = [[within.label(entry) for entry in entries] for _, entries in latencies]
     return {
@@ -194,10 +194,6 @@ def _published(entry: PublishedValue, scale: numbers.Scale) -> dict[str, Any] | 
         "label": clean(entry.label),
         "text": f"{text} {scale.unit}",
     }
-
-
-def _latency_scale(entries: Sequence[Latency]) -> numbers.Scale:
-    return numbers.time_scale((entry.p50 for entry in entries), entries[0].unit if entries else "ns")
 
 
 def _curve(entry: Latency, scale: numbers.Scale, step: int) -> dict[str, Any]:

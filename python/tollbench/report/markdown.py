@@ -192,7 +192,7 @@ def _percentiles(workload: WorkloadResult, naming: Naming) -> list[str]:
 
 
 def _percentile_table(workload: WorkloadResult, entries: Sequence[Latency], naming: Naming) -> str:
-    scale = numbers.time_scale((entry.p50 for entry in workload.latencies), workload.latencies[0].unit)
+    scale = percentiles.scale_of(workload.latencies)
     told = percentiles.shown(workload.latencies)
     body = []
     for entry in entries:

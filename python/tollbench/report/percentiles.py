@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from tollbench import numbers
 from tollbench.analysis.results import Latency
+from tollbench.words import PERCENTILES
 
-PERCENTILES = (("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("p99.9", "p999"), ("p99.99", "p9999"))
 MAX_NOTE = (
     "max is the longest of all operations that were timed: it grows with their number, so no interval bounds "
     "it; beside it stands the interval of the longest in one launch"
@@ -16,16 +16,22 @@ MAX_NOTE = (
 Triple = tuple[float | None, float | None, float | None]
 
 
-def shown(entries: Iterable[Latency]) -> list[tuple[str, str]]:
-    """(title, field) of the percentiles that some entry has."""
-    kept = list(entries)
-    return [(title, name) for title, name in PERCENTILES if any(getattr(e, name) is not None for e in kept)]
+def scale_of(entries: Sequence[Latency]) -> numbers.Scale:
+    """One unit for all of a workload's latencies, by their medians."""
+    medians = (entry.quantiles["p50"].value for entry in entries)
+    return numbers.time_scale(medians, entries[0].unit if entries else "ns")
 
 
-def triple(entry: Latency, name: str, scale: numbers.Scale) -> Triple:
+def shown(entries: Sequence[Latency]) -> list[tuple[str, str]]:
+    """(title, key) of the percentiles that some entry has."""
+    told = {key for entry in entries for key in entry.quantiles}
+    return [(each.title, each.key) for each in PERCENTILES if each.key in told]
+
+
+def triple(entry: Latency, key: str, scale: numbers.Scale) -> Triple:
     """Value and interval in the scale's unit."""
-    value, low, high = (scale.of(getattr(entry, name + end)) for end in ("", "_low", "_high"))
-    return value, low, high
+    found = entry.quantiles.get(key)
+    return (scale.of(found.value), scale.of(found.low), scale.of(found.high)) if found else (None,) * 3
 
 
 def longest(entry: Latency, scale: numbers.Scale) -> tuple[str, str]:

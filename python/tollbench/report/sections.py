@@ -338,7 +338,7 @@ def _percentiles(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> 
     entries = workload.latencies
     if not entries:
         return {}
-    scale = numbers.time_scale((entry.p50 for entry in entries), entries[0].unit)
+    scale = percentiles.scale_of(entries)
     told = percentiles.shown(entries)
     return {
         "unit": scale.unit,
@@ -366,10 +366,15 @@ def _percentiles(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> 
 def _percentile_row(entry: Latency, scale: numbers.Scale, told: Sequence[tuple[str, str]]) -> dict[str, Any]:
     cells = []
     for title, name in told:
-        triple, raw = percentiles.triple(entry, name, scale), getattr(entry, name)
+        triple, found = percentiles.triple(entry, name, scale), entry.quantiles.get(name)
         value, interval = numbers.quantity(*triple), numbers.interval(*triple)
         cells.append(
-            {"title": title, "value": value, "raw": "" if raw is None else f"{raw:.7g}", "interval": interval}
+            {
+                "title": title,
+                "value": value,
+                "raw": f"{found.value:.7g}" if found else "",
+                "interval": interval,
+            }
         )
     value, interval = percentiles.longest(entry, scale)
     cells.append({"title": "max", "value": value, "raw": f"{entry.max:.7g}", "interval": interval})

@@ -251,7 +251,7 @@ def _percentiles(workload: WorkloadResult, naming: Naming, writer: _Writer) -> N
     entries = [entry for _, entry in together]
     if not entries:
         return
-    scale = numbers.time_scale((entry.p50 for entry in entries), entries[0].unit)
+    scale = percentiles.scale_of(entries)
     columns = _who(f"{scale.unit}, one by one", entries, naming, writer.console.width)
     for title, name in percentiles.shown(entries):
         triples = [percentiles.triple(entry, name, scale) for entry in entries]

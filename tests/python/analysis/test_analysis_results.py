@@ -15,7 +15,7 @@ from made_runs import Made, make_run, published
 from tollbench import analysis
 from tollbench.analysis.results import Estimate, Results, Row
 from tollbench.store import RunFile
-from tollbench.words import Allocations, DeclaredDetail, Kind, Published, Purpose, Status
+from tollbench.words import PERCENTILES, Allocations, DeclaredDetail, Kind, Published, Purpose, Status
 
 ROUNDS = 20
 
@@ -504,6 +504,24 @@ def test_a_percentile_that_too_few_samples_reach_is_left_out(path: Path) -> None
     case = Made("a", [150.0] * 10, samples=[np.linspace(100, 200, 1_000) for _ in range(10)])
     (entry,) = read(make_run(path, [case], kind=Kind.SAMPLES)).workloads[0].latencies
     assert (entry.p9999, entry.p9999_low, entry.p9999_high) == (None, None, None)
+
+
+@pytest.mark.parametrize(("a_launch", "there"), [(10_000, True), (9_999, False)])
+def test_the_rarest_percentile_needs_ten_samples_beyond_it(path: Path, a_launch: int, there: bool) -> None:
+    case = Made("a", [150.0] * 10, samples=[np.linspace(100, 200, a_launch) for _ in range(10)])
+    (entry,) = read(make_run(path, [case], kind=Kind.SAMPLES)).workloads[0].latencies
+    assert list(entry.quantiles) == [each.key for each in PERCENTILES[: 5 if there else 4]]
+
+
+def test_latencies_are_keyed_by_percentile_in_python_and_flat_in_json(path: Path) -> None:
+    case = Made("a", [150.0] * 10, samples=[np.linspace(100, 200, 9_000) for _ in range(10)])
+    (entry,) = read(make_run(path, [case], kind=Kind.SAMPLES)).workloads[0].latencies
+    told = json.loads(entry.model_dump_json())
+    for key, found in entry.quantiles.items():
+        assert [told[key], told[f"{key}_low"], told[f"{key}_high"]] == [found.value, found.low, found.high]
+    assert [told["p9999"], told["p9999_low"], told["p9999_high"]] == [None, None, None]
+    assert list(told)[6:9] == ["p50", "p50_low", "p50_high"]
+    assert "quantiles" not in told
 
 
 def test_a_histogram_holds_every_sample_once(path: Path) -> None:
