@@ -11,123 +11,71 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from tollbench.analysis.results import Estimate, Results, Row, WorkloadResult
+from tollbench.analysis.results import Latency, Results, Row, WorkloadResult
+from tollbench.report import percentiles
+from tollbench.report.columns import columns
+from tollbench.report.showing import C, Column, each
 from tollbench.text import clean
+from tollbench.words import PERCENTILES
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _FULLWIDTH = ("＝", "＋", "－", "＠")  # some spreadsheets read these as formulas too
+_TEXTS = (
+    "contender", "environment", "language", "library", "library_version", "status", "reason", "unit", "per",
+)  # fmt: skip
+# Scripts count on this order. A column that is not in it stands behind, before the workloads' details.
 COLUMNS = (
-    "workload",
-    "contender",
-    "environment",
-    "parameters",
-    "language",
-    "library",
-    "library_version",
-    "status",
-    "reason",
-    "value",
-    "low",
-    "high",
-    "unit",
-    "per",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "fastest",
-    "tie_groups",
-    "cpu_time",
-    "voluntary_switches",
-    "involuntary_switches",
-    "faults",
-    "memory_calls",
-    "memory_bytes",
-    "memory_heap_peak_bytes",
-    "memory_peak_bytes",
-    "cold",
-    "launches",
-    "failed_launches",
-    "spread",
-    "count",
-    "p50",
-    "p90",
-    "p99",
-    "p999",
-    "max",
-    "created_value",
-    "memory_per_unit_bytes",
-    "footing",
-    "p9999",
-    "cpus_busy",
-    "efficiency",
-    "efficiency_low",
-    "efficiency_high",
-    "environment_ratio",
-    "environment_ratio_low",
-    "environment_ratio_high",
-    "environment_fastest",
-    "memory_exact_calls",
-)
+    "workload", "contender", "environment", "parameters", "language", "library", "library_version", "status",
+    "reason", "value", "low", "high", "unit", "per", "ratio", "ratio_low", "ratio_high", "fastest",
+    "tie_groups", "cpu_time", "voluntary_switches", "involuntary_switches", "faults", "memory_calls",
+    "memory_bytes", "memory_heap_peak_bytes", "memory_peak_bytes", "cold", "launches", "failed_launches",
+    "spread", "count", "p50", "p90", "p99", "p999", "max", "created_value", "memory_per_unit_bytes",
+    "footing", "p9999", "cpus_busy", "efficiency", "efficiency_low", "efficiency_high", "environment_ratio",
+    "environment_ratio_low", "environment_ratio_high", "environment_fastest", "memory_exact_calls",
+)  # fmt: skip
 
 
 def render(results: Results) -> str:
     """A header line and one line a case, comma-separated, quoted as RFC 4180 says, lines ended by LF."""
+    level = results.run.level
+    nothing = WorkloadResult(workload="", question="", kind="", unit="", per="", rows=[])
+    shown = [list(each(columns(workload, level))) for workload in (nothing, *results.workloads)]
+    told = [_safe(name) for table in shown for one in table for name in one.csv]
+    names = dict.fromkeys([*COLUMNS, *(percentile.key for percentile in PERCENTILES), *told])
     out = io.StringIO()
-    names = dict.fromkeys(detail.name for workload in results.workloads for detail in workload.details)
-    told = [f"detail_{name}{end}" for name in names for end in ("", "_low", "_high")]
-    writer = csv.DictWriter(out, [*COLUMNS, *map(_safe, told)], lineterminator="\n")
+    writer = csv.DictWriter(out, names, lineterminator="\n")
     writer.writeheader()
-    for workload in results.workloads:
-        percentiles = {
-            (entry.contender, entry.environment, _json(entry.parameters)): {
-                "count": entry.count,
-                **{key: found.value for key, found in entry.quantiles.items()},
-                "max": entry.max,
-            }
-            for entry in workload.latencies
-        }
+    for workload, table in zip(results.workloads, shown[1:], strict=True):
+        timed = percentiles.columns(workload.latencies)
+        latencies = {_identity(entry): _numbers(timed, entry) for entry in workload.latencies}
         for row in workload.rows:
-            key = (row.contender, row.environment, _json(row.parameters))
-            cells = _cells(workload, row) | percentiles.get(key, {})
+            cells = _texts(workload, row) | _numbers(table, row) | latencies.get(_identity(row), {})
             writer.writerow({name: _safe(cell) for name, cell in cells.items()})
     return out.getvalue()
 
 
-def _cells(workload: WorkloadResult, row: Row) -> dict[str, Any]:
-    own = {name: getattr(row, name) for name in COLUMNS if name in Row.model_fields}
-    memory = {
-        f"memory_{name}": getattr(row.memory, name)
-        for name in ("calls", "bytes", "heap_peak_bytes", "peak_bytes", "exact_calls")
+def _identity(case: Row | Latency) -> tuple[str, str, str]:
+    return case.contender, case.environment, _json(case.parameters)
+
+
+def _numbers(shown: Iterable[Column[C]], case: C) -> dict[str, float | None]:
+    return {
+        _safe(name): number for one in shown for name, number in zip(one.csv, one.read(case), strict=False)
     }
-    return (
-        own
-        | memory
-        | {
-            "workload": workload.workload,
-            "parameters": _json(row.parameters),
-            "footing": _json(row.footing),
-            "tie_groups": " ".join(row.tie_groups),
-            "fastest": "yes" if row.fastest else "no",
-            "environment_fastest": "yes" if row.environment_fastest else "no",
-        }
-        | _estimate("efficiency", row.efficiency)
-        | _estimate("environment_ratio", row.environment_ratio)
-        | _details(row)
-    )
 
 
-def _details(row: Row) -> dict[str, float | None]:
-    cells: dict[str, float | None] = {}
-    for name, found in row.details.items():
-        cells |= _estimate(_safe(f"detail_{name}"), found)
-    return cells
-
-
-def _estimate(name: str, found: Estimate | None) -> dict[str, float | None]:
-    value, low, high = (found.value, found.low, found.high) if found else (None, None, None)
-    return {name: value, f"{name}_low": low, f"{name}_high": high}
+def _texts(workload: WorkloadResult, row: Row) -> dict[str, str]:
+    return {name: getattr(row, name) for name in _TEXTS} | {
+        "workload": workload.workload,
+        "parameters": _json(row.parameters),
+        "footing": _json(row.footing),
+        "tie_groups": " ".join(row.tie_groups),
+        "fastest": "yes" if row.fastest else "no",
+        "environment_fastest": "yes" if row.environment_fastest else "no",
+    }
 
 
 def _json(value: dict[str, Any]) -> str:

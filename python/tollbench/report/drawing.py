@@ -11,7 +11,8 @@ from tollbench.analysis.results import Grid, Latency, PublishedValue, Results, R
 from tollbench.report import grids, percentiles
 from tollbench.report.anchors import Anchors
 from tollbench.report.cases import Group, Naming, by_setting, groups
-from tollbench.report.slopes import Metric, Slope, metrics, slopes
+from tollbench.report.showing import Column
+from tollbench.report.slopes import Slope, metrics, slopes
 from tollbench.text import clean
 
 # Numbers of all curves, bins and replicates together: with what the rows of the tables take, they keep the
@@ -31,7 +32,9 @@ def drawing(results: Results) -> dict[str, Any]:
     step = max(1, math.ceil(total / max(LEAST_NUMBERS, MOST_NUMBERS - NUMBERS_A_ROW * rows)))
     return {
         "canary": _canary(results),
-        "workloads": [_workload(workload, anchors, step) for workload in results.workloads],
+        "workloads": [
+            _workload(workload, anchors, step, results.run.level) for workload in results.workloads
+        ],
     }
 
 
@@ -46,7 +49,7 @@ def _canary(results: Results) -> dict[str, Any]:
     }
 
 
-def _workload(workload: WorkloadResult, anchors: Anchors, step: int) -> dict[str, Any]:
+def _workload(workload: WorkloadResult, anchors: Anchors, step: int, level: float) -> dict[str, Any]:
     naming = Naming.of(workload)
     scale = numbers.time_scale((row.value for row in workload.rows), workload.unit)
     within = naming.within(workload)
@@ -64,7 +67,10 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int) -> dict[str
         "id": anchors.workload(workload),
         "unit": f"{scale.unit} per {clean(workload.per)}",
         "rows": rows,
-        "slopes": [_slope(slope, workload, anchors, metrics(workload)) for slope in slopes(workload, naming)],
+        "slopes": [
+            _slope(slope, workload, anchors, metrics(workload, level, slope))
+            for slope in slopes(workload, naming)
+        ],
         "grids": [
             _grid(grid, title)
             for grid, title in zip(workload.grids, grids.titles(workload.grids), strict=True)
@@ -112,14 +118,13 @@ def _row(row: Row, workload: WorkloadResult, scale: numbers.Scale, step: int) ->
 
 
 def _slope(
-    slope: Slope, workload: WorkloadResult, anchors: Anchors, others: Sequence[Metric]
+    slope: Slope, workload: WorkloadResult, anchors: Anchors, others: Sequence[Column[Row]]
 ) -> dict[str, Any]:
     """Points name their row, which holds the numbers of time; those of other metrics come with the point."""
-    shown = [one for one in others if one.along(slope)]
     numbered = _lines([[line.name for line in chart.lines] for chart in slope.charts])
     return {
         "parameter": clean(slope.parameter),
-        "metrics": [{"title": one.title, "unit": one.unit} for one in shown],
+        "metrics": [{"title": one.chart.title, "unit": one.scale.unit} for one in others if one.chart],
         "charts": [
             {
                 "setting": chart.setting,
@@ -128,7 +133,7 @@ def _slope(
                         "line": number,
                         "name": line.name,
                         "points": [
-                            [value, anchors.row(workload, row), *(_metric(one, row) for one in shown)]
+                            [value, anchors.row(workload, row), *(_metric(one, row) for one in others)]
                             for value, row in line.points
                         ],
                     }
@@ -152,11 +157,11 @@ def _lines(charts: Sequence[Sequence[str]]) -> list[list[int]]:
     ]
 
 
-def _metric(one: Metric, row: Row) -> list[Any] | None:
-    numbers_of = one.of(row)
-    if numbers_of[0] is None or not math.isfinite(numbers_of[0]):
+def _metric(one: Column[Row], row: Row) -> list[Any] | None:
+    value, low, high = one.triple(row)
+    if value is None or not math.isfinite(value):
         return None
-    return [*map(_short, numbers_of), one.text(row)]
+    return [*map(_short, (value, low, high)), one.with_unit(row)]
 
 
 def _grid(grid: Grid, title: str) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def labels(sections: Iterable[Mapping[str, Any]]) -> str:
         f'\n[id="{section["id"]}"] .percentiles td:nth-of-type({place}){{--label:{css_string(title)}}}'
         for section in sections
         if section["percentiles"]
-        for place, title in enumerate([*section["percentiles"]["titles"], "max", "Operations"], 1)
+        for place, title in enumerate([*section["percentiles"]["titles"], "Operations"], 1)
     )
     return rules + "".join(
         f'\n[id="{section["id"]}"] .k-{key}{{--label:{css_string(label)};--unit:{css_string(unit)}}}'

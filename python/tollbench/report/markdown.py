@@ -7,32 +7,20 @@ escaped.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from tollbench import numbers
 from tollbench.analysis.results import Latency, Results, Row, WorkloadResult
-from tollbench.report import details, grids, matrix, percentiles
+from tollbench.report import grids, matrix, percentiles
 from tollbench.report.cases import Group, Naming, by_setting, groups
-from tollbench.report.columns import created, efficiency, exact_calls
+from tollbench.report.columns import columns
 from tollbench.report.problems import troubles
-from tollbench.report.sentences import (
-    below_table,
-    floor_sentence,
-    harness_note,
-    published_range,
-    status_words,
-)
+from tollbench.report.sentences import below_table, floor_sentence, published_range, status_words
+from tollbench.report.showing import Column, Shown
 from tollbench.text import clean, headline, said, several
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]#!|~$^]|^[-+](?= )|(?<=^\d)[.)])")
 _REFERENCE = re.compile(r"(?<=[@#])(?=\w)|(?<=GH-)(?=\d)", re.IGNORECASE)
-
-
-# Columns that stand where some row has the number: title, the number, its text.
-_WHERE_ANY: tuple[tuple[str, Callable[[Row], object], Callable[[Row], str]], ...] = (
-    ("efficiency, % floor", lambda row: row.efficiency, lambda row: numbers.quantity(*efficiency(row))),
-    ("calls per iteration", lambda row: row.memory.exact_calls, exact_calls),
-)
 
 
 def render(results: Results) -> str:
@@ -117,70 +105,44 @@ def _fastest(group: Group, naming: Naming) -> str:
 
 
 def _values(workload: WorkloadResult, group: Group, naming: Naming, level: float) -> str:
-    scale = numbers.time_scale((row.value for row in workload.rows), workload.unit)
-    titles = [
-        "contender",
-        f"{scale.unit} per {prose(workload.per)}",
-        f"{numbers.percent(level)} interval",
-        "ratio",
-        "interval of ratio",
-        "tied",
-        ", ".join(filter(None, (f"CPU {scale.unit}", harness_note(workload)))),
-        "launches",
+    """A table with a column a number; what a row without numbers says stands in the first two."""
+    heads, ties = [("contender", "l")], ["".join(letters) for letters in group.ties]
+    told = [[code(naming.label(row)) for row in group.rows]]
+    for column, shown in _chosen(columns(workload, level), workload.rows):
+        heads.append((prose(shown.title), "r"))
+        told.append([_cell(row, column, shown) for row in group.rows])
+        if shown.interval:
+            heads.append((prose(shown.interval.title), "l"))
+            told.append([column.interval(row) if row.status == "ok" else "" for row in group.rows])
+        if column.key == "ratio":
+            heads.append(("tied", "l"))
+            told.append([prose(letters) for letters in ties])
+    body = [list(cells) for cells in zip(*told, strict=True)]
+    for row, cells in zip(group.rows, body, strict=True):
+        if row.status != "ok":
+            said_why = f"{prose(status_words(row.status))}: {prose(headline(row.reason)[0])}"
+            cells[1:3] = [numbers.MISSING, said_why]
+    return _table([title for title, _ in heads], body, "".join(side for _, side in heads))
+
+
+def _chosen(columns: Iterable[Column[Row]], rows: Sequence[Row]) -> list[tuple[Column[Row], Shown[Row]]]:
+    """By rank, as far as some row has the number or, of a pair, the first of the two."""
+    found = [
+        (one, one.markdown)
+        for column in columns
+        for one in (column, column.below)
+        if one and one.markdown and (one.markdown.rank == 0 or column.known(rows))
     ]
-    body = [
-        _cells(row, "".join(letters), scale, naming)
-        for row, letters in zip(group.rows, group.ties, strict=True)
-    ]
-    alignment = "lrlrllrr"
-    if any(row.created_value is not None for row in workload.rows):
-        titles += [f"{scale.unit} per unit created", "memory per unit created"]
-        alignment += "rr"
-        body = [cells + _per_unit(row, scale) for cells, row in zip(body, group.rows, strict=True)]
-    for title, raw, write in _WHERE_ANY:
-        if any(raw(row) is not None for row in workload.rows):
-            titles += [title]
-            alignment += "r"
-            body = [
-                [*cells, write(row) if row.status == "ok" else ""]
-                for cells, row in zip(body, group.rows, strict=True)
-            ]
-    for one in details.written(workload):
-        titles += [prose(", ".join(filter(None, (one.title, one.head))))]
-        alignment += "r"
-        body = [[*cells, _detail(row, one)] for cells, row in zip(body, group.rows, strict=True)]
-    return _table(titles, body, alignment)
+    return sorted(found, key=lambda pair: pair[1].rank)
 
 
-def _detail(row: Row, one: details.WrittenDetail) -> str:
-    spread = one.interval(row)
-    return one.text(row) if spread == numbers.MISSING else f"{one.text(row)} {prose(spread)}"
-
-
-def _per_unit(row: Row, scale: numbers.Scale) -> list[str]:
+def _cell(row: Row, column: Column[Row], shown: Shown[Row]) -> str:
+    if shown.joined:
+        return _with_interval(column.text(row), prose(column.interval(row)))
     if row.status != "ok":
-        return ["", ""]
-    return [numbers.quantity(*created(row, scale)), numbers.size(row.memory_per_unit_bytes)]
-
-
-def _cells(row: Row, ties: str, scale: numbers.Scale, naming: Naming) -> list[str]:
-    name = code(naming.label(row))
-    if row.status != "ok":
-        said_why = f"{prose(status_words(row.status))}: {prose(headline(row.reason)[0])}"
-        return [name, numbers.MISSING, said_why, *[""] * 5]
-    triple = (scale.of(row.value), scale.of(row.low), scale.of(row.high))
-    value = numbers.quantity(*triple)
-    failed = f" ({row.failed_launches} failed)" if row.failed_launches else ""
-    return [
-        name,
-        f"**{value}**" if row.fastest else value,
-        numbers.interval(*triple),
-        numbers.ratio(row.ratio, row.ratio_low, row.ratio_high),
-        numbers.ratio_interval(row.ratio, row.ratio_low, row.ratio_high),
-        prose(ties),
-        numbers.plain(scale.of(row.cpu_time)),
-        f"{row.launches}{failed}",
-    ]
+        return ""
+    text = column.text(row, shown)
+    return f"**{text}**" if column.key == "value" and row.fastest else text
 
 
 def _percentiles(workload: WorkloadResult, naming: Naming) -> list[str]:
@@ -192,16 +154,12 @@ def _percentiles(workload: WorkloadResult, naming: Naming) -> list[str]:
 
 
 def _percentile_table(workload: WorkloadResult, entries: Sequence[Latency], naming: Naming) -> str:
-    scale = percentiles.scale_of(workload.latencies)
-    told = percentiles.shown(workload.latencies)
-    body = []
-    for entry in entries:
-        cells = [code(naming.label(entry))]
-        for _, name in told:
-            triple = percentiles.triple(entry, name, scale)
-            cells.append(_with_interval(numbers.quantity(*triple), numbers.interval(*triple)))
-        body.append([*cells, _with_interval(*percentiles.longest(entry, scale)), f"{entry.count:,}"])
-    titles = [f"{scale.unit}, one by one", *(title for title, _ in told), "max", "count"]
+    shown = percentiles.columns(workload.latencies)
+    titles = [f"{percentiles.scale_of(workload.latencies).unit}, one by one", *(one.title for one in shown)]
+    body = [
+        [code(naming.label(entry)), *(_with_interval(one.text(entry), one.interval(entry)) for one in shown)]
+        for entry in entries
+    ]
     return _table(titles, body, "l" + "r" * (len(titles) - 1))
 
 

@@ -1,4 +1,4 @@
-"""Percentiles of operations timed one by one: which are shown, and how."""
+"""Operations timed one by one: the columns of their percentiles."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from tollbench import numbers
 from tollbench.analysis.results import Latency
-from tollbench.words import PERCENTILES
+from tollbench.report.showing import IN_FULL, Column, Shown, Triple, triple_of
+from tollbench.words import PERCENTILES, Percentile
 
 MAX_NOTE = (
     "max is the longest of all operations that were timed: it grows with their number, so no interval bounds "
     "it; beside it stands the interval of the longest in one launch"
 )
-
-Triple = tuple[float | None, float | None, float | None]
+_RANKS = {"p90": 2, "p9999": 1}  # which a narrow terminal does without
 
 
 def scale_of(entries: Sequence[Latency]) -> numbers.Scale:
@@ -22,22 +22,40 @@ def scale_of(entries: Sequence[Latency]) -> numbers.Scale:
     return numbers.time_scale(medians, entries[0].unit if entries else "ns")
 
 
-def shown(entries: Sequence[Latency]) -> list[tuple[str, str]]:
-    """(title, key) of the percentiles that some entry has."""
+def columns(entries: Sequence[Latency]) -> list[Column[Latency]]:
+    """The percentiles that some entry has, the longest operation, and how many there were."""
+    scale = scale_of(entries)
     told = {key for entry in entries for key in entry.quantiles}
-    return [(each.title, each.key) for each in PERCENTILES if each.key in told]
+    return [
+        *(_column(percentile, scale) for percentile in PERCENTILES if percentile.key in told),
+        Column(
+            "max", "max", scale.unit, MAX_NOTE, _longest, scale, write_interval=_longest_interval,
+            csv=("max",), terminal=Shown("max"), markdown=Shown("max", joined=True),
+        ),
+        Column(
+            "count", "count", "", "operations", lambda entry: (entry.count, None, None),
+            write=IN_FULL, page=False, csv=("count",),
+            terminal=Shown("count", 2), markdown=Shown("count"),
+        ),
+    ]  # fmt: skip
 
 
-def triple(entry: Latency, key: str, scale: numbers.Scale) -> Triple:
-    """Value and interval in the scale's unit."""
-    found = entry.quantiles.get(key)
-    return (scale.of(found.value), scale.of(found.low), scale.of(found.high)) if found else (None,) * 3
+def _column(percentile: Percentile, scale: numbers.Scale) -> Column[Latency]:
+    key, title = percentile.key, percentile.title
+    return Column(
+        key, title, scale.unit, "", lambda entry: triple_of(entry.quantiles.get(key)), scale,
+        numbers.quantity, numbers.interval, csv=(key,),
+        terminal=Shown(title, _RANKS.get(key, 0)), markdown=Shown(title, joined=True),
+    )  # fmt: skip
 
 
-def longest(entry: Latency, scale: numbers.Scale) -> tuple[str, str]:
-    """The longest operation, and the interval of the longest in one launch ("–" without)."""
-    told = entry.launch_max
-    low, high = (scale.of(told.low), scale.of(told.high)) if told else (None, None)
+def _longest(entry: Latency) -> Triple:
+    """The longest operation, with the interval of the longest in one launch."""
+    _, low, high = triple_of(entry.launch_max)
+    return entry.max, low, high
+
+
+def _longest_interval(_value: float | None, low: float | None, high: float | None) -> str:
     if low is None or high is None:
-        return numbers.plain(scale.of(entry.max)), numbers.MISSING
-    return numbers.plain(scale.of(entry.max)), f"[{numbers.plain(low)}, {numbers.plain(high)}]"
+        return numbers.MISSING
+    return f"[{numbers.plain(low)}, {numbers.plain(high)}]"

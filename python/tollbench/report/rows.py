@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -10,8 +11,9 @@ from tollbench import numbers
 from tollbench.analysis.results import Row, WorkloadResult
 from tollbench.report.anchors import Anchors
 from tollbench.report.cases import Group, Naming, groups
-from tollbench.report.columns import Column, columns
+from tollbench.report.columns import columns
 from tollbench.report.sentences import status_words
+from tollbench.report.showing import Column
 from tollbench.text import clean, commands, headline, humanise, said
 
 SET_ASIDE = ("skipped", "unsupported", "planned")  # nothing went wrong: it was not tried
@@ -20,7 +22,7 @@ SET_ASIDE = ("skipped", "unsupported", "planned")  # nothing went wrong: it was 
 def table(workload: WorkloadResult, naming: Naming, anchors: Anchors, level: float) -> dict[str, Any]:
     """Columns, and rows in groups, as page.html.j2 sets them. Columns in which no row has a number are left
     out."""
-    shown = columns(workload, numbers.percent(level))
+    shown = _present(columns(workload, level), workload.rows)
     widths = {column.key: _fraction(column, workload.rows) for column in shown}
     within, together = naming.within(workload), groups(workload)
     names = [
@@ -58,6 +60,18 @@ def table(workload: WorkloadResult, naming: Naming, anchors: Anchors, level: flo
     }
 
 
+def _present(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[Column[Row]]:
+    """Those of the page in which some row has a number; of a pair, the one that has."""
+    found = []
+    for column in columns:
+        below = column.below if column.below and column.below.known(rows) else None
+        if column.page and (column.always or column.known(rows)):
+            found.append(replace(column, below=below))
+        elif below:
+            found.append(below)
+    return found
+
+
 def _group(group: Group, naming: Naming, rows: Iterator[dict[str, Any]]) -> dict[str, Any]:
     return {
         "setting": group.setting,
@@ -74,7 +88,7 @@ def _shared(footings: Sequence[Sequence[tuple[str, str]]]) -> list[tuple[str, st
     return [pair for pair in footings[0] if all(pair in pairs for pairs in footings[1:])]
 
 
-def _head(column: Column) -> dict[str, Any]:
+def _head(column: Column[Row]) -> dict[str, Any]:
     return {
         "key": column.key,
         "title": column.title,
@@ -87,15 +101,17 @@ def _head(column: Column) -> dict[str, Any]:
     }
 
 
-def _fraction(column: Column, rows: Sequence[Row]) -> int:
+def _fraction(column: Column[Row], rows: Sequence[Row]) -> int:
     """Digits after the point that the column must leave room for."""
     if not column.aligned:
         return 0
-    tails = (numbers.split(column.write(row).rstrip("×"))[1] for row in rows if row.status == "ok")
+    tails = (numbers.split(column.text(row).rstrip("×"))[1] for row in rows if row.status == "ok")
     return max((len(tail) - 1 for tail in tails if tail), default=0)
 
 
-def _row(row: Row, shown: Sequence[Column], widths: dict[str, int], letters: Sequence[str]) -> dict[str, Any]:
+def _row(
+    row: Row, shown: Sequence[Column[Row]], widths: dict[str, int], letters: Sequence[str]
+) -> dict[str, Any]:
     first, rest = headline(row.reason)
     library = " ".join(filter(None, (clean(row.library), clean(row.library_version))))
     return {
@@ -115,9 +131,9 @@ def _row(row: Row, shown: Sequence[Column], widths: dict[str, int], letters: Seq
     }
 
 
-def _cell(column: Column, row: Row, width: int) -> dict[str, Any]:
-    raw = column.raw(row)
-    text = column.write(row)
+def _cell(column: Column[Row], row: Row, width: int) -> dict[str, Any]:
+    raw = column.value(row)
+    text = column.text(row)
     mark = "×" if text.endswith("×") else ""
     number = text.removesuffix("×")
     whole, fraction = numbers.split(number) if width else (number, "")
@@ -129,8 +145,8 @@ def _cell(column: Column, row: Row, width: int) -> dict[str, Any]:
         "mark": mark,
         "width": min(width, 9),
         "missing": text == numbers.MISSING,
-        "interval": column.interval(row) if column.interval else "",
-        "below": (column.below.title, column.below.write(row)) if column.below else None,
+        "interval": column.interval(row),
+        "below": (column.below.title, column.below.text(row)) if column.below else None,
     }
 
 

@@ -14,6 +14,7 @@ from tollbench.report.footings import footings
 from tollbench.report.problems import troubles
 from tollbench.report.rows import SET_ASIDE, table
 from tollbench.report.sentences import below_table, floor_sentence, published_range, status_words
+from tollbench.report.showing import Column
 from tollbench.report.slopes import heading, metrics, slopes
 from tollbench.text import clean, commands, headline, humanise, instant, said, several
 
@@ -250,7 +251,7 @@ def _workload(
                 "parameter": clean(slope.parameter),
                 "settings": [chart.setting for chart in slope.charts],
                 "lines": len(slope.charts[0].lines),
-                "metrics": [one.title for one in metrics(workload) if one.along(slope)],
+                "metrics": [one.chart.title for one in metrics(workload, level, slope) if one.chart],
             }
             for slope in slopes(workload, naming)
         ],
@@ -338,18 +339,17 @@ def _percentiles(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> 
     entries = workload.latencies
     if not entries:
         return {}
-    scale = percentiles.scale_of(entries)
-    told = percentiles.shown(entries)
+    shown = [column for column in percentiles.columns(entries) if column.page]
     return {
-        "unit": scale.unit,
+        "unit": percentiles.scale_of(entries).unit,
         "note": percentiles.MAX_NOTE,
-        "titles": [title for title, _ in told],
+        "titles": [column.title for column in shown],
         "histograms": any(entry.histogram for entry in entries),
         "groups": [
             {
                 "setting": setting,
                 "rows": [
-                    _percentile_row(entry, scale, told)
+                    _percentile_row(entry, shown)
                     | {
                         "anchor": anchors.row(workload, entry),
                         "name": clean(entry.contender),
@@ -363,23 +363,17 @@ def _percentiles(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> 
     }
 
 
-def _percentile_row(entry: Latency, scale: numbers.Scale, told: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    cells = []
-    for title, name in told:
-        triple, found = percentiles.triple(entry, name, scale), entry.quantiles.get(name)
-        value, interval = numbers.quantity(*triple), numbers.interval(*triple)
-        cells.append(
-            {
-                "title": title,
-                "value": value,
-                "raw": f"{found.value:.7g}" if found else "",
-                "interval": interval,
-            }
-        )
-    value, interval = percentiles.longest(entry, scale)
-    cells.append({"title": "max", "value": value, "raw": f"{entry.max:.7g}", "interval": interval})
+def _percentile_row(entry: Latency, shown: Sequence[Column[Latency]]) -> dict[str, Any]:
     return {
-        "cells": cells,
+        "cells": [
+            {
+                "title": column.title,
+                "value": column.text(entry),
+                "raw": "" if (raw := column.value(entry)) is None else f"{raw:.7g}",
+                "interval": column.interval(entry),
+            }
+            for column in shown
+        ],
         "count": f"{entry.count:,}",
         "launches": f"{entry.launches:,}",
     }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tollbench import numbers
 from tollbench.analysis.results import Row, WorkloadResult
-from tollbench.report import details
 from tollbench.report.cases import Naming, in_settings
-from tollbench.report.columns import created
+from tollbench.report.columns import columns
+from tollbench.report.showing import Column, each
 from tollbench.text import clean
 
 
@@ -84,47 +83,15 @@ def _lines(name: str, rows: Sequence[Row], naming: Naming) -> tuple[SlopeLine, .
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A number of a row besides its time that can be drawn over a parameter."""
-
-    title: str
-    unit: str
-    of: Callable[[Row], tuple[float | None, float | None, float | None]]  # value and interval, in `unit`
-    text: Callable[[Row], str]
-
-    def along(self, slope: Slope) -> bool:
-        """Whether some line has it at two points."""
-        return any(sum(self.of(row)[0] is not None for _, row in line.points) > 1 for line in slope.lines)
-
-
-def metrics(workload: WorkloadResult) -> list[Metric]:
-    """The workload's own details, then what every workload may have."""
-    per = clean(workload.per)
-    scale = numbers.time_scale((row.value for row in workload.rows), workload.unit)
+def metrics(workload: WorkloadResult, level: float, slope: Slope) -> list[Column[Row]]:
+    """What else can be drawn over the parameter: the numbers that some line has at two points."""
+    charted = [(one.chart.rank, one) for one in each(columns(workload, level)) if one.chart]
+    found = [one for _, one in sorted(charted, key=lambda pair: pair[0])]
     return [
-        *(Metric(one.title, one.unit, one.triple, one.with_unit) for one in details.written(workload)),
-        Metric("Time per unit created", scale.unit, lambda row: created(row, scale),
-               lambda row: f"{numbers.quantity(*created(row, scale))} {scale.unit}"),
-        _alone("Memory per unit", "KiB", lambda row: row.memory_per_unit_bytes, 1 / 1024,
-               lambda row: numbers.size(row.memory_per_unit_bytes)),
-        _alone("CPU time of all threads", f"{scale.unit} per {per}", lambda row: row.cpu_time, scale.factor,
-               lambda row: f"{numbers.plain(scale.of(row.cpu_time))} {scale.unit}"),
-        _alone("CPUs busy", "CPUs", lambda row: row.cpus_busy, 1.0,
-               lambda row: f"{numbers.plain(row.cpus_busy)} CPUs"),
-    ]  # fmt: skip
-
-
-def _alone(
-    title: str, unit: str, raw: Callable[[Row], float | None], factor: float, text: Callable[[Row], str]
-) -> Metric:
-    """A number without an interval."""
-
-    def of(row: Row) -> tuple[float | None, float | None, float | None]:
-        value = raw(row)
-        return None if value is None else value * factor, None, None
-
-    return Metric(title, unit, of, text)
+        one
+        for one in found
+        if any(sum(one.value(row) is not None for _, row in line.points) > 1 for line in slope.lines)
+    ]
 
 
 def heading(slope: Slope) -> str:

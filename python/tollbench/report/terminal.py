@@ -17,17 +17,12 @@ from rich.text import Text
 
 from tollbench import numbers
 from tollbench.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
-from tollbench.report import details, grids, matrix, percentiles
+from tollbench.report import grids, matrix, percentiles
 from tollbench.report.cases import Naming, by_setting, groups
-from tollbench.report.columns import created, efficiency, exact_calls
+from tollbench.report.columns import columns
 from tollbench.report.problems import troubles, troubles_in
-from tollbench.report.sentences import (
-    below_table,
-    floor_sentence,
-    harness_note,
-    published_range,
-    status_words,
-)
+from tollbench.report.sentences import below_table, floor_sentence, published_range, status_words
+from tollbench.report.showing import C, Column, each
 from tollbench.text import clean, headline, said, several
 
 _NAME_WIDTH = 16  # a contender's name folds within this at least
@@ -161,45 +156,29 @@ def _values(workload: WorkloadResult, naming: Naming, level: float, writer: _Wri
         for row, letters in zip(group.rows, group.ties, strict=True)
         if row.status == "ok"
     ]
-    rows, ties = [row for _, row, _ in together], [letters for _, _, letters in together]
+    rows, ties = [row for _, row, _ in together], ["".join(letters) for _, _, letters in together]
     scale = numbers.time_scale((row.value for row in rows), workload.unit)
-    triples = [(scale.of(row.value), scale.of(row.low), scale.of(row.high)) for row in rows]
-    waits = numbers.count_scale((row.voluntary_switches for row in rows), "")
-    note = "".join(f"\n{word}" for word in harness_note(workload).split())
-    columns = [
-        *_who(f"{scale.unit} per {clean(workload.per)}", rows, naming, writer.console.width),
-        _Column("median", [numbers.quantity(*triple) for triple in triples]),
-        _Column(f"{numbers.percent(level)} interval", [numbers.interval(*t) for t in triples], 1, False),
-        _Column("ratio", [numbers.ratio(row.ratio, row.ratio_low, row.ratio_high) for row in rows]),
-        _Column(
-            "of ratio",
-            [numbers.ratio_interval(row.ratio, row.ratio_low, row.ratio_high) for row in rows],
-            3,
-            right=False,
-        ),
-        _Column("tied", ["".join(letters) for letters in ties], right=False),
-        _Column("efficiency\n% floor", [numbers.quantity(*efficiency(row)) for row in rows], 3),
-        _Column(f"CPU{note}", [numbers.plain(scale.of(row.cpu_time)) for row in rows], 2),
-        _Column("created", [numbers.quantity(*created(row, scale)) for row in rows], 3),
-        _Column("memory/unit", [numbers.size(row.memory_per_unit_bytes) for row in rows], 4),
-        *(
-            _Column("\n".join(filter(None, (one.title, one.head))), [one.text(row) for row in rows], 2)
-            for one in details.written(workload)
-        ),
-        _Column(
-            _rate("waits", waits) + note,
-            [numbers.plain(waits.of(row.voluntary_switches)) for row in rows],
-            5,
-        ),
-        _Column("allocations", [numbers.plain(row.memory.calls) for row in rows], 4),
-        _Column("calls/\niteration", [exact_calls(row) for row in rows], 5),
-    ]
-    if not any(ties):
-        columns = [column for column in columns if column.title != "tied"]
+    told = _who(f"{scale.unit} per {clean(workload.per)}", rows, naming, writer.console.width)
+    for column in each(columns(workload, level)):
+        told += _shown(column, rows)
+        if column.key == "ratio" and any(ties):
+            told.append(_Column("tied", ties, right=False))
     headings = _headings([group.setting for group, _, _ in together])
-    writer.table(columns, ["bold green" if row.fastest else "" for row in rows], headings)
+    writer.table(told, ["bold green" if row.fastest else "" for row in rows], headings)
     for sentence in below_table(workload, naming):
         writer.line(sentence, "dim")
+
+
+def _shown(column: Column[C], cases: Sequence[C]) -> list[_Column]:
+    """The column and its interval's, as far as the terminal shows them."""
+    shown = column.terminal
+    if shown is None:
+        return []
+    found = [_Column(shown.title, [column.text(case, shown) for case in cases], shown.rank)]
+    if shown.interval:
+        spreads = [column.interval(case) for case in cases]
+        found.append(_Column(shown.interval.title, spreads, shown.interval.rank, right=False))
+    return found
 
 
 def _headings(settings: Sequence[str]) -> dict[int, str]:
@@ -239,11 +218,6 @@ def _parameter(value: int | str) -> str:
     return f"{value:,}" if isinstance(value, int) else clean(value)
 
 
-def _rate(noun: str, scale: numbers.Scale) -> str:
-    """A column of events: "waits", "waits/1,000", "waits/million" units of work."""
-    return noun + {1.0: "", 1e3: "/1,000", 1e6: "/million"}[scale.factor]
-
-
 def _percentiles(workload: WorkloadResult, naming: Naming, writer: _Writer) -> None:
     together = [
         (setting, entry) for setting, entries in by_setting(workload, workload.latencies) for entry in entries
@@ -251,16 +225,11 @@ def _percentiles(workload: WorkloadResult, naming: Naming, writer: _Writer) -> N
     entries = [entry for _, entry in together]
     if not entries:
         return
-    scale = percentiles.scale_of(entries)
-    columns = _who(f"{scale.unit}, one by one", entries, naming, writer.console.width)
-    for title, name in percentiles.shown(entries):
-        triples = [percentiles.triple(entry, name, scale) for entry in entries]
-        cells = [numbers.quantity(*each) for each in triples]
-        columns.append(_Column(title, cells, {"p90": 2, "p9999": 1}.get(name, 0)))
-    columns.append(_Column("max", [numbers.plain(scale.of(entry.max)) for entry in entries]))
-    columns.append(_Column("count", [f"{entry.count:,}" for entry in entries], 2))
+    told = _who(f"{percentiles.scale_of(entries).unit}, one by one", entries, naming, writer.console.width)
+    for column in percentiles.columns(entries):
+        told += _shown(column, entries)
     writer.line()
-    writer.table(columns, headings=_headings([setting for setting, _ in together]))
+    writer.table(told, headings=_headings([setting for setting, _ in together]))
 
 
 def _grids(workload: WorkloadResult, writer: _Writer) -> None:

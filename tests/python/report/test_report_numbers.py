@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import sample_results as samples
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tollbench import numbers, text
 from tollbench.report.cases import shared_ties
-from tollbench.report.columns import created
+from tollbench.report.columns import columns, created
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,9 @@ def test_a_letter_that_no_other_row_carries_is_not_shown():
 def test_time_per_unit_created_has_the_interval_of_the_value_in_its_own_units():
     row = samples.make_row(samples.random.Random(1), "", "a", 400.0, 0.01)
     row = row.model_copy(update={"low": 396.0, "high": 408.0, "created_value": 100.0})
-    assert created(row, numbers.Scale("ns")) == (100.0, 99.0, 102.0)
-    assert created(row, numbers.Scale("µs", 1e-3)) == (0.1, pytest.approx(0.099), pytest.approx(0.102))
-    assert created(row.model_copy(update={"created_value": None}), numbers.Scale("ns")) == (None, None, None)
-    assert created(row.model_copy(update={"low": None}), numbers.Scale("ns")) == (100.0, None, 102.0)
+    assert created(row) == (100.0, 99.0, 102.0)
+    column = next(one for one in columns(samples.nothing(), 0.95) if one.key == "created")
+    in_us = replace(column, scale=numbers.Scale("µs", 1e-3))
+    assert in_us.triple(row) == (0.1, pytest.approx(0.099), pytest.approx(0.102))
+    assert created(row.model_copy(update={"created_value": None})) == (None, None, None)
+    assert created(row.model_copy(update={"low": None})) == (100.0, None, 102.0)

@@ -1,0 +1,113 @@
+"""One entry is a column of every format that it names."""
+
+from __future__ import annotations
+
+import csv as reader
+import io
+import json as parser
+import random
+import re
+from typing import Any
+
+import pytest
+import sample_results as samples
+from rich.console import Console
+
+from tollbench import numbers
+from tollbench.analysis.results import Results
+from tollbench.report import columns, csv, html, markdown, terminal
+from tollbench.report.showing import Column, Shown
+
+PLACES: dict[str, dict[str, Any]] = {
+    "page": {},
+    "terminal": {"page": False, "terminal": Shown("wobbling", 9)},
+    "markdown": {"page": False, "markdown": Shown("wobbles", 9)},
+    "chart": {"page": False, "chart": Shown("Wobbled", 9)},
+    "csv": {"page": False, "csv": ("wobble", "wobble_low", "wobble_high")},
+}
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    """Launches spread by 1.2 to 5 %; one workload has details and a chart, the other rows without numbers."""
+    return samples.make_results([samples.contention(random.Random(11)), samples.skynet(random.Random(7))])
+
+
+def add(monkeypatch: pytest.MonkeyPatch, **places: Any) -> None:
+    """The spread of launches, which `Row` has, as one more entry of the list, with an interval."""
+    entry = Column(
+        "wobble", "Wobble", "%", "between launches",
+        lambda row: (row.spread, row.spread / 2, row.spread * 2) if row.spread else (None, None, None),
+        numbers.Scale("%", 100.0), numbers.quantity, numbers.interval, head="%", **places,
+    )  # fmt: skip
+    listed = columns._launches
+    monkeypatch.setattr(columns, "_launches", lambda: [*listed(), entry])
+
+
+def printed(results: Results) -> str:
+    out = io.StringIO()
+    terminal.render(results, Console(file=out, width=300))
+    return out.getvalue()
+
+
+def data_of(page: str) -> dict[str, Any]:
+    return parser.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["workloads"][0]
+
+
+def test_an_entry_of_every_format_is_a_column_of_each_with_its_interval(monkeypatch, results):
+    add(
+        monkeypatch, csv=("wobble", "wobble_low", "wobble_high"), chart=Shown("Wobbled", 9),
+        terminal=Shown("wobbling", 9, interval=Shown("from, to", 9)),
+        markdown=Shown("wobbles", 9, interval=Shown("between")),
+    )  # fmt: skip
+    page = html.render(results)
+    assert re.search(r'<th [^>]*data-key="wobble"[^>]*>Wobble<small>%</small></th>', page)
+    assert re.search(r'class="num k-wobble" data-v="0.02"><span class="n">2[^–]*?\[1.0, 4.0\]', page)
+    (line,) = (one for one in printed(results).splitlines() if one.startswith("tbb_task_group "))
+    assert line.split()[-3:] == ["1.2", "[0.6,", "2.4]"]
+    (line,) = (one for one in markdown.render(results).splitlines() if one.startswith("| `tbb_task_group`"))
+    assert line.endswith(" | 1.2 | [0.6, 2.4] |")
+    told = list(reader.DictReader(io.StringIO(csv.render(results))))
+    assert [told[0][f"wobble{end}"] for end in ("", "_low", "_high")] == ["0.02", "0.01", "0.04"]
+    slope = data_of(page)["slopes"][0]
+    assert slope["metrics"][-1] == {"title": "Wobbled", "unit": "%"}
+    assert slope["charts"][0]["lines"][0]["points"][0][-1] == [2.0, 1.0, 4.0, "2.0 % [1.0, 4.0]"]
+
+
+@pytest.mark.parametrize("named", PLACES)
+def test_a_column_shows_where_its_entry_says_and_nowhere_else(monkeypatch, results, named):
+    add(monkeypatch, **PLACES[named])
+    page = html.render(results)
+    shown = {
+        "page": 'data-key="wobble"' in page,
+        "terminal": "wobbling" in printed(results),
+        "markdown": "| wobbles |" in markdown.render(results),
+        "chart": {"title": "Wobbled", "unit": "%"} in data_of(page)["slopes"][0]["metrics"],
+        "csv": "wobble" in csv.render(results).splitlines()[0].split(","),
+    }
+    assert [place for place, there in shown.items() if there] == [named]
+
+
+def test_a_column_without_any_number_is_left_out_of_all_but_csv(monkeypatch, results):
+    add(monkeypatch, terminal=Shown("wobbling", 9), markdown=Shown("wobbles", 9), csv=("wobble",))
+    bare = [
+        each.model_copy(update={"rows": [row.model_copy(update={"spread": None}) for row in each.rows]})
+        for each in results.workloads
+    ]
+    without = results.model_copy(update={"workloads": bare})
+    told = html.render(without) + printed(without) + markdown.render(without)
+    assert "wobbl" not in told.lower()
+    assert {row["wobble"] for row in reader.DictReader(io.StringIO(csv.render(without)))} == {""}
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_a_new_column_of_csv_stands_behind_those_that_scripts_know(monkeypatch, results, measured):
+    add(monkeypatch, csv=("wobble",))
+    head = csv.render(results if measured else samples.empty_results()).splitlines()[0].split(",")
+    assert head[: len(csv.COLUMNS) + 1] == [*csv.COLUMNS, "wobble"]
+    assert all(name.startswith("detail_") for name in head[len(csv.COLUMNS) + 1 :])
+
+
+def test_every_column_of_csv_is_filled_by_an_entry():
+    told = list(reader.DictReader(io.StringIO(csv.render(samples.full_results()))))
+    assert [name for name in csv.COLUMNS if not any(row[name] for row in told)] == []
