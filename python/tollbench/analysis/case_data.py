@@ -165,12 +165,8 @@ def _median_per_unit(batches: Sequence[Batch], place: str) -> float:
 
 
 def _samples(run_file: RunFile, launch: Launch, place: str) -> tuple[Samples, Samples]:
-    """Samples of the warm-up batches and of the others; warm-up comes first in a launch."""
-    samples = run_file.samples(launch.id)
-    warm_up = samples[:0]
-    if any(batch.warmup for batch in launch.batches):
-        everything = run_file.samples(launch.id, warmup=True)
-        warm_up = everything[: everything.size - samples.size]
+    """Samples of the warm-up batches and of the others."""
+    warm_up, samples = run_file.samples_apart(launch.id)
     if not samples.size:
         raise _nothing_timed(place)
     return _checked(warm_up, place), _checked(samples, place)

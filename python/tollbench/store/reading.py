@@ -148,12 +148,23 @@ class Reader:
 
         The warm-up batch is left out unless `warmup` asks for it.
         """
+        return _joined([part for _, part in self._batch_samples(launch_id, warmup=warmup)])
+
+    def samples_apart(self, launch_id: int) -> tuple[Samples, Samples]:
+        """The same of the warm-up batch and of all others, read once."""
+        parts = self._batch_samples(launch_id, warmup=True)
+        warm_up, timed = ([part for warm, part in parts if warm is wanted] for wanted in (True, False))
+        return _joined(warm_up), _joined(timed)
+
+    def _batch_samples(self, launch_id: int, *, warmup: bool) -> list[tuple[bool, Samples]]:
+        """Each batch's samples, and whether it is the warm-up."""
         query = """
-            SELECT s.count, s.dtype, length(s.data), s.data FROM sample s JOIN batch b ON b.id = s.batch_id
+            SELECT b.warmup, s.count, s.dtype, length(s.data), s.data
+            FROM sample s JOIN batch b ON b.id = s.batch_id
             WHERE b.launch_id = ? AND b.warmup <= ? ORDER BY b.ordinal"""
-        columns = ("count", "dtype", "length", "data")
-        parts = [_samples(row) for row in self._rows("sample", columns, query, (launch_id, int(warmup)))]
-        return np.concatenate(parts) if parts else np.empty(0, np.float32)
+        columns = ("warmup", "count", "dtype", "length", "data")
+        rows = self._rows("sample", columns, query, (launch_id, int(warmup)))
+        return [(bool(row.integer("warmup")), _samples(row)) for row in rows]
 
     def cells(self, launch_id: int, *, warmup: bool = False) -> tuple[tuple[str, int], ...]:
         """What the samples of one launch belong to: (key, how many), consecutive, as long as `samples`.
@@ -349,6 +360,10 @@ def _cells(row: CheckedRow) -> tuple[tuple[str, int], ...]:
     if total != row.integer("count"):
         raise row.fail("cells", "counts another number of samples than there are")
     return tuple((key, count) for key, count in cells)
+
+
+def _joined(parts: list[Samples]) -> Samples:
+    return np.concatenate(parts) if parts else np.empty(0, np.float32)
 
 
 def _samples(row: CheckedRow) -> Samples:

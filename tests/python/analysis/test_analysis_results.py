@@ -506,6 +506,21 @@ def test_a_percentile_that_too_few_samples_reach_is_left_out(path: Path) -> None
     assert (entry.p9999, entry.p9999_low, entry.p9999_high) == (None, None, None)
 
 
+def test_the_samples_of_a_launch_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Made("a", [150.0] * 7, samples=[np.linspace(100, 200, 50) for _ in range(7)])
+    make_run(path, [case], kind=Kind.SAMPLES)
+    iterate, read_from = RunFile._iterate, []
+
+    def noted(self, query, arguments):
+        if "s.data" in query:
+            read_from.append(arguments)
+        return iterate(self, query, arguments)
+
+    monkeypatch.setattr(RunFile, "_iterate", noted)
+    assert rows(read(path))["a"].cold is not None
+    assert len(read_from) == len(set(read_from)) == 7
+
+
 @pytest.mark.parametrize(("a_launch", "there"), [(10_000, True), (9_999, False)])
 def test_the_rarest_percentile_needs_ten_samples_beyond_it(path: Path, a_launch: int, there: bool) -> None:
     case = Made("a", [150.0] * 10, samples=[np.linspace(100, 200, a_launch) for _ in range(10)])

@@ -53,8 +53,10 @@ def test_samples_leave_out_the_warm_up(path: Path) -> None:
         assert run_file.samples(second.id).dtype == np.float32
         assert run_file.samples(second.id).tolist() == [2.0, 2.5, 3.0]
         assert run_file.samples(second.id, warmup=True).tolist() == [9, 9, 9, 2.0, 2.5, 3.0]
+        assert [part.tolist() for part in run_file.samples_apart(second.id)] == [[9, 9, 9], [2.0, 2.5, 3.0]]
         assert run_file.sample_count(1) == 6
         assert run_file.samples(999).size == 0
+        assert [part.size for part in run_file.samples_apart(999)] == [0, 0]
 
 
 def cells_of(path: Path, **changes: object) -> tuple[tuple[str, int], ...]:
