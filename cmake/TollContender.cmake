@@ -1,4 +1,4 @@
-# toll_contender(WORKLOAD topic/workload NAME name SOURCE file [LIBRARY name] [LANGUAGE C++] [NEEDS name ...])
+# toll_contender(WORKLOAD topic/workload NAME name SOURCE file LIBRARY name LANGUAGE C++ [NEEDS name ...])
 #
 # One executable a source, programs/<topic>/<workload>/<source> in the build folder: a failed build
 # or a crash costs no other source's rows. Contenders that name the same source share its executable,
@@ -101,12 +101,6 @@ endfunction()
 
 function(toll_contender)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "WORKLOAD;NAME;LANGUAGE;LIBRARY;SOURCE" "NEEDS")
-  if(NOT arg_LANGUAGE)
-    set(arg_LANGUAGE "C++")
-  endif()
-  if(NOT arg_LIBRARY)
-    set(arg_LIBRARY "std")
-  endif()
   set(reason "")
   if(NOT arg_LANGUAGE STREQUAL "C++")
     set(reason "not C++")

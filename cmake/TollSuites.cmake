@@ -9,7 +9,8 @@ file(GLOB toll_suite_files CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/cmake/contenders/*.cmake")
 list(FILTER toll_suite_files INCLUDE REGEX "suite\\.toml$")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-  ${toll_suite_files} "${PROJECT_SOURCE_DIR}/cmake/toll_suites.py")
+  ${toll_suite_files} "${PROJECT_SOURCE_DIR}/cmake/toll_suites.py"
+  "${PROJECT_SOURCE_DIR}/python/tollbench/catalog/suite_rules.py")
 
 set(toll_suites_calls "${PROJECT_BINARY_DIR}/toll_suites.cmake")
 execute_process(

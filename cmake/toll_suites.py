@@ -2,30 +2,23 @@
 
 Usage: toll_suites.py SUITES_FOLDER OUTPUT.cmake [headline]
 
-Standard library only, so that configuring needs nothing installed. One toll_contender() call a
-contender; other languages are passed through, so that contenders.json lists every contender.
+Standard library only, so that configuring needs nothing installed; the part of toll that it imports keeps to
+that too. One toll_contender() call a contender; other languages are passed through, so that contenders.json
+lists every contender.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-LANGUAGES = {
-    ".cpp": "C++",
-    ".c": "C",
-    ".go": "Go",
-    ".rs": "Rust",
-    ".erl": "Erlang",
-    ".hs": "Haskell",
-    ".java": "Java",
-    ".py": "Python",
-}
-NAME = re.compile(r"[a-z][a-z0-9_]*")
+sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
+
+from tollbench.catalog.suite_rules import LANGUAGES, LIBRARY, NAME, headline_of, source_of
+
 OPTIONS = {"library", "language", "source", "needs", "parameters", "footing", "environments", "note"}
 
 
@@ -51,7 +44,7 @@ def one_call(file: Path, name: str, options: Any) -> str:
     unknown = sorted(set(options) - OPTIONS)
     if unknown:
         fail(file, f"{where}: unknown option {unknown[0]!r}; known are {', '.join(sorted(OPTIONS))}")
-    source = file.parent / text(file, f"{where}: source", options.get("source", f"{name}.cpp"))
+    source = file.parent / text(file, f"{where}: source", source_of(name, options.get("source", "")))
     language = options.get("language") or LANGUAGES.get(source.suffix, source.suffix.lstrip("."))
     needs = options.get("needs", [])
     if not isinstance(needs, list) or not all(isinstance(n, str) and NAME.fullmatch(n) for n in needs):
@@ -60,7 +53,7 @@ def one_call(file: Path, name: str, options: Any) -> str:
         "WORKLOAD": f"{file.parent.parent.name}/{file.parent.name}",
         "NAME": name,
         "LANGUAGE": text(file, f"{where}: language", language),
-        "LIBRARY": text(file, f"{where}: library", options.get("library", "std")),
+        "LIBRARY": text(file, f"{where}: library", options.get("library", LIBRARY)),
         "SOURCE": str(source),
     }
     lines = [f"  {key} [==[{value}]==]" for key, value in arguments.items()]
@@ -77,7 +70,7 @@ def calls(file: Path, *, headline: bool) -> Iterator[str]:
     contenders = suite.get("contenders", {})
     if not isinstance(contenders, dict):
         fail(file, "[contenders] must be a table with one line a contender")
-    wanted = (headline and suite.get("headline")) or contenders
+    wanted = headline_of(suite.get("headline", ()), contenders) if headline else contenders
     for name, options in contenders.items():
         if name in wanted:
             yield one_call(file, name, options)

@@ -137,7 +137,7 @@ class Workload:
     parameters: tuple[Parameter, ...]
     contenders: tuple[Contender, ...]
     published: tuple[Published, ...] = ()
-    headline: tuple[str, ...] = ()  # contenders of a run that names nothing; () is all of them
+    headline: tuple[str, ...] = ()  # as suite.toml lists it: catalog/suite_rules.py
     details: tuple[DeclaredDetail, ...] = ()
 
 

@@ -16,20 +16,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tollbench.catalog import environments
+from tollbench.catalog.suite_rules import LANGUAGES, LIBRARY, NAME, source_of
 from tollbench.errors import TollError
 from tollbench.words import HOST, PERCENTILES, Contender, DeclaredDetail, Kind, Parameter, Published, Workload
 
-LANGUAGES = {
-    ".cpp": "C++",
-    ".c": "C",
-    ".go": "Go",
-    ".rs": "Rust",
-    ".erl": "Erlang",
-    ".hs": "Haskell",
-    ".java": "Java",
-    ".py": "Python",
-}
-NAME = re.compile(r"[a-z][a-z0-9_]*")
 STATISTICS = ("value", *(each.key for each in PERCENTILES), "max", "ratio")  # of a published value
 
 
@@ -45,9 +35,9 @@ class _Parameter(_Entry):
 
 
 class _Contender(_Entry):
-    library: str = "std"
+    library: str = LIBRARY
     language: str = ""  # told by the source's suffix
-    source: str = ""  # NAME.cpp
+    source: str = ""  # as source_of() has it
     needs: list[str] = Field(default_factory=list)
     parameters: dict[str, int | str] = Field(default_factory=dict)
     footing: dict[str, int | str] = Field(default_factory=dict)
@@ -164,7 +154,7 @@ def _contender(file: Path, workload: str, suite: _Suite, name: str) -> Contender
     entry = suite.contenders[name]
     if not NAME.fullmatch(name):
         raise _error(file, name, f"{name!r} is not a contender's name", "use a-z, 0-9 and _, a letter first")
-    source = file.parent / (entry.source or f"{name}.cpp")
+    source = file.parent / source_of(name, entry.source)
     if not source.is_file():
         raise _error(
             file, name, f"the source of {workload} {name} is missing: {source.name}",

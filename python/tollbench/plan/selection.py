@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Self
 
 from tollbench.catalog import environments
+from tollbench.catalog.suite_rules import headline_of
 from tollbench.errors import TollError
 from tollbench.words import Contender, Environment, Workload
 
@@ -75,14 +76,12 @@ def select(
 
 def headlines(workloads: Sequence[Workload]) -> list[tuple[Workload, tuple[Contender, ...]]]:
     """Each workload with its headline: few enough that a first run builds and measures all in minutes."""
-    return [
-        (
-            workload,
-            tuple(c for c in workload.contenders if not workload.headline or c.name in workload.headline),
-        )
-        for workload in workloads
-        if workload.contenders
-    ]
+    chosen = []
+    for workload in workloads:
+        names = headline_of(workload.headline, (contender.name for contender in workload.contenders))
+        if contenders := tuple(c for c in workload.contenders if c.name in names):
+            chosen.append((workload, contenders))
+    return chosen
 
 
 def select_environments(offered: Sequence[Environment], names: Sequence[str]) -> tuple[Environment, ...]:
