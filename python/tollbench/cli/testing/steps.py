@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tollbench.catalog.packages import table
+from tollbench.catalog.suite_rules import headline_of, source_of
 from tollbench.cli.console import Progress, clock_time
 from tollbench.cli.testing.runner import NOT_RUN, Step, StepOutcome, run, run_all
 
@@ -202,7 +203,7 @@ def _units(suite: Path, *, everything: bool) -> Iterator[Path]:
     """The C++ sources of a workload's contenders; without `everything` that of the first in its headline."""
     content = tomllib.loads(suite.read_text(encoding="utf-8"))
     contenders = content["contenders"]
-    for name in contenders if everything else (content.get("headline") or list(contenders))[:1]:
-        source = suite.parent / contenders[name].get("source", f"{name}.cpp")
+    for name in contenders if everything else headline_of(content.get("headline", ()), contenders)[:1]:
+        source = suite.parent / source_of(name, contenders[name].get("source", ""))
         if source.suffix == ".cpp":
             yield source.resolve()
