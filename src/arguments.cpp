@@ -1,6 +1,7 @@
 #include "toll/arguments.hpp"
 
 #include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "toll/errors.hpp"

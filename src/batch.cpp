@@ -1,6 +1,7 @@
 #include "toll/batch.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace toll::detail {
 

@@ -12,9 +12,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "toll/errors.hpp"
 

@@ -1,6 +1,7 @@
 // One contender alive in this process, and the requests that it can be asked.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -1,6 +1,7 @@
 // Protocol 1 (docs/protocol.md): requests from JSON, answers to JSON. Pure; no input or output.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

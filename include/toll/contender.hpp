@@ -1,6 +1,7 @@
 // How a contender makes itself known: one line, TOLL_CONTENDER(namespace, name, Type).
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <span>
