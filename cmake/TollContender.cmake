@@ -2,8 +2,8 @@
 #
 # One executable a source, programs/<topic>/<workload>/<source> in the build folder: a failed build
 # or a crash costs no other source's rows. Contenders that name the same source share its executable,
-# library and needs. A file program.cmake beside the source is included for each executable, with the
-# target's name in `target`: what is to be done with it after linking.
+# library and needs. A file program.cmake in the workload's folder is included for each of its executables,
+# with the target's name in `target`: what is to be done with it after linking.
 # Each NEEDS name is a file cmake/contenders/<name>.cmake that
 # looks for one third-party library and then sets, in the scope that includes it,
 #   target toll_contender_<name>     what a contender links (an interface or imported target), or
@@ -160,7 +160,7 @@ macro(toll_source_program program_version)
   foreach(need IN LISTS arg_NEEDS)
     target_link_libraries(${target} PRIVATE toll_contender_${need})
   endforeach()
-  include("${folder}/program.cmake" OPTIONAL)
+  include("${PROJECT_SOURCE_DIR}/suites/${arg_WORKLOAD}/program.cmake" OPTIONAL)
 endmacro()
 
 function(toll_write_contenders file)

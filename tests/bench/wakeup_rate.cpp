@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "figures.hpp"
-#include "sleeper.hpp"
+#include "shared/sleeper.hpp"
 #include "wakeup/workload.hpp"
 
 namespace {

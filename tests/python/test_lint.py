@@ -247,6 +247,12 @@ def test_every_suite_asks_a_question_and_knows_the_literature(suite: Path) -> No
     assert "{{Type}}" in template
 
 
+def test_no_header_has_the_name_of_another() -> None:
+    """But workload.hpp, which each workload has: `#include "lock.hpp"` otherwise reads as two things."""
+    names = [path.name for path in tracked() if path.suffix == ".hpp" and path.name != "workload.hpp"]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_what_cmake_reads_of_toll_needs_nothing_installed() -> None:
     """Configuring runs cmake/toll_suites.py with any Python; -I and -S hide what is installed in this one."""
     script = [str(ROOT / "cmake/toll_suites.py"), str(ROOT / "suites"), os.devnull]

@@ -2,7 +2,7 @@
 
 // containers/allocate: how long one call of an allocator takes, call by call.
 
-#include "session.hpp"
+#include "../shared/allocation_session.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 // containers/allocate_throughput: what taking a block, using it and giving it back costs on average.
 
-#include "../allocate/session.hpp"
+#include "../shared/allocation_session.hpp"
 
 #include <cstdint>
 #include <vector>

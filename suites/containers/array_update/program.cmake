@@ -1,1 +1,1 @@
-include("${CMAKE_CURRENT_SOURCE_DIR}/suites/containers/arrays/program.cmake")
+include("${CMAKE_CURRENT_SOURCE_DIR}/suites/containers/shared/inspect_loops.cmake")

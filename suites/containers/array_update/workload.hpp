@@ -3,7 +3,7 @@
 // containers/array_update: what `c[i] = c[i] + n` costs, element by element.
 // Question and numbers of rounds after the "array performance" document of 2011 to 2015 (see published.toml).
 
-#include "../arrays/containers.hpp"
+#include "../shared/arrays.hpp"
 
 #include <toll/contender.hpp>
 

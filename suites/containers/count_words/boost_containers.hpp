@@ -2,7 +2,7 @@
 
 // Boost.Container's containers, by allocator.
 
-#include "counters.hpp"
+#include "word_counters.hpp"
 
 #include <boost/container/deque.hpp>
 #include <boost/container/flat_map.hpp>

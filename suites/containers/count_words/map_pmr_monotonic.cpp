@@ -1,4 +1,4 @@
-#include "resources.hpp"
+#include "pmr_containers.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(count_words, map_pmr_monotonic, toll::count_words::Monotonic<toll::count_words::PmrMap>);

@@ -2,7 +2,7 @@
 
 // What sparsehash's maps need beside the rest: its look-ups take a std::string alone.
 
-#include "counters.hpp"
+#include "word_counters.hpp"
 
 #include <cstddef>
 #include <string>

@@ -2,7 +2,7 @@
 
 // The standard library's containers, by allocator.
 
-#include "counters.hpp"
+#include "word_counters.hpp"
 
 #include <deque>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "resources.hpp"
+#include "pmr_containers.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(count_words, unordered_map_pmr_pool,

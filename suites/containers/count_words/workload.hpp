@@ -5,9 +5,9 @@
 // and Custom Allocator" (2015; see published.toml).
 
 #include "background.hpp"
-#include "counters.hpp"
 #include "engine.hpp"
 #include "input.hpp"
+#include "word_counters.hpp"
 
 #include <toll/allocations.hpp>
 #include <toll/contender.hpp>

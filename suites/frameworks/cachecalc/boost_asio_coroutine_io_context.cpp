@@ -1,4 +1,4 @@
-#include "boost_asio.hpp"
+#include "asio_tasks.hpp"
 
 #include <boost/asio/io_context.hpp>
 

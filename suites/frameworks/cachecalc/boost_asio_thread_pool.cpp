@@ -1,4 +1,4 @@
-#include "boost_asio.hpp"
+#include "asio_tasks.hpp"
 #include "countdown.hpp"
 
 #include <boost/asio/bind_executor.hpp>

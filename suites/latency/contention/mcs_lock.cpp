@@ -1,4 +1,4 @@
-#include "../locks/spinlocks.hpp"
+#include "../shared/spinlocks.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(contention, mcs_lock, toll::contention::Locked<toll::locks::Mcs>);

@@ -1,4 +1,4 @@
-#include "../locks/std_locks.hpp"
+#include "../shared/std_locks.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(contention, std_atomic_flag, toll::contention::Locked<toll::locks::StdAtomicFlag>);

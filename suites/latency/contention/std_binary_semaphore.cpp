@@ -1,4 +1,4 @@
-#include "../locks/std_locks.hpp"
+#include "../shared/std_locks.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(contention, std_binary_semaphore, toll::contention::Locked<toll::locks::StdBinarySemaphore>);

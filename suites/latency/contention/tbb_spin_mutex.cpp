@@ -1,4 +1,4 @@
-#include "../locks/tbb_locks.hpp"
+#include "../shared/tbb_locks.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(contention, tbb_spin_mutex, toll::contention::Locked<toll::locks::TbbSpinMutex>);

@@ -1,4 +1,4 @@
-#include "../locks/spinlocks.hpp"
+#include "../shared/spinlocks.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(contention, ticket_lock, toll::contention::Locked<toll::locks::Ticket>);

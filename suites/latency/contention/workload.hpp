@@ -3,9 +3,9 @@
 // latency/contention: several threads increment one shared integer.
 // Question and first contenders after the "concurrency latency" document of 2021 (see published.toml).
 
-#include "../locks/lock.hpp"
-#include "../placement.hpp"
-#include "../still_on.hpp"
+#include "../shared/lock_concept.hpp"
+#include "../shared/placement.hpp"
+#include "../shared/still_on.hpp"
 
 #include <toll/contender.hpp>
 #include <toll/relax.hpp>

@@ -1,4 +1,4 @@
-#include "../locks/spinlocks.hpp"
+#include "../shared/spinlocks.hpp"
 #include "workload.hpp"
 
 #include <toll/barriers.hpp>

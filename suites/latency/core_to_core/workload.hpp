@@ -4,7 +4,7 @@
 // The grid of the "concurrency latency" document of 2021 (see published.toml), which used atomic wait and
 // notify; load/store and compare-exchange as in N. Viennot's core-to-core-latency (2022).
 
-#include "../still_on.hpp"
+#include "../shared/still_on.hpp"
 #include "pairs.hpp"
 
 #include <toll/contender.hpp>

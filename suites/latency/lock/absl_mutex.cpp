@@ -1,4 +1,4 @@
-#include "../locks/absl_locks.hpp"
+#include "../shared/absl_locks.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(lock, absl_mutex, toll::locks::AbslMutex);

@@ -1,4 +1,4 @@
-#include "../locks/posix_locks.hpp"
+#include "../shared/posix_locks.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(lock, posix_semaphore, toll::locks::PosixSemaphore);

@@ -1,4 +1,4 @@
-#include "../locks/posix_locks.hpp"
+#include "../shared/posix_locks.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(lock, pthread_adaptive_mutex, toll::locks::PthreadAdaptiveMutex);

@@ -1,4 +1,4 @@
-#include "../locks/std_locks.hpp"
+#include "../shared/std_locks.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(lock, std_counting_semaphore, toll::locks::StdCountingSemaphore);

@@ -1,4 +1,4 @@
-#include "../locks/tbb_locks.hpp"
+#include "../shared/tbb_locks.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(lock, tbb_queuing_mutex, toll::locks::TbbQueuingMutex);

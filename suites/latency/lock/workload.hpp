@@ -2,7 +2,7 @@
 
 // latency/lock: lock and unlock with nobody else there, the price of a lock that was not needed.
 
-#include "../locks/lock.hpp"
+#include "../shared/lock_concept.hpp"
 
 #include <toll/contender.hpp>
 #include <toll/keep.hpp>

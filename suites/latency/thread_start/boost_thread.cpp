@@ -1,4 +1,4 @@
-#include "posix_thread.hpp"
+#include "posix_starter.hpp"
 #include "workload.hpp"
 
 #include <boost/thread/thread_only.hpp>

@@ -1,3 +1,3 @@
-#include "posix_thread.hpp"
+#include "posix_starter.hpp"
 
 TOLL_CONTENDER(thread_start, pthread, toll::thread_start::PosixThread);

@@ -1,4 +1,4 @@
-#include "posix_thread.hpp"
+#include "posix_starter.hpp"
 
 struct SmallestStack : toll::thread_start::PosixThread {
     SmallestStack() : PosixThread(toll::thread_start::smallest_stack_bytes()) {}

@@ -4,8 +4,8 @@
 // until the other one runs its function (latency). Question after the "concurrency latency" document of 2021
 // (points A to B and A to C there).
 
-#include "../placement.hpp"
-#include "../sleeper.hpp"
+#include "../shared/placement.hpp"
+#include "../shared/sleeper.hpp"
 
 #include <toll/contender.hpp>
 #include <toll/offset.hpp>

@@ -1,4 +1,4 @@
-#include "../locks/absl_locks.hpp"
+#include "../shared/absl_locks.hpp"
 #include "lock_signal.hpp"
 #include "workload.hpp"
 

@@ -1,4 +1,4 @@
-#include "../descriptor.hpp"
+#include "../shared/descriptor.hpp"
 #include "workload.hpp"
 
 #include <sys/eventfd.h>

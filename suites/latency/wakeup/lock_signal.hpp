@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../locks/lock.hpp"
+#include "../shared/lock_concept.hpp"
 
 namespace toll::wakeup {
 

@@ -1,4 +1,4 @@
-#include "../locks/spinlocks.hpp"
+#include "../shared/spinlocks.hpp"
 #include "lock_signal.hpp"
 #include "workload.hpp"
 

@@ -4,8 +4,8 @@
 // Question and contenders after the "concurrency latency" document of 2021 (see published.toml), which made a
 // thread for each sample; here one pair of threads serves all samples of a launch.
 
-#include "../placement.hpp"
-#include "../sleeper.hpp"
+#include "../shared/placement.hpp"
+#include "../shared/sleeper.hpp"
 
 #include <toll/barriers.hpp>
 #include <toll/contender.hpp>

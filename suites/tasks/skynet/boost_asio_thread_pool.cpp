@@ -1,4 +1,4 @@
-#include "boost_asio.hpp"
+#include "asio_tree.hpp"
 
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>

@@ -1,7 +1,6 @@
-#include "posix_thread.hpp"
-
 #include "smallest_stack.hpp"
 #include "spawning.hpp"
+#include "stack_sized_thread.hpp"
 #include "thread_limit.hpp"
 
 struct PosixThreads : toll::skynet::ThreadLimit {

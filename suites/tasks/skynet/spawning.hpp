@@ -2,7 +2,7 @@
 
 // The tree for contenders that make one unit (a thread, a fiber) for each node below the root.
 
-#include "failure.hpp"
+#include "first_failure.hpp"
 #include "workload.hpp"
 
 #include <array>

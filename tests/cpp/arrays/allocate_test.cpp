@@ -1,7 +1,6 @@
 #include "allocate/workload.hpp"
 #include "allocate_throughput/workload.hpp"
-
-#include <toll/pool_allocator.hpp>
+#include "shared/pool_allocator.hpp"
 
 #include <doctest/doctest.h>
 

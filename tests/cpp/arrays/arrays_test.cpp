@@ -1,6 +1,6 @@
 #include "array_read/workload.hpp"
 #include "array_update/workload.hpp"
-#include "arrays/data_vector.hpp"
+#include "shared/data_vector.hpp"
 
 #include <doctest/doctest.h>
 

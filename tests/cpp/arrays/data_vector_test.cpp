@@ -1,4 +1,4 @@
-#include "arrays/data_vector.hpp"
+#include "shared/data_vector.hpp"
 
 #include <doctest/doctest.h>
 

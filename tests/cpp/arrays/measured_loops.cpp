@@ -1,5 +1,5 @@
 // Compiled by test_measured_loops.py, which looks at the machine code of each measured loop.
-#include "suites/containers/arrays/measured.hpp"
+#include "suites/containers/shared/measured_loops.hpp"
 
 #include <array>
 #include <span>

@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 
 COMPILER, OBJDUMP, CHECKOUT = sys.argv[1:4]
-SCRIPT = Path(CHECKOUT) / "suites/containers/arrays/inspect_loops.py"
+SCRIPT = Path(CHECKOUT) / "suites/containers/shared/inspect_loops.py"
 SOURCE = Path(CHECKOUT) / "tests/cpp/arrays/measured_loops.cpp"
 X86 = platform.machine() == "x86_64"
 

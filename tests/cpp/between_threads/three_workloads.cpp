@@ -1,7 +1,7 @@
 // One contender of each workload in one program, for processes that may not do everything.
 #include "contention/workload.hpp"
 #include "core_to_core/workload.hpp"
-#include "locks/std_locks.hpp"
+#include "shared/std_locks.hpp"
 #include "sleep/workload.hpp"
 
 #include <thread>

@@ -1,5 +1,5 @@
-#include <toll/counting_allocator.hpp>
-#include <toll/pool_allocator.hpp>
+#include "shared/counting_allocator.hpp"
+#include "shared/pool_allocator.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,7 @@
-#include "resources.hpp"
+#include "pmr_containers.hpp"
+#include "shared/pool_allocator.hpp"
 #include "standard.hpp"
 #include "workload.hpp"
-
-#include <toll/pool_allocator.hpp>
 
 #include <doctest/doctest.h>
 

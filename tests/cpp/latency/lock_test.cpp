@@ -1,7 +1,6 @@
 #include "lock/workload.hpp"
-
-#include "locks/spinlocks.hpp"
-#include "locks/std_locks.hpp"
+#include "shared/spinlocks.hpp"
+#include "shared/std_locks.hpp"
 
 #include <doctest/doctest.h>
 

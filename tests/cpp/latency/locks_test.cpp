@@ -1,12 +1,12 @@
-#include "locks/lock.hpp"
-#include "locks/posix_locks.hpp"
-#include "locks/spinlocks.hpp"
-#include "locks/std_locks.hpp"
+#include "shared/lock_concept.hpp"
+#include "shared/posix_locks.hpp"
+#include "shared/spinlocks.hpp"
+#include "shared/std_locks.hpp"
 #if defined(TOLL_HAS_ABSL_SYNCHRONIZATION)
-#include "locks/absl_locks.hpp"
+#include "shared/absl_locks.hpp"
 #endif
 #if defined(TOLL_HAS_ONETBB)
-#include "locks/tbb_locks.hpp"
+#include "shared/tbb_locks.hpp"
 #endif
 
 #include <doctest/doctest.h>

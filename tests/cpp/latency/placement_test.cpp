@@ -1,4 +1,4 @@
-#include "placement.hpp"
+#include "shared/placement.hpp"
 
 #include <doctest/doctest.h>
 

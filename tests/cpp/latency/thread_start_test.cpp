@@ -1,4 +1,4 @@
-#include "thread_start/posix_thread.hpp"
+#include "thread_start/posix_starter.hpp"
 #include "thread_start/waiting_pool.hpp"
 #include "thread_start/workload.hpp"
 

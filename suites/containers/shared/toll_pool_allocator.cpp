@@ -1,7 +1,6 @@
+#include "../allocate/workload.hpp"
 #include "../allocate_throughput/workload.hpp"
-#include "workload.hpp"
-
-#include <toll/pool_allocator.hpp>
+#include "pool_allocator.hpp"
 
 template <class T>
 struct TollPoolAllocator {

@@ -4,7 +4,7 @@
 // machine code is looked at after the build (inspect_loops.py), so that a table can say whether it was
 // vectorized.
 
-#include "element.hpp"
+#include "array_element.hpp"
 
 #include <toll/keep.hpp>
 

@@ -2,7 +2,7 @@
 
 // Which bounds checks a build has in force, as the libraries' own macros tell.
 
-#include "measured.hpp"
+#include "measured_loops.hpp"
 
 #include <version>
 

@@ -1,6 +1,6 @@
 #include "../array_read/workload.hpp"
 #include "../array_update/workload.hpp"
-#include "boost_checks.hpp"
+#include "boost_array_checks.hpp"
 
 #include <boost/container/vector.hpp>
 

@@ -3,8 +3,8 @@
 // What both allocation workloads do around their timed parts.
 
 #include "blocks.hpp"
-#include "memory.hpp"
 #include "peer.hpp"
+#include "resident_memory.hpp"
 
 #include <toll/contender.hpp>
 #include <toll/threads.hpp>

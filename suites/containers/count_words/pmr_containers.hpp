@@ -2,7 +2,7 @@
 
 // Maps on the memory resources of std::pmr.
 
-#include "counters.hpp"
+#include "word_counters.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -1,5 +1,5 @@
+#include "../allocate/workload.hpp"
 #include "../allocate_throughput/workload.hpp"
-#include "workload.hpp"
 
 #include <boost/pool/object_pool.hpp>
 #include <new>

@@ -2,10 +2,10 @@
 
 // How a contender's container comes to be, of any size or of a size that its type fixes.
 
-#include "checks.hpp"
-#include "element.hpp"
+#include "array_checks.hpp"
+#include "array_element.hpp"
 #include "machine_code.hpp"
-#include "measured.hpp"
+#include "measured_loops.hpp"
 
 #include <toll/errors.hpp>
 

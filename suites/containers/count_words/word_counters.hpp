@@ -4,7 +4,7 @@
 // template over the allocator (`Family`), so that the same code runs with the default one, with a pool, and
 // with one that counts.
 
-#include <toll/counting_allocator.hpp>
+#include "../shared/counting_allocator.hpp"
 
 #include <algorithm>
 #include <cstddef>
