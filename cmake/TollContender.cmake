@@ -17,8 +17,11 @@
 
 define_property(GLOBAL PROPERTY TOLL_CONTENDER_ROWS
   BRIEF_DOCS "JSON objects, one a contender" FULL_DOCS "Filled by toll_contender()")
+define_property(GLOBAL PROPERTY TOLL_BUILT_CONTENDERS
+  BRIEF_DOCS "Targets that a build without names makes" FULL_DOCS "Filled by toll_contender()")
 
-# Headlines are configured for clang-tidy, which needs commands but no executables.
+# Headlines are configured for clang-tidy, which needs commands but no executables: of these only one a
+# workload is built.
 if(TOLL_SUITES STREQUAL "headline")
   set(toll_contenders_in_all "")
 else()
@@ -138,6 +141,13 @@ macro(toll_contender_program program_version)
   string(REPLACE "/" "-" target "${place}-${stem}")
   if(NOT TARGET "${target}")
     toll_source_program("${program_version}")
+  endif()
+  # The first that can be built of each workload always is: a test compares what it tells with suite.toml.
+  get_property(seen GLOBAL PROPERTY "TOLL_WORKLOAD_${arg_WORKLOAD}")
+  if(toll_contenders_in_all OR NOT seen)
+    set_target_properties("${target}" PROPERTIES EXCLUDE_FROM_ALL FALSE)
+    set_property(GLOBAL APPEND PROPERTY TOLL_BUILT_CONTENDERS "${target}")
+    set_property(GLOBAL PROPERTY "TOLL_WORKLOAD_${arg_WORKLOAD}" TRUE)
   endif()
   toll_contender_row(WORKLOAD "${arg_WORKLOAD}" NAME "${arg_NAME}" LANGUAGE "${arg_LANGUAGE}"
     TARGET "${target}" EXECUTABLE "$<TARGET_FILE:${target}>" AVAILABLE true REASON ""

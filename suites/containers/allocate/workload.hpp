@@ -21,8 +21,8 @@ public:
     static constexpr WorkloadInfo info{"containers/allocate", Kind::samples, "ns", "call"};
 
     static std::vector<Parameter> parameters() {
-        auto all = Session<F>::parameters("same_thread");
-        all.insert(all.begin(), {"operation", "allocate", "", "the call that is timed: allocate or free"});
+        auto all = Session<F>::parameters();
+        all.insert(all.begin(), {"operation", "allocate", "", "the call that is timed: allocate, or free"});
         return all;
     }
 

@@ -16,7 +16,7 @@ class Workload {
 public:
     static constexpr WorkloadInfo info{"containers/allocate_throughput", Kind::batch, "ns", "block"};
 
-    static std::vector<Parameter> parameters() { return allocate::Session<F>::parameters("same_thread"); }
+    static std::vector<Parameter> parameters() { return allocate::Session<F>::parameters(); }
 
     explicit Workload(const Arguments& arguments) : session_(arguments) {}
 

@@ -26,9 +26,10 @@ public:
     static constexpr WorkloadInfo info{"containers/array_update", Kind::batch, "ns", "update"};
 
     static std::vector<Parameter> parameters() {
-        return {
-            {"size", std::to_string(arrays::default_size), "elements", "length of the array, 4 bytes each"},
-            {"rounds", "8000", "rounds", "passes over 100 elements; another size gets as many updates"}};
+        return {{"size", std::to_string(arrays::default_size), "elements",
+                 "length of the array, 4 bytes each: 400 B, 16 KiB, 256 KiB, 4 MiB, 64 MiB, 512 MiB"},
+                {"rounds", "8000", "rounds",
+                 "passes over 100 elements; another size gets as many updates, at least one pass"}};
     }
 
     explicit Workload(const Arguments& arguments)

@@ -30,9 +30,13 @@ public:
     static constexpr WorkloadInfo info{"containers/count_words", Kind::batch, "ns", "word"};
 
     static std::vector<Parameter> parameters() {
-        return {{"group", "1000", "words", "most that the container holds"},
-                {"background", "4", "threads", "run the same test beside the timed one, untimed"},
-                {"input", "", "", "path of a text file; without one the generated word list"}};
+        return {{"group", "1000", "words",
+                 "most that the container holds; beyond 1,000 the word list grows with it"},
+                {"background", "4", "threads",
+                 "run the same test beside the timed one, untimed: memory becomes dearer"},
+                {"input", "", "",
+                 "path of a text file (--input FILE); without one a generated list of 40,743 words, 1,409 "
+                 "unique"}};
     }
 
     explicit Workload(const Arguments& arguments)

@@ -29,12 +29,12 @@ struct MemoryUse {
 template <Family F>
 class Session {
 public:
-    static std::vector<Parameter> parameters(const char* default_pattern) {
-        return {{"pattern", default_pattern, "",
-                 "same_thread: a block is given back by the thread that took it; other_thread: by another"},
-                {"size", "64", "bytes",
-                 "size of a block from 16 to 1048576, or growing: 16, 32 ... 1048576 and again"},
-                {"live", "1000", "blocks", "taken before the first is given back; at most 64 MiB of them"}};
+    static std::vector<Parameter> parameters() {
+        return {
+            {"pattern", "same_thread", "",
+             "same_thread: a block is given back by the thread that took it; other_thread: by another one"},
+            {"size", "64", "bytes", "of a block; growing: 16 B, 32 B and so on to 1 MiB, then again"},
+            {"live", "1000", "blocks", "taken before the first is given back; at most 64 MiB of them"}};
     }
 
     explicit Session(const Arguments& arguments)

@@ -81,5 +81,5 @@ main() ->
                  unit => <<"ns">>, per => <<"task">>,
                  parameters => [{<<"tasks">>, <<"1000">>, <<"tasks">>, <<"tasks of one iteration">>},
                                 {<<"wait_us">>, <<"8">>, <<"us">>, <<"what each task waits between its two computations">>},
-                                {<<"threads">>, <<"cpus">>, <<"threads">>, <<"schedulers online">>}],
+                                {<<"threads">>, <<"cpus">>, <<"threads">>, <<"threads of the contender's pool, or of its runtime">>}],
                  set_up => fun set_up/1}]).

@@ -114,6 +114,6 @@ func main() {
 		Parameters: []toll.Parameter{
 			{Name: "tasks", Default: "1000", Unit: "tasks", Meaning: "tasks of one iteration"},
 			{Name: "wait_us", Default: "8", Unit: "us", Meaning: "what each task waits between its two computations"},
-			{Name: "threads", Default: "cpus", Unit: "threads", Meaning: "GOMAXPROCS"},
+			{Name: "threads", Default: "cpus", Unit: "threads", Meaning: "threads of the contender's pool, or of its runtime"},
 		}, SetUp: setUp})
 }

@@ -113,7 +113,7 @@ final class Cachecalc {
         Toll.main(List.of(new Toll.Contender("frameworks/cachecalc", "java_virtual_threads", "Java", "ns", "task", List.of(
             new Toll.Parameter("tasks", "1000", "tasks", "tasks of one iteration"),
             new Toll.Parameter("wait_us", "8", "us", "what each task waits between its two computations"),
-            new Toll.Parameter("threads", "cpus", "threads", "carrier threads of the virtual threads")),
+            new Toll.Parameter("threads", "cpus", "threads", "threads of the contender's pool, or of its runtime")),
             Cachecalc::setUp)), words);
     }
 }

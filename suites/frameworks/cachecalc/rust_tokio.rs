@@ -122,16 +122,24 @@ fn made(arguments: &toll::Arguments, builder: &mut Builder) -> Result<Box<dyn to
     }
 }
 
-const PARAMETERS: &[toll::Parameter] = &[
-    toll::Parameter { name: "tasks", default: "1000", unit: "tasks", meaning: "tasks of one iteration" },
-    toll::Parameter {
-        name: "wait_us",
-        default: "8",
-        unit: "us",
-        meaning: "what each task waits between its two computations",
-    },
-    toll::Parameter { name: "threads", default: "cpus", unit: "threads", meaning: "worker threads of the runtime" },
-];
+/// With the threads that a contender takes by default.
+const fn parameters(threads: &'static str) -> [toll::Parameter; 3] {
+    [
+        toll::Parameter { name: "tasks", default: "1000", unit: "tasks", meaning: "tasks of one iteration" },
+        toll::Parameter {
+            name: "wait_us",
+            default: "8",
+            unit: "us",
+            meaning: "what each task waits between its two computations",
+        },
+        toll::Parameter {
+            name: "threads",
+            default: threads,
+            unit: "threads",
+            meaning: "threads of the contender's pool, or of its runtime",
+        },
+    ]
+}
 
 /// tokio's version as Cargo.lock has it.
 fn tokio_version() -> &'static str {
@@ -139,16 +147,22 @@ fn tokio_version() -> &'static str {
     entry.and_then(|entry| entry.split('"').next()).unwrap_or("")
 }
 
+const PARAMETERS: &[toll::Parameter] = &parameters("cpus");
+const ONE_THREAD: &[toll::Parameter] = &parameters("1");
+
 fn main() -> std::process::ExitCode {
-    let offered = |name, set_up| toll::Contender {
+    let offered = |name, parameters, set_up| toll::Contender {
         workload: "frameworks/cachecalc",
         name,
         library: "tokio",
         library_version: tokio_version(),
         unit: "ns",
         per: "task",
-        parameters: PARAMETERS,
+        parameters,
         set_up,
     };
-    toll::main(&[offered("rust_tokio", multi_thread as _), offered("rust_tokio_current_thread", current_thread as _)])
+    toll::main(&[
+        offered("rust_tokio", PARAMETERS, multi_thread as _),
+        offered("rust_tokio_current_thread", ONE_THREAD, current_thread as _),
+    ])
 }

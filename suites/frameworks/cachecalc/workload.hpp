@@ -145,7 +145,7 @@ public:
     static std::vector<Parameter> parameters() {
         return {{"tasks", "1000", "tasks", "tasks of one iteration"},
                 {"wait_us", "8", "us", "what each task waits between its two computations"},
-                {"threads", "8", "threads", "threads of the contender's pool"}};
+                {"threads", "8", "threads", "threads of the contender's pool, or of its runtime"}};
     }
 
     explicit Workload(const Arguments& arguments)

@@ -82,10 +82,9 @@ public:
     static constexpr unsigned round_trips = sleeps<C> ? 1 : 8;
 
     static std::vector<Parameter> parameters() {
-        return {
-            {"pairs", "auto", "",
-             "all: every ordered pair of CPUs in each launch's order; classes: as many pairs of each kind "
-             "(siblings, shared cache, package, other package); auto: all up to 64 CPUs, else classes"}};
+        return {{"pairs", "auto", "",
+                 "all: every ordered pair of CPUs; classes: as many pairs of each topology class; auto: all "
+                 "up to 64 CPUs, else classes"}};
     }
 
     explicit Workload(const Arguments& arguments)

@@ -105,7 +105,8 @@ public:
 
     static std::vector<Parameter> parameters() {
         return {{"quantity", "latency", "",
-                 "cost: until the starting thread goes on; latency: until the started one runs"}};
+                 "cost: until the starting thread goes on; latency: from the same instant until the started "
+                 "one runs"}};
     }
 
     /// `known_offset` is taken instead of a measured one: what the last usable CPU's clock shows beyond the

@@ -73,13 +73,12 @@ public:
     static constexpr WorkloadInfo info{"latency/wakeup", Kind::samples, "ns", "wake-up"};
 
     static std::vector<Parameter> parameters() {
-        return {
-            {"mode", "parked", "",
-             "parked: the waiter sleeps in the kernel; hot: it is about to wait, or has just begun to "
-             "(ping-pong)"},
-            {"placement", "auto", "",
-             "the two threads' CPUs: same_core, smt, cluster, far; auto is the first of cluster, far, smt, "
-             "same_core that there is"}};
+        return {{"mode", "parked", "",
+                 "parked: the waiter sleeps in the kernel (seen); hot: it is about to wait, or has just "
+                 "begun to (ping-pong)"},
+                {"placement", "auto", "",
+                 "the two threads' CPUs: same_core, smt (of one core), cluster (behind one last-level cache) "
+                 "or far; auto: the first of cluster, far, smt, same_core that there is"}};
     }
 
     /// `known_offset_ns` is taken instead of a measured one: what the second CPU's clock shows beyond the

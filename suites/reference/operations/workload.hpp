@@ -33,7 +33,8 @@ public:
     static constexpr WorkloadInfo info{"reference/operations", Kind::batch, "ns", "call"};
 
     static std::vector<Parameter> parameters() {
-        return {{"slowdown", "0", "per mille", "time added to every batch, of the time that its calls took"},
+        return {{"slowdown", "0", "per mille",
+                 "time added to every batch, of the time that its calls took; `toll trust` uses it"},
                 {"drift", "0", "per mille",
                  "added besides, from nothing to this much and back in 20 s, in all programs alike"}};
     }

@@ -3,7 +3,7 @@
 mod skynet;
 
 use serde_json::json;
-use skynet::{expected, inputs, locked_version, nodes_below_root, CHILDREN, PARAMETERS};
+use skynet::{expected, inputs, locked_version, nodes_below_root, parameters, CHILDREN, PARAMETERS};
 use toll::units::{with_units, Counted, Uncounted, Units};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
@@ -80,16 +80,21 @@ fn made(runtime: std::io::Result<Runtime>, tasks: u64, threads: usize) -> Result
     }
 }
 
+const ONE_THREAD: &[toll::Parameter] = &parameters("1");
+
 fn main() -> std::process::ExitCode {
-    let offered = |name, set_up| toll::Contender {
+    let offered = |name, parameters, set_up| toll::Contender {
         workload: "tasks/skynet",
         name,
         library: "tokio",
         library_version: locked_version("tokio"),
         unit: "ns",
         per: "task",
-        parameters: PARAMETERS,
+        parameters,
         set_up,
     };
-    toll::main(&[offered("rust_tokio", multi_thread as _), offered("rust_tokio_current_thread", current_thread as _)])
+    toll::main(&[
+        offered("rust_tokio", PARAMETERS, multi_thread as _),
+        offered("rust_tokio_current_thread", ONE_THREAD, current_thread as _),
+    ])
 }

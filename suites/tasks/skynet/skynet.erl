@@ -72,5 +72,5 @@ main() ->
     toll:main([#{workload => <<"tasks/skynet">>, name => <<"erlang_processes">>, library => <<"Erlang/OTP">>,
                  unit => <<"ns">>, per => <<"task">>,
                  parameters => [{<<"tasks">>, <<"100000">>, <<"leaf tasks">>, <<"leaves of the tree, a power of 10">>},
-                                {<<"threads">>, <<"cpus">>, <<"threads">>, <<"schedulers online">>}],
+                                {<<"threads">>, <<"cpus">>, <<"threads">>, <<"operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses">>}],
                  set_up => fun set_up/1}]).

@@ -95,7 +95,7 @@ func main() {
 		return toll.Contender{Workload: "tasks/skynet", Name: name, Library: "Go", Unit: "ns", Per: "task",
 			Parameters: []toll.Parameter{
 				{Name: "tasks", Default: "100000", Unit: "leaf tasks", Meaning: "leaves of the tree, a power of 10"},
-				{Name: "threads", Default: threads, Unit: "threads", Meaning: "GOMAXPROCS; 0: Go's own choice"},
+				{Name: "threads", Default: threads, Unit: "threads", Meaning: "operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses"},
 			}, SetUp: setUp}
 	}
 	toll.Main(offered("go_goroutines", "cpus"), offered("go_gomaxprocs_default", "0"))

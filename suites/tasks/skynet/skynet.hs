@@ -78,7 +78,7 @@ main =
           per = "task",
           parameters =
             [ Parameter "tasks" "100000" "leaf tasks" "leaves of the tree, a power of 10",
-              Parameter "threads" "cpus" "threads" "capabilities of the threaded runtime"
+              Parameter "threads" "cpus" "threads" "operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses"
             ],
           setUp = made
         }

@@ -123,7 +123,7 @@ final class Skynet {
     public static void main(String[] words) {
         Toll.main(List.of(new Toll.Contender("tasks/skynet", "java_virtual_threads", "Java", "ns", "task", List.of(
             new Toll.Parameter("tasks", "100000", "leaf tasks", "leaves of the tree, a power of 10"),
-            new Toll.Parameter("threads", "cpus", "threads", "carrier threads of the virtual threads")),
+            new Toll.Parameter("threads", "cpus", "threads", "operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses")),
             Skynet::setUp)), words);
     }
 }

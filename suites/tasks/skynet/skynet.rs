@@ -2,20 +2,25 @@
 
 pub const CHILDREN: u64 = 10;
 
-pub const PARAMETERS: &[toll::Parameter] = &[
-    toll::Parameter {
-        name: "tasks",
-        default: "100000",
-        unit: "leaf tasks",
-        meaning: "leaves of the tree, a power of 10",
-    },
-    toll::Parameter {
-        name: "threads",
-        default: "cpus",
-        unit: "threads",
-        meaning: "operating-system threads that run the tasks",
-    },
-];
+/// With the threads that a contender takes by default.
+pub const fn parameters(threads: &'static str) -> [toll::Parameter; 2] {
+    [
+        toll::Parameter {
+            name: "tasks",
+            default: "100000",
+            unit: "leaf tasks",
+            meaning: "leaves of the tree, a power of 10",
+        },
+        toll::Parameter {
+            name: "threads",
+            default: threads,
+            unit: "threads",
+            meaning: "operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses",
+        },
+    ]
+}
+
+pub const PARAMETERS: &[toll::Parameter] = &parameters("cpus");
 
 /// The two parameters, checked.
 pub fn inputs(arguments: &toll::Arguments) -> Result<(u64, usize), toll::Error> {

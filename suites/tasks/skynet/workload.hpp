@@ -95,7 +95,8 @@ public:
     static std::vector<Parameter> parameters() {
         return {{"tasks", "100000", "leaf tasks", "leaves of the tree, a power of 10"},
                 {"threads", "cpus", "threads",
-                 "operating-system threads that run the tasks; 0: one for each task"}};
+                 "operating-system threads that run the tasks; 0: one for each task, or as many as the "
+                 "runtime chooses"}};
     }
 
     explicit Workload(const Arguments& arguments)

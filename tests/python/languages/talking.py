@@ -40,6 +40,13 @@ def built() -> dict[str, Program]:
     return {name: program for (_, name), program in made.items()}
 
 
+@cache
+def all_built() -> dict[tuple[str, str], Program]:
+    """The same for each contender of every workload, by the names of both."""
+    found = [one for one in suites.load(ROOT) if any(languages.takes(each) for each in one.contenders)]
+    return languages.programs(found, HOST, build_dir=BUILD, root=ROOT)
+
+
 def copy_sources(target: Path) -> Path:
     """What languages are built from, to be changed."""
     for part in ("languages", "suites/tasks/skynet"):

@@ -11,8 +11,9 @@ import warnings
 from typing import Any
 
 import pytest
-from talking import LIMIT_S, Conversation, built, check, contenders, workload
+from talking import LIMIT_S, ROOT, Conversation, all_built, built, check, contenders
 
+from suite_facts import differences
 from tollbench.words import Contender, Program, Status
 
 NAMES = [contender.name for contender in contenders()]
@@ -62,11 +63,19 @@ def test_the_description_is_what_the_suite_says(program: Program, contender: Con
     told = check(json.loads(done.stdout), "description")
     assert told["language"] == contender.language
     offered = {item["contender"]: item for item in told["contenders"]}[contender.name]
-    assert offered["workload"] == "tasks/skynet"
-    assert (offered["unit"], offered["per"], offered["kind"]) == ("ns", "task", "batch")
-    assert [p["name"] for p in offered["parameters"]] == [p.name for p in workload().parameters]
     assert offered["library_version"]
     assert program.library_version
+
+
+def test_every_workloads_facts_are_those_of_its_suite() -> None:
+    programs = [program for program in all_built().values() if program.status is not Status.SKIPPED]
+    for program in programs:
+        assert program.status is Status.OK, program.reason
+        done = subprocess.run(
+            [*program.command, "describe"], capture_output=True, text=True, timeout=LIMIT_S, check=True
+        )
+        offered = {item["contender"]: item for item in json.loads(done.stdout)["contenders"]}
+        assert differences(ROOT / "suites", offered[program.contender]) == []
 
 
 @pytest.mark.parametrize("tasks", [10, 1000, 100_000])
