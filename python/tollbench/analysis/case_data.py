@@ -12,7 +12,7 @@ import numpy as np
 
 from tollbench.analysis.grid import CellValues
 from tollbench.analysis.units import DAMAGED, checked_json, checked_ns
-from tollbench.analysis.values import value_of_samples
+from tollbench.analysis.values import launch_value_ns
 from tollbench.errors import TollError
 from tollbench.stats import LaunchCounts, count_samples
 from tollbench.stats.order_statistics import Floats
@@ -81,10 +81,10 @@ def read_case(
             counts.append(count_samples(samples))
             belonging = run_file.cells(launch.id)
             cells.take(belonging, samples)
-            values.append(value_of_samples(samples, belonging, launch.clock))
+            values.append(launch_value_ns((), samples, belonging, launch.clock))
             cold += [max(0.0, float(np.median(warm_up)))] if warm_up.size else []
         else:
-            values.append(_median_per_unit(_timed(launch), place))
+            values.append(_checked_value_ns(launch, place))
             cold += [_per_unit(batch, place) for batch in launch.batches[:1] if batch.warmup]
         on_launch()
     counted = [launch for launch in counting if launch.allocations is not None and launch.status is Status.OK]
@@ -133,12 +133,11 @@ def judge(
     return Status.PLANNED, record.reason or "the run ended before it was measured; give it a larger budget"
 
 
-def launch_value_ns(launch: Launch) -> float | None:
-    """Median over the launch's timed batches of wall time per unit; None for a failed launch."""
-    batches = _timed(launch)
-    if launch.status is not Status.OK or not batches:
+def beat_ns(launch: Launch) -> float | None:
+    """What one launch of the canary took for a unit of its work; None for a failed launch."""
+    if launch.status is not Status.OK or not _timed(launch):
         return None
-    return _median_per_unit(batches, f"launch {launch.id}")
+    return _checked_value_ns(launch, f"launch {launch.id}")
 
 
 def _partly_failed(ok: int, failed: Sequence[Launch]) -> tuple[Status, str]:
@@ -160,8 +159,11 @@ def _per_unit(batch: Batch, place: str) -> float:
     return checked_ns(batch.wall_ns, f"a batch in {place}") / batch.units
 
 
-def _median_per_unit(batches: Sequence[Batch], place: str) -> float:
-    return float(np.median([_per_unit(batch, place) for batch in batches]))
+def _checked_value_ns(launch: Launch, place: str) -> float:
+    """The value of a launch in batches, whose times a stranger may have written."""
+    for batch in _timed(launch):
+        checked_ns(batch.wall_ns, f"a batch in {place}")
+    return launch_value_ns(launch.batches, None, (), launch.clock)
 
 
 def _samples(run_file: RunFile, launch: Launch, place: str) -> tuple[Samples, Samples]:

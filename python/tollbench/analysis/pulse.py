@@ -9,7 +9,7 @@ from math import exp
 import numpy as np
 
 from tollbench import numbers
-from tollbench.analysis.case_data import CaseData, launch_value_ns
+from tollbench.analysis.case_data import CaseData, beat_ns
 from tollbench.analysis.results import Floor
 from tollbench.analysis.units import DAMAGED
 from tollbench.errors import TollError
@@ -42,7 +42,7 @@ def floor(
     canary: Sequence[Launch], cases: Sequence[CaseData], header: RunHeader
 ) -> tuple[Floor, Drift | None]:
     """The smallest difference that one comparison at the run's level, with this run's rounds, could find."""
-    valued = [(launch, launch_value_ns(launch)) for launch in canary]
+    valued = [(launch, beat_ns(launch)) for launch in canary]
     beats = [(launch, value) for launch, value in valued if value is not None and value > 0]
     values = [value for _, value in beats]
     rounds = [len(case.launches) for case in cases if case.measured]

@@ -20,15 +20,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tollbench.compare.adapters.one_after_another import OneAfterAnother, Values
+from tollbench.compare.adapters.one_after_another import (
+    REPETITION_S,
+    OneAfterAnother,
+    Values,
+    iterations_for,
+    repetitions_for,
+)
 from tollbench.compare.subject import Adapter, MeasuringOptions, Side
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
 from tollbench.text import shown
 
-REPETITION_S = 0.001  # of one repetition of one benchmark
-MOST_REPETITIONS = 7
-FEWEST_REPETITIONS = 3
 MOST_BENCHMARKS = 16  # in one launch
 _OVERHEAD_SHARE = 0.5  # of a launch; more benchmarks share a launch until what is not measuring costs less
 _CALIBRATION_S = 0.002
@@ -41,8 +44,6 @@ _OWN_CLOCK = re.compile(r"/(manual_time|process_time)\b")
 _OWN_LENGTH = re.compile(r"/iterations:\d+")  # 1.8 and later: all that a number of iterations cannot replace
 _OWN_TIME = re.compile(r"/min_time:")
 _FIXED = 10.0  # times what was asked for: a benchmark's source says how long it measures
-_LONG_NS = 30e6  # a repetition this long is a launch
-_SLOWEST_NS = 100e6  # of a repetition of the slowest side, which may be slower by orders of magnitude
 
 
 @dataclass(slots=True)
@@ -152,8 +153,7 @@ class GoogleBenchmark(OneAfterAnother):
     def _work_for(self, name: str, rows_of: Sequence[Sequence[Row]]) -> _Work:
         """By the trials of the sides, the first side's first."""
         slowest_ns = max(map(_fastest_ns, rows_of))
-        wanted = min(1e9 * REPETITION_S / _fastest_ns(rows_of[0]), max(1.0, _SLOWEST_NS / slowest_ns))
-        iterations = 2 ** max(0, round(math.log2(wanted)))
+        iterations = iterations_for(_fastest_ns(rows_of[0]), slowest_ns)
         repetition_ns = iterations * slowest_ns
         own_ns = max(map(_repetition_ns, rows_of))
         free = self._counts_iterations and not _OWN_LENGTH.search(name)
@@ -161,10 +161,7 @@ class GoogleBenchmark(OneAfterAnother):
             repetition_ns = own_ns
         if not self._counts_iterations:
             iterations = 0  # the program's own choice, alike for all benchmarks
-        long = repetition_ns > 1e9 * REPETITION_S * 2
-        repetitions = FEWEST_REPETITIONS if long else MOST_REPETITIONS
-        if repetition_ns > _LONG_NS:
-            repetitions = 1
+        repetitions = repetitions_for(repetition_ns)
         return _Work(iterations, repetitions, repetitions * repetition_ns)
 
     def _trial(self, side: Side, name: str) -> list[Row]:

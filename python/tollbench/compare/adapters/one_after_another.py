@@ -14,6 +14,12 @@ from tollbench.launching.command import Ended, run_command, working_folder
 from tollbench.launching.environment import padded
 from tollbench.launching.failure import LaunchFailed
 
+REPETITION_S = 0.001  # of one repetition of one benchmark
+MOST_REPETITIONS = 7
+FEWEST_REPETITIONS = 3
+_LONG_NS = 30e6  # a repetition this long is a launch
+_SLOWEST_NS = 100e6  # of a repetition of the slowest side, which may be slower by orders of magnitude
+
 Values = dict[str, list[float]]  # benchmark -> ns an operation, one for each timed group of operations
 
 
@@ -170,3 +176,20 @@ class OneAfterAnother(ABC):
     def called(self, side: Side) -> tuple[str, str | None]:
         """The name that a side is told to have, and its file where that is another."""
         return side.command[0], None
+
+
+def iterations_for(first_ns: float, slowest_ns: float) -> int:
+    """Iterations that take the first side about a repetition's time, a power of two; the same for all sides.
+
+    Both are ns an iteration, of the first side and of the slowest: one that is slower by orders of magnitude
+    makes it fewer, so that its launches end.
+    """
+    wanted = min(1e9 * REPETITION_S / first_ns, max(1.0, _SLOWEST_NS / slowest_ns))
+    return int(2 ** max(0, round(math.log2(wanted))))
+
+
+def repetitions_for(repetition_ns: float) -> int:
+    """How many repetitions a launch makes of one that takes so long: of short ones several."""
+    if repetition_ns > _LONG_NS:
+        return 1
+    return FEWEST_REPETITIONS if repetition_ns > 2e9 * REPETITION_S else MOST_REPETITIONS
