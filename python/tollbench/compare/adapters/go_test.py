@@ -1,0 +1,97 @@
+"""Go test binaries (`go test -c`) as they are: one launch runs one benchmark, several repetitions of it.
+
+A launch is told the number of iterations (-test.benchtime=1000x), so that all sides do the same work. Tests
+do not run. A benchmark's name is the one that Go prints without GOMAXPROCS; each sub-benchmark is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tollbench.compare.adapters.one_after_another import (
+    OneAfterAnother,
+    Values,
+    iterations_for,
+    repetitions_for,
+)
+from tollbench.compare.subject import Adapter, MeasuringOptions, Side
+from tollbench.launching.command import Ended
+from tollbench.launching.failure import LaunchFailed
+
+KIND = "go-test"
+_CALIBRATION = "2ms"
+_CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
+# "BenchmarkSort/64-2   1000   1234 ns/op   16 B/op": behind the name stands GOMAXPROCS, unless it is 1
+_RESULT = re.compile(r"^(Benchmark\S*)\s+(\d+)\s+(\d[\d.e+]*) ns/op", re.MULTILINE)
+_TOLD = re.compile(r"^(Benchmark\S*)$", re.MULTILINE)
+
+
+class GoTest(OneAfterAnother):
+    """Existing executables, unchanged."""
+
+    kind = KIND
+
+    def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
+        super().__init__(sides, options)
+        self._work: dict[str, tuple[int, int]] = {}  # benchmark -> iterations, repetitions
+
+    def offered(self, side: Side) -> Sequence[str]:
+        """Runs every benchmark once: only that tells of sub-benchmarks, and which of them have results."""
+        text, _ = self._printed(side, [".", "-test.v"], "1x", 1, None)
+        results = {match[1] for match in _RESULT.finditer(text)}
+        told = dict.fromkeys(match[1] for match in _TOLD.finditer(text))
+        return [
+            name
+            for name in told
+            if re.search(self.options.pattern, name) and any(_is(name, result) for result in results)
+        ]
+
+    def prepare(self, name: str) -> Mapping[int, str]:
+        """The same number of iterations for all sides, from the first one's speed."""
+        fastest_ns: list[float] = []
+        failures: dict[int, str] = {}
+        for index in self.offering(name):
+            try:
+                values, _ = self._measured(self.sides[index], name, _CALIBRATION, _CALIBRATIONS, None)
+                fastest_ns.append(max(1e-3, min(values)))
+            except LaunchFailed as failure:
+                failures[index] = failure.reason
+        if 0 not in failures:
+            iterations = iterations_for(fastest_ns[0], max(fastest_ns))
+            self._work[name] = iterations, repetitions_for(iterations * max(fastest_ns))
+        return failures
+
+    def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
+        """Several repetitions of one benchmark."""
+        iterations, repetitions = self._work[names[0]]
+        values, ended = self._measured(side, names[0], f"{iterations}x", repetitions, seed)
+        return {names[0]: values}, ended
+
+    def _measured(
+        self, side: Side, name: str, length: str, count: int, seed: int | None
+    ) -> tuple[list[float], Ended]:
+        """Nanoseconds an operation of each repetition. Raises LaunchFailed where there is none."""
+        levels = "/".join(f"^{re.escape(level)}$" for level in name.split("/"))  # as Go matches them
+        text, ended = self._printed(side, [levels], length, count, seed)
+        values = [float(match[3]) for match in _RESULT.finditer(text) if _is(name, match[1])]
+        if not values:
+            raise LaunchFailed(f"gave no result in ns/op for {name}")
+        return values, ended
+
+    def _printed(
+        self, side: Side, chosen: Sequence[str], length: str, count: int, seed: int | None
+    ) -> tuple[str, Ended]:
+        told = ["-test.run=^$", f"-test.benchtime={length}", f"-test.count={count}", "-test.bench", *chosen]
+        ended = self.run(side, told, seed)
+        if ended.exit_code != 0:
+            raise LaunchFailed(ended.how())
+        return ended.whole_stdout().decode("utf-8", "replace"), ended
+
+
+def _is(name: str, printed: str) -> bool:
+    """Whether a result is of this benchmark: its name, with or without GOMAXPROCS."""
+    return printed == name or re.fullmatch(re.escape(name) + r"-\d+", printed) is not None
+
+
+ADAPTER = Adapter(KIND, "a Go test binary", (b"test.benchtime",), GoTest)

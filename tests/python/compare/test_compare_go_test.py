@@ -1,0 +1,135 @@
+"""Go test binaries: a stand-in for everything that one may print, and a real one where Go is there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tollbench.compare import (
+    Comparison,
+    Comparisons,
+    ComparisonSettings,
+    MeasuringOptions,
+    Verdict,
+    WrittenSide,
+    compare,
+    resolve,
+    subject_of,
+)
+
+# Its bytes hold what tells a Go test binary. Sub-benchmarks, GOMAXPROCS behind names, one that is skipped.
+FAKE = r"""#!/usr/bin/env -S python3 -ES
+# test.benchtime
+import os, random, re, sys
+words = dict(word.partition("=")[::2] for word in sys.argv[1:] if not word.startswith("-test"))
+options = dict(word[6:].partition("=")[::2] for word in sys.argv[1:] if word.startswith("-test"))
+pattern = sys.argv[sys.argv.index("-test.bench") + 1]
+suffix = words.get("procs", "-2")
+verbose = "v" in options
+print("goos: linux\npkg: example")
+for name in words.get("only", "BenchmarkSum,BenchmarkSub/x-2,BenchmarkSkip").split(","):
+    levels = zip(pattern.split("/"), name.split("/"))
+    if pattern != "." and not all(re.search(want, level) for want, level in levels):
+        continue
+    if words.get("crash") == name and options["count"] != "1":
+        sys.exit("panic: index out of range [recovered]")
+    if verbose:
+        print(name)
+    if name == "BenchmarkSkip":
+        print("--- SKIP: BenchmarkSkip")
+        continue
+    length = options["benchtime"]
+    count = int(length[:-1]) if length.endswith("x") else 20000
+    for _ in range(int(options["count"])):
+        ns = 100.0 * float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
+        unit = "B/op" if words.get("custom") == name and options["count"] != "1" else "ns/op"
+        print(f"{name}{suffix}         \t{count}\t      {ns:.3f} {unit}\t      16 B/op")
+print("PASS")
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> str:
+    path = tmp_path / "b.test"
+    path.write_text(FAKE)
+    path.chmod(0o755)
+    return str(path)
+
+
+def compared(*texts: str, pattern: str = "", most_rounds: int = 12) -> Comparisons:
+    kind, sides = resolve([WrittenSide(text) for text in texts])
+    assert kind == "go-test"
+    subject = subject_of(kind, sides, MeasuringOptions(20.0, pattern=pattern))
+    return compare(subject, ComparisonSettings(seed=5, most_rounds=most_rounds))
+
+
+def rows(found: Comparisons) -> dict[str, Comparison]:
+    return {item.benchmark: item for item in found.comparisons}
+
+
+@pytest.mark.parametrize("procs", ["-2", ""])
+def test_a_slow_down_is_found_in_benchmarks_and_sub_benchmarks(fake: str, procs: str) -> None:
+    found = rows(compared(f"{fake} procs={procs}", f"{fake} procs={procs} slow=1.05"))
+    assert list(found) == ["BenchmarkSum", "BenchmarkSub/x-2"]  # what was skipped has no result
+    for item in found.values():
+        assert (item.verdict, item.regression) == (Verdict.SLOWER, True)
+        assert item.ratio == pytest.approx(1.05, abs=0.01)
+        assert item.a_ns == pytest.approx(100.0, rel=0.02)
+
+
+def test_only_what_matches_is_compared(fake: str) -> None:
+    assert list(rows(compared(fake, fake, pattern="x-", most_rounds=2))) == ["BenchmarkSub/x-2"]
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("crash=BenchmarkSum", "exited with code 1; its last words: panic: index out of range"),
+        ("custom=BenchmarkSum", "gave no result in ns/op for BenchmarkSum"),
+    ],
+)
+def test_a_side_that_fails_costs_its_own_row(fake: str, word: str, reason: str) -> None:
+    found = rows(compared(fake, f"{fake} {word}"))
+    assert found["BenchmarkSum"].verdict is Verdict.FAILED
+    assert reason in found["BenchmarkSum"].reason
+    assert found["BenchmarkSub/x-2"].verdict is Verdict.NO_DIFFERENCE
+
+
+def test_without_a_benchmark_there_is_one_failed_row(fake: str) -> None:
+    (item,) = compared(fake, f"{fake} only=BenchmarkSkip").comparisons
+    assert (item.benchmark, item.verdict) == ("*", Verdict.FAILED)
+    assert "offers no benchmark" in item.reason
+
+
+REAL = """package example
+import "testing"
+var sink int
+func work(b *testing.B, n int) { for i := 0; i < b.N; i++ { for j := 0; j < n; j++ { sink += j ^ i } } }
+func BenchmarkSum(b *testing.B) { work(b, SIZE) }
+func BenchmarkSub(b *testing.B) { b.Run("with space/2-2", func(b *testing.B) { work(b, 1000) }) }
+func TestNothing(t *testing.T) { t.Fatal("tests do not run") }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed: toll setup --languages")
+def test_a_real_test_binary(tmp_path: Path) -> None:
+    for name, size in (("old", "1000"), ("new", "1300")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "go.mod").write_text("module example\n\ngo 1.19\n")
+        (folder / "b_test.go").write_text(REAL.replace("SIZE", size))
+        subprocess.run(
+            ["go", "test", "-c", "-vet=off", "-o", tmp_path / f"{name}.test", "."],
+            cwd=folder,
+            env={**os.environ, "GOFLAGS": "-mod=mod", "GOCACHE": str(tmp_path / "cache")},
+            check=True,
+        )
+    found = rows(compared(f"{tmp_path}/old.test", f"{tmp_path}/new.test", most_rounds=40))
+    assert list(found) == ["BenchmarkSum", "BenchmarkSub/with_space/2-2"]
+    assert found["BenchmarkSum"].verdict is Verdict.SLOWER
+    assert found["BenchmarkSum"].ratio == pytest.approx(1.3, abs=0.1)
