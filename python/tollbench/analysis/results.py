@@ -43,12 +43,17 @@ class Memory(Model):
     """Calls per iteration where at least two counting launches saw the same whole number of them."""
 
 
-class Row(Model):
-    """One case. Where `status` is not "ok", every number is None and `reason` says why."""
+class NamedCase(Model):
+    """What tells a case from others of its workload."""
 
     contender: str
     environment: str
     parameters: dict[str, int | str]
+
+
+class Row(NamedCase):
+    """One case. Where `status` is not "ok", every number is None and `reason` says why."""
+
     language: str
     library: str
     library_version: str
@@ -119,12 +124,9 @@ class Histogram(Model):
     beyond: float  # share above the last edge
 
 
-class _TimedOneByOne(Model):
+class _TimedOneByOne(NamedCase):
     """The case whose operations they are, and how many."""
 
-    contender: str
-    environment: str
-    parameters: dict[str, int | str]
     unit: str
     count: int
     launches: int

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
 
-from tollbench.analysis.results import Results, WorkloadResult
-
-
-class _Case(Protocol):
-    @property
-    def contender(self) -> str: ...
-    @property
-    def environment(self) -> str: ...
-    @property
-    def parameters(self) -> dict[str, int | str]: ...
-
+from tollbench.analysis.results import NamedCase, Results, WorkloadResult
 
 _Key = tuple[str, ...]
 
 
-def _key(workload: WorkloadResult, case: _Case) -> _Key:
+def _key(workload: WorkloadResult, case: NamedCase) -> _Key:
     values = (f"{name}={value}" for name, value in sorted(case.parameters.items()))
     return (workload.workload, case.contender, case.environment, *values)
 
@@ -41,7 +30,7 @@ class Anchors:
         rows: dict[_Key, str] = {}
         for workload in results.workloads:
             own = workloads.setdefault(workload.workload, _unique(slug(workload.workload), used))
-            cases: list[_Case] = [*workload.rows, *workload.latencies]
+            cases: list[NamedCase] = [*workload.rows, *workload.latencies]
             for case in cases:
                 key = _key(workload, case)
                 if key not in rows:
@@ -51,7 +40,7 @@ class Anchors:
     def workload(self, workload: WorkloadResult) -> str:
         return self.workloads[workload.workload]
 
-    def row(self, workload: WorkloadResult, case: _Case) -> str:
+    def row(self, workload: WorkloadResult, case: NamedCase) -> str:
         return self.rows[_key(workload, case)]
 
 

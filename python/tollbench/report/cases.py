@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-from tollbench.analysis.results import Row, WorkloadResult
+from tollbench.analysis.results import NamedCase, Row, WorkloadResult
 from tollbench.text import clean
 
 _HOST = "host"  # the environment that goes without saying
@@ -16,16 +16,7 @@ _UNLESS = "unless a row says otherwise"
 _Setting = tuple[str, str, str, tuple[tuple[str, str], ...]]  # parameter, contender, environment, the others
 
 
-class _Case(Protocol):
-    @property
-    def contender(self) -> str: ...
-    @property
-    def environment(self) -> str: ...
-    @property
-    def parameters(self) -> dict[str, int | str]: ...
-
-
-_C = TypeVar("_C", bound=_Case)
+_C = TypeVar("_C", bound=NamedCase)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +71,7 @@ class Naming:
             environment, usual = [], environment + usual
         return environment + shared + ([f"{', '.join(usual)} {_UNLESS}"] if usual else [])
 
-    def qualifiers(self, case: _Case) -> tuple[str, ...]:
+    def qualifiers(self, case: NamedCase) -> tuple[str, ...]:
         """Environment and parameters, as far as they tell this case from others."""
         named = self.by_environment and case.environment != _HOST
         environment = (clean(case.environment),) if named else ()
@@ -92,24 +83,24 @@ class Naming:
             if self._tells(case, name)
         )
 
-    def _tells(self, case: _Case, name: str) -> bool:
+    def _tells(self, case: NamedCase, name: str) -> bool:
         usual = dict(self.usual).get(name)
         if usual is None:
             return name in case.parameters
         return _value(case, name) != usual or _setting(case, name) in self.apart
 
-    def label(self, case: _Case) -> str:
+    def label(self, case: NamedCase) -> str:
         """The contender's name with its qualifiers: "boost_fiber (clang-19, threads=2)"."""
         qualifiers = self.qualifiers(case)
         name = clean(case.contender)
         return f"{name} ({', '.join(qualifiers)})" if qualifiers else name
 
 
-def _value(case: _Case, name: str) -> str:
+def _value(case: NamedCase, name: str) -> str:
     return str(case.parameters.get(name, ""))
 
 
-def _setting(case: _Case, name: str) -> _Setting:
+def _setting(case: NamedCase, name: str) -> _Setting:
     others = sorted((key, str(value)) for key, value in case.parameters.items() if key != name)
     return name, case.contender, case.environment, tuple(others)
 

@@ -5,26 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Protocol
 
-from tollbench.analysis.results import Results, WorkloadResult
+from tollbench.analysis.results import Problem, Results, Row, WorkloadResult
 from tollbench.text import clean
 
 _MOST_VALUES = 6  # of a parameter, and
 _MOST_CASES = 4  # that are listed one by one
 
 
-class _Case(Protocol):
-    @property
-    def contender(self) -> str: ...
-    @property
-    def environment(self) -> str: ...
-    @property
-    def parameters(self) -> dict[str, int | str]: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
+_Lacking = Row | Problem  # a case without numbers, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +52,9 @@ def troubles_in(workload: WorkloadResult) -> list[Trouble]:
     return _grouped((workload.workload, row, workload.rows) for row in workload.rows if row.status != "ok")
 
 
-def _grouped(cases: Iterable[tuple[str, _Case, Sequence[_Case]]]) -> list[Trouble]:
-    found: dict[tuple[str, str], dict[tuple[str, str], list[_Case]]] = {}
-    everything: dict[tuple[str, str], list[_Case]] = {}
+def _grouped(cases: Iterable[tuple[str, _Lacking, Sequence[_Lacking]]]) -> list[Trouble]:
+    found: dict[tuple[str, str], dict[tuple[str, str], list[_Lacking]]] = {}
+    everything: dict[tuple[str, str], list[_Lacking]] = {}
     for workload, case, all_rows in cases:
         who = (workload, case.contender)
         found.setdefault((case.status, case.reason), {}).setdefault(who, []).append(case)
@@ -84,7 +73,7 @@ def _grouped(cases: Iterable[tuple[str, _Case, Sequence[_Case]]]) -> list[Troubl
     ]
 
 
-def where(held: Sequence[_Case], own: Sequence[_Case]) -> str:
+def where(held: Sequence[_Lacking], own: Sequence[_Lacking]) -> str:
     """Which of a contender's `own` cases are `held`, in as few words as say it exactly."""
     if len(own) < 2:
         return ""
@@ -106,12 +95,12 @@ def where(held: Sequence[_Case], own: Sequence[_Case]) -> str:
 _Value = tuple[str, str]  # name and value; no name for an environment
 
 
-def _environment(case: _Case) -> _Value:
+def _environment(case: _Lacking) -> _Value:
     return "", clean(case.environment)
 
 
-def _reader(name: str) -> Callable[[_Case], _Value]:
-    def read(case: _Case) -> _Value:
+def _reader(name: str) -> Callable[[_Lacking], _Value]:
+    def read(case: _Lacking) -> _Value:
         return clean(name), clean(case.parameters[name]) if name in case.parameters else ""
 
     return read
