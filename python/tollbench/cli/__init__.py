@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import importlib
 import io
 import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from tollbench import __version__
-from tollbench.cli import compare, doctor, env, export, list_, new, report, run, setup, test, trust
 from tollbench.errors import Exit, TollError
 
 # What a disk or a folder may answer, and what helps.
@@ -28,20 +28,30 @@ REFUSALS = {
     errno.EACCES: "it is not yours to write: write elsewhere, or work in a copy of the checkout",
 }
 
-app = typer.Typer(
-    name="toll",
-    help="What C++ threads, fibers, locks, frameworks and containers cost on this machine.",
-    epilog="Start with: ./toll run",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+VERBS = ("run", "report", "compare", "trust", "list", "doctor", "setup", "env", "export", "new", "test")
+MODULES = {"list": "list_"}  # of the verbs that Python has another use for
 
 
-def _verb(name: str, module: Any) -> None:
-    """Registers `module.command`; its example is the last line of its help."""
-    app.command(name, epilog=f"Example: {module.EXAMPLE}")(_interruptible(module.command))
+def _app(arguments: Sequence[str]) -> typer.Typer:
+    """With the verb that is asked for alone: the others would import what they need, a second in all."""
+    app = typer.Typer(
+        name="toll",
+        help="What C++ threads, fibers, locks, frameworks and containers cost on this machine.",
+        epilog="Start with: ./toll run",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_toll)
+    asked = [name for name in VERBS if list(arguments[:1]) == [name]]
+    for name in asked or VERBS:
+        module = importlib.import_module(f"tollbench.cli.{MODULES.get(name, name)}")
+        if hasattr(module, "app"):  # a verb with verbs of its own
+            app.add_typer(module.app, name=name)
+        else:
+            app.command(name, epilog=f"Example: {module.EXAMPLE}")(_interruptible(module.command))
+    return app
 
 
 def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
@@ -69,26 +79,12 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _toll(
     version: bool = typer.Option(  # its callback has answered before
         False, "--version", callback=_print_version, is_eager=True, help="Print the version and end."
     ),
 ) -> None:
     pass
-
-
-_verb("run", run)
-_verb("report", report)
-_verb("compare", compare)
-_verb("trust", trust)
-_verb("list", list_)
-_verb("doctor", doctor)
-_verb("setup", setup)
-app.add_typer(env.app, name="env")
-_verb("export", export)
-_verb("new", new)
-_verb("test", test)
 
 
 def main() -> int:
@@ -101,7 +97,7 @@ def main() -> int:
 
 def _dispatch() -> int:
     try:
-        app(prog_name="toll")
+        _app(sys.argv[1:])(prog_name="toll")
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # Click makes 1 of it, which says: a failed check
             raise end.__context__ from None
