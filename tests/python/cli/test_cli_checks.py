@@ -16,8 +16,9 @@ import tollbench.cli
 from tollbench.catalog import packages
 from tollbench.cli.console import Progress
 from tollbench.cli.testing import steps as checks
-from tollbench.cli.testing.runner import LAST_IN_LINE
-from tollbench.cli.testing.steps import Pace, Step
+from tollbench.cli.testing.outcomes import NOT_RUN, Step, summary
+from tollbench.cli.testing.pace import Pace
+from tollbench.cli.testing.runner import LAST_IN_LINE, run, run_all
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -27,20 +28,20 @@ def shell(text: str) -> Step:
 
 
 def test_the_runners_own_closing_line_is_kept(capsys):
-    outcome = checks.run(shell("echo working; printf '\\033[32m3 passed\\033[0m in 1.2s\\n'"), ROOT)
+    outcome = run(shell("echo working; printf '\\033[32m3 passed\\033[0m in 1.2s\\n'"), ROOT)
     assert outcome.status == 0
     assert outcome.closing == ("3 passed in 1.2s",)
     assert "working" in capsys.readouterr().out
-    text = checks.summary([outcome])
+    text = summary([outcome])
     assert "ok" in text
     assert "3 passed in 1.2s" in text
     assert "1 of 1 steps passed" in text
 
 
 def test_a_failed_step_is_called_failed():
-    outcomes = [checks.run(shell("exit 3"), ROOT), checks.run(shell("true"), ROOT)]
+    outcomes = [run(shell("exit 3"), ROOT), run(shell("true"), ROOT)]
     assert [outcome.status for outcome in outcomes] == [3, 0]
-    text = checks.summary(outcomes)
+    text = summary(outcomes)
     assert "FAILED" in text
     assert "1 of 2 steps passed" in text
 
@@ -52,17 +53,17 @@ def test_what_follows_a_failed_step_is_not_run_and_not_passed(capsys):
         Step("report", ("true",), "tests"),
         Step("lint", ("true",)),
     ]
-    outcomes = checks.run_all(steps, ROOT)
-    assert [outcome.status for outcome in outcomes] == [1, checks.NOT_RUN, checks.NOT_RUN, 0]
+    outcomes = run_all(steps, ROOT)
+    assert [outcome.status for outcome in outcomes] == [1, NOT_RUN, NOT_RUN, 0]
     assert "9 passed" not in capsys.readouterr().out
-    assert "not run, because build failed" in checks.summary(outcomes)
-    assert "1 of 4 steps passed" in checks.summary(outcomes)
+    assert "not run, because build failed" in summary(outcomes)
+    assert "1 of 4 steps passed" in summary(outcomes)
 
 
 def test_a_tool_that_is_missing_fails_loudly(capsys):
-    outcome = checks.run(Step("a step", ("no-such-tool",)), ROOT)
+    outcome = run(Step("a step", ("no-such-tool",)), ROOT)
     assert outcome.status == 127
-    assert "no-such-tool is not installed" in checks.summary([outcome])
+    assert "no-such-tool is not installed" in summary([outcome])
     assert "cannot start no-such-tool" in capsys.readouterr().out
 
 
@@ -130,7 +131,7 @@ def test_a_step_aside_runs_beside_the_others_and_is_printed_when_they_are_quiet(
         Step("tests", ("sh", "-c", meets.format(tmp_path / "b", tmp_path / "a"))),
         Step("ctest", ("sh", "-c", "echo it runs"), "build"),
     ]
-    outcomes = checks.run_all(steps, ROOT)
+    outcomes = run_all(steps, ROOT)
     assert [outcome.step.name for outcome in outcomes] == ["build", "tests", "ctest"]
     assert [outcome.status for outcome in outcomes] == [0, 0, 0]
     said = capsys.readouterr().out
@@ -138,7 +139,7 @@ def test_a_step_aside_runs_beside_the_others_and_is_printed_when_they_are_quiet(
         said.index(text) for text in ("=== tests", "b met", "=== build", "a met", "=== ctest", "it runs")
     ]
     assert places == sorted(places)
-    assert "build, beside the others" in checks.summary(outcomes)
+    assert "build, beside the others" in summary(outcomes)
 
 
 def test_steps_aside_wait_for_what_they_need_and_fail_the_whole(capsys):
@@ -150,9 +151,9 @@ def test_steps_aside_wait_for_what_they_need_and_fail_the_whole(capsys):
         Step("tidy", ("true",), "pytest", aside=True),
         Step("bench", ("true",), alone=True),
     ]
-    outcomes = checks.run_all(steps, ROOT)
-    assert [outcome.status for outcome in outcomes] == [1, 1, 0, 0, checks.NOT_RUN, 0]
-    assert "3 of 6 steps passed" in checks.summary(outcomes)
+    outcomes = run_all(steps, ROOT)
+    assert [outcome.status for outcome in outcomes] == [1, 1, 0, 0, NOT_RUN, 0]
+    assert "3 of 6 steps passed" in summary(outcomes)
     assert "=== tidy: not run, because pytest failed" in capsys.readouterr().out
 
 
@@ -162,7 +163,7 @@ def test_what_is_alone_begins_when_nothing_runs_beside_it(tmp_path):
         Step("build", ("sh", "-c", f"sleep 0.3; touch '{ended}'"), aside=True),
         Step("bench", ("test", "-e", str(ended)), alone=True),
     ]
-    assert [outcome.status for outcome in checks.run_all(steps, ROOT)] == [0, 0]
+    assert [outcome.status for outcome in run_all(steps, ROOT)] == [0, 0]
 
 
 def test_a_step_aside_takes_the_cpu_time_that_tests_leave(tmp_path):
@@ -174,18 +175,19 @@ def test_a_step_aside_takes_the_cpu_time_that_tests_leave(tmp_path):
         Step("build", ("sh", "-c", f'until [ "$(nice)" = {LAST_IN_LINE} ]; do sleep 0.01; done'), aside=True),
         Step("tests", ("sh", "-c", f"nice > '{seen}'"), "build"),
     ]
-    assert [outcome.status for outcome in checks.run_all(steps, ROOT)] == [0, 0]
+    assert [outcome.status for outcome in run_all(steps, ROOT)] == [0, 0]
     assert int(seen.read_text()) == os.getpriority(os.PRIO_PROCESS, 0) < LAST_IN_LINE
 
 
 INTERRUPTED = """
 import signal
 from pathlib import Path
-from tollbench.cli.testing import steps as checks
+from tollbench.cli.testing.outcomes import Step
+from tollbench.cli.testing.runner import run_all
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests were started with it ignored
-endless = checks.Step("build", ("sh", "-c", "echo $$ > pid; exec sleep 3600"), aside=True)
-waits = checks.Step("tests", ("sh", "-c", "until [ -s pid ]; do sleep 0.01; done; kill -INT $PPID; sleep 2"))
-checks.run_all([endless, checks.Step("next", ("touch", "next"), "build", aside=True), waits], Path.cwd())
+endless = Step("build", ("sh", "-c", "echo $$ > pid; exec sleep 3600"), aside=True)
+waits = Step("tests", ("sh", "-c", "until [ -s pid ]; do sleep 0.01; done; kill -INT $PPID; sleep 2"))
+run_all([endless, Step("next", ("touch", "next"), "build", aside=True), waits], Path.cwd())
 """
 
 
@@ -226,7 +228,7 @@ def test_every_step_stands_behind_what_it_waits_for():
 def test_one_failure_fails_the_whole(monkeypatch, capsys, statuses, code):
     monkeypatch.setattr(packages, "missing", lambda needs: ())
     monkeypatch.setattr(checks, "steps", lambda root, **options: [shell(status) for status in statuses])
-    monkeypatch.setattr(checks.Pace, "remember", lambda *_: None)
+    monkeypatch.setattr(Pace, "remember", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["toll", "test"])
     assert tollbench.cli.main() == code
     assert f"{statuses.count('true')} of {len(statuses)} steps passed" in capsys.readouterr().out
@@ -237,7 +239,7 @@ def test_what_is_missing_is_installed_first(monkeypatch, capsys):
     monkeypatch.setattr(packages, "missing", tuple)  # a machine with nothing on it
     monkeypatch.setattr(packages, "install", lambda needs, say: installed.extend(need.name for need in needs))
     monkeypatch.setattr(checks, "steps", lambda root, **options: [])
-    monkeypatch.setattr(checks.Pace, "remember", lambda *_: None)
+    monkeypatch.setattr(Pace, "remember", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["toll", "test"])
     assert tollbench.cli.main() == 0
     # What Debian 12 does not have (a JDK of 21 or later, Seastar) would fail the whole apt call.
@@ -261,14 +263,14 @@ def test_the_time_left_follows_from_the_last_times(tmp_path, capsys):
     planned = [Step("quick", ("echo", "3 passed")), Step("slow", ("echo", "working"))]
     first = Pace(times, planned, Bar())
     assert (first.place(planned[0]), first.left_s(planned[0])) == ("1 of 2", None)  # nothing is known yet
-    first.remember(checks.run_all(planned, ROOT, None, first))
+    first.remember(run_all(planned, ROOT, None, first))
     assert set(json.loads(times.read_text())) == {"quick", "slow"}
     times.write_text(json.dumps({"quick": 10.0, "slow": 90.0, "gone": 1.0}))
     bar = Bar()
     again = Pace(times, planned, bar)
     assert again.left_s(planned[0], 4.0) == 96.0
     assert again.left_s(planned[0], 40.0) == 90.0  # it takes longer than last time: never negative
-    checks.run_all(planned, ROOT, None, again)
+    run_all(planned, ROOT, None, again)
     assert "=== quick (1 of 2, about 1:40 left): echo" in capsys.readouterr().out
     ((done, total, what, left),) = [told for told in bar.told if told[2] == "slow"]
     assert (total, what) == (100.0, "slow")
@@ -282,7 +284,7 @@ def test_times_that_make_no_sense_are_forgotten(tmp_path, text):
     step = Step("a", ("false",))
     pace = Pace(tmp_path / "times.json", [step], Bar())
     assert pace.left_s(step) is None
-    pace.remember(checks.run_all([step], ROOT, None, pace))
+    pace.remember(run_all([step], ROOT, None, pace))
     assert json.loads((tmp_path / "times.json").read_text()) == {}  # a failure's time says nothing
 
 
@@ -290,7 +292,7 @@ def test_programs_get_every_step_and_people_the_output(monkeypatch, capsys):
     planned = [Step("good", ("echo", "3 passed")), Step("bad", ("sh", "-c", "echo 1 failed; exit 2"))]
     monkeypatch.setattr(packages, "missing", lambda needs: ())
     monkeypatch.setattr(checks, "steps", lambda root, **options: planned)
-    monkeypatch.setattr(checks.Pace, "remember", lambda *_: None)
+    monkeypatch.setattr(Pace, "remember", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["toll", "test", "--json"])
     assert tollbench.cli.main() == 1
     captured = capsys.readouterr()

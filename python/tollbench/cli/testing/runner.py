@@ -1,4 +1,8 @@
-"""Runs the steps of `toll test`: tests one after another, and beside them what is compiled for later ones."""
+"""Runs the steps of `toll test`: tests one after another, and beside them what is compiled for later ones.
+
+A kept runner would not make this less: nox runs one step at a time, and CTest, which runs several, shows what
+they print only at their end and knows neither the time left nor what a tool said last.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import Self, TextIO
 
-if TYPE_CHECKING:
-    from tollbench.cli.testing.steps import Pace
+from tollbench.cli.testing.outcomes import NOT_RUN, Step, StepOutcome
+from tollbench.cli.testing.pace import Pace
 
 # What the runners say at their end: pytest, ctest, doctest, ruff, mypy.
 CLOSING = re.compile(
@@ -25,42 +29,7 @@ CLOSING = re.compile(
     r"|Success: no issues|Found \d+ error|files already formatted|would be reformatted|No tests were found)"
 )
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-NOT_RUN = -1
 LAST_IN_LINE = 19  # of nice(1): what runs aside gets the CPU time that tests leave
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One command; `name` is what the summary calls it, `after` the step without which it means nothing.
-
-    `behind` is one whose end it waits for, however that ends. Steps that go `aside` run beside the others, in
-    their own order; one that is `alone` begins when none of them is left.
-    """
-
-    name: str
-    command: tuple[str, ...]
-    after: str = ""
-    behind: str = ""
-    aside: bool = False
-    alone: bool = False
-
-    def awaited(self) -> Iterator[str]:
-        """The names of the steps that it waits for."""
-        return filter(None, (self.after, self.behind))
-
-
-@dataclass(frozen=True, slots=True)
-class StepOutcome:
-    """What a step came to: its exit status, wall time in seconds, and the runner's own closing lines.
-
-    `waited` is what it waited for steps aside before it began.
-    """
-
-    step: Step
-    status: int
-    seconds: float
-    closing: tuple[str, ...]
-    waited: float = 0.0
 
 
 def run_all(

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from tollbench.catalog.packages import table
 from tollbench.catalog.suite_rules import headline_of, source_of
-from tollbench.cli.console import Progress, clock_time
-from tollbench.cli.testing.runner import NOT_RUN, Step, StepOutcome, run, run_all
-
-__all__ = ["NOT_RUN", "Pace", "Step", "StepOutcome", "described", "run", "run_all", "steps", "summary"]
+from tollbench.cli.testing.outcomes import Step
 
 CXX_FOLDERS = ("include", "src", "suites", "tests")
 PYTHON_FOLDERS = ("python", "tests", "cmake")
@@ -94,87 +88,6 @@ def _compiled_aside(name: str, *options: str) -> Iterator[Step]:
 def _clang() -> str:
     """The Clang that packages.toml found."""
     return table()["clang"].found() or "clang++"
-
-
-class Pace:
-    """How far the steps are and how long the rest will take, by what each took when it last passed."""
-
-    def __init__(self, path: Path, steps: Sequence[Step], bar: Progress) -> None:
-        """`path` holds {step: seconds}; where it cannot be read nothing is known yet."""
-        self._path, self._bar = path, bar
-        self._steps = [step for step in steps if not step.aside]  # the others take no time of their own
-        self._last_s: dict[str, float] = {}
-        with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
-            stored = json.loads(path.read_text(encoding="utf-8"))
-            self._last_s = {str(name): float(seconds) for name, seconds in stored.items()}
-
-    def left_s(self, step: Step, spent_s: float = 0.0) -> float | None:
-        """Seconds from `spent_s` after the start of `step` to the end; None where any is not known."""
-        rest = [item.name for item in self._steps[self._steps.index(step) :]]
-        if any(name not in self._last_s for name in rest):
-            return None
-        return max(0.0, self._last_s[step.name] - spent_s) + sum(self._last_s[name] for name in rest[1:])
-
-    def place(self, step: Step) -> str:
-        """ "3 of 20, about 4:05 left"."""
-        left = self.left_s(step)
-        about = "" if left is None else f", about {clock_time(left)} left"
-        return f"{self._steps.index(step) + 1} of {len(self._steps)}{about}"
-
-    def tell(self, step: Step, spent_s: float) -> None:
-        """Moves the bar."""
-        left = self.left_s(step, spent_s)
-        if left is None:
-            self._bar.step(self._steps.index(step), len(self._steps), step.name)
-        else:
-            total = sum(self._last_s[item.name] for item in self._steps if item.name in self._last_s)
-            self._bar.step(max(0.0, total - left), total, step.name, left)
-
-    def remember(self, outcomes: Iterable[StepOutcome]) -> None:
-        """Keeps the times of the steps that passed; a folder that takes no file is no reason to fail."""
-        passed = {
-            outcome.step.name: round(outcome.waited + outcome.seconds, 1)
-            for outcome in outcomes
-            if not outcome.status
-        }
-        with contextlib.suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.write_text(json.dumps(self._last_s | passed, indent=1), encoding="utf-8")
-
-
-def described(outcomes: Sequence[StepOutcome]) -> dict[str, Any]:
-    """For programs; `closing` holds the runner's own last lines."""
-    steps = [
-        {
-            "name": outcome.step.name,
-            "passed": outcome.status == 0,
-            "seconds": round(outcome.seconds, 3),
-            "closing": list(outcome.closing),
-        }
-        for outcome in outcomes
-    ]
-    return {"passed": all(step["passed"] for step in steps), "steps": steps}
-
-
-def summary(outcomes: Sequence[StepOutcome]) -> str:
-    """One line a step with its time, and below it what its runner said last."""
-    lines = ["", "=== summary"]
-    for outcome in outcomes:
-        verdict = "ok    " if outcome.status == 0 else "FAILED"
-        lines.append(f"{verdict} {outcome.seconds:6.1f} s  {outcome.step.name}{_beside(outcome)}")
-        lines += [f"                  {line}" for line in outcome.closing]
-    failed = sum(outcome.status != 0 for outcome in outcomes)
-    total = sum(outcome.waited + outcome.seconds for outcome in outcomes if not outcome.step.aside)
-    lines.append(f"{len(outcomes) - failed} of {len(outcomes)} steps passed in {total:.0f} s")
-    return "\n".join(lines)
-
-
-def _beside(outcome: StepOutcome) -> str:
-    if outcome.step.aside:
-        return ", beside the others"
-    return (
-        f", after {outcome.waited:.0f} s of waiting for {outcome.step.after}" if outcome.waited >= 1 else ""
-    )
 
 
 def _cxx_files(root: Path) -> list[str]:
