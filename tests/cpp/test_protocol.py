@@ -20,7 +20,7 @@ from typing import Any
 try:
     import jsonschema
 except ImportError:
-    print("jsonschema is not installed; run with the project's .venv/bin/python")
+    print("jsonschema is not installed; ./toll test brings it into the project's .venv")
     sys.exit(77)
 
 SCHEMA, FIXTURE, ALLOCATIONS = Path(sys.argv[1]), sys.argv[2], sys.argv[3]

@@ -271,6 +271,15 @@ def test_the_test_lock_holds_every_pin_of_the_other() -> None:
     assert runtime.items() <= test.items()
 
 
+def test_the_package_imports_every_dependency() -> None:
+    """Whoever runs toll installs no library that only tests, or nobody, needs."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    source = "\n".join(path.read_text(encoding="utf-8") for path in modules())
+    needed = {re.split(r"\W", text)[0] for text in project["dependencies"]}
+    imported = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
+    assert needed - set(imported.findall(source)) == set()
+
+
 def test_every_locked_package_has_a_hash() -> None:
     for name in ("requirements.lock", "requirements-test.lock"):
         blocks = re.split(r"\n(?=[\w.-]+==)", (ROOT / name).read_text(encoding="utf-8"))
