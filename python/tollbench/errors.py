@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
+
+# What a disk or a folder may answer to a writer, and what helps.
+REFUSALS = {
+    errno.ENOSPC: "make room on that disk, or write elsewhere",
+    errno.EDQUOT: "make room within your quota, or write elsewhere",
+    errno.EROFS: "it is read-only: write elsewhere, or work in a copy of the checkout",
+    errno.EACCES: "it is not yours to write: write elsewhere, or work in a copy of the checkout",
+}
 
 
 class Exit(IntEnum):

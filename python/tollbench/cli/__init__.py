@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
 import importlib
 import io
@@ -18,15 +17,7 @@ from typing import Any
 import typer
 
 from tollbench import __version__
-from tollbench.errors import Exit, TollError
-
-# What a disk or a folder may answer, and what helps.
-REFUSALS = {
-    errno.ENOSPC: "make room on that disk, or write elsewhere",
-    errno.EDQUOT: "make room within your quota, or write elsewhere",
-    errno.EROFS: "it is read-only: write elsewhere, or work in a copy of the checkout",
-    errno.EACCES: "it is not yours to write: write elsewhere, or work in a copy of the checkout",
-}
+from tollbench.errors import REFUSALS, Exit, TollError
 
 VERBS = ("run", "report", "compare", "trust", "list", "doctor", "setup", "env", "export", "new", "test")
 MODULES = {"list": "list_"}  # of the verbs that Python has another use for

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tollbench.cli.console import Progress, progress
-from tollbench.cli.places import behind_links, is_special, run_path
+from tollbench.cli.places import run_path
 from tollbench.errors import TollError
 
 if TYPE_CHECKING:
@@ -43,16 +42,17 @@ def command(
     ] = False,
 ) -> None:
     """Export a run: Parquet for DuckDB, Polars or pandas; CSV; JSON; Google Benchmark's JSON."""
+    from tollbench.store.writing import replacing
+
     path = run_path(run)
     target = output or path.with_name(f"{path.stem}{_ending(form)}")
-    written: list[WrittenFile] = []
-
-    def write(partial: Path) -> None:
-        with progress("exporting", after_s=1.0) as bar:
-            written.extend(_write(path, form, partial, bar))
-
     try:
-        _complete_or_nothing(behind_links(target), write)
+        if target.is_dir() and not all(file.suffix in (".parquet", ".csv") for file in target.iterdir()):
+            raise TollError(
+                f"{target} is a folder that holds more than an export", "name another: --output FOLDER"
+            )
+        with replacing(target, or_folder=True) as place, progress("exporting", after_s=1.0) as bar:
+            written = _write(path, form, place, bar)
     except OSError as error:
         raise TollError(
             f"cannot write {target}: {error.strerror or error}", "name a writable place: --output /tmp/run"
@@ -78,28 +78,6 @@ def _ending(form: ExportFormat) -> str:
         ExportFormat.JSON: "-data.json",
         ExportFormat.GOOGLE_BENCHMARK: "-google-benchmark.json",
     }[form]
-
-
-def _complete_or_nothing(target: Path, write: Callable[[Path], None]) -> None:
-    """Writes beside the target and moves it there at the end; an older export is replaced, a device used."""
-    import shutil
-
-    if is_special(target):
-        write(target)
-        return
-    partial = target.with_name(f".{target.name}.partial")
-    if target.is_dir() and not all(file.suffix in (".parquet", ".csv") for file in target.iterdir()):
-        raise TollError(
-            f"{target} is a folder that holds more than an export", "name another: --output FOLDER"
-        )
-    try:
-        write(partial)
-        if target.is_dir():
-            shutil.rmtree(target)
-        partial.replace(target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.unlink(missing_ok=True)
 
 
 def _write(path: Path, form: ExportFormat, target: Path, bar: Progress) -> list[WrittenFile]:

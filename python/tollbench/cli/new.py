@@ -54,6 +54,8 @@ def command(
 
 def write(directory: Path, name: str) -> Path:
     """Writes NAME.cpp from the template and its line into suite.toml's [contenders]; returns the file."""
+    from tollbench.store.writing import write_text
+
     template = directory / "contender.cpp.template"
     source, suite = directory / f"{name}.cpp", directory / "suite.toml"
     kind = "".join(word.capitalize() for word in name.split("_"))
@@ -64,12 +66,16 @@ def write(directory: Path, name: str) -> Path:
     try:
         text = template.read_text(encoding="utf-8").replace("{{name}}", name).replace("{{Type}}", kind)
         declared = with_line(suite.read_text(encoding="utf-8"), f'{name} = {{ library = "own" }}')
-        source.write_text(text, encoding="utf-8")
-        suite.write_text(declared, encoding="utf-8")
     except OSError as error:
-        if source.exists():
-            source.unlink()  # without its line it would only lie about
-        raise TollError(f"cannot write the contender: {error}", "make the checkout writable") from None
+        raise TollError(
+            f"cannot read {error.filename}: {error.strerror}", "make the checkout readable"
+        ) from None
+    write_text(source, text)
+    try:
+        write_text(suite, declared)
+    except TollError:
+        source.unlink(missing_ok=True)  # without its line it would only lie about
+        raise
     return source
 
 

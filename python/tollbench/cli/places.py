@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from tollbench.errors import TollError
+from tollbench.store.writing import behind_links, is_special
+
+__all__ = ["ROOT", "RUNS", "behind_links", "build_folder", "is_special", "run_path"]
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = ROOT / "runs"
@@ -14,16 +16,6 @@ RUNS = ROOT / "runs"
 def build_folder(environment: str) -> Path:
     """Programs of one environment are built here, apart from every other."""
     return ROOT / "build" / environment
-
-
-def behind_links(path: Path) -> Path:
-    """The file that is meant: a link such as /dev/stdout stays one when its file is replaced."""
-    return path if is_special(path) else Path(os.path.realpath(path))
-
-
-def is_special(path: Path) -> bool:
-    """Whether `path` leads to something that is neither a file nor a folder: a device, a pipe, a socket."""
-    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def run_path(name: str) -> Path:

@@ -97,32 +97,6 @@ def test_a_mistake_is_answered_with_what_to_do(toll, arguments, words):
     assert all(word.lower() in text for word in words), done.stderr
 
 
-def test_a_line_goes_to_the_end_of_the_contenders():
-    from tollbench.cli.new import with_line
-
-    assert with_line("[contenders]\na = 1\n", "b = 2") == "[contenders]\na = 1\nb = 2\n"
-    assert with_line("[contenders]\na = 1\n\n[other]\nc = 3\n", "b = 2") == (
-        "[contenders]\na = 1\nb = 2\n\n[other]\nc = 3\n"
-    )
-    assert with_line("[contenders]\n", "b = 2") == "[contenders]\nb = 2\n"
-    assert with_line("unit = 1\n", "b = 2") == "unit = 1\n\n[contenders]\nb = 2\n"
-
-
-@pytest.mark.parametrize("state", ["no template", "a file in the way"])
-def test_new_writes_both_or_nothing(tmp_path, state):
-    from tollbench.cli.new import write
-    from tollbench.errors import TollError
-
-    (tmp_path / "suite.toml").write_text("[contenders]\n")
-    if state == "a file in the way":
-        (tmp_path / "contender.cpp.template").write_text("{{name}} {{Type}}")
-        (tmp_path / "mine.cpp").write_text("precious")
-    with pytest.raises(TollError):
-        write(tmp_path, "mine")
-    assert (tmp_path / "suite.toml").read_text() == "[contenders]\n"
-    assert not (tmp_path / "mine.cpp").exists() or (tmp_path / "mine.cpp").read_text() == "precious"
-
-
 def test_a_mistyped_run_is_answered_with_the_nearest(toll, checkout, run_file):
     runs = checkout / "runs"
     runs.mkdir(exist_ok=True)

@@ -1,12 +1,13 @@
 """A disk that really takes no more: every launch reported as saved is there, and the message says so."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from full_disk import may_mount, on_own_disk
 
 FILL = """
 import resource, sys
@@ -35,11 +36,11 @@ print(saved, found == [5000] * saved)
 """
 
 
-def fill(path: Path, limit: int, before: str = "true") -> list[str]:
+def fill(path: Path, limit: int, disk: str = "") -> list[str]:
     search = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    command = ["sh", "-c", f'{before} && exec "$@"', "sh", sys.executable, "-c", FILL, str(path), str(limit)]
-    if before != "true":
-        command = ["unshare", "--mount", "--propagation", "private", *command]
+    command = [sys.executable, "-c", FILL, str(path), str(limit)]
+    if disk:
+        command = on_own_disk(command, path.parent, disk)
     done = subprocess.run(
         command,
         env={"PYTHONPATH": search, "PATH": os.environ["PATH"]},
@@ -71,16 +72,9 @@ def test_file_size_limit(tmp_path: Path) -> None:
     assert "disk" in lines[1]
 
 
-def may_mount() -> bool:
-    if not shutil.which("unshare") or not shutil.which("mount"):
-        return False
-    command = ["unshare", "--mount", "--propagation", "private", "mount", "-t", "tmpfs", "none", "/mnt"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
 @pytest.mark.skipif(not may_mount(), reason="mounting a small file system takes root")
 def test_full_file_system(tmp_path: Path) -> None:
     path = tmp_path / "full.toll"
-    lines = fill(path, 0, before=f"mount -t tmpfs -o size=1m none {tmp_path}")
+    lines = fill(path, 0, disk="1m")
     check(lines, path)
     assert "the disk is full" in lines[1]

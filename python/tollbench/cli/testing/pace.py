@@ -9,6 +9,8 @@ from pathlib import Path
 
 from tollbench.cli.console import Progress, clock_time
 from tollbench.cli.testing.outcomes import Step, StepOutcome
+from tollbench.errors import TollError
+from tollbench.store.writing import write_text
 
 
 class Pace:
@@ -52,6 +54,6 @@ class Pace:
             for outcome in outcomes
             if not outcome.status
         }
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, TollError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.write_text(json.dumps(self._last_s | passed, indent=1), encoding="utf-8")
+            write_text(self._path, json.dumps(self._last_s | passed, indent=1))
