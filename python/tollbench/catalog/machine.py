@@ -12,7 +12,6 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -90,13 +89,12 @@ def conditions(root: Path = ROOT) -> dict[str, Any]:
     return found
 
 
-def compilers(names: Iterable[str] = COMPILERS) -> list[dict[str, str]]:
+def compilers() -> list[dict[str, str]]:
     """Compilers on PATH as {name, version}; the first line that they say about themselves."""
-    paths = {name: shutil.which(name) for name in names}
     return [
-        {"name": name, "version": _first_line([path, *COMPILERS.get(name, ("--version",))])}
-        for name, path in paths.items()
-        if path
+        {"name": name, "version": _first_line([path, *asks])}
+        for name, asks in COMPILERS.items()
+        if (path := shutil.which(name))
     ]
 
 

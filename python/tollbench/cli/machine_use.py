@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from tollbench.cli.console import say
 from tollbench.errors import Exit, TollError
@@ -15,7 +14,7 @@ from tollbench.launching.machine_lock import LOCK_FILES, machine_lock
 
 
 @contextmanager
-def machine_taken(interrupt: Interrupt, *, wait: bool, files: Sequence[Path] | None = None) -> Iterator[None]:
+def machine_taken(interrupt: Interrupt, *, wait: bool) -> Iterator[None]:
     """The machine is ours. Raises TollError where another one measures, or when `interrupt` ends the waiting.
 
     `interrupt` is looked at only until the machine is there.
@@ -25,7 +24,7 @@ def machine_taken(interrupt: Interrupt, *, wait: bool, files: Sequence[Path] | N
         interrupt=interrupt,
         on_wait=_say_waiting if wait else None,
         on_no_lock=lambda warning: say(f"warning: {warning}"),
-        files=LOCK_FILES if files is None else files,
+        files=LOCK_FILES,
     )
     try:
         lock.__enter__()

@@ -21,7 +21,7 @@ from tollbench.cli.asking import Wishes, settings_of, with_time_to_read
 from tollbench.cli.builds import build_plan, only_planned
 from tollbench.cli.console import Progress, progress, say
 from tollbench.cli.machine_use import machine_taken
-from tollbench.cli.places import ROOT, RUNS, build_folder, run_path
+from tollbench.cli.places import ROOT, RUNS, build_folder, run_path, shown_path
 from tollbench.errors import Exit, TollError
 from tollbench.measure import Interrupt, events
 from tollbench.plan import Plan, Selection, make
@@ -90,7 +90,7 @@ class Session:
         self.run_file = (
             RunFile.resume(self.path) if self._resume else RunFile.create(self.path, self._header())
         )
-        say(f"measuring {len(self.plan.cases)} cases into {_shown(self.path)}; Ctrl-C stops and reports")
+        say(f"measuring {len(self.plan.cases)} cases into {shown_path(self.path)}; Ctrl-C stops and reports")
         try:
             with progress("measuring") as bar:
                 self.stopped_by = self._launch(self.run_file, bar)
@@ -136,9 +136,9 @@ class Session:
 
             target = self.path.with_suffix(".html")
             report.write(target, page.render(results))
-            say(f"report: {_shown(target)}")
+            say(f"report: {shown_path(target)}")
         if self.stopped_by == "interrupt":
-            say(f"interrupted; go on with: toll run --resume {shlex.quote(_shown(self.path))}")
+            say(f"interrupted; go on with: toll run --resume {shlex.quote(shown_path(self.path))}")
             return Exit.INTERRUPTED
         statuses = {row.status for workload in results.workloads for row in workload.rows}
         unwanted = BROKEN if results.run.profile == "check" else {Status.WRONG_ANSWER}
@@ -233,7 +233,3 @@ def _tell(bar: Progress, event: events.Event) -> None:
         case events.LaunchDone(case=case, elapsed_s=elapsed, left_s=left) if left is not None:
             what = f"{case.workload} {case.contender}" if case else "canary"
             bar.step(elapsed, elapsed + left, what, left)
-
-
-def _shown(path: Path) -> str:
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -33,7 +33,7 @@ def command(
 ) -> None:
     """Write a new contender from its workload's template: one file and one line in suite.toml."""
     from tollbench.catalog import suites
-    from tollbench.cli.places import ROOT
+    from tollbench.cli.places import ROOT, shown_path
 
     workloads = {found.name: found for found in suites.load(ROOT)}
     if workload not in workloads:
@@ -48,7 +48,7 @@ def command(
     if as_json:
         typer.echo(json.dumps({"written": [str(source), str(suite)], "next": measure}, indent=2))
         return
-    typer.echo(f"wrote {_shown(source)} and a line in {_shown(suite)}")
+    typer.echo(f"wrote {shown_path(source)} and a line in {shown_path(suite)}")
     typer.echo(f"  next: edit the file, then: {measure}")
 
 
@@ -100,7 +100,3 @@ def _check(name: str, taken: set[str], directory: Path) -> None:
         raise TollError(f"{name} is a word of C++ or of toll", f"choose another name: my_{name}")
     if name in taken:
         raise TollError(f"{directory.name} has a contender {name} already", "choose another name")
-
-
-def _shown(path: Path) -> str:
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -7,7 +7,7 @@ from pathlib import Path
 from tollbench.errors import TollError
 from tollbench.store.writing import behind_links, is_special
 
-__all__ = ["ROOT", "RUNS", "behind_links", "build_folder", "is_special", "run_path"]
+__all__ = ["ROOT", "RUNS", "behind_links", "build_folder", "is_special", "run_path", "shown_path"]
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = ROOT / "runs"
@@ -16,6 +16,11 @@ RUNS = ROOT / "runs"
 def build_folder(environment: str) -> Path:
     """Programs of one environment are built here, apart from every other."""
     return ROOT / "build" / environment
+
+
+def shown_path(path: Path) -> str:
+    """As somebody in the current folder would type it."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def run_path(name: str) -> Path:
