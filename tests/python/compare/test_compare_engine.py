@@ -23,12 +23,11 @@ from tollbench.compare import (
     confirm,
 )
 from tollbench.compare.judging import Track
-from tollbench.compare.schema import schema_text
 from tollbench.errors import TollError
 from tollbench.launching.failure import Interrupted
 from tollbench.report.comparisons.comparison_lines import footnotes
 
-COMMITTED = Path(__file__).parents[3] / "schemas/compare.schema.json"
+SCHEMA = Path(__file__).parents[3] / "schemas/compare.schema.json"
 
 
 def run(subject: FakeSubject, **settings: Any) -> Comparisons:
@@ -376,12 +375,9 @@ def test_the_highest_level_can_be_shared_by_many() -> None:
 
 
 def test_the_contract() -> None:
-    assert COMMITTED.read_text(encoding="utf-8") == schema_text(), (
-        "run: python -m tollbench.compare.schema schemas/compare.schema.json"
-    )
     for found in (run(pair(1.05)), run(pair(3.0, round_s=30.0)), run(pair(1.0, unusable="gone"))):
         written = json.loads(found.model_dump_json())
-        jsonschema.validate(written, json.loads(COMMITTED.read_text(encoding="utf-8")))
+        jsonschema.validate(written, json.loads(SCHEMA.read_text(encoding="utf-8")))
         promised = {"benchmark", "a", "b", "ratio", "low", "high", "level", "verdict", "launches", "seconds"}
         assert promised | {"reason"} <= written["comparisons"][0].keys()
 

@@ -1,0 +1,42 @@
+"""The JSON schemas of what toll prints for programs, which the models define.
+
+`python -m tollbench.report.schemas` writes them all into the folder schemas/ of the checkout it is run in;
+`python -m tollbench.report.schemas NAME FILE` writes one to a file, and NAME alone prints it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from tollbench.analysis.results import Results
+from tollbench.compare.trials import Trust
+from tollbench.compare.verdicts import Comparisons
+
+MODELS: Mapping[str, type[BaseModel]] = {"report": Results, "compare": Comparisons, "trust": Trust}
+
+
+def schema_text(name: str) -> str:
+    """schemas/NAME.schema.json as it must be for the current model."""
+    schema = MODELS[name].model_json_schema(mode="serialization")
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return json.dumps(head | schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def main(name: str = "", file: str = "") -> None:
+    """Writes one schema, or all that are made from models."""
+    if not name:
+        for each in MODELS:
+            Path(f"schemas/{each}.schema.json").write_text(schema_text(each), encoding="utf-8")
+    elif file:
+        Path(file).write_text(schema_text(name), encoding="utf-8")
+    else:
+        sys.stdout.write(schema_text(name))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
