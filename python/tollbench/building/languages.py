@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench.building.recipes import RECIPES, BuildStep, Job, Recipe
-from tollbench.building.recipes.words import first_error
+from tollbench.building.recipes.parts import first_error
 from tollbench.catalog.packages import command_for, table
 from tollbench.words import Contender, Environment, Program, Status, Workload
 

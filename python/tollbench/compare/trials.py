@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tollbench.compare.engine import compare
 from tollbench.compare.subject import ComparisonSettings, Keep, Subject
-from tollbench.compare.verdicts import Finite, NotNegative, Verdict
+from tollbench.compare.verdicts import ComparisonRecord, Finite, NotNegative, Verdict
 from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.failure import Interrupted
 from tollbench.stats.proportion import exact_share
@@ -27,11 +27,7 @@ EQUAL_A_PASS = 2  # a false alarm is rare: its share needs more trials than thos
 FOUND = 0.95  # of the trials: the effect counts as one that is found here
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Trial(_Record):
+class Trial(ComparisonRecord):
     """One comparison whose truth is known."""
 
     operation: str
@@ -62,7 +58,7 @@ class Trial(_Record):
         return low <= 1.0 + self.slowdown <= high
 
 
-class Counted(_Record):
+class Counted(ComparisonRecord):
     """How many of some trials, with the exact binomial interval of the share at 95 %."""
 
     trials: int
@@ -72,7 +68,7 @@ class Counted(_Record):
     high: Finite
 
 
-class Line(_Record):
+class Line(ComparisonRecord):
     """All trials of one operation (or of all, "*") with one slow-down."""
 
     operation: str
@@ -89,7 +85,7 @@ class Line(_Record):
     seconds: NotNegative | None = Field(description="median of the trials")
 
 
-class Trust(_Record):
+class Trust(ComparisonRecord):
     """All that one `toll trust` found."""
 
     level: Finite

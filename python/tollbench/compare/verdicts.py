@@ -22,11 +22,13 @@ class Verdict(StrEnum):
     FAILED = "failed"
 
 
-class _Record(BaseModel):
+class ComparisonRecord(BaseModel):
+    """A part of what `toll compare` and `toll trust` print for programs."""
+
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Comparison(_Record):
+class Comparison(ComparisonRecord):
     """One benchmark, one side against the first."""
 
     benchmark: str
@@ -51,14 +53,14 @@ class Comparison(_Record):
     )
 
 
-class Lacking(_Record):
+class Lacking(ComparisonRecord):
     """A benchmark that not every side offers."""
 
     benchmark: str
     missing_in: tuple[str, ...] = Field(description="labels of the sides without it")
 
 
-class Comparisons(_Record):
+class Comparisons(ComparisonRecord):
     """All that one `toll compare` found. Fields may be added."""
 
     comparisons: tuple[Comparison, ...]

@@ -11,7 +11,7 @@ from talking import Conversation, built, contenders, copy_sources, workload
 
 from tollbench.building import known, languages
 from tollbench.building.recipes import RECIPES
-from tollbench.building.recipes.words import first_error
+from tollbench.building.recipes.parts import first_error
 from tollbench.catalog import packages, toolchains
 from tollbench.words import HOST, Program, Status
 

@@ -6,8 +6,8 @@ from tollbench.building.recipes.erlang import Erlang
 from tollbench.building.recipes.go import Go
 from tollbench.building.recipes.haskell import Haskell
 from tollbench.building.recipes.java import Java
+from tollbench.building.recipes.parts import BuildStep, Job, Recipe, Tool
 from tollbench.building.recipes.rust import Rust
-from tollbench.building.recipes.words import BuildStep, Job, Recipe, Tool
 
 RECIPES: Mapping[str, Recipe] = {
     "Go": Go(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tollbench.building.recipes.words import BuildStep, Job, Tool, WithWrapper, files_below, starter, told
+from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithWrapper, files_below, starter, told
 
 MOST_PROCESSES = 4_000_000  # a tree of 1,000,000 leaves has 1,111,111; the emulator's default is 262,144
 

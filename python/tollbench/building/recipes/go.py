@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tollbench.building.recipes.words import BuildStep, Job, Tool, WithExecutable, files_below, told
+from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithExecutable, files_below, told
 
 
 class Go(WithExecutable):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tollbench.building.recipes.words import BuildStep, Job, Tool, WithExecutable, files_below, told
+from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithExecutable, files_below, told
 
 # A nursery that holds a tree's threads, handed out in chunks: GHC's default of 1 MiB is collected over and
 # over while 100,000 threads live, which costs several times what the threads do.

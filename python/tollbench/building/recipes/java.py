@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tollbench.building.recipes.words import BuildStep, Job, Tool, WithWrapper, files_below, starter
+from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithWrapper, files_below, starter
 from tollbench.catalog.toolchains import feature, newest_jdk
 
 FOREIGN_FUNCTIONS_FINAL = 22  # before, calling getrusage is a preview feature

@@ -6,7 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
-from tollbench.building.recipes.words import BuildStep, Job, Tool, WithExecutable, files_below, told
+from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithExecutable, files_below, told
 
 OLDEST = (1, 85)  # rust-version in the manifests
 
