@@ -1,4 +1,4 @@
-"""What all tests share: a copy of the checkout to work in, and toll as a process."""
+"""What all tests share: a copy of the checkout to work in, toll as a process, and which tests run."""
 
 from __future__ import annotations
 
@@ -12,6 +12,21 @@ from checkouts import Toll, copy_checkout, toll_in
 # An example that takes 200 ms tells of a busy machine, not of a fault.
 settings.register_profile("toll", deadline=None)
 settings.load_profile("toll")
+
+
+SIMULATIONS = Path(__file__).with_name("stats")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Simulations of minutes run only when they are asked for: `pytest -m slow tests/python/stats`."""
+    if "slow" in str(config.getoption("-m")):
+        return
+    left_out = [
+        item for item in items if SIMULATIONS in item.path.parents and item.get_closest_marker("slow")
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")
