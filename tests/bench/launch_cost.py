@@ -17,11 +17,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from tollbench.launching.calibrating import LaunchWork
 from tollbench.launching.child import Limits
+from tollbench.launching.conversation import Errand
 from tollbench.launching.disturbance import read_disturbance
-from tollbench.launching.protocol import arguments
+from tollbench.launching.starting import Starter
 from tollbench.measure import ProcessLauncher, SystemClock
-from tollbench.measure.recording import Errand, LaunchRoom, Work, measuring
+from tollbench.measure.recording import LaunchPlace, Recorder, measuring
 from tollbench.store import Launch, RunFile
 from tollbench.words import Kind, Purpose, Status
 
@@ -55,13 +57,13 @@ def find_canary(build: Path | None) -> Path | None:
 
 def of_program(name: str, command: tuple[str, ...]) -> None:
     """Launches without a single request: from exec to exit is all cost."""
-    room = LaunchRoom(ProcessLauncher(), SystemClock(), Limits(10.0, 2**40), read_disturbance)
-    environment = {**os.environ, "TOLL_CLOCK_HZ": calibrated_hz(room, command)}
+    recorder = Recorder(Starter(ProcessLauncher(), SystemClock()), read_disturbance)
+    errand = Errand(Errand.command_of(command, "toll/canary", "canary", {}), Kind.BATCH, dict(os.environ))
+    launched(recorder, errand, 0)  # as in a run, the first finds the clock's frequency for the others
     costs, besides = [], []
     for seed in range(LAUNCHES):
-        errand = an_errand(command, environment, seed)
         started = time.monotonic_ns()
-        launch = room.launch(errand, measuring(Work(1, 0, warmup=False))).launch
+        launch = launched(recorder, errand, seed)
         besides.append((time.monotonic_ns() - started - launch.wall_ns) / 1e6)
         if launch.status is not Status.OK:
             sys.exit(f"{name}: {launch.reason}")
@@ -71,15 +73,11 @@ def of_program(name: str, command: tuple[str, ...]) -> None:
     show("  runner before and after it", besides, None)
 
 
-def calibrated_hz(room: LaunchRoom, command: tuple[str, ...]) -> str:
-    """As a run does it: the first launch tells the frequency to the others."""
-    launch = room.launch(an_errand(command, dict(os.environ), 0), measuring(Work(1, 0, warmup=False))).launch
-    return repr(launch.clock["frequency_hz"]) if "frequency_hz" in launch.clock else ""
-
-
-def an_errand(command: tuple[str, ...], environment: dict[str, str], seed: int) -> Errand:
-    asked = (*command, *arguments("toll/canary", "canary", {}))
-    return Errand(None, Purpose.CANARY, 1, 0, seed, asked, environment, Kind.BATCH, None)
+def launched(recorder: Recorder, errand: Errand, seed: int) -> Launch:
+    """A launch that is asked for nothing."""
+    place = LaunchPlace(None, Purpose.CANARY, 1, 0, seed)
+    nothing = measuring(LaunchWork(1, 0, warmup=False))
+    return recorder.launch(place, errand, Limits(10.0, 2**40), nothing).launch
 
 
 def of_run(path: Path) -> None:

@@ -259,7 +259,8 @@ class Faults(unittest.TestCase):
             ("TOLL_COUNTERS", "wishes"),
         ):
             with self.subTest(name=name, value=value):
-                self.expect(serve("counts", **{name: value}), "usage", value)
+                changed: dict[str, Any] = {name: value}
+                self.expect(serve("counts", **changed), "usage", value)
 
     def test_a_contradicting_frequency_is_refused(self) -> None:
         source = serve("counts", STOP).messages[0]["clock"]

@@ -56,7 +56,7 @@ from tollbench.compare import (  # noqa: E402
     subject_of,
 )
 from tollbench.compare.disturbing import DRIFT, InjectedDisturbance, load, one_of  # noqa: E402
-from tollbench.compare.subject import own_environment  # noqa: E402
+from tollbench.launching.environment import own_environment  # noqa: E402
 from tollbench.launching.machine_lock import LOCK_FILES, machine_lock  # noqa: E402
 from tollbench.measure import Interrupt, SystemClock  # noqa: E402
 from tollbench.stats.proportion import exact_share  # noqa: E402
@@ -189,7 +189,7 @@ class GoogleBenchmark:
 
 def u_test(first: Path, second: Path) -> int:
     """What compare.py says of two files: significant by the wall time's p value at 5 %."""
-    times = [real_times(first), real_times(second)]
+    before, after = real_times(first), real_times(second)
     if SCRIPT.exists():
         out = second.with_suffix(".compared")
         words_of(
@@ -205,8 +205,8 @@ def u_test(first: Path, second: Path) -> int:
         )
         p_value = next(row["utest"]["time_pvalue"] for row in json.loads(out.read_text()) if row["utest"])
     else:
-        p_value = mannwhitneyu(*times, alternative="two-sided").pvalue
-    return direction(float(p_value), more_often_above(*times))
+        p_value = mannwhitneyu(before, after, alternative="two-sided").pvalue
+    return direction(float(p_value), more_often_above(before, after))
 
 
 def real_times(path: Path) -> list[float]:

@@ -1,6 +1,6 @@
 """A copy of the checkout for tests to work in, and toll as a process of its own.
 
-Not in conftest.py: several folders have one, and which of them `import conftest` finds depends on the order
+Not in conftest.py: where several folders have one, which of them `import conftest` finds depends on the order
 of collection.
 """
 

@@ -380,7 +380,7 @@ def test_the_test_lock_holds_every_pin_of_the_other() -> None:
 def test_the_package_imports_every_dependency() -> None:
     """Whoever runs toll installs no library that only tests, or nobody, needs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    source = "\n".join(path.read_text(encoding="utf-8") for path in modules())
+    source = "\n".join(sources().values())
     needed = {re.split(r"\W", text)[0] for text in project["dependencies"]}
     imported = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
     assert needed - set(imported.findall(source)) == set()
@@ -411,7 +411,7 @@ def test_shell_scripts_can_be_parsed() -> None:
 
 
 def test_no_test_imports_a_conftest() -> None:
-    """Several folders have one; which of them an import finds depends on the order of collection."""
+    """Where several folders have one, which of them an import finds depends on the order of collection."""
     importing = re.compile(r"^\s*(from|import) conftest\b", re.MULTILINE)
     found = [
         str(path) for path in (ROOT / "tests").rglob("*.py") if importing.search(path.read_text("utf-8"))

@@ -115,7 +115,7 @@ def launch(case_id: int | None, purpose: Purpose, round_: int, **changes: Any) -
 def _case(made: Made, kind: Kind, unit: str) -> Case:
     return Case(
         "tasks/made", made.contender, made.environment, made.parameters, kind, unit, "task", "C++", "std", 1,
-        {"threads": "declared", "pinning": "none"} | made.footing,
+        {"threads": "declared", "pinning": "none", **made.footing},
     )  # fmt: skip
 
 

@@ -493,6 +493,8 @@ def test_rare_percentiles_and_a_launchs_own_longest_stand_beside_the_longest(pat
     assert entry.p9999 == pytest.approx(everything[int(0.9999 * everything.size) - 1], rel=0.003)
     assert entry.p9999_low is not None
     assert entry.p9999_high is not None
+    assert entry.p999 is not None
+    assert entry.p9999 is not None
     assert entry.p999 < entry.p9999 < entry.max
     assert entry.max == 10_009.0
     assert entry.launch_max is not None
@@ -570,7 +572,9 @@ def test_efficiency_is_the_floor_of_the_same_work_over_the_row(path: Path) -> No
     assert found["a", 10].efficiency is not None
     assert found["a", 10].efficiency.value == pytest.approx(0.5)
     assert found["a", 10].efficiency.low == pytest.approx(0.5)
+    assert found["a", 100].efficiency is not None
     assert found["a", 100].efficiency.value == pytest.approx(0.625)
+    assert found["c", 10].efficiency is not None
     assert found["c", 10].efficiency.value == pytest.approx(0.2)
     assert found["b", 1000].efficiency is None  # no floor of that size
     assert found["bare", 10].efficiency is None

@@ -58,6 +58,7 @@ def test_nobody_beats_the_fastest(rounds: int) -> None:
     for _ in range(200):
         logs = rng.normal(0, 0.3, (rounds, 1)) + rng.normal(0, 0.1, (rounds, 5))
         best = fastest([{}] * 5, logs)
+        assert best is not None
         ratios = np.median(logs - logs[:, [best]], axis=0)
         nobody = [column for column in range(5) if (np.median(logs - logs[:, [column]], axis=0) >= 0).all()]
         assert not nobody or best in nobody

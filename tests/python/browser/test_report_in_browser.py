@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import sample_results as samples
-from playwright.sync_api import Browser, Page
+import screenshot
+from playwright.sync_api import Browser, FloatRect, Locator, Page
 from screenshot import open_report
 
 from tollbench.report import html
 
 DRAWN = "html[data-drawn=yes]"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests; without Debian's chromium they fail and say how to install it."""
+    if not screenshot.CHROMIUM.exists():
+        pytest.fail(f"{screenshot.CHROMIUM} is missing; install it with: {screenshot.INSTALL}")
+    with screenshot.browser() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +59,13 @@ def names(page: Page, workload: str, table: str = ".values") -> list[str]:
     return page.locator(f"#{workload} {table} > tbody:visible").evaluate_all(
         "all => all.map(b => b.dataset.name)"
     )
+
+
+def box_of(element: Locator) -> FloatRect:
+    """Where an element that is shown stands on the page."""
+    box = element.bounding_box()
+    assert box is not None, f"{element} is not shown"
+    return box
 
 
 def drawn_names(page: Page, workload: str) -> list[str]:
@@ -127,7 +145,7 @@ def test_a_row_of_the_chart_tells_its_numbers_under_the_pointer(page):
     label = page.locator("#tasks-skynet [data-chart=values] svg text", has_text="goroutines")
     page.locator("#tasks-skynet").evaluate("section => section.scrollIntoView()")
     settled(page)
-    box = label.bounding_box()
+    box = box_of(label)
     page.mouse.move(box["x"] + box["width"] + 200, box["y"] + box["height"] / 2)
     tooltip = page.locator("#tasks-skynet .tooltip")
     tooltip.wait_for()
@@ -137,14 +155,14 @@ def test_a_row_of_the_chart_tells_its_numbers_under_the_pointer(page):
 
 
 def test_a_canary_that_varies_tenfold_is_drawn_on_a_logarithmic_axis(chromium, tmp_path):
-    floor = samples.floor(samples.random.Random(1))
+    floor = samples.floor(random.Random(1))
     wild = floor.model_copy(
         update={"canary_ns": [value * 10 ** (i % 3) for i, value in enumerate(floor.canary_ns)]}
     )
     file = tmp_path / "wild.html"
     file.write_text(html.render(samples.make_results([], floor=wild)), encoding="utf-8")
     page = open_report(chromium, file)
-    frame = page.locator("#canary").bounding_box()
+    frame = box_of(page.locator("#canary"))
     tops = page.locator("#canary svg path[fill^='#']").evaluate_all(
         "all => all.map(p => p.getBoundingClientRect().top)"
     )
@@ -203,7 +221,7 @@ def test_time_over_a_parameter_is_drawn_line_by_line_and_follows_filter_and_lege
 
 
 def test_a_parameter_over_decades_has_a_logarithmic_axis_with_its_own_values(chromium, tmp_path):
-    rng = samples.random.Random(1)
+    rng = random.Random(1)
     rows = [
         samples.make_row(rng, "", "a", 50.0, 0.01, parameters={"tasks": tasks})
         for tasks in (1_000, 10_000, 1_000_000)
@@ -273,7 +291,7 @@ def test_sorting_orders_table_and_chart_and_keeps_the_unmeasured_last(page):
 @pytest.fixture
 def swept(chromium, tmp_path) -> Iterator[Page]:
     file = tmp_path / "swept.html"
-    results = samples.make_results([samples.waits(samples.random.Random(5))])
+    results = samples.make_results([samples.waits(random.Random(5))])
     file.write_text(html.render(results), encoding="utf-8")
     opened = open_report(chromium, file)
     yield opened
@@ -330,7 +348,7 @@ def test_curves_of_single_operations_are_compared_within_one_setting(swept):
 
 
 def test_time_over_a_parameter_is_compared_within_one_setting_of_another(chromium, tmp_path):
-    rng = samples.random.Random(1)
+    rng = random.Random(1)
     rows = [
         samples.make_row(
             rng, "", name, value * threads * factor, 0.02, parameters={"threads": threads, "mode": mode}
@@ -395,7 +413,7 @@ def test_on_a_phone_rows_are_cards_with_labels(chromium, report):
     page = open_report(chromium, report, 390, 844)
     cell = page.locator("#tasks-skynet tbody").first.locator("td.k-cpu")
     assert cell.evaluate("e => getComputedStyle(e, '::before').content") == '"CPU time"'
-    card = page.locator("#tasks-skynet tbody tr").first.bounding_box()
+    card = box_of(page.locator("#tasks-skynet tbody tr").first)
     assert card["width"] < 390
     assert card["height"] > 150
     assert drawn_names(page, "tasks-skynet")[0] == "std_async_deferred"
@@ -405,13 +423,13 @@ def test_on_a_phone_rows_are_cards_with_labels(chromium, report):
 def test_on_a_phone_percentiles_are_cards_with_the_name_above_the_numbers(chromium, report):
     page = open_report(chromium, report, 390, 844)
     card = page.locator("#latency-wakeup .percentiles tbody", has_text="condition_variable")
-    name = card.locator(".name").bounding_box()
+    name = box_of(card.locator(".name"))
     assert name["height"] < 30  # one line
     cells = card.locator("td")
     labels = cells.evaluate_all("all => all.map(e => getComputedStyle(e, '::before').content)")
     assert labels == ['"p50"', '"p90"', '"p99"', '"p99.9"', '"p99.99"', '"max"', '"Operations"']
     for index in range(cells.count()):
-        box = cells.nth(index).bounding_box()
+        box = box_of(cells.nth(index))
         assert box["y"] >= name["y"] + name["height"]
         assert box["x"] + box["width"] <= 390
     page.context.close()
@@ -428,7 +446,7 @@ def test_no_chart_label_is_cut_or_lies_on_another(chromium, report):
                 "all => all.map(t => { const b = t.getBoundingClientRect();"
                 " return [b.left, b.top, b.right, b.bottom, t.textContent]; })"
             )
-            frame = page.locator(f"#{workload} [data-chart=values]").bounding_box()
+            frame = box_of(page.locator(f"#{workload} [data-chart=values]"))
             assert len(boxes) > 15
             for left, top, right, bottom, text in boxes:
                 assert left >= frame["x"] - 1, text
@@ -517,7 +535,7 @@ def test_a_permalink_leads_to_its_row(chromium, report, width, anchor):
     page.wait_for_selector(DRAWN, state="attached")
     assert page.locator(f"#{anchor}").is_visible()
     pause(page, 300)
-    top = page.locator(f"#{anchor}").bounding_box()["y"]
+    top = box_of(page.locator(f"#{anchor}"))["y"]
     assert 0 <= top < 900
     page.context.close()
 
@@ -537,8 +555,8 @@ def heat_map(page: Page):
 def test_a_cell_of_the_heat_map_tells_its_pair_and_time(page):
     page.locator("#latency-core_to_core").evaluate("section => section.scrollIntoView()")
     settled(page)
-    grid = samples.cores(samples.random.Random(12)).grids[0]
-    box = heat_map(page).bounding_box()
+    grid = samples.cores(random.Random(12)).grids[0]
+    box = box_of(heat_map(page))
     left, size = heat_map(page).evaluate(
         "e => { const { grid } = echarts.getInstanceByDom(e).getOption();"
         " return [grid[0].left, grid[0].width]; }"
@@ -567,18 +585,16 @@ def test_the_heat_map_frames_the_groups_and_shows_another_grid_when_asked(page):
 
 def test_256_cpus_are_drawn_without_values_in_cells(chromium, tmp_path):
     file = tmp_path / "large.html"
-    made = samples.make_results([samples.cores(samples.random.Random(4), cpus=256)])
+    made = samples.make_results([samples.cores(random.Random(4), cpus=256)])
     file.write_text(html.render(made), encoding="utf-8")
     assert file.stat().st_size < 5_000_000
     page = open_report(chromium, file)
     shown = heat_map(page).evaluate("e => echarts.getInstanceByDom(e).getOption()")
     assert len(shown["series"][0]["data"]) == 256 * 255
     assert shown["series"][0]["label"]["show"] is False
-    assert (
-        page.locator("#latency-core_to_core .found")
-        .first.text_content()
-        .startswith("load_store, median: two groups of 128")
-    )
+    found = page.locator("#latency-core_to_core .found").first.text_content()
+    assert found is not None
+    assert found.startswith("load_store, median: two groups of 128")
     page.context.close()
 
 
@@ -623,7 +639,7 @@ def test_wall_and_cpu_time_stand_together(page):
 
 
 def test_wall_and_cpu_time_that_agree_lie_together(chromium, tmp_path):
-    rng = samples.random.Random(1)
+    rng = random.Random(1)
     rows = [
         samples.make_row(rng, "", name, 1639.0, 0.01, parameters={"wait": wait}, cpu_time=1639.0 * busy,
                          cpus_busy=busy)
@@ -649,7 +665,7 @@ def test_contenders_by_environments_fit_a_phone_by_scrolling_inside_their_frame(
     assert frame.evaluate("e => e.scrollWidth > e.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     frame.evaluate("e => { e.scrollLeft = 400; }")
-    name = frame.locator("tbody th").first.bounding_box()
+    name = box_of(frame.locator("tbody th").first)
     assert 0 <= name["x"] < 40  # names stay in sight
     page.context.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shutil
 import subprocess
 import tomllib
 from dataclasses import replace
@@ -79,7 +80,7 @@ def test_the_one_command_to_type(monkeypatch, user, command):
 
 def test_who_may_not_install_is_told_the_command(monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    monkeypatch.setattr(packages.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(TollError) as raised:
         packages.install([ABSENT], print)
     assert "unheard (what nobody has)" in raised.value.what
@@ -95,7 +96,7 @@ def test_apt_failing_is_told_with_its_own_words(monkeypatch):
 
     monkeypatch.setattr(packages, "_privilege", list)
     monkeypatch.setattr(packages, "_apt_knows", functools.cache(lambda name: False))
-    monkeypatch.setattr(packages.shutil, "which", lambda name: "/usr/bin/apt-get")
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/apt-get")
     monkeypatch.setattr(packages, "_apt", apt)
     with pytest.raises(TollError, match="Unable to locate package"):
         packages.install([ABSENT], lambda line: None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import pytest
 
@@ -11,9 +12,9 @@ from tollbench.cli import console
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    time = [100.0]
-    monkeypatch.setattr(console.time, "monotonic", lambda: time[0])
-    return time
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    return clock
 
 
 def test_a_log_gets_a_line_now_and_then(now, capsys) -> None:

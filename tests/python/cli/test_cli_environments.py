@@ -14,8 +14,9 @@ import pytest
 
 import tollbench as toll
 from checkouts import ROOT, Toll, copy_checkout, toll_in
-from tollbench.catalog import environments, packages
-from tollbench.cli import builds, measuring
+from tollbench import building
+from tollbench.catalog import environments, packages, suites
+from tollbench.cli import builds
 from tollbench.errors import TollError
 from tollbench.plan import PROFILES, Selection, make
 from tollbench.words import Environment, Program, Purpose, Workload
@@ -87,8 +88,8 @@ def test_a_missing_allocator_is_a_row_that_says_what_brings_it(monkeypatch):
     monkeypatch.setattr(packages, "_linker_cache", lambda: ())
     monkeypatch.setattr(packages, "_library_folders", lambda: ())
     asked = Selection.parse(["tasks/skynet/std_thread"], (), ["host,tcmalloc"])
-    plan = make(measuring.suites.load(ROOT), asked, environments.OFFERED, PROFILES["quick"], 2)
-    monkeypatch.setattr(builds.building, "programs", pretended)
+    plan = make(suites.load(ROOT), asked, environments.OFFERED, PROFILES["quick"], 2)
+    monkeypatch.setattr(building, "programs", pretended)
     host, missing = builds.build_plan(plan).programs
     assert (host.status, host.command) == ("ok", ("/x",))
     assert (missing.environment, missing.status, missing.command) == ("tcmalloc", "skipped", ())
@@ -104,14 +105,14 @@ def test_each_folder_is_built_once_with_what_its_own_cases_ask_for(monkeypatch, 
         folders.append((environment.name, build_dir.name, [program.contender for program in made]))
         return made
 
-    monkeypatch.setattr(builds.building, "programs", build)
-    monkeypatch.setattr(builds.environments, "located", lambda environment: environment)
+    monkeypatch.setattr(building, "programs", build)
+    monkeypatch.setattr(environments, "located", lambda environment: environment)
     asked = Selection.parse(
         ["tasks/skynet/std_thread", "tasks/skynet/go_goroutines"],
         (),
         ["host,tcmalloc,gcc-60,gcc-60-O2,gcc-60-O3"],
     )
-    plan = make(measuring.suites.load(ROOT), asked, environments.OFFERED, PROFILES["quick"], 2)
+    plan = make(suites.load(ROOT), asked, environments.OFFERED, PROFILES["quick"], 2)
     built = builds.build_plan(plan)
     assert folders == [
         ("host", "host", ["std_thread", "go_goroutines"]),
@@ -131,9 +132,9 @@ def test_an_environment_that_cannot_be_configured_is_rows_and_the_host_is_an_err
             raise TollError("CMake could not configure the build: no such luck", "read the log")
         return pretended(workloads, environment)
 
-    monkeypatch.setattr(builds.building, "programs", refuse)
-    monkeypatch.setattr(builds.environments, "located", lambda environment: environment)
-    catalogue = measuring.suites.load(ROOT)
+    monkeypatch.setattr(building, "programs", refuse)
+    monkeypatch.setattr(environments, "located", lambda environment: environment)
+    catalogue = suites.load(ROOT)
     asked = Selection.parse(["tasks/skynet/std_thread"], (), ["gcc-60,gcc-61"])
     built = builds.build_plan(make(catalogue, asked, environments.OFFERED, PROFILES["quick"], 2))
     failed, fine = built.programs
@@ -142,9 +143,7 @@ def test_an_environment_that_cannot_be_configured_is_rows_and_the_host_is_an_err
     assert (fine.environment, fine.status) == ("gcc-61", "ok")
     assert "gcc-60" in capsys.readouterr().err
 
-    monkeypatch.setattr(
-        builds.building, "programs", lambda *_a, **_o: refuse((), environments.named("gcc-60"))
-    )
+    monkeypatch.setattr(building, "programs", lambda *_a, **_o: refuse((), environments.named("gcc-60")))
     asked = Selection.parse(["tasks/skynet/std_thread"])
     with pytest.raises(TollError, match="no such luck"):
         builds.build_plan(make(catalogue, asked, environments.OFFERED, PROFILES["quick"], 2))
@@ -213,7 +212,7 @@ class TestOneProgramUnderSeveralAllocators:
 
     def test_the_run_can_be_interleaved_because_it_is_one(self, measured, checkout_here):
         with toll.open(checkout_here / "runs/all.toll") as run:
-            names = {case.id: case.environment for case in run.file.cases()}
+            names: dict[int | None, str] = {case.id: case.environment for case in run.file.cases()}
             first_round = [
                 names[launch.case_id]
                 for launch in run.file.all_launches()

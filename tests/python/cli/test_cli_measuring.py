@@ -13,6 +13,7 @@ from tollbench.catalog import suites
 from tollbench.cli import machine_use, measuring
 from tollbench.cli.asking import Wishes
 from tollbench.cli.measuring import Session
+from tollbench.cli.places import ROOT
 from tollbench.errors import TollError
 from tollbench.launching.machine_lock import machine_lock
 from tollbench.measure import Interrupt, SystemClock
@@ -31,7 +32,7 @@ def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def session(path: Path) -> Session:
-    name = next(f"{w.name}/{c.name}" for w in suites.load(measuring.ROOT) for c in w.contenders)
+    name = next(f"{w.name}/{c.name}" for w in suites.load(ROOT) for c in w.contenders)
     return measuring.planned(Selection.parse([name]), WISHES, str(path))
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -55,11 +56,11 @@ def first(checkout: Path, toll_here: Toll) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def report(toll_here: Toll, name: str) -> dict:
+def report(toll_here: Toll, name: str) -> dict[str, Any]:
     return json.loads(toll_here("report", name, "--format", "json").stdout)
 
 
-def rows(found: dict) -> dict[str, dict]:
+def rows(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {f"{w['workload']}/{row['contender']}": row for w in found["workloads"] for row in w["rows"]}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,7 +115,7 @@ def test_two_benchmarks_of_one_name_are_not_told_apart(executable) -> None:
         ({"root": "broken", "plain": "<", "code": 4}, "exited with code 4"),
     ],
 )
-def test_reports_that_make_no_sense(executable, more: dict, reason: str) -> None:
+def test_reports_that_make_no_sense(executable, more: dict[str, Any], reason: str) -> None:
     found = compared(executable("a"), executable("b", **more))
     failed = [item for item in found.comparisons if item.verdict is Verdict.FAILED]
     assert failed

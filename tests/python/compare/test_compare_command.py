@@ -26,6 +26,7 @@ from tollbench.compare.stored import StoredComparison
 from tollbench.errors import TollError
 from tollbench.launching.failure import Interrupted
 from tollbench.measure import Interrupt
+from tollbench.report.comparisons import comparison_terminal
 
 ROOT = Path(__file__).parents[3]
 FAKE = str(Path(__file__).with_name("fake_google_benchmark.py"))
@@ -108,7 +109,7 @@ def test_a_reader_that_has_left_costs_no_file(
     def left(_found: Comparisons) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr(comparing.comparison_terminal, "show", left)
+    monkeypatch.setattr(comparison_terminal, "show", left)
     assert toll("true", "false", "--html", "x.html") == 0
     assert "failed" in Path("x.html").read_text()
 

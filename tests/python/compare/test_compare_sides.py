@@ -342,7 +342,7 @@ def test_a_program_that_waits_by_itself_keeps_all_repetitions() -> None:
 
 
 def test_what_has_no_cpu_time_is_kept() -> None:
-    rows = [{"real_time": 5.0}, {"real_time": "x", "cpu_time": 1.0}]
+    rows: list[dict[str, Any]] = [{"real_time": 5.0}, {"real_time": "x", "cpu_time": 1.0}]
     assert undisturbed(rows) == (rows, [])
     assert undisturbed([]) == ([], [])
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import jsonschema
 import pytest
@@ -362,7 +362,7 @@ def test_ctrl_c_while_another_run_holds_the_machine(
     asked: list[Interrupt] = []
 
     class Noted(Interrupt):
-        def __enter__(self) -> Interrupt:
+        def __enter__(self) -> Self:
             asked.append(self)
             return super().__enter__()
 

@@ -47,23 +47,29 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+def asked(query: str) -> duckdb.DuckDBPyRelation:
+    answer = duckdb.sql(query)
+    assert answer is not None, f"no query: {query}"
+    return answer
+
+
 def test_duckdb_reads_what_was_measured(batches, tmp_path):
     out = folder(tmp_path)
     with RunFile.open(batches) as run_file:
         files.parquet(run_file, out)
-    launches = duckdb.sql(f"""
+    launches = asked(f"""
         select contender, count(*) filter (status = 'ok'), count(*) filter (status = 'failed')
         from '{out}/launches.parquet' where purpose = 'measure' group by 1 order by 1""").fetchall()
     assert launches == [("quick", 3, 0), ("slow", 2, 1)]
-    canaries = duckdb.sql(f"select count(*) from '{out}/launches.parquet' where purpose = 'canary'")
+    canaries = asked(f"select count(*) from '{out}/launches.parquet' where purpose = 'canary'")
     assert canaries.fetchall() == [(2,)]
-    values = duckdb.sql(f"""
+    values = asked(f"""
         select contender, launch, median(wall_ns / units) from '{out}/batches.parquet'
         where not warmup group by 1, 2 order by 2""").fetchall()
     assert [(name, value) for name, _, value in values] == [
         ("quick", 10.0), ("quick", 12.0), ("quick", 11.0), ("slow", 20.0), ("slow", 22.0),
     ]  # fmt: skip
-    cases = duckdb.sql(f"select contender, status, reason, parameters from '{out}/cases.parquet'").fetchall()
+    cases = asked(f"select contender, status, reason, parameters from '{out}/cases.parquet'").fetchall()
     assert cases[2] == ("absent", "skipped", "no library", "{}")
     assert json.loads(cases[0][3]) == {"tasks": 5}
 
@@ -75,7 +81,7 @@ def test_details_are_exported_with_their_batch_and_as_user_counters(batches, tmp
         repetitions = google_benchmark.document(run_file)["benchmarks"]
     query = f"""SELECT round, details FROM '{out}/batches.parquet'
         WHERE contender = 'quick' AND ordinal = 1 ORDER BY round"""
-    assert duckdb.sql(query).fetchall() == [(0, '{"share": 0.5}'), (1, '{"share": 0.25}'), (2, "{}")]
+    assert asked(query).fetchall() == [(0, '{"share": 0.5}'), (1, '{"share": 0.25}'), (2, "{}")]
     told = [entry.get("share") for entry in repetitions if entry["name"] == "tasks/made/quick/tasks:5"]
     assert told == [0.5, 0.25, None]
 
@@ -84,7 +90,7 @@ def test_duckdb_reads_every_sample(samples, tmp_path):
     out = folder(tmp_path)
     with RunFile.open(samples) as run_file:
         files.parquet(run_file, out)
-    rows = duckdb.sql(f"""
+    rows = asked(f"""
         select json_extract_string(parameters, '$.mode') as mode, launch, list(nanoseconds order by ordinal)
         from '{out}/samples.parquet' group by 1, 2 order by 2""").fetchall()
     expected = [
@@ -104,7 +110,7 @@ def test_csv_holds_the_same_as_parquet(samples, tmp_path):
     for name in ("cases", "launches", "batches", "samples"):
         with (out / f"{name}.csv").open(newline="") as file:
             header, *rows = csv.reader(file)
-        relation = duckdb.sql(f"select * from '{out}/{name}.parquet'")
+        relation = asked(f"select * from '{out}/{name}.parquet'")
         assert header == relation.columns
         assert len(rows) == len(relation.fetchall())
     assert [float(row[-1]) for row in rows[:100]] == list(SAMPLES[0])
@@ -213,11 +219,12 @@ def test_samples_of_batches_are_named_as_such(batches):
 @pytest.mark.parametrize("source", ["batches", "samples"])
 @pytest.mark.parametrize("write", [files.parquet, files.csv])
 def test_what_was_written_is_counted_and_every_step_told(request, tmp_path, source, write):
-    out, told = folder(tmp_path), []
+    out = folder(tmp_path)
+    told: list[str] = []
     with RunFile.open(request.getfixturevalue(source)) as run_file:
         written = write(run_file, out, told.append)
         assert len(told) == files.record_batches(run_file)
     for one in written:
-        assert duckdb.sql(f"select count(*) from '{one.path}'").fetchall() == [(one.rows,)]
+        assert asked(f"select count(*) from '{one.path}'").fetchall() == [(one.rows,)]
     assert [one.table for one in written] == ["cases", "launches", "batches", "samples"]
     assert list(dict.fromkeys(told)) == [one.table for one in written if one.rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,13 +39,8 @@ def build(root: Path, *names: str) -> dict[str, Program]:
     """The named contenders of a copy, built inside of it."""
     suite = workload(root)
     chosen = tuple(contender for contender in suite.contenders if contender.name in names)
-    made = languages.programs([suite.__class__(**{**_fields(suite), "contenders": chosen})], HOST,
-                              build_dir=root / "build", root=root)  # fmt: skip
+    made = languages.programs([replace(suite, contenders=chosen)], HOST, build_dir=root / "build", root=root)
     return {name: program for (_, name), program in made.items()}
-
-
-def _fields(record: object) -> dict[str, object]:
-    return {name: getattr(record, name) for name in record.__dataclass_fields__}  # type: ignore[attr-defined]
 
 
 def source_of(root: Path, name: str) -> Path:

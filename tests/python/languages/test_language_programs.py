@@ -84,10 +84,10 @@ def test_sums_are_right_and_batches_plausible(program: Program, contender: Conte
         ready = talk.hear("ready")
         assert ready["footing"]["threads"] >= 1
         assert ready["footing"]["units_created"] - (tasks * 10 - 10) // 9 in (0, 1)  # the root or not
-        for request in ({"iterations": 3}, {"iterations": 2, "layout": 2**64 - 1, "unheard": [{"of": None}]}):
-            talk.say({"type": "batch", **request})
+        more: dict[str, Any] = {"layout": 2**64 - 1, "unheard": [{"of": None}]}
+        for count, request in ((3, {}), (2, more)):
+            talk.say({"type": "batch", "iterations": count, **request})
             answer = talk.hear("batch")
-            count = request["iterations"]
             assert answer["iterations"] == count
             assert answer["units"] == count * tasks
             assert int(answer["checksum"]) == count * tasks * (tasks - 1) // 2

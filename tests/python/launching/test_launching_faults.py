@@ -17,8 +17,8 @@ from tollbench.launching.child import Limits
 from tollbench.launching.conversation import Errand
 from tollbench.launching.disturbance import Disturbance, read_disturbance
 from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.guardian import shared_guardian
 from tollbench.launching.protocol import Terms, ask_timed, ask_warmed, read_ready
-from tollbench.launching.spawned import shared_guardian
 from tollbench.launching.starting import Starter
 from tollbench.measure import Interrupt, ProcessLauncher, SystemClock
 from tollbench.measure.recording import LaunchOutcome, LaunchPlace, Recorder, Talk, counting, measuring
@@ -140,14 +140,19 @@ def test_a_sound_launch() -> None:
     ]
     assert outcome.launch.setup_ns == 50_000
     assert outcome.launch.footing == {"threads": 1}
+    assert outcome.launch.overhead_ns is not None
     assert outcome.launch.wall_ns > outcome.launch.overhead_ns > 0
 
 
 def test_sound_samples_and_allocations() -> None:
     outcome = launch("none", Kind.SAMPLES)
-    assert outcome.samples[1].tolist() == [100.0, 101.0, 102.0]
-    assert outcome.timed_samples().tolist() == [100.0, 101.0, 102.0] * 2
+    first, together = outcome.samples[1], outcome.timed_samples()
+    assert first is not None
+    assert first.tolist() == [100.0, 101.0, 102.0]
+    assert together is not None
+    assert together.tolist() == [100.0, 101.0, 102.0] * 2
     counted = recorded(errand("none"), counting(4)).launch.allocations
+    assert counted is not None
     assert (counted.iterations, counted.calls, counted.peak_bytes) == (4, 12, 16)
 
 
@@ -243,7 +248,12 @@ def test_the_untimed_request_and_the_timed_one_are_sent_together() -> None:
     read_ready(child)
     sent: list[bytes] = []
     forward = child.write_line
-    child.write_line = lambda line: (sent.append(line), forward(line))[1]  # type: ignore[method-assign]
+
+    def noting(line: bytes) -> None:
+        sent.append(line)
+        forward(line)
+
+    child.write_line = noting  # type: ignore[method-assign]
     timed = ask_warmed(child, Terms(Kind.BATCH, launcher.clock, 7), 2, 16, 5)
     assert (len(sent), timed.batch.iterations, timed.batch.wall_ns) == (1, 16, 16e6)
     assert [request.get("layout") for request in launcher.started[0].requests] == [5, None]
@@ -303,6 +313,7 @@ def test_ignored_stop_keeps_the_numbers_and_says_so() -> None:
 def test_slow_start_is_no_fault() -> None:
     outcome = launch("slow_start")
     assert outcome.launch.status is Status.OK
+    assert outcome.launch.overhead_ns is not None
     assert outcome.launch.overhead_ns >= 0.3e9
 
 

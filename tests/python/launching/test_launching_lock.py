@@ -39,6 +39,7 @@ def hold(lock: Path) -> subprocess.Popen[str]:
         text=True,
         env=search,
     )
+    assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
     return holder
 
@@ -64,7 +65,7 @@ def test_second_run_refuses_and_names_the_first(lock: Path) -> None:
 
 def test_second_run_waits_when_asked(lock: Path) -> None:
     holder = hold(lock)
-    told = []
+    told: list[str] = []
 
     class Clock(FakeClock):
         def sleep(self, seconds: float) -> None:

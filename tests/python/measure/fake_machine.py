@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,11 +15,12 @@ from tollbench.launching.disturbance import Disturbance
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.measure import Canary, plan_json, run
-from tollbench.measure.events import Event
+from tollbench.measure.events import Event, Finished
 from tollbench.plan import Plan, Selection, Settings, make
 from tollbench.store import RunFile, RunHeader
 from tollbench.words import HOST, Contender, Kind, Parameter, Program, Status, Workload
 
+Told = TypeVar("Told")
 SETUP_NS = 2_000_000
 CANARY = Canary(Program("toll/canary", "canary", "host", ("canary",)), answer=3)
 
@@ -84,6 +86,8 @@ class FakeLauncher:
 
 
 class FakeChild:
+    pid = 2**22 + 1  # above the kernel's highest: nobody's
+
     def __init__(self, launcher: FakeLauncher, started: Started, cost_ns: float | list[float]) -> None:
         self.launcher, self.started, self.cost_ns = launcher, started, cost_ns
         self.lines = [{"type": "ready", "protocol": 1, "setup_ns": SETUP_NS, "clock": {"frequency_hz": 2e9}}]
@@ -239,5 +243,11 @@ class Bench:
                 environment={"HOME": "/nowhere"},
             )
 
-    def told(self, kind: type) -> list[Event]:
+    def told(self, kind: type[Told]) -> list[Told]:
         return [event for event in self.events if isinstance(event, kind)]
+
+    def elapsed_s(self) -> float:
+        """How long the run took, which is the last that it tells."""
+        last = self.events[-1]
+        assert isinstance(last, Finished)
+        return last.elapsed_s

@@ -47,6 +47,7 @@ def stop_after(
 
     The runner holds after that launch: it is never through before a busy machine lets the signal come.
     """
+    assert runner.stdout is not None
     lines, begun = [], 0
     for line in runner.stdout:
         lines.append(line)
@@ -125,6 +126,7 @@ def test_kill_at_any_moment_loses_at_most_the_launch_in_flight(tmp_path: Path) -
 
 def test_second_run_on_the_machine_is_refused_while_the_first_goes_on(tmp_path: Path) -> None:
     first = start(tmp_path / "r.toll")
+    assert first.stdout is not None
     assert first.stdout.readline().startswith("starting")
     first.send_signal(signal.SIGSTOP)  # it must not end before the second has tried
     second = subprocess.run(
@@ -163,6 +165,7 @@ def test_all_programs_that_spin_die_with_a_killed_toll(program: str) -> None:
     toll = subprocess.Popen(
         [sys.executable, "-c", SPINNING, program], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
     )
+    assert toll.stdout is not None
     groups = [int(toll.stdout.readline()) for _ in range(2)]
     try:
         assert toll.stdout.readline() == "both\n"

@@ -820,9 +820,9 @@ def big_results(workloads: int = 50, rows: int = 10) -> Results:
     """Many workloads with curves: for the page's size and the time to make it."""
     rng = random.Random(11)
     made = []
+    base = latency(rng, "x", 900.0, {"tasks": 1})
     for index in range(workloads):
         names = [(f"contender_{number}", 100.0 * 1.4**number) for number in range(rows)]
-        base = latency(rng, "x", 900.0, {"tasks": 1}) if index == 0 else base  # noqa: F821
         made.append(
             WorkloadResult(
                 workload=f"topic{index % 7}/workload_{index:02d}",

@@ -5,13 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import random
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sample_results as samples
 
+from matching import matched
+from tollbench.analysis.results import Memory, PublishedValue
 from tollbench.errors import TollError
 from tollbench.report import html
 
@@ -63,15 +67,14 @@ def scripts(page: str) -> list[str]:
     return re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
 
 
-def data_of(page: str) -> dict:
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page).group(1))
+def data_of(page: str) -> dict[str, Any]:
+    return json.loads(matched(r'<script type="application/json" id="data">(.*?)</script>', page).group(1))
 
 
 def test_the_chart_library_is_the_one_that_was_vendored():
     folder = ROOT / "third_party" / "echarts"
-    stated = re.search(
-        r"sha256\s+([0-9a-f]{64})\s+echarts\.min\.js", (folder / "README.md").read_text()
-    ).group(1)
+    readme = (folder / "README.md").read_text()
+    stated = matched(r"sha256\s+([0-9a-f]{64})\s+echarts\.min\.js", readme).group(1)
     assert hashlib.sha256((folder / "echarts.min.js").read_bytes()).hexdigest() == stated
     assert 'version="6.1.0"' in (folder / "echarts.min.js").read_text()
     assert (folder / "LICENSE").read_text().lstrip().startswith("Apache License") or "Apache License" in (
@@ -129,7 +132,7 @@ def test_attack_strings_are_text(page, document):
 
 
 def test_the_data_block_cannot_end_early(page):
-    block = re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1)
+    block = matched(r'id="data">(.*?)</script>', page, re.DOTALL).group(1)
     assert not re.search("[<>&\u2028\u2029]", block)
     names = [row["name"] for row in data_of(page)["workloads"][-1]["rows"]]
     assert samples.BREAKOUT in names
@@ -161,7 +164,7 @@ def test_the_page_says_first_what_the_reader_must_know(document):
 
 
 def test_a_row_holds_value_interval_ratio_ties_and_cost(page):
-    body = re.search(
+    body = matched(
         r'<tbody[^>]*id="tasks-skynet--boost_fiber_work_stealing".*?</tbody>', page, re.DOTALL
     ).group(0)
     text = Document(body).text
@@ -183,8 +186,8 @@ def test_a_row_holds_value_interval_ratio_ties_and_cost(page):
 
 def heads(page: str, workload: str) -> dict[str, tuple[str, ...]]:
     """A table's head by column: the words of each line in a cell."""
-    section = re.search(rf'<section class="workload" id="{workload}".*?</section>', page, re.DOTALL).group(0)
-    table = re.search(r'<table class="values".*?</thead>', section, re.DOTALL).group(0)
+    section = matched(rf'<section class="workload" id="{workload}".*?</section>', page, re.DOTALL).group(0)
+    table = matched(r'<table class="values".*?</thead>', section, re.DOTALL).group(0)
     cells = re.findall(r'data-key="(\w+)"[^>]*>(.*?)</th>', table, re.DOTALL)
     return {
         key: tuple(re.sub("<[^>]+>", "|", text).replace("||", "|").strip("|").split("|"))
@@ -237,17 +240,17 @@ def test_names_may_be_cut_after_an_underscore_and_stay_text(page):
 
 
 def test_bytes_are_counted_per_as_many_units_of_work_as_the_calls_above_them():
-    rng = samples.random.Random(1)
-    memory = samples.Memory(calls=0.01, bytes=0.31)
+    rng = random.Random(1)
+    memory = Memory(calls=0.01, bytes=0.31)
     rows = [samples.make_row(rng, "", "a", 5.0, 0.01, memory=memory)]
     page = html.render(samples.make_results([samples.nothing().model_copy(update={"rows": rows})]))
     assert heads(page, "async-echo")["calls"] == ("Allocations", "per\u00a01,000", "bytes")
-    cell = re.search(r"<td[^>]*k-calls.*?</td>", page, re.DOTALL).group(0)
+    cell = matched(r"<td[^>]*k-calls.*?</td>", page, re.DOTALL).group(0)
     assert Document(cell).text == "10.0bytes 310 B"
 
 
 def test_rows_that_were_not_measured_stand_in_the_table_with_their_reason(page):
-    body = re.search(r'<tbody[^>]*id="tasks-skynet--libtask".*?</tbody>', page, re.DOTALL).group(0)
+    body = matched(r'<tbody[^>]*id="tasks-skynet--libtask".*?</tbody>', page, re.DOTALL).group(0)
     assert "signal 11" in Document(body).text
     assert "failed" in Document(body).text
 
@@ -279,7 +282,7 @@ def test_charts_get_the_same_numbers_as_the_tables(page):
 
 @pytest.fixture(scope="module")
 def swept() -> str:
-    return html.render(samples.make_results([samples.waits(samples.random.Random(5))]))
+    return html.render(samples.make_results([samples.waits(random.Random(5))]))
 
 
 def test_rows_stand_below_the_heading_of_their_setting(swept):
@@ -319,7 +322,7 @@ def published_marks(results) -> list[tuple[str, list[float]]]:
 
 @pytest.mark.parametrize("statistic", ["p90", "p99", "p999", "max"])
 def test_the_interval_chart_shows_published_medians_and_no_tails(statistic):
-    workload = samples.wakeup(samples.random.Random(1))
+    workload = samples.wakeup(random.Random(1))
     parameters = workload.rows[0].parameters
     entries = [samples.wakeup_published(name, parameters) for name in ("value", "p50", statistic)]
     results = samples.make_results([workload.model_copy(update={"published": entries})])
@@ -327,7 +330,7 @@ def test_the_interval_chart_shows_published_medians_and_no_tails(statistic):
 
 
 def test_a_published_value_is_drawn_on_the_row_that_it_was_matched_with():
-    rng = samples.random.Random(1)
+    rng = random.Random(1)
     workload = samples.locks(rng)
     entry = samples.wakeup_published("value", {"threads": 2}).model_copy(
         update={"contender": "ticket_lock", "environment": "clang-19", "per": "increment"}
@@ -352,8 +355,8 @@ def test_a_published_value_is_drawn_on_the_row_that_it_was_matched_with():
         assert f'here: <bdi class="name">{named}</bdi>' in html.render(results)
 
 
-def published_tables(entries: list[samples.PublishedValue]) -> list[str]:
-    workload = samples.skynet(samples.random.Random(1)).model_copy(update={"published": entries})
+def published_tables(entries: list[PublishedValue]) -> list[str]:
+    workload = samples.skynet(random.Random(1)).model_copy(update={"published": entries})
     page = html.render(samples.make_results([workload]))
     return re.findall(r'<table class="published">.*?</table>', page, re.DOTALL)
 
@@ -388,7 +391,7 @@ def test_an_empty_run_makes_a_page():
 
 def test_numbers_that_are_not_finite_do_not_break_the_page():
     workload = samples.nothing()
-    row = samples.make_row(samples.random.Random(1), "", "odd", 5.0, 0.1).model_copy(
+    row = samples.make_row(random.Random(1), "", "odd", 5.0, 0.1).model_copy(
         update={"value": float("inf"), "cpu_time": float("nan"), "launch_values": [float("nan"), 3.0]}
     )
     assert html.render(samples.make_results([workload.model_copy(update={"rows": [row]})]))
@@ -402,18 +405,18 @@ def test_a_label_cannot_leave_its_style():
 
 
 def test_what_all_rows_stand_on_is_said_once_below_the_table():
-    page = html.render(samples.make_results([samples.many(samples.random.Random(2))]))
+    page = html.render(samples.make_results([samples.many(random.Random(2))]))
     assert page.count("<dt>pinning<dd>none") == 0
     assert page.count("Footing of all rows: ") == 1
     assert "pinning none" in page
-    alone = samples.many(samples.random.Random(2), 1)
+    alone = samples.many(random.Random(2), 1)
     assert "<dt>pinning<dd>none" in html.render(samples.make_results([alone]))
 
 
 @pytest.mark.parametrize(
     "workloads",
     [
-        lambda: [samples.compilers(samples.random.Random(1), 40, 12, (100, 1000, 10_000))],
+        lambda: [samples.compilers(random.Random(1), 40, 12, (100, 1000, 10_000))],
         lambda: samples.big_results(100, 11).workloads,
     ],
     ids=["one workload in 12 environments", "100 workloads timed one by one"],
@@ -434,7 +437,7 @@ def test_fifty_workloads_of_ten_rows_fit_in_five_megabytes():
 
 
 def test_a_warning_of_one_table_stands_below_it_and_not_at_the_top():
-    workload = samples.wakeup(samples.random.Random(1))
+    workload = samples.wakeup(random.Random(1))
     told = ["The host took 0.3 % of CPU time.", "latency/wakeup: 2 of 4 ratios are not known (mutex)."]
     page = html.render(samples.make_results([workload], warnings=told))
     hero, _, rest = page.partition("</header>")
@@ -453,9 +456,9 @@ def test_a_contender_is_named_once_among_the_problems_with_its_parameters():
         samples.broken_row("asio", "skipped", "no Boost", parameters={"threads": threads})
         for threads in (1, 2, 4)
     ]
-    rows[0] = samples.make_row(samples.random.Random(1), "", "asio", 5.0, 0.01, parameters={"threads": 1})
+    rows[0] = samples.make_row(random.Random(1), "", "asio", 5.0, 0.01, parameters={"threads": 1})
     page = html.render(samples.make_results([samples.nothing().model_copy(update={"rows": rows})]))
-    listed = re.search(r'<ul class="problems">.*?</ul>', page, re.DOTALL).group(0)
+    listed = matched(r'<ul class="problems">.*?</ul>', page, re.DOTALL).group(0)
     assert Document(listed).text.count("asio") == 1
     assert "async/echo asio (threads=2, 4)" in Document(listed).text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import replace
 
 import pytest
@@ -140,7 +141,7 @@ def test_a_letter_that_no_other_row_carries_is_not_shown():
 
 
 def test_time_per_unit_created_has_the_interval_of_the_value_in_its_own_units():
-    row = samples.make_row(samples.random.Random(1), "", "a", 400.0, 0.01)
+    row = samples.make_row(random.Random(1), "", "a", 400.0, 0.01)
     row = row.model_copy(update={"low": 396.0, "high": 408.0, "created_value": 100.0})
     assert created(row) == (100.0, 99.0, 102.0)
     column = next(one for one in columns(samples.nothing(), 0.95) if one.key == "created")

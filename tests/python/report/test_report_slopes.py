@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from typing import Any
 
 import sample_results as samples
 
+from matching import matched
 from tollbench.analysis.results import Row, WorkloadResult
 from tollbench.report import html
 from tollbench.report.cases import Naming
@@ -15,7 +17,7 @@ from tollbench.report.slopes import slopes
 
 
 def row(name: str, value: float | None, environment: str = "host", **parameters: Any) -> Row:
-    made = samples.make_row(samples.random.Random(1), "", name, value or 1.0, 0.01)
+    made = samples.make_row(random.Random(1), "", name, value or 1.0, 0.01)
     changes = {"parameters": parameters, "environment": environment}
     broken = {"value": None, "status": "failed"} if value is None else {}
     return made.model_copy(update=changes | broken)
@@ -87,7 +89,7 @@ def test_a_line_looks_the_same_in_every_setting():
             for mode, names in (("hot", "abc"), ("parked", "cb"))
             for name in names for threads in (1, 2)]  # fmt: skip
     page = html.render(samples.make_results([swept(*rows)]))
-    told = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["workloads"][0]
+    told = json.loads(matched(r'id="data">(.*?)</script>', page).group(1))["workloads"][0]
     hot, parked = (
         {line["name"]: line["line"] for line in chart["lines"]} for chart in told["slopes"][0]["charts"]
     )
@@ -96,11 +98,11 @@ def test_a_line_looks_the_same_in_every_setting():
 
 
 def test_the_page_has_a_chart_for_each_such_parameter_and_its_points_are_rows_of_the_table():
-    page = html.render(samples.make_results([samples.locks(samples.random.Random(1))]))
+    page = html.render(samples.make_results([samples.locks(random.Random(1))]))
     assert len(re.findall('data-chart="slope"', page)) == 1
     assert "<h3>Time over threads</h3>" in page
     assert 'aria-label="locks/contended: ns per increment over threads, 6 lines. The table above' in page
-    told = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["workloads"][0]
+    told = json.loads(matched(r'id="data">(.*?)</script>', page).group(1))["workloads"][0]
     rows = {each["id"]: each for each in told["rows"]}
     lines = {line["name"]: line["points"] for line in told["slopes"][0]["charts"][0]["lines"]}
     assert len(lines) == 6

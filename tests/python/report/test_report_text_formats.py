@@ -66,7 +66,7 @@ def test_the_terminal_marks_the_fastest_and_the_tied(friendly):
 
 
 def test_cpu_time_and_waits_of_single_operations_say_that_the_harness_is_in_them():
-    rng = samples.random.Random(1)
+    rng = random.Random(1)
     for workload, said in ((samples.wakeup(rng), True), (samples.skynet(rng), False)):
         results = samples.make_results([workload])
         table = printed(results, 200).split("median")[0].splitlines()[-2:]
@@ -118,7 +118,7 @@ def test_published_values_stand_in_columns_beside_todays(friendly):
 
 
 def test_parameters_stand_in_columns_of_their_own_where_there_is_room():
-    results = samples.make_results([samples.locks(samples.random.Random(1))])
+    results = samples.make_results([samples.locks(random.Random(1))])
     rows = [line.split() for line in printed(results, 80).splitlines()]
     assert [words[2] for words in rows if words[:2] == ["ticket_lock", "(clang-19)"]] == ["1", "2"]
     assert [words[1] for words in rows if words[:1] == ["ticket_lock"] and words[1].isdigit()] == ["1", "2"]
@@ -126,7 +126,7 @@ def test_parameters_stand_in_columns_of_their_own_where_there_is_room():
 
 
 def test_twenty_five_long_names_stay_readable_at_80_columns():
-    rng = samples.random.Random(1)
+    rng = random.Random(1)
     rows = [
         samples.make_row(
             rng, "", f"boost_fiber_work_{kind}_{stack}", 100.0 * (index + 1), 0.02,
@@ -157,7 +157,7 @@ def test_ratios_stand_under_each_other_by_their_decimal_point(friendly):
 
 
 def test_the_interval_stays_at_80_columns_beside_large_numbers():
-    rng = samples.random.Random(1)
+    rng = random.Random(1)
     rows = [
         samples.make_row(rng, "", "boost_fiber_work_stealing", value, 0.1, environment=environment,
                          parameters={"tasks": tasks, "threads": 2})
@@ -171,7 +171,7 @@ def test_the_interval_stays_at_80_columns_beside_large_numbers():
 
 
 def test_a_column_without_any_number_is_left_out():
-    rng = samples.random.Random(1)
+    rng = random.Random(1)
     rows = [samples.make_row(rng, "", name, 9.0, 0.1, intervals=False) for name in "ab"]
     workload = samples.nothing().model_copy(update={"rows": rows})
     head = printed(samples.make_results([workload]), 200)
@@ -481,7 +481,7 @@ def test_json_is_the_contract(full):
 
 
 def test_the_bare_work_is_called_the_floor():
-    workload = samples.skynet(samples.random.Random(1))
+    workload = samples.skynet(random.Random(1))
     plain = samples.make_results([workload])
     rows = [row.model_copy(update={"floor": row.contender == "std_async_deferred"}) for row in workload.rows]
     marked = samples.make_results([workload.model_copy(update={"rows": rows})])
