@@ -7,6 +7,7 @@ import functools
 import importlib
 import io
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -80,6 +81,7 @@ def _toll(
 
 def main() -> int:
     """Runs one command line and returns its exit code (tollbench.errors.Exit). Never prints a traceback."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored by some parents: then no exit code comes back
     if isinstance(sys.stdout, io.TextIOWrapper):  # where the locale has no letter for it, "?" stands for it
         sys.stdout.reconfigure(errors="replace")
     code = _guarded(_dispatch)

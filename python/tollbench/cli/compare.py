@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tollbench.compare.adapters import adapters
-from tollbench.compare.sides import AUTO
+from tollbench.compare.adapters import AUTO, adapters
 
 EXAMPLE = "toll compare ./bench_old ./bench_new --budget 20s"
 

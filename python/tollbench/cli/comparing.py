@@ -35,7 +35,7 @@ from tollbench.compare import (
     revisions,
     subject_of,
 )
-from tollbench.compare.adapters import adapters
+from tollbench.compare.adapters import adapters, check_kind
 from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.stored import MARK
 from tollbench.compare.subject import Unusable
@@ -107,6 +107,7 @@ def measured(request: ComparisonRequest, *, wait: bool) -> tuple[Comparisons, To
     )
     settings.check()
     _check_pattern(request.pattern)
+    check_kind(request.kind)
     try:
         return _with_the_machine(request, settings, wait=wait)
     except Interrupted:

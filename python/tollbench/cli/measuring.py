@@ -72,6 +72,8 @@ class Session:
         """Before the build, which would disturb another run as much as a measurement does."""
         with Interrupt() as interrupt:  # while waiting; the build is ended by Ctrl-C as usual
             self._alone.enter_context(machine_taken(interrupt, wait=wait))
+            if interrupt.requested:  # it came as the machine was got
+                raise TollError("interrupted", "start again when it suits", Exit.INTERRUPTED)
         if self._resume:  # the run that was waited for may have gone on with this very file
             RunFile.resume(self.path).close()  # a complete run says so before minutes are spent on building
             self.plan = _stored_plan(self.path)

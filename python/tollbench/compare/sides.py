@@ -11,16 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tollbench.compare.adapters import COMMAND, adapters
+from tollbench.compare.adapters import AUTO, COMMAND, adapters, check_kind
 from tollbench.compare.subject import Side
 from tollbench.errors import TollError
 from tollbench.launching.environment import own_environment, preloading
 
-AUTO = "auto"  # what a side is, is to be seen from its executable
 # What only a shell understands, outside of quotes. Characters that stand for file names are not among them:
 # in the arguments of a benchmark executable they are part of a pattern.
-_OPERATORS = re.compile(r"[|&;<>()`\n]|\$[\w{(]|^\s*\w+=")
-_QUOTED = re.compile(r"'[^']*'|\\.|\"[^\"$`\\]*\"")
+_OPERATORS = re.compile(r"[|&;<>()`\n]|\$[\w{(?#@!*$-]|^\s*\w+=|(?:^|\s)[~#]")
+_QUOTED = re.compile(r"""'[^']*'|\\[^\n]|"(?:[^"$`\\]|\\["\\])*\"""")
 _SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\*?\[\]#~!\n]|^\s*\w+=")
 
 
@@ -37,9 +36,7 @@ class WrittenSide:
 
 def resolve(written: Sequence[WrittenSide], kind: str = AUTO) -> tuple[str, tuple[Side, ...]]:
     """What all sides are, and each ready to be launched. Raises TollError where they do not fit together."""
-    if kind not in (AUTO, *adapters()):
-        known = ", ".join([AUTO, *adapters()])
-        raise TollError(f"--kind {kind} is not known", f"one of: {known}")
+    check_kind(kind)
     if len(written) < 2:
         raise TollError("a comparison needs two sides", "for example: toll compare ./bench_old ./bench_new")
     kinds = [kind_of(item) for item in written] if kind == AUTO else [kind]
@@ -61,7 +58,7 @@ def resolve(written: Sequence[WrittenSide], kind: str = AUTO) -> tuple[str, tupl
 
 def kind_of(written: WrittenSide) -> str:
     """What a side is, by the bytes of its executable; a command line where nothing speaks for more."""
-    if _OPERATORS.search(_QUOTED.sub("", written.text)):
+    if _needs_shell_for_more_than_patterns(written.text):
         return COMMAND
     file = _file(written)
     if file is None:
@@ -74,6 +71,12 @@ def kind_of(written: WrittenSide) -> str:
     except (OSError, ValueError):  # unreadable or empty: the launch will say so
         pass
     return COMMAND
+
+
+def _needs_shell_for_more_than_patterns(text: str) -> bool:
+    unquoted = _QUOTED.sub("", text)
+    # A quote that is left has something in it that the shell replaces, or no end.
+    return bool(_OPERATORS.search(unquoted)) or "'" in unquoted or '"' in unquoted
 
 
 def _words(written: WrittenSide) -> list[str]:

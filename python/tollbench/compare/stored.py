@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from tollbench.compare.engine import unconfirmed
 from tollbench.compare.judging import Judge, Track
@@ -24,9 +24,19 @@ from tollbench.stats import bonferroni
 from tollbench.stats.sequential import MedianSequence
 
 MARK = "toll_compare"  # the key that only the header of such a file begins with
-MAX_LINE_BYTES = 64 * 1024 * 1024
-Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+MAX_LINE_BYTES = 16 * 1024 * 1024  # as objects some forty times as much
+MAX_SIDES = 1000
+MAX_BENCHMARKS = 100_000
+Nanoseconds = Annotated[float, Field(ge=1e-6, le=1e18)]  # at most 30 years
 Ordinal = Annotated[int, Field(ge=0)]
+
+
+def _encodable(text: str) -> str:
+    text.encode()  # half a surrogate pair can neither be printed nor written
+    return text
+
+
+Text = Annotated[str, AfterValidator(_encodable)]
 
 
 class _Record(BaseModel):
@@ -37,12 +47,12 @@ class Header(_Record):
     """The first line."""
 
     toll_compare: Annotated[int, Field(ge=1, le=1)]
-    kind: str
-    sides: Annotated[tuple[str, ...], Field(min_length=2)]
-    level: Annotated[Finite, Field(gt=0.0, lt=1.0)]
-    threshold: Positive
-    toll_version: str = ""
-    command_line: str = ""
+    kind: Text
+    sides: Annotated[tuple[Text, ...], Field(min_length=2, max_length=MAX_SIDES)]
+    level: Annotated[Finite, Field(ge=0.5, le=0.9999996)]  # as ComparisonSettings.check has them
+    threshold: Annotated[Finite, Field(gt=0.0, lt=10.0)]
+    toll_version: Text = ""
+    command_line: Text = ""
     confirm: bool = False
     machine: dict[str, Any] = {}
     conditions: dict[str, Any] = {}
@@ -51,8 +61,11 @@ class Header(_Record):
 class SurveyRecord(_Record):
     """What the sides offer: by benchmark the sides that are compared with the first, and who lacks what."""
 
-    sides_of: dict[str, tuple[Ordinal, ...]]
-    missing: dict[str, tuple[str, ...]] = {}
+    sides_of: Annotated[
+        dict[Text, Annotated[tuple[Ordinal, ...], Field(max_length=MAX_SIDES)]],
+        Field(max_length=MAX_BENCHMARKS),
+    ]
+    missing: dict[Text, tuple[Text, ...]] = {}
 
 
 class RoundRecord(_Record):
@@ -60,11 +73,11 @@ class RoundRecord(_Record):
 
     measurement: Ordinal
     round: Ordinal
-    values: dict[str, tuple[Positive | None, ...]]
-    order: dict[str, tuple[Ordinal, ...]]
-    failures: dict[str, dict[int, str]] = {}
-    looks: dict[str, Annotated[float, Field(ge=0.0, le=1e6)]] = {}  # the share of the measuring, by benchmark
-    done: tuple[str, ...] = ()  # benchmarks that are not measured again
+    values: dict[Text, tuple[Nanoseconds | None, ...]]
+    order: dict[Text, tuple[Ordinal, ...]]
+    failures: dict[Text, dict[int, Text]] = {}
+    looks: dict[Text, Annotated[float, Field(ge=0.0, le=1e6)]] = {}  # benchmark -> share of the measuring
+    done: tuple[Text, ...] = ()  # benchmarks that are not measured again
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +101,9 @@ class StoredComparison:
                 elif "values" in record:
                     rounds.append(_checked(RoundRecord.model_validate(record), header))
                 elif "survey" in record:
-                    survey = SurveyRecord.model_validate(record["survey"])
+                    survey = _within(SurveyRecord.model_validate(record["survey"]), header)
                 elif "found" in record:
-                    found = Comparisons.model_validate(record["found"])
+                    found = _agreeing(Comparisons.model_validate(record["found"]), header, record)
             except ValidationError as error:
                 place = ".".join(map(str, error.errors()[0]["loc"]))
                 raise _damaged(path, f"line {number} has an impossible {place or 'record'}") from None
@@ -104,7 +117,10 @@ class StoredComparison:
                     f"{path} ends before anything was measured, or an older toll wrote it.",
                     "compare again: toll compare keeps what it finds in this file",
                 )
-            found = _judged(header, survey, rounds)
+            try:
+                found = _judged(header, survey, rounds)
+            except ValueError as error:
+                raise _damaged(path, str(error)) from None
         return StoredComparison(path, header, found, tuple(rounds))
 
     def launches(self) -> Iterator[Mapping[str, Any]]:
@@ -160,16 +176,34 @@ def _object(path: Path, number: int, line: bytes) -> Mapping[str, Any]:
     return record
 
 
+def _within(survey: SurveyRecord, header: Header) -> SurveyRecord:
+    """Raises ValueError for sides that are not there, or stand there twice."""
+    for name, sides in survey.sides_of.items():
+        if len(set(sides)) != len(sides) or any(not 0 < side < len(header.sides) for side in sides):
+            raise ValueError(f"compares sides of {name[:80]!r} that are not there")
+    return survey
+
+
 def _checked(record: RoundRecord, header: Header) -> RoundRecord:
     """Raises ValueError for values that belong to no side, or an order that names one that is not there."""
     sides = len(header.sides)
     for name, values in record.values.items():
         order = record.order.get(name, ())
+        if name not in record.order:
+            raise ValueError(f"has values of {name[:80]!r} and no order")
         if len(values) != sides or len(set(order)) != len(order) or any(side >= sides for side in order):
             raise ValueError(f"has values of {name[:80]!r} that do not fit {sides} sides")
         if any(side not in order for side, value in enumerate(values) if value is not None):
             raise ValueError(f"has a value of {name[:80]!r} for a side that was not launched")
     return record
+
+
+def _agreeing(found: Comparisons, header: Header, record: Mapping[str, Any]) -> Comparisons:
+    """Raises ValueError where the last line is not of the comparison that the first one begins."""
+    json.dumps(record, ensure_ascii=False).encode()
+    if (found.sides, found.threshold) != (header.sides, header.threshold):
+        raise ValueError("is of other sides or another threshold than the first")
+    return found
 
 
 def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord]) -> Comparisons:
@@ -181,12 +215,16 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
     level = (1.0 + header.level) / 2.0 if header.confirm else header.level  # as `before_confirming` has it
     alpha = 1.0 - bonferroni(level, sum(map(len, survey.sides_of.values())) or 1)
     judge = Judge(header.sides, header.threshold, alpha)
+    tracks = {
+        name: Track(name, {side: MedianSequence(alpha) for side in sides})
+        for name, sides in survey.sides_of.items()
+    }
+    for item in rounds:
+        if item.measurement == 1:
+            for name in {*item.values, *item.failures, *item.looks, *item.done} & tracks.keys():
+                _replay(tracks[name], item)
     found = []
-    for name, sides in survey.sides_of.items():
-        track = Track(name, {side: MedianSequence(alpha) for side in sides if 0 < side < len(header.sides)})
-        for item in rounds:
-            if item.measurement == 1:
-                _replay(track, item)
+    for track in tracks.values():
         if not track.done:
             track.look(1.0)
         found += judge.verdicts(track, ("the measuring was cut short, and this is what its file holds",))
@@ -206,13 +244,15 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
 
 def _replay(track: Track, item: RoundRecord) -> None:
     name = track.name
+    if track.done:
+        raise ValueError(f"goes on with {name[:80]!r}, which was done")
     if name in item.values:
         track.values.append([math.nan if value is None else value for value in item.values[name]])
         track.orders.append(list(item.order[name]))
     track.failures |= item.failures.get(name, {})
     if name in item.looks:
         track.look(item.looks[name])
-    track.done = track.done or name in item.done
+    track.done = name in item.done
 
 
 def _damaged(path: Path, problem: str) -> TollError:

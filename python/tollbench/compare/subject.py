@@ -114,6 +114,7 @@ class Adapter:
     name: str  # "a Google Benchmark executable"
     marks: tuple[bytes, ...]
     subject_of: Callable[[Sequence[Side], MeasuringOptions], Subject]
+    priority: int = 0  # where an executable holds the marks of several kinds, the highest wins
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -90,13 +91,17 @@ Text = Annotated[str, Field(description="text")]
 Entries = Annotated[dict[str, Any], BeforeValidator(_plain)]
 Details = Annotated[dict[str, float], BeforeValidator(_named_numbers)]
 Cells = Annotated[tuple[tuple[str, int], ...], BeforeValidator(_cells)]
-Checksum = Annotated[int, BeforeValidator(_unsigned)]
+Checksum = Annotated[int, BeforeValidator(_unsigned),
+                     Field(description="an unsigned 64-bit number as decimal text")]  # fmt: skip
 
 
 class Message(BaseModel):
     """What a program sends; numbers are numbers, never text or truth values."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+_OF_BATCH = {field.name for field in fields(Batch)}
 
 
 class Ready(Message):
@@ -124,11 +129,10 @@ class TimedAnswer(Message):
     checksum: Checksum
     counters: Entries = {}
     details: Details = {}
-    cells: Cells = ()
 
     def batch(self) -> Batch:
         """As it is stored."""
-        return Batch(**{name: getattr(self, name) for name in TimedAnswer.model_fields})
+        return Batch(**{name: getattr(self, name) for name in type(self).model_fields if name in _OF_BATCH})
 
 
 class SamplesAnswer(TimedAnswer):
@@ -138,6 +142,7 @@ class SamplesAnswer(TimedAnswer):
     bytes: Count
     format: Text
     unit: Text
+    cells: Cells = ()
 
     @model_validator(mode="after")
     def _cells_add_up(self) -> SamplesAnswer:

@@ -68,10 +68,11 @@ def arguments(workload: str, contender: str, parameters: Mapping[str, object]) -
 
 def read_ready(child: Child) -> Ready:
     """The program's first line."""
-    ready = checked(Ready, _parsed(child.read_line(), "ready"))
-    if ready.protocol != PROTOCOL:
-        raise LaunchFailed(f"speaks protocol {ready.protocol}; this toll speaks protocol {PROTOCOL}")
-    return ready
+    message = _parsed(child.read_line(), "ready")
+    spoken = message.get("protocol")
+    if isinstance(spoken, int) and spoken != PROTOCOL:  # before its fields, which may be others
+        raise LaunchFailed(f"speaks protocol {spoken}; this toll speaks protocol {PROTOCOL}")
+    return checked(Ready, message)
 
 
 def ask_timed(child: Child, terms: Terms, count: int, layout: int | None) -> Timed:

@@ -58,7 +58,12 @@ class Spawned:
             ) from None
         self._guardian.watch(self.popen.pid)
         self._interrupt = interrupt
-        self.exit_fd = os.pidfd_open(self.popen.pid)  # readable once it has ended
+        self.exit_fd = -1
+        try:
+            self.exit_fd = os.pidfd_open(self.popen.pid)  # readable once it has ended
+        except OSError as error:
+            self.end()
+            raise LaunchFailed(f"cannot be watched: {error.strerror}") from None
         self.poll = select.poll()
         if interrupt is not None:
             self.poll.register(interrupt.fd, select.POLLIN)
@@ -81,9 +86,13 @@ class Spawned:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.popen.pid, signal.SIGKILL)
         self._guardian.forget(self.popen.pid)
-        _, status, usage = os.wait4(self.popen.pid, 0)
-        self.popen.returncode = os.waitstatus_to_exitcode(status)
-        os.close(self.exit_fd)
+        try:
+            _, status, usage = os.wait4(self.popen.pid, 0)
+            self.popen.returncode = os.waitstatus_to_exitcode(status)
+        except ChildProcessError:  # SIGCHLD is ignored: the kernel reaps, and tells nothing
+            self.popen.returncode, usage = 0, resource.getrusage(resource.RUSAGE_CHILDREN)
+        if self.exit_fd >= 0:
+            os.close(self.exit_fd)
         for pipe in (self.popen.stdin, self.popen.stdout, self.popen.stderr):
             if pipe is not None:
                 pipe.close()

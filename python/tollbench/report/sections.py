@@ -12,7 +12,7 @@ from tollbench.report.anchors import Anchors
 from tollbench.report.cases import Group, Naming, by_setting, groups
 from tollbench.report.footings import footings
 from tollbench.report.problems import troubles
-from tollbench.report.rows import SET_ASIDE, table
+from tollbench.report.row_cells import SET_ASIDE, table
 from tollbench.report.sentences import below_table, floor_sentence, published_range, status_words
 from tollbench.report.showing import Column
 from tollbench.report.slopes import heading, metrics, slopes

@@ -289,13 +289,19 @@ def test_latencies_pool_the_samples_of_all_launches(path: Path) -> None:
     case = Made("a", [1.0] * 12, samples=samples)
     found = read(make_run(path, [case], kind=Kind.SAMPLES))
     latency = found.workloads[0].latencies[0]
+    latency_json = latency.model_dump()
     pooled = np.concatenate(samples)
     assert (latency.count, latency.launches) == (48000, 12)
-    for number, p in ((latency.p50, 0.5), (latency.p90, 0.9), (latency.p99, 0.99), (latency.p999, 0.999)):
+    for number, p in (
+        (latency_json["p50"], 0.5),
+        (latency_json["p90"], 0.9),
+        (latency_json["p99"], 0.99),
+        (latency_json["p999"], 0.999),
+    ):
         assert number == pytest.approx(np.quantile(pooled, p), rel=0.01)
     assert latency.max == pytest.approx(pooled.max(), rel=1e-6)
-    assert latency.p99_low is not None
-    assert latency.p99_low < latency.p99 < (latency.p99_high or 0.0)
+    assert latency_json["p99_low"] is not None
+    assert latency_json["p99_low"] < latency_json["p99"] < (latency_json["p99_high"] or 0.0)
     assert len(latency.cdf.p) <= 400
     row = rows(found)["a"]
     assert row.value == pytest.approx(np.median([np.median(launch) for launch in samples]), rel=1e-6)
@@ -364,12 +370,20 @@ def test_a_published_percentile_stands_beside_the_same_percentile(path: Path) ->
     run = make_run(path, [Made("a", [1.0] * 9, samples=samples)], kind=Kind.SAMPLES, published=asked)
     found = read(run).workloads[0]
     latency = found.latencies[0]
+    latency_json = latency.model_dump()
     values = [one.today and one.today.value for one in found.published]
-    assert values == [latency.p50, latency.p90, latency.p99, latency.p999, latency.max, None]
+    assert values == [
+        latency_json["p50"],
+        latency_json["p90"],
+        latency_json["p99"],
+        latency_json["p999"],
+        latency.max,
+        None,
+    ]
     assert found.published[2].today is not None
     assert (found.published[2].today.low, found.published[2].today.high) == (
-        latency.p99_low,
-        latency.p99_high,
+        latency_json["p99_low"],
+        latency_json["p99_high"],
     )
 
 
@@ -377,7 +391,14 @@ def test_latencies_come_in_the_workloads_unit(path: Path) -> None:
     samples = [np.linspace(2000.0, 4000.0, 500) for _ in range(8)]
     run = make_run(path, [Made("a", [1.0] * 8, samples=samples)], kind=Kind.SAMPLES, unit="us")
     latency = read(run).workloads[0].latencies[0]
-    numbers = [latency.p50, latency.p50_low, latency.p50_high, latency.max, latency.cdf.value[0]]
+    latency_json = latency.model_dump()
+    numbers = [
+        latency_json["p50"],
+        latency_json["p50_low"],
+        latency_json["p50_high"],
+        latency.max,
+        latency.cdf.value[0],
+    ]
     assert numbers == pytest.approx([3.0, 3.0, 3.0, 4.0, 2.0], rel=2e-3)
 
 
@@ -489,13 +510,14 @@ def test_rare_percentiles_and_a_launchs_own_longest_stand_beside_the_longest(pat
         array[0] = 10_000.0 + number
     case = Made("a", [150.0] * 10, samples=samples)
     (entry,) = read(make_run(path, [case], kind=Kind.SAMPLES)).workloads[0].latencies
+    entry_json = entry.model_dump()
     everything = np.sort(np.concatenate(samples))
-    assert entry.p9999 == pytest.approx(everything[int(0.9999 * everything.size) - 1], rel=0.003)
-    assert entry.p9999_low is not None
-    assert entry.p9999_high is not None
-    assert entry.p999 is not None
-    assert entry.p9999 is not None
-    assert entry.p999 < entry.p9999 < entry.max
+    assert entry_json["p9999"] == pytest.approx(everything[int(0.9999 * everything.size) - 1], rel=0.003)
+    assert entry_json["p9999_low"] is not None
+    assert entry_json["p9999_high"] is not None
+    assert entry_json["p999"] is not None
+    assert entry_json["p9999"] is not None
+    assert entry_json["p999"] < entry_json["p9999"] < entry.max
     assert entry.max == 10_009.0
     assert entry.launch_max is not None
     assert entry.launch_max.value == 10_004.5
@@ -505,7 +527,8 @@ def test_rare_percentiles_and_a_launchs_own_longest_stand_beside_the_longest(pat
 def test_a_percentile_that_too_few_samples_reach_is_left_out(path: Path) -> None:
     case = Made("a", [150.0] * 10, samples=[np.linspace(100, 200, 1_000) for _ in range(10)])
     (entry,) = read(make_run(path, [case], kind=Kind.SAMPLES)).workloads[0].latencies
-    assert (entry.p9999, entry.p9999_low, entry.p9999_high) == (None, None, None)
+    entry_json = entry.model_dump()
+    assert (entry_json["p9999"], entry_json["p9999_low"], entry_json["p9999_high"]) == (None, None, None)
 
 
 def test_the_samples_of_a_launch_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

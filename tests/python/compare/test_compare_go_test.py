@@ -42,6 +42,9 @@ for name in words.get("only", "BenchmarkSum,BenchmarkSub/x-2,BenchmarkSkip").spl
     if name == "BenchmarkSkip":
         print("--- SKIP: BenchmarkSkip")
         continue
+    if "talks" in words and not verbose:
+        print(f"{name}{suffix}         \tsome words")
+        continue
     length = options["benchtime"]
     count = int(length[:-1]) if length.endswith("x") else 20000
     for _ in range(int(options["count"])):
@@ -85,6 +88,11 @@ def test_only_what_matches_is_compared(fake: str) -> None:
     assert list(rows(compared(fake, fake, pattern="x-", most_rounds=2))) == ["BenchmarkSub/x-2"]
 
 
+def test_what_a_benchmark_prints_does_not_hide_its_result(fake: str) -> None:
+    found = rows(compared(f"{fake} talks", f"{fake} talks slow=1.05"))
+    assert {item.verdict for item in found.values()} == {Verdict.SLOWER}
+
+
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
@@ -106,11 +114,12 @@ def test_without_a_benchmark_there_is_one_failed_row(fake: str) -> None:
 
 
 REAL = """package example
-import "testing"
+import ("fmt"; "testing")
 var sink int
 func work(b *testing.B, n int) { for i := 0; i < b.N; i++ { for j := 0; j < n; j++ { sink += j ^ i } } }
 func BenchmarkSum(b *testing.B) { work(b, SIZE) }
 func BenchmarkSub(b *testing.B) { b.Run("with space/2-2", func(b *testing.B) { work(b, 1000) }) }
+func BenchmarkTalk(b *testing.B) { fmt.Println("some words"); work(b, 1000) }
 func TestNothing(t *testing.T) { t.Fatal("tests do not run") }
 """
 
@@ -130,6 +139,7 @@ def test_a_real_test_binary(tmp_path: Path) -> None:
             check=True,
         )
     found = rows(compared(f"{tmp_path}/old.test", f"{tmp_path}/new.test", most_rounds=40))
-    assert list(found) == ["BenchmarkSum", "BenchmarkSub/with_space/2-2"]
+    assert list(found) == ["BenchmarkSum", "BenchmarkSub/with_space/2-2", "BenchmarkTalk"]
+    assert found["BenchmarkTalk"].verdict is not Verdict.FAILED, found["BenchmarkTalk"].reason
     assert found["BenchmarkSum"].verdict is Verdict.SLOWER
     assert found["BenchmarkSum"].ratio == pytest.approx(1.3, abs=0.1)

@@ -23,6 +23,7 @@ from tollbench.compare import (
     subject_of,
 )
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark, exactly, undisturbed
+from tollbench.compare.sides import kind_of
 from tollbench.errors import TollError
 from tollbench.launching.command import Ended, run_command
 from tollbench.launching.environment import own_environment
@@ -439,3 +440,54 @@ def test_what_a_program_waited_by_itself_is_its_own_time(
 def test_a_voluntary_switch_is_counted(tmp_path: Path) -> None:
     sleeping = run_command(["/bin/sh", "-c", "for i in 1 2 3 4 5; do sleep 0.001; done"], {}, tmp_path, 60)
     assert sleeping.voluntary_switches >= 5
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--benchmark_filter=BM_.*",
+        "--benchmark_filter=^BM_[ab]?$",
+        "'--benchmark_filter=BM_(a|b)$' --x",
+        '"--benchmark_filter=BM_(a|b)" --x',
+        r"--benchmark_filter=BM_\(a\|b\)",
+        '"with \\"quotes\\" | and a bar"',
+        "a#b a~b",
+    ],
+)
+def test_a_pattern_in_its_arguments_leaves_an_executable_what_it_is(arguments: str) -> None:
+    side = WrittenSide(f"{FAKE} {arguments}")
+    assert kind_of(side) == "google-benchmark"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '"a\\\\b" > "out.txt"',
+        '"a\\"b" | "cat"',
+        '"\\$x" ; "ls"',
+        "\"\\\"it's\" > 'x'",
+        "~/data",
+        "$HOME",
+        '"$HOME"',
+        "$$",
+        "$?",
+        "$(date)",
+        '"`date`"',
+        "# old",
+        "> out.txt",
+        "&",
+        "&& ls",
+        "< in.txt",
+        "\n ls",
+        "'unended",
+    ],
+)
+def test_what_only_a_shell_understands_is_a_command_line(arguments: str) -> None:
+    assert kind_of(WrittenSide(f"{FAKE} {arguments}")) == "command"
+
+
+def test_a_word_that_is_no_kind_is_refused() -> None:
+    with pytest.raises(TollError, match="--kind nope is not known") as raised:
+        resolve([WrittenSide("true"), WrittenSide("true")], "nope")
+    assert "auto, " in raised.value.next_step
+    assert "go-test" in raised.value.next_step

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from tollbench.compare import Comparisons, ComparisonSettings, Verdict, before_c
 from tollbench.compare.raw_file import RawFile
 from tollbench.compare.stored import MARK, StoredComparison, is_comparison
 from tollbench.errors import TollError
+from tollbench.report.comparisons.comparison_formats import RENDERERS
 
 BENCHMARKS = {
     "equal": (steady(100.0), steady(100.0)),
@@ -119,6 +122,17 @@ def round_record(**changes: Any) -> Mapping[str, Any]:
     return usual | changes
 
 
+SURVEY = {"survey": {"sides_of": {"x": [1]}}}
+FOUND: dict[str, Any] = {
+    "comparisons": [],
+    "kind": "fake",
+    "sides": ["old", "new"],
+    "level": 0.95,
+    "threshold": 0.01,
+    "seconds": 1.0,
+}
+
+
 @pytest.mark.parametrize(
     ("records", "words"),
     [
@@ -133,6 +147,16 @@ def round_record(**changes: Any) -> Mapping[str, Any]:
         ([{"survey": {"sides_of": {"x": [-1]}}}], "line 2 has an impossible sides_of.x.0"),
         ([{"found": {"comparisons": 1}}], "line 2 has an impossible comparisons"),
         (["not an object"], "line 2 is not an object"),
+        ([round_record(order={})], "has values of 'x' and no order"),
+        ([round_record(values={"x": [1e308, 2.0]})], "line 2 has an impossible values.x.0"),
+        ([round_record(values={"x": [5e-324, 2.0]})], "line 2 has an impossible values.x.0"),
+        ([round_record(failures={"x": {"1": "\ud800"}})], "line 2 has an impossible failures.x.1"),
+        ([SURVEY, round_record(done=["x"]), round_record(round=2)], "goes on with 'x', which was done"),
+        ([{"survey": {"sides_of": {"x": [1, 1]}}}], "compares sides of 'x' that are not there"),
+        ([{"survey": {"sides_of": {"x": [7]}}}], "compares sides of 'x' that are not there"),
+        ([{"found": FOUND | {"sides": []}}], "is of other sides"),
+        ([{"found": FOUND | {"threshold": -2.0}}], "is of other sides or another threshold"),
+        ([{"found": FOUND | {"machine": "\ud800"}}], "line 2"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(tmp_path: Path, records: list[object], words: str) -> None:
@@ -145,7 +169,18 @@ def test_what_cannot_be_is_a_sentence(tmp_path: Path, records: list[object], wor
 
 
 @pytest.mark.parametrize(
-    "changes", [{"level": 1.5}, {"threshold": math.inf}, {"sides": ["one"]}, {MARK: 2}, {"sides": 3}]
+    "changes",
+    [
+        {"level": 1.5},
+        {"level": 1e-300},
+        {"level": 0.9999999999999999, "confirm": True},
+        {"threshold": math.inf},
+        {"threshold": -1.0},
+        {"sides": ["one"]},
+        {"sides": 3},
+        {"sides": ["\ud800", "b"]},
+        {MARK: 2},
+    ],
 )
 def test_a_header_that_cannot_be(tmp_path: Path, changes: dict[str, Any]) -> None:
     path = tmp_path / "x.jsonl"
@@ -194,3 +229,53 @@ def test_a_comparison_is_reported_again(
         assert words in (tmp_path / form).read_text(), form
     assert report("--format", "csv") == 2
     assert "a comparison is not shown as csv" in capsys.readouterr().err
+
+
+def test_many_benchmarks_and_rounds_are_read_in_one_pass(tmp_path: Path) -> None:
+    """Seconds for what took as long as benchmarks times rounds before: 2,000 of each."""
+    path = tmp_path / "x.jsonl"
+    names = [f"b{number}" for number in range(2000)]
+    with RawFile(path, header()) as raw:
+        raw({"survey": {"sides_of": {name: [1] for name in names}}})
+        for number, name in enumerate(names):
+            raw(round_record(round=number, values={name: [1.0, 2.0]}, order={name: [0, 1]}))
+    began = time.process_time()
+    assert len(StoredComparison.read(path).comparisons.comparisons) == 2000
+    grown = time.process_time() - began
+    few = tmp_path / "few.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    few.write_text("".join(lines[:2] + lines[2:202]))
+    began = time.process_time()
+    StoredComparison.read(few)
+    # The same 2,000 verdicts with a tenth of the rounds: reading rounds is the small part of it.
+    assert grown < 5 * (time.process_time() - began)
+
+
+@pytest.mark.parametrize("form", ["terminal", "html", "markdown", "junit"])
+def test_a_strangers_words_steer_no_terminal_and_break_no_page(tmp_path: Path, form: str) -> None:
+    evil = "\x1b]0;evil\x07\u202e<script>"
+    texts = dict.fromkeys(("started_utc", "machine", "command_line", "raw", "toll_version"), evil)
+    row = {
+        "benchmark": evil,
+        "a": evil,
+        "b": evil,
+        "ratio": 1.1,
+        "low": 1.05,
+        "high": 1.2,
+        "level": 0.95,
+        "verdict": "slower",
+        "launches": 9,
+        "seconds": 1.0,
+        "reason": evil,
+        "regression": True,
+    }
+    path = tmp_path / "x.jsonl"
+    sides = [evil, "new"]
+    found = FOUND | texts | {"sides": sides, "comparisons": [row]}
+    path.write_text("".join(json.dumps(one) + "\n" for one in [header(sides=sides), {"found": found}]))
+    text = RENDERERS[form](StoredComparison.read(path).comparisons)
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    if form == "html":
+        assert "<script>" not in text
+    if form == "junit":
+        ElementTree.fromstring(text)

@@ -1,5 +1,6 @@
 """Real programs that misbehave: a fault is a row with a status and a readable reason; nobody survives."""
 
+import errno
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ from tollbench.launching.conversation import Errand
 from tollbench.launching.disturbance import Disturbance, read_disturbance
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.guardian import shared_guardian
+from tollbench.launching.messages import TimedAnswer, checked
 from tollbench.launching.protocol import Terms, ask_timed, ask_warmed, read_ready
 from tollbench.launching.starting import Starter
 from tollbench.measure import Interrupt, ProcessLauncher, SystemClock
@@ -370,3 +372,49 @@ def test_this_machine_tells_about_disturbance(tmp_path: Path) -> None:
     assert read_disturbance(tmp_path) == Disturbance(12 * tick_ns, 345_000)
     assert read_disturbance(tmp_path / "absent") == Disturbance(None, None)
     assert Disturbance(5, None).since(Disturbance(7, 3)) == Disturbance(0, None)
+
+
+def test_cells_belong_to_samples_alone() -> None:
+    """A batch has none: what a program says of them there is not kept."""
+    message = {
+        "type": "batch", "iterations": 3, "units": 3, "wall_ns": 1.0, "cpu_ns": 1, "voluntary_switches": 0,
+        "involuntary_switches": 0.0, "minor_faults": 0, "major_faults": 0, "peak_bytes": 1, "checksum": "21",
+        "cells": [{"key": "0>1", "count": 99}],
+    }  # fmt: skip
+    assert checked(TimedAnswer, message).batch().cells == ()
+    for field, value in (
+        ("wall_ns", True),
+        ("wall_ns", "1.0"),
+        ("units", True),
+        ("units", 1.5),
+        ("units", "3"),
+    ):
+        with pytest.raises(LaunchFailed, match=f"sent {field} = "):
+            checked(TimedAnswer, message | {field: value})
+    del message["checksum"]
+    with pytest.raises(LaunchFailed, match="sent checksum = null in its 'batch', not an unsigned 64-bit"):
+        checked(TimedAnswer, message)
+
+
+def test_another_protocol_is_named_before_its_fields() -> None:
+    script = 'echo \'{"type":"ready","protocol":2,"made_in_ns":1}\'; sleep 3600'
+    outcome = recorded(errand("none", command=("/bin/sh", "-c", script)), measuring(WORK))
+    assert outcome.launch.reason == "speaks protocol 2; this toll speaks protocol 1"
+
+
+def test_a_process_that_cannot_be_watched_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_pid: int) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    outcome = launch("none")  # the fixture looks for whoever is left
+    assert outcome.launch.reason == "cannot be watched: Too many open files"
+
+
+def test_a_parent_that_had_toll_ignore_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    previous = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        outcome = launch("none")
+    finally:
+        signal.signal(signal.SIGCHLD, previous)
+    assert outcome.launch.status is Status.OK

@@ -51,7 +51,10 @@ def printed(results: Results) -> str:
 
 
 def data_of(page: str) -> dict[str, Any]:
-    return parser.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["workloads"][0]
+    found = re.search(r'id="data">(.*?)</script>', page)
+    assert found is not None
+    workload: dict[str, Any] = parser.loads(found.group(1))["workloads"][0]
+    return workload
 
 
 def test_an_entry_of_every_format_is_a_column_of_each_with_its_interval(monkeypatch, results):

@@ -38,7 +38,7 @@ class GoTest(OneAfterAnother):
 
     def offered(self, side: Side) -> Sequence[str]:
         """Runs every benchmark once: only that tells of sub-benchmarks, and which of them have results."""
-        text, _ = self._printed(side, [".", "-test.v"], "1x", 1, None)
+        text, _ = self._printed(side, ".", "1x", 1, None)
         results = {match[1] for match in _RESULT.finditer(text)}
         told = dict.fromkeys(match[1] for match in _TOLD.finditer(text))
         return [
@@ -73,16 +73,18 @@ class GoTest(OneAfterAnother):
     ) -> tuple[list[float], Ended]:
         """Nanoseconds an operation of each repetition. Raises LaunchFailed where there is none."""
         levels = "/".join(f"^{re.escape(level)}$" for level in name.split("/"))  # as Go matches them
-        text, ended = self._printed(side, [levels], length, count, seed)
+        text, ended = self._printed(side, levels, length, count, seed)
         values = [float(match[3]) for match in _RESULT.finditer(text) if _is(name, match[1])]
         if not values:
             raise LaunchFailed(f"gave no result in ns/op for {name}")
         return values, ended
 
     def _printed(
-        self, side: Side, chosen: Sequence[str], length: str, count: int, seed: int | None
+        self, side: Side, chosen: str, length: str, count: int, seed: int | None
     ) -> tuple[str, Ended]:
-        told = ["-test.run=^$", f"-test.benchtime={length}", f"-test.count={count}", "-test.bench", *chosen]
+        """With -test.v: without it, what a benchmark prints stands between its name and its numbers."""
+        told = ["-test.run=^$", "-test.v", f"-test.benchtime={length}", f"-test.count={count}"]
+        told += ["-test.bench", chosen]
         ended = self.run(side, told, seed)
         if ended.exit_code != 0:
             raise LaunchFailed(ended.how())

@@ -264,5 +264,9 @@ def row_ns(row: Row) -> float:
 
 
 ADAPTER = Adapter(
-    KIND, "a Google Benchmark executable", (b"benchmark_list_tests", b"libbenchmark.so"), GoogleBenchmark
+    KIND,
+    "a Google Benchmark executable",
+    (b"benchmark_list_tests", b"libbenchmark.so"),
+    GoogleBenchmark,
+    priority=1,  # Catch2 is often there for the tests beside it
 )

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 from tollbench.compare.verdicts import Comparisons, Verdict
 from tollbench.report.comparisons.comparison_lines import ComparisonLine, headline, lines
+from tollbench.text import clean
 
 _NOT_XML = {code: "\ufffd" for code in (*range(0x20), 0xFFFE, 0xFFFF) if code not in (0x09, 0x0A, 0x0D)}
 
@@ -21,7 +22,7 @@ def render(found: Comparisons) -> str:
         errors=str(sum(line.item.verdict is Verdict.FAILED for line in shown)),
         skipped=str(sum(line.item.verdict is Verdict.INCONCLUSIVE for line in shown)),
         time=f"{found.seconds:.3f}",
-        timestamp=found.started_utc[:19],
+        timestamp=_text(clean(found.started_utc))[:19],
     )
     for line in shown:
         _case(suite, line)
