@@ -84,7 +84,9 @@ TEST_CASE("switches of other threads count") {
             for (int i = 0; i < 50; ++i) { usleep(100); }
         });
     });
-    CHECK(batch.used.voluntary_switches >= 50);
+    // Nearly all: a thread that is preempted as it falls asleep finds its time over and never blocks. Without
+    // those of the other thread there would be one, for joining it.
+    CHECK(batch.used.voluntary_switches >= 40);
 }
 
 TEST_CASE("first touches of pages are minor faults, and outside work does not count") {

@@ -19,7 +19,7 @@ from tollbench.catalog import machine
 from tollbench.cli.asking import seconds as length_of_time
 from tollbench.cli.console import progress, say
 from tollbench.cli.machine_use import machine_taken
-from tollbench.cli.places import RUNS, behind_links, is_special
+from tollbench.cli.places import RUNS
 from tollbench.compare import (
     Comparisons,
     ComparisonSettings,
@@ -44,6 +44,7 @@ from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.measure import Interrupt, SystemClock
 from tollbench.report.comparisons import comparison_terminal
 from tollbench.report.comparisons.comparison_formats import RENDERERS
+from tollbench.store.writing import behind_links, is_special, write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,10 +294,8 @@ def _worse(verdicts: Exit, error: Exit) -> Exit:
 
 def _refused(found: Comparisons, form: str, path: Path) -> TollError | None:
     """Writes one file; the error where the disk refuses."""
-    from tollbench.cli.report import write
-
     try:
-        write(path, RENDERERS[form](found))
+        write_text(path, RENDERERS[form](found))
     except TollError as error:
         kept = f"the answer is printed, every launch is in {found.raw}"
         return TollError(error.what, f"{kept}; name a writable place: --{form} FILE")

@@ -26,6 +26,7 @@ from tollbench.errors import Exit, TollError
 from tollbench.measure import Interrupt, events
 from tollbench.plan import Plan, Selection, make
 from tollbench.store import RunFile, RunHeader, now_utc
+from tollbench.store.writing import write_text
 from tollbench.words import HOST, Environment, Program, Status, Workload
 
 # What a run of the profile `check` must not find; what cannot run here is skipped or unsupported instead.
@@ -137,7 +138,7 @@ class Session:
             from tollbench.report import html as page
 
             target = self.path.with_suffix(".html")
-            report.write(target, page.render(results))
+            write_text(target, page.render(results), report.NEXT_STEP)
             say(f"report: {shown_path(target)}")
         if self.stopped_by == "interrupt":
             say(f"interrupted; go on with: toll run --resume {shlex.quote(shown_path(self.path))}")

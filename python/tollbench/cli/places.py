@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from tollbench.errors import TollError
-from tollbench.store.writing import behind_links, is_special
-
-__all__ = ["ROOT", "RUNS", "behind_links", "build_folder", "is_special", "run_path", "shown_path"]
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = ROOT / "runs"

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tollbench.cli.console import progress
-from tollbench.cli.places import behind_links, is_special, run_path
+from tollbench.cli.places import run_path
 from tollbench.errors import TollError
+from tollbench.store.writing import write_text
 
 if TYPE_CHECKING:
     from tollbench.analysis.results import Results
     from tollbench.compare import Comparisons
 
+NEXT_STEP = "name a writable place: --output /tmp/report.html"
 EXAMPLE = "toll report runs/monday.toll --format html --output monday.html"
 
 
@@ -64,7 +66,7 @@ def _put(text: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
     else:
-        write(output, text)
+        write_text(output, text, NEXT_STEP)
 
 
 def _report_comparison(found: Comparisons, form: ReportFormat, output: Path | None) -> None:
@@ -99,25 +101,6 @@ def show(results: Results) -> None:
             raise BrokenPipeError  # rich itself would exit with 1, which says: a failed check
 
     terminal.render(results, Output())
-
-
-def write(path: Path, text: str) -> None:
-    """Writes a report, complete or not at all. Raises TollError where the disk refuses.
-
-    A device or a pipe (/dev/stdout, /dev/null) is written to: to put a file in its place would destroy it.
-    """
-    target = behind_links(path)
-    partial = target if is_special(target) else target.with_name(f".{target.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        if partial != target:
-            partial.replace(target)
-    except OSError as error:
-        if partial != target:
-            partial.unlink(missing_ok=True)
-        raise TollError(
-            f"cannot write {path}: {error.strerror}", "name a writable place: --output /tmp/report.html"
-        ) from None
 
 
 def _rendered(results: Results, form: ReportFormat) -> str:
