@@ -94,10 +94,10 @@ def command(
     Exit code: 1 for a regression beyond --threshold, else 2 where something failed, else 3 where something is
     inconclusive, else 0. 130 after Ctrl-C; what is known by then is printed.
     """
-    from tollbench.cli import comparing
+    from tollbench.cli import comparing, comparing_sides
 
     comparing.check_places(html=html, markdown=markdown, junit=junit)
-    request = comparing.ComparisonRequest(
+    request = comparing_sides.ComparisonRequest(
         sides=tuple(sides),
         kind=kind,
         budget_s=comparing.seconds("--budget", budget),

@@ -8,15 +8,14 @@ import secrets
 import select
 import shlex
 import sys
-import tempfile
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 import tollbench
 from tollbench.catalog import machine
 from tollbench.cli.asking import seconds as length_of_time
+from tollbench.cli.comparing_sides import ComparisonRequest, subject_for
 from tollbench.cli.console import progress, say
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.places import RUNS
@@ -24,16 +23,11 @@ from tollbench.compare import (
     Comparisons,
     ComparisonSettings,
     ComparisonStep,
-    MeasuringOptions,
     Subject,
     Verdict,
-    WrittenSide,
     before_confirming,
     compare,
     confirm,
-    resolve,
-    revisions,
-    subject_of,
 )
 from tollbench.compare.adapters import adapters, check_kind
 from tollbench.compare.raw_file import Keeping, RawFile
@@ -45,27 +39,6 @@ from tollbench.measure import Interrupt, SystemClock
 from tollbench.report.comparisons import comparison_terminal
 from tollbench.report.comparisons.comparison_formats import RENDERERS
 from tollbench.store.writing import behind_links, is_special, write_text
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonRequest:
-    """What the command line asked for."""
-
-    sides: tuple[str, ...]
-    kind: str  # of side: auto, or an adapter's
-    budget_s: float
-    total_s: float
-    threshold: float
-    level: float
-    pattern: str
-    confirm: bool
-    build: str
-    program: str
-    environments: tuple[str, ...]
-    folder: Path | None
-    any_exit_code: bool
-    seed: int | None
-    raw: Path | None
 
 
 def seconds(option: str, text: str) -> float:
@@ -125,7 +98,7 @@ def _with_the_machine(
         interrupt = stack.enter_context(Interrupt())
         stack.enter_context(machine_taken(interrupt, wait=wait))
         try:
-            subject = _subject(request, interrupt, stack)
+            subject = subject_for(request, interrupt, stack)
         except LaunchFailed as failure:
             subject = Unusable(request.sides, failure.reason)
         header = _header(settings, subject, confirm=request.confirm)
@@ -184,48 +157,6 @@ def _measure(
         first = compare(subject, before_confirming(settings), keep=keep, on_step=step)
         clock = PatientClock(confirming)
         return confirm(first, subject, settings, clock=clock, keep=keep, on_step=step)
-
-
-def _subject(request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack) -> Subject:
-    """The sides, ready to be launched: built where they have to be."""
-    if bool(request.build) != bool(request.program):
-        raise TollError(
-            "--build and --program belong together",
-            "for example: toll compare --build 'make bench' --program ./bench main HEAD",
-        )
-    options = MeasuringOptions(request.budget_s, interrupt, request.pattern, request.any_exit_code)
-    if request.build:
-        written = _built(request, interrupt, stack)
-    elif request.environments:
-        from tollbench.cli.comparing_environments import subject_in_environments
-
-        return subject_in_environments(
-            request.sides, request.environments, kind=request.kind, folder=request.folder, options=options
-        )
-    else:
-        written = [WrittenSide(text, folder=request.folder) for text in request.sides]
-    kind, sides = resolve(written, request.kind)
-    return subject_of(kind, sides, options)
-
-
-def _built(request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack) -> list[WrittenSide]:
-    """The revisions, each built in a clone that goes when the comparison ends."""
-    here = Path.cwd()
-    wanted = revisions.revisions(here, request.sides)
-    if revisions.changed(here):
-        say("note: changes in this checkout that are not committed are in none of the revisions")
-    scratch = Path(
-        stack.enter_context(tempfile.TemporaryDirectory(prefix="toll-compare-", ignore_cleanup_errors=True))
-    )
-    recipe = revisions.RevisionBuild(request.build, request.program, request.folder)
-    return revisions.built(
-        here,
-        wanted,
-        recipe,
-        scratch,
-        interrupt=interrupt,
-        on_build=lambda revision: say(f"building {revision.label}"),
-    )
 
 
 def _raw_path(asked: Path | None) -> Path:

@@ -1,0 +1,78 @@
+"""From what `toll compare` is asked for to sides that are ready to be launched."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from tollbench.cli.console import say
+from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, revisions, subject_of
+from tollbench.errors import TollError
+from tollbench.launching.interrupt import Interrupt
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRequest:
+    """What the command line asked for."""
+
+    sides: tuple[str, ...]
+    kind: str  # of side: auto, or an adapter's
+    budget_s: float
+    total_s: float
+    threshold: float
+    level: float
+    pattern: str
+    confirm: bool
+    build: str
+    program: str
+    environments: tuple[str, ...]
+    folder: Path | None
+    any_exit_code: bool
+    seed: int | None
+    raw: Path | None
+
+
+def subject_for(request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack) -> Subject:
+    """The sides, built where they have to be. Raises TollError for what makes no sense, LaunchFailed for one
+    that does not build.
+    """
+    if bool(request.build) != bool(request.program):
+        raise TollError(
+            "--build and --program belong together",
+            "for example: toll compare --build 'make bench' --program ./bench main HEAD",
+        )
+    options = MeasuringOptions(request.budget_s, interrupt, request.pattern, request.any_exit_code)
+    if request.build:
+        written = _built(request, interrupt, stack)
+    elif request.environments:
+        from tollbench.cli.comparing_environments import subject_in_environments
+
+        return subject_in_environments(
+            request.sides, request.environments, kind=request.kind, folder=request.folder, options=options
+        )
+    else:
+        written = [WrittenSide(text, folder=request.folder) for text in request.sides]
+    kind, sides = resolve(written, request.kind)
+    return subject_of(kind, sides, options)
+
+
+def _built(request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack) -> list[WrittenSide]:
+    """The revisions, each built in a clone that goes when the comparison ends."""
+    here = Path.cwd()
+    wanted = revisions.revisions(here, request.sides)
+    if revisions.changed(here):
+        say("note: changes in this checkout that are not committed are in none of the revisions")
+    scratch = Path(
+        stack.enter_context(tempfile.TemporaryDirectory(prefix="toll-compare-", ignore_cleanup_errors=True))
+    )
+    recipe = revisions.RevisionBuild(request.build, request.program, request.folder)
+    return revisions.built(
+        here,
+        wanted,
+        recipe,
+        scratch,
+        interrupt=interrupt,
+        on_build=lambda revision: say(f"building {revision.label}"),
+    )
