@@ -172,8 +172,8 @@ def size(value: float | None) -> str:
     return f"{text.removesuffix('.00').removesuffix('.0')} {_BYTE_UNITS[index]}"
 
 
-def percent(share: float | None, digits: int = 2) -> str:
-    """A share (0.0123) as a percentage with so many significant digits, "1.2 %", two decimals at most.
+def percent(share: float | None, digits: int = 2, most_decimals: int = 9) -> str:
+    """A share (0.0123) as a percentage with so many significant digits, as far as decimals allow: "1.2 %".
 
     Infinite: "any amount"; None or NaN: MISSING.
     """
@@ -185,7 +185,12 @@ def percent(share: float | None, digits: int = 2) -> str:
     magnitude = _magnitude(
         float(f"{value:.{digits - 1}e}")
     )  # 9.97 is written with two digits before the point
-    return f"{fixed(value, max(0, min(2, digits - 1 - magnitude)) if value else 0)} %"
+    return f"{fixed(value, max(0, min(most_decimals, digits - 1 - magnitude)) if value else 0)} %"
+
+
+def difference(share: float) -> str:
+    """How much two times differ, as a percentage: at most two decimals, as finer ones mean nothing."""
+    return percent(share, most_decimals=2)
 
 
 def duration(seconds: float | None) -> str:

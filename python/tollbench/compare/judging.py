@@ -128,8 +128,8 @@ class Judge:
         )
 
     def _sentence(self, verdict: Verdict, low: float, high: float, pairs: int) -> str:
-        threshold = numbers.percent(self.threshold)
-        largest = numbers.percent(equivalence.bound(low, high))
+        threshold = numbers.difference(self.threshold)
+        largest = numbers.difference(equivalence.bound(low, high))
         if verdict in (Verdict.SLOWER, Verdict.FASTER):
             told = f"{verdict} {_by(low, high)}"
             low, high = (low, high) if verdict is Verdict.SLOWER else (-high, -low)
@@ -155,7 +155,7 @@ def _by(low: float, high: float) -> str:
     least, most = sorted((abs(low), abs(high)))
     if most < math.log(numbers.FACTOR) or not math.isfinite(most):
         shares = sorted(abs(math.expm1(end)) for end in (low, high))
-        return f"by {numbers.percent(shares[0])} to {numbers.percent(shares[1])}"
+        return f"by {numbers.difference(shares[0])} to {numbers.difference(shares[1])}"
     return f"by {numbers.plain(math.exp(least), 4)} to {numbers.plain(math.exp(most), 4)} times"
 
 

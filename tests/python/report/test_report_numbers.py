@@ -149,3 +149,20 @@ def test_time_per_unit_created_has_the_interval_of_the_value_in_its_own_units():
     assert list(in_us.triple(row)) == pytest.approx([0.1, 0.099, 0.102])
     assert created(row.model_copy(update={"created_value": None})) == (None, None, None)
     assert created(row.model_copy(update={"low": None})) == (100.0, None, 102.0)
+
+
+@pytest.mark.parametrize(
+    ("share", "percentage", "difference"),
+    [
+        (0.0123, "1.2 %", "1.2 %"),
+        (0.0997, "10 %", "10 %"),
+        (1.4936, "149 %", "149 %"),
+        (0.0004, "0.040 %", "0.04 %"),
+        (0.000021, "0.0021 %", "0.00 %"),
+        (0.0, "0 %", "0 %"),
+        (math.inf, "any amount", "any amount"),
+    ],
+)
+def test_percentages(share: float, percentage: str, difference: str) -> None:
+    assert numbers.percent(share) == percentage
+    assert numbers.difference(share) == difference

@@ -72,7 +72,7 @@ def change(ratio: float | None) -> str:
     if _is_factor(ratio):
         return f"{_factor(ratio)} as {'long' if ratio > 1.0 else 'fast'}"
     sign = "+" if ratio >= 1.0 else "−"
-    return sign + numbers.percent(abs(ratio - 1.0))
+    return sign + numbers.difference(abs(ratio - 1.0))
 
 
 def between(low: float | None, high: float | None) -> str:
@@ -108,7 +108,7 @@ def headline(found: Comparisons) -> str:
         for verdict in _WORST_FIRST
     ]
     told = ", ".join(f"{count} {word}" for count, word in counts if count)
-    threshold = numbers.percent(found.threshold)
+    threshold = numbers.difference(found.threshold)
     if regressions:
         what = "regression" if regressions == 1 else "regressions"
         return f"{regressions} {what} beyond {threshold} ({told})"
