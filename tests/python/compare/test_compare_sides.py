@@ -22,8 +22,10 @@ from tollbench.compare import (
     resolve,
     subject_of,
 )
+from tollbench.compare.adapters import adapters
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark, exactly, undisturbed
 from tollbench.compare.sides import kind_of
+from tollbench.compare.subject import Side
 from tollbench.errors import TollError
 from tollbench.launching.command import Ended, run_command
 from tollbench.launching.environment import own_environment
@@ -484,6 +486,12 @@ def test_a_pattern_in_its_arguments_leaves_an_executable_what_it_is(arguments: s
 )
 def test_what_only_a_shell_understands_is_a_command_line(arguments: str) -> None:
     assert kind_of(WrittenSide(f"{FAKE} {arguments}")) == "command"
+
+
+@pytest.mark.parametrize("kind", adapters())
+def test_what_is_measured_is_called_by_its_kind(kind: str) -> None:
+    sides = [Side("a", ("/bin/true",)), Side("b", ("/bin/true",))]
+    assert subject_of(kind, sides, MeasuringOptions(1.0)).kind == kind
 
 
 def test_a_word_that_is_no_kind_is_refused() -> None:

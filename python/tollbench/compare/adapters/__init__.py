@@ -29,5 +29,7 @@ def check_kind(kind: str) -> None:
 
 
 def subject_of(kind: str, sides: Sequence[Side], options: MeasuringOptions) -> Subject:
-    """What the engine measures."""
-    return adapters()[kind].subject_of(sides, options)
+    """What the engine measures, called by its kind in reports."""
+    subject = adapters()[kind].subject_of(sides, options)
+    subject.kind = kind
+    return subject

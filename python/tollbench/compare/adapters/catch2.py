@@ -36,8 +36,6 @@ KIND = "catch2"
 class Catch2(OneAfterAnother):
     """Existing executables, unchanged. A benchmark's name is "test case / section / benchmark"."""
 
-    kind = KIND
-
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
         super().__init__(sides, options)
         self._cases: dict[str, dict[str, str]] = {}  # side -> benchmark -> the test case that holds it

@@ -22,8 +22,6 @@ KIND = "command"
 class Commands(OneAfterAnother):
     """Every side has one benchmark: itself."""
 
-    kind = KIND
-
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
         super().__init__(sides, options)
         self._outputs: dict[str, bytes] = {}

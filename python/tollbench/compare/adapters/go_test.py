@@ -30,8 +30,6 @@ _TOLD = re.compile(r"^(Benchmark\S*)$", re.MULTILINE)
 class GoTest(OneAfterAnother):
     """Existing executables, unchanged."""
 
-    kind = KIND
-
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
         super().__init__(sides, options)
         self._work: dict[str, tuple[int, int]] = {}  # benchmark -> iterations, repetitions

@@ -61,8 +61,6 @@ KIND = "google-benchmark"
 class GoogleBenchmark(OneAfterAnother):
     """Existing executables, unchanged."""
 
-    kind = KIND
-
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
         super().__init__(sides, options)
         self._counts_iterations = False
