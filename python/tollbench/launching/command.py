@@ -16,7 +16,7 @@ from pathlib import Path
 from tollbench.launching.child import MAX_OUTPUT_BYTES
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
-from tollbench.launching.spawned import Spawned, ended_as, with_last_words
+from tollbench.launching.spawned import Spawned, ended_as, unseen_end, with_last_words
 from tollbench.text import shown
 from tollbench.words import Status
 
@@ -119,7 +119,8 @@ class _Reader:
         wall_ns = time.monotonic_ns() - self._spawned.started_ns
         self._drain()
         usage = self._spawned.end()
-        assert usage is not None  # nobody else ends it
+        if usage is None:
+            raise unseen_end()
         return Ended(
             self._spawned.popen.returncode,
             wall_ns,

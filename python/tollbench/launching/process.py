@@ -21,7 +21,7 @@ from tollbench.launching.child import (
 )
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
-from tollbench.launching.spawned import QUOTED_BYTES, Spawned, ended_as, quoted, with_last_words
+from tollbench.launching.spawned import QUOTED_BYTES, Spawned, ended_as, quoted, unseen_end, with_last_words
 from tollbench.text import shown
 from tollbench.words import Status
 
@@ -121,6 +121,8 @@ class Process:
         self._stdin.close()
         killed = not self._wait_for_exit()
         self.kill()
+        if not self._spawned.end_seen:
+            raise unseen_end()
         return End(self._spawned.popen.returncode, killed, self.unread(), self._last_words())
 
     def kill(self) -> None:

@@ -59,6 +59,7 @@ class Spawned:
         self._guardian.watch(self.popen.pid)
         self._interrupt = interrupt
         self.exit_fd = -1
+        self.end_seen = True  # whether the kernel told how it ended
         try:
             self.exit_fd = os.pidfd_open(self.popen.pid)  # readable once it has ended
         except OSError as error:
@@ -77,7 +78,7 @@ class Spawned:
         return ready
 
     def end(self) -> resource.struct_rusage | None:
-        """Ends the process, where it still runs, and its group; what it used. None where it was ended before.
+        """Ends the process, where it still runs, and its group; what it used, None where it is not known.
 
         The group is killed before its leader is reaped: until then its number cannot belong to anybody else.
         """
@@ -90,13 +91,18 @@ class Spawned:
             _, status, usage = os.wait4(self.popen.pid, 0)
             self.popen.returncode = os.waitstatus_to_exitcode(status)
         except ChildProcessError:  # SIGCHLD is ignored: the kernel reaps, and tells nothing
-            self.popen.returncode, usage = 0, resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.popen.returncode, usage, self.end_seen = 0, None, False
         if self.exit_fd >= 0:
             os.close(self.exit_fd)
         for pipe in (self.popen.stdin, self.popen.stdout, self.popen.stderr):
             if pipe is not None:
                 pipe.close()
         return usage
+
+
+def unseen_end() -> LaunchFailed:
+    """For a launch whose exit code nobody knows: it may have crashed."""
+    return LaunchFailed("ended, and the kernel does not tell how: SIGCHLD is ignored in this process")
 
 
 def ended_as(exit_code: int) -> str:

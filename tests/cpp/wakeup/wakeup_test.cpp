@@ -207,18 +207,18 @@ TEST_CASE("nobody is signalled before it waits") {
     for (const std::string_view mode : {"mode=hot", "mode=parked"}) {
         CAPTURE(mode);
         const std::array words{mode};
-        bool waited = false;
+        int waited = 0;
         // The first signal of a hot sample is the way there, untimed; an interruption may hit the step
-        // between a thread's announcement and its wait. A machine that compiles meanwhile does so in bursts:
-        // in one of five attempts it leaves the threads alone.
-        for (int attempt = 0; attempt < 5 && !waited; ++attempt) {
+        // between a thread's announcement and its wait. Most of five attempts, as one alone says too little
+        // on a machine that compiles meanwhile.
+        for (int attempt = 0; attempt < 5; ++attempt) {
             Watched::raises = Watched::early = 0;
             Workload workload(toll::Arguments(parameters, words));
             std::array<float, 400> nanoseconds{};
             CHECK(workload.sample(nanoseconds, clock) == workload.expected(nanoseconds.size()));
-            waited = Watched::early * 10 <= Watched::raises;
+            waited += Watched::early * 10 <= Watched::raises ? 1 : 0;
         }
-        CHECK(waited);
+        CHECK(waited >= 3);
     }
 }
 

@@ -15,6 +15,7 @@ from fake_machine import FakeClock, FakeLauncher
 
 from tollbench.launching.calibrating import LaunchWork
 from tollbench.launching.child import Limits
+from tollbench.launching.command import run_command
 from tollbench.launching.conversation import Errand
 from tollbench.launching.disturbance import Disturbance, read_disturbance
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -415,6 +416,9 @@ def test_a_parent_that_had_toll_ignore_its_children(monkeypatch: pytest.MonkeyPa
     previous = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         outcome = launch("none")
+        with pytest.raises(LaunchFailed, match="SIGCHLD is ignored"):
+            run_command(["/bin/false"], {}, Path("/"), 60.0)
     finally:
         signal.signal(signal.SIGCHLD, previous)
-    assert outcome.launch.status is Status.OK
+    assert outcome.launch.status is Status.FAILED  # who knows whether it crashed
+    assert "SIGCHLD is ignored" in outcome.launch.reason
