@@ -1,16 +1,14 @@
-"""`toll test`: every test of the project, and the tools that hold its rules."""
+"""`toll test`: every test of a checkout, and the tools that hold its rules. Only a checkout can run them."""
 
 from __future__ import annotations
 
-import json
 import sys
-from contextlib import nullcontext
 from typing import Annotated
 
 import typer
 
-from tollbench.cli.console import Progress, progress, say
-from tollbench.errors import Exit
+from tollbench.cli.places import ROOT
+from tollbench.errors import Exit, TollError
 
 EXAMPLE = "toll test --fast"
 
@@ -30,27 +28,13 @@ def command(
     ] = False,
 ) -> None:
     """Run all tests: formatters, linters, C++ with sanitizers, Python, browser. Installs what they need."""
-    from tollbench.catalog import packages
-    from tollbench.cli.places import ROOT
-    from tollbench.cli.testing.outcomes import described, summary
-    from tollbench.cli.testing.pace import Pace
-    from tollbench.cli.testing.runner import run_all
-    from tollbench.cli.testing.steps import steps
+    if not (ROOT / "tests/toll_test").is_dir():
+        raise TollError(
+            f"there is nothing to test: {ROOT} is no checkout of toll",
+            "clone its repository and start ./toll test in it",
+        )
+    sys.path.insert(0, str(ROOT / "tests"))
+    from toll_test import verb
 
-    # Not the toolchains of other languages, which are large, and one of which Debian 12 does not have: those
-    # that are there are tested.
-    needed = [need for need in packages.table().values() if need.group not in ("language", "root")]
-    if missing := packages.missing(needed):
-        packages.install(missing, say)
-    planned = list(steps(ROOT, fast=fast, bench=bench, everything=everything))
-    # Where there is no terminal, each step's first line says what a bar would.
-    with progress("toll test") if sys.stderr.isatty() else nullcontext(Progress("")) as bar:
-        pace = Pace(ROOT / "build/test-times.json", planned, bar)
-        outcomes = run_all(planned, ROOT, sys.stderr if as_json else sys.stdout, pace)
-        pace.remember(outcomes)
-    if as_json:
-        typer.echo(json.dumps(described(outcomes), indent=2, ensure_ascii=False))
-    else:
-        typer.echo(summary(outcomes))
-    if any(outcome.status != 0 for outcome in outcomes):
+    if not verb.test(fast=fast, everything=everything, bench=bench, as_json=as_json):
         raise typer.Exit(Exit.REGRESSION_OR_FAILED_CHECK)

@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 import tollbench.cli
+from toll_test import steps as checks
+from toll_test.outcomes import NOT_RUN, Step, summary
+from toll_test.pace import Pace
+from toll_test.runner import LAST_IN_LINE, run, run_all
 from tollbench.catalog import packages
 from tollbench.cli.console import Progress
-from tollbench.cli.testing import steps as checks
-from tollbench.cli.testing.outcomes import NOT_RUN, Step, summary
-from tollbench.cli.testing.pace import Pace
-from tollbench.cli.testing.runner import LAST_IN_LINE, run, run_all
+from tollbench.errors import Exit
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -113,7 +114,7 @@ def test_what_is_built_of_the_contenders_is_what_is_launched(everything, named):
     steps = {step.name: step for step in checks.steps(ROOT, fast=False, bench=False, everything=everything)}
     built, launched = (steps[name].command for name in ("contenders: build", "contenders"))
     python = launched[3]
-    assert built == (python, "-m", "tollbench.cli.testing.contenders", *named)
+    assert built == (python, "tests/toll_test/contenders.py", *named)
     assert launched[4:] == tuple(named)
 
 
@@ -182,8 +183,8 @@ def test_a_step_aside_takes_the_cpu_time_that_tests_leave(tmp_path):
 INTERRUPTED = """
 import signal
 from pathlib import Path
-from tollbench.cli.testing.outcomes import Step
-from tollbench.cli.testing.runner import run_all
+from toll_test.outcomes import Step
+from toll_test.runner import run_all
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests were started with it ignored
 endless = Step("build", ("sh", "-c", "echo $$ > pid; exec sleep 3600"), aside=True)
 waits = Step("tests", ("sh", "-c", "until [ -s pid ]; do sleep 0.01; done; kill -INT $PPID; sleep 2"))
@@ -195,7 +196,7 @@ def test_an_interrupt_ends_what_runs_aside(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'python'}:{ROOT / 'tests'}"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -305,3 +306,12 @@ def test_programs_get_every_step_and_people_the_output(monkeypatch, capsys):
     assert all(step["seconds"] > 0 for step in found["steps"])
     assert "=== good (1 of 2" in captured.err
     assert "1 failed" in captured.err
+
+
+def test_where_toll_is_installed_without_a_checkout_it_says_so(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("tollbench.cli.test.ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["toll", "test", "--fast"])
+    assert tollbench.cli.main() == Exit.USAGE
+    said = capsys.readouterr().err
+    assert f"{tmp_path} is no checkout" in said
+    assert "next: clone" in said

@@ -9,9 +9,9 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from toll_test.outcomes import Step
 from tollbench.catalog.packages import table
 from tollbench.catalog.suite_rules import headline_of, source_of
-from tollbench.cli.testing.outcomes import Step
 
 CXX_FOLDERS = ("include", "src", "suites", "tests")
 PYTHON_FOLDERS = ("python", "tests", "cmake")
@@ -50,7 +50,7 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
     chosen_contenders = ("*",) if everything else ()
     if not fast:
         # pytest builds in the same folder, and would wait for the whole of it.
-        compiled = (python, "-m", "tollbench.cli.testing.contenders", *chosen_contenders)
+        compiled = (python, "tests/toll_test/contenders.py", *chosen_contenders)
         yield Step("contenders: build", compiled, aside=True, behind="pytest")
         tidy = _clang_tidy(root, everything=everything)
         yield Step("clang-tidy", tidy, "dev: configure", aside=True)

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from toll_test.outcomes import Step, StepOutcome
 from tollbench.cli.console import Progress, clock_time
-from tollbench.cli.testing.outcomes import Step, StepOutcome
 from tollbench.errors import TollError
 from tollbench.store.writing import write_text
 

@@ -1,4 +1,4 @@
-"""`python -m tollbench.cli.testing.contenders` builds them as `toll run [NAME ...] --profile check` does.
+"""`python tests/toll_test/contenders.py` builds them as `toll run [NAME ...] --profile check` does.
 
 That run holds the machine while it builds, because a build disturbs what others measure; the step of
 `toll test` before it builds beside tests. What does not build is a row of that run.

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO
 
-from tollbench.cli.testing.outcomes import NOT_RUN, Step, StepOutcome
-from tollbench.cli.testing.pace import Pace
+from toll_test.outcomes import NOT_RUN, Step, StepOutcome
+from toll_test.pace import Pace
 
 # What the runners say at their end: pytest, ctest, doctest, ruff, mypy.
 CLOSING = re.compile(
