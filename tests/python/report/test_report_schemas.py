@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from tollbench.report.schemas import MODELS, main, schema_text
+from schemas import MODELS, main, schema_text
 
 COMMITTED = Path(__file__).parents[3] / "schemas"
 
@@ -14,7 +13,9 @@ COMMITTED = Path(__file__).parents[3] / "schemas"
 @pytest.mark.parametrize("name", MODELS)
 def test_the_committed_schema_is_current(name: str) -> None:
     committed = (COMMITTED / f"{name}.schema.json").read_text(encoding="utf-8")
-    assert committed == schema_text(name), "run: PYTHONPATH=python python -m tollbench.report.schemas"
+    assert committed == schema_text(name), (
+        "run: PYTHONPATH=python .venv/bin/python tests/python/report/schemas.py"
+    )
 
 
 def test_all_are_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """The JSON schemas of what toll prints for programs, which the models define.
 
-`python -m tollbench.report.schemas` writes them all into the folder schemas/ of the checkout it is run in;
-`python -m tollbench.report.schemas NAME FILE` writes one to a file, and NAME alone prints it.
+`PYTHONPATH=python .venv/bin/python tests/python/report/schemas.py` writes them all into the folder schemas/
+of the checkout it is run in; with NAME FILE behind it, it writes one to a file, and NAME alone prints it.
 """
 
 from __future__ import annotations
