@@ -21,16 +21,7 @@ from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
 from tollbench.measure.errands import Canary, Errands
 from tollbench.measure.estimate import left_s, rounds_wanted
-from tollbench.measure.events import (
-    CaseEnded,
-    Event,
-    Finished,
-    LaunchDone,
-    LaunchStarting,
-    RoundDone,
-    RunStarted,
-    WorkloadDone,
-)
+from tollbench.measure.events import CaseEnded, Event, LaunchDone
 from tollbench.measure.recording import LaunchOutcome, LaunchPlace, Recorder, Talk, counting, measuring
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
 from tollbench.plan import Plan, Settings, layout_seed, round_order
@@ -115,7 +106,6 @@ class _Run:
 
     def go(self) -> str:
         cases = [case for workload in self._workloads for case in workload.active_cases]
-        self._tell(RunStarted(len(cases), self._settings.budget_s, self._launches))
         try:
             self._beat()
             self._prepare(cases)
@@ -129,7 +119,6 @@ class _Run:
         if stopped_by != "interrupt":
             self._settle()
         self._file.finish(stopped_by)
-        self._tell(Finished(stopped_by, self._launches, self._elapsed_s()))
         return stopped_by
 
     def _settle(self) -> None:
@@ -182,32 +171,26 @@ class _Run:
             random.Random(f"workloads/{self._settings.seed}/{number}").shuffle(going)
             for workload in going:
                 if not workload.active_cases:
-                    self._end_workload(workload, "failures")
+                    workload.stopped_by = "failures"
                 elif self._affordable(workload):
                     self._round(workload, number)
                 else:
-                    self._end_workload(workload, "budget")
+                    workload.stopped_by = "budget"
 
     def _round(self, workload: WorkloadState, number: int) -> None:
         """Launches what this round still lacks: after a resume that may be a part of it, or nothing."""
-        missing = False
         for position, index in enumerate(round_order(self._settings.seed, number, len(workload.cases))):
             state = workload.cases[index]
             if not state.active or state.work is None or number in state.values:
                 continue
-            missing = True
             place = self._place(state, Purpose.MEASURE, number, position)
             outcome = self._launch(state, place, self._errands.measuring(state), measuring(state.work))
             state.take(outcome.launch, outcome.timed_samples(), outcome.timed_cells())
             if not state.active:
                 self._end_case(state, state.status, state.reason)
         workload.round = number
-        if missing:
-            self._tell(RoundDone(workload.name, number))
         workload.judge(self._settings)
         workload.rounds_wanted = rounds_wanted(workload, self._settings)
-        if workload.stopped_by:
-            self._end_workload(workload, workload.stopped_by)
 
     def _affordable(self, workload: WorkloadState) -> bool:
         """Whether a whole round fits into what is left: a part of one would pair with nothing."""
@@ -235,10 +218,6 @@ class _Run:
         self._file.set_status(state.id, status, reason)
         self._tell(CaseEnded(state.case, status, reason))
 
-    def _end_workload(self, workload: WorkloadState, stopped_by: str) -> None:
-        workload.stopped_by = stopped_by
-        self._tell(WorkloadDone(workload.name, workload.round, stopped_by))
-
     def _reason(self) -> str:
         """What ended the run as a whole: the least satisfied workload decides."""
         reasons = {workload.stopped_by for workload in self._workloads}
@@ -260,8 +239,6 @@ class _Run:
             raise Interrupted
         if self._left_s() <= 0:
             raise _OutOfBudget
-        case = state.case if state else None
-        self._tell(LaunchStarting(case, place.purpose, place.round))
         limits = self._within_budget()
         outcome = self._recorder.launch(place, errand, limits, talk)
         if limits != self._limits and outcome.launch.status is Status.TIMED_OUT:
@@ -269,6 +246,7 @@ class _Run:
         self._file.append(outcome.launch, outcome.samples)
         self._launches += 1
         left = left_s(self._workloads, self._left_s())
+        case = state.case if state else None
         self._tell(LaunchDone(case, outcome.launch, self._launches, self._elapsed_s(), left))
         return outcome
 

@@ -9,24 +9,6 @@ from tollbench.words import Case, Status
 
 
 @dataclass(frozen=True, slots=True)
-class RunStarted:
-    """Measuring begins. `budget_s` is 0 where there is none; `launches` were stored before a resume."""
-
-    cases: int  # that will be measured
-    budget_s: float
-    launches: int
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchStarting:
-    """A program is about to run: what a progress bar names."""
-
-    case: Case | None  # None: the canary
-    purpose: str
-    round: int
-
-
-@dataclass(frozen=True, slots=True)
 class LaunchDone:
     """A launch is stored. `left_s` estimates what remains of the whole run; None: not known yet."""
 
@@ -46,30 +28,4 @@ class CaseEnded:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class RoundDone:
-    """All cases of a workload have been launched once more."""
-
-    workload: str
-    round: int
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadDone:
-    """A workload is measured to its end: "precision", "launches", "budget" or "failures"."""
-
-    workload: str
-    rounds: int
-    stopped_by: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The run has ended: "precision", "launches", "budget" or "interrupt"."""
-
-    stopped_by: str
-    launches: int
-    elapsed_s: float
-
-
-Event = RunStarted | LaunchStarting | LaunchDone | CaseEnded | RoundDone | WorkloadDone | Finished
+Event = LaunchDone | CaseEnded

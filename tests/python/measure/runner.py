@@ -6,15 +6,18 @@ After its HOLD_AFTER-th launch it waits for the end of its standard input.
 """
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fake_machine import CANARY, header_for, plan_for, workload
 
+from tollbench.launching.child import Limits
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.machine_lock import machine_lock
+from tollbench.launching.process import Process, ProcessLauncher
 from tollbench.measure import run
-from tollbench.measure.events import LaunchDone, LaunchStarting
+from tollbench.measure.events import Event, LaunchDone
 from tollbench.store import RunFile
 from tollbench.words import Program
 
@@ -23,17 +26,26 @@ ROUNDS = 6
 CONTENDERS = ("fast", "slow")
 
 
-class Teller:
+class TellingLauncher(ProcessLauncher):
     """Prints what happens, for the test to read."""
 
-    def __init__(self, hold_after: int) -> None:
+    def __init__(self, interrupt: Interrupt, hold_after: int) -> None:
+        super().__init__(interrupt)
         self._hold_after = hold_after
         self._begun = 0
 
-    def __call__(self, event: object) -> None:
-        if isinstance(event, LaunchStarting):
-            self._begun += 1
-            print("starting", flush=True)
+    def start(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        limits: Limits,
+        folder: Path | None = None,
+    ) -> Process:
+        self._begun += 1
+        print("starting", flush=True)
+        return super().start(command, environment, limits, folder)
+
+    def tell(self, event: Event) -> None:
         if isinstance(event, LaunchDone):
             print("stored", event.launches, flush=True)
             if self._begun == self._hold_after:
@@ -56,13 +68,15 @@ def main(path: Path, lock: Path, hold_after: int) -> None:
         machine_lock(SystemClock(), interrupt=interrupt, files=[lock]),
         opened as run_file,
     ):
+        launcher = TellingLauncher(interrupt, hold_after)
         print(
             run(
                 plan,
                 programs,
                 run_file,
+                launcher=launcher,
                 canary=CANARY_PROGRAM,
-                on_event=Teller(hold_after),
+                on_event=launcher.tell,
                 interrupt=interrupt,
             )
         )

@@ -3,6 +3,7 @@
 import math
 import random
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from fake_machine import CANARY, SETUP_NS, Bench, FakeClock, FakeLauncher, heade
 from tollbench.errors import TollError
 from tollbench.launching.failure import LaunchFailed
 from tollbench.measure import plan_of
-from tollbench.measure.events import CaseEnded, Finished, LaunchDone, RoundDone, RunStarted, WorkloadDone
+from tollbench.measure.events import CaseEnded, LaunchDone
 from tollbench.plan import PROFILES
 from tollbench.stats import FIRST_LOOK, next_look
 from tollbench.store import RunFile
@@ -60,8 +61,7 @@ def test_goes_on_until_the_budget_ends_when_it_does_not(tmp_path: Path) -> None:
     rounds = rounds_of(made.path)
     assert len(rounds["fast"]) > 30
     assert rounds["fast"] == rounds["slow"]  # no round is left half done
-    assert made.elapsed_s() <= 20.0 + 0.5
-    assert [event.stopped_by for event in made.told(WorkloadDone)] == ["budget"]
+    assert made.elapsed_s() < 20.0  # a round that would not fit was not begun
 
 
 def test_most_launches_end_a_run_without_a_budget(tmp_path: Path) -> None:
@@ -293,8 +293,6 @@ def test_contender_that_outlives_the_budget_is_not_blamed(tmp_path: Path) -> Non
 def test_events_tell_the_story_with_the_time_left(tmp_path: Path) -> None:
     made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=20.0)
     made.run()
-    assert made.events[0] == RunStarted(2, 20.0, 0)
-    assert isinstance(made.events[-1], Finished)
     done = made.told(LaunchDone)
     assert [event.launches for event in done] == list(range(1, len(done) + 1))
     elapsed = [event.elapsed_s for event in done]
@@ -302,7 +300,8 @@ def test_events_tell_the_story_with_the_time_left(tmp_path: Path) -> None:
     assert all(
         event.left_s is None or event.left_s <= max(0.0, 20.0 - event.elapsed_s) + 1e-9 for event in done
     )
-    assert [event.round for event in made.told(RoundDone)] == list(range(1, len(made.told(RoundDone)) + 1))
+    rounds = [event.launch.round for event in done if event.launch.purpose is Purpose.MEASURE]
+    assert rounds == sorted(2 * list(range(1, len(rounds) // 2 + 1)))
 
 
 @pytest.mark.parametrize("after", [1, 2, 5, 12, 33, 34, 35])
@@ -384,7 +383,9 @@ def test_several_workloads_get_their_rounds_in_turn(tmp_path: Path) -> None:
     plan = plan_for(workload("x", "y", name="a/b"), workload("z", name="c/d"), budget_s=20.0)
     made = Bench(tmp_path / "r.toll", plan, FakeLauncher(FakeClock(), noisy))
     made.run()
-    told = [(event.workload, event.round) for event in made.told(RoundDone)]
+    measured = [event for event in made.told(LaunchDone) if event.launch.purpose is Purpose.MEASURE]
+    launched = [(event.case.workload, event.launch.round) for event in measured if event.case is not None]
+    told = [place for place, _ in groupby(launched)]
     for number in range(1, 8):
         assert {name for name, round_number in told[2 * number - 2 : 2 * number]} == {"a/b", "c/d"}
 
