@@ -1,6 +1,7 @@
 """What makes a machine noisy: for each condition, what it does to a measurement and what helps.
 
-A rule sees the dictionary of `machine.conditions()` and either stays silent or says one `Finding`.
+A rule sees the dictionary of `machine.conditions()` and either stays silent or says one `Finding`. Most look
+at one condition and stand in the table `RULES`; the others are functions.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 Conditions = Mapping[str, Any]
+
+FAST_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,24 @@ class Finding:
 
 
 Rule = Callable[[Conditions], Finding | None]
+
+
+@dataclass(frozen=True, slots=True)
+class OneCondition:
+    """A rule that speaks where `condition` is known and `noisy`; `shown` is a format of its value."""
+
+    name: str
+    condition: str
+    noisy: Callable[[Any], bool]
+    shown: str
+    consequence: str
+    remedy: str
+
+    def __call__(self, conditions: Conditions) -> Finding | None:
+        value = conditions.get(self.condition)
+        if value is None or not self.noisy(value):
+            return None
+        return Finding(self.name, self.shown.format(value), self.consequence, self.remedy)
 
 
 def findings(conditions: Conditions) -> list[Finding]:
@@ -56,116 +77,6 @@ def _load(c: Conditions) -> Finding | None:
     )  # fmt: skip
 
 
-def _pressure(c: Conditions) -> Finding | None:
-    pressure = c.get("pressure_cpu_avg10")
-    if pressure is None or pressure < 0.05:
-        return None
-    return Finding(
-        "CPU pressure", f"{pressure:.0%} of the last 10 s",
-        "runnable threads waited for a CPU",
-        "stop what is running and wait a minute; `top` shows who it is",
-    )  # fmt: skip
-
-
-def _steal(c: Conditions) -> Finding | None:
-    steal = c.get("steal_share")
-    if steal is None or steal < 0.001:
-        return None
-    return Finding(
-        "steal", f"{steal:.1%} of CPU time since boot",
-        "the host gives this machine's CPUs to other guests: long tails and drift, recorded with each launch",
-        "use a machine with dedicated CPUs, or let --profile thorough run until the intervals are met",
-    )  # fmt: skip
-
-
-def _virtual(c: Conditions) -> Finding | None:
-    kind = c.get("virtualization", "none")
-    if kind == "none":
-        return None
-    return Finding(
-        "virtualization", kind,
-        "wake-ups between CPUs and page faults leave the guest and cost more than on bare metal; neighbours "
-        "share caches and memory bandwidth",
-        "compare contenders on this machine only, or measure on bare metal",
-    )  # fmt: skip
-
-
-def _governor(c: Conditions) -> Finding | None:
-    governor = c.get("governor")
-    if governor is None or governor == "performance":
-        return None
-    return Finding(
-        "frequency governor", governor,
-        "the clock rate follows the load: short work is timed at a lower frequency than long work",
-        "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
-    )  # fmt: skip
-
-
-def _turbo(c: Conditions) -> Finding | None:
-    if not c.get("turbo"):
-        return None
-    return Finding(
-        "turbo", "on",
-        "the clock rate depends on temperature and on how many cores work, so a single thread is timed at "
-        "another frequency than many",
-        "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo  (AMD: echo 0 into cpufreq/boost)",
-    )  # fmt: skip
-
-
-def _smt(c: Conditions) -> Finding | None:
-    if not c.get("smt"):
-        return None
-    return Finding(
-        "SMT", "on",
-        "two hardware threads share one core: where the scheduler puts two threads changes their speed",
-        "echo off | sudo tee /sys/devices/system/cpu/smt/control",
-    )  # fmt: skip
-
-
-def _clock(c: Conditions) -> Finding | None:
-    source = c.get("clock_source")
-    if source is None or source in ("tsc", "kvm-clock", "arch_sys_counter"):
-        return None
-    return Finding(
-        "clock source", source,
-        "the kernel reads a slow clock: each reading may cost a microsecond and shows in timed samples",
-        "boot with tsc=reliable if the CPU's counter is invariant (`toll doctor` says)",
-    )  # fmt: skip
-
-
-def _huge_pages(c: Conditions) -> Finding | None:
-    if c.get("transparent_huge_pages") != "always":
-        return None
-    return Finding(
-        "transparent huge pages", "always",
-        "whether an allocation gets huge pages depends on fragmentation, so memory-bound work varies from "
-        "launch to launch",
-        "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
-    )  # fmt: skip
-
-
-def _aslr(c: Conditions) -> Finding | None:
-    aslr = c.get("aslr")
-    if aslr is None or aslr == 2:
-        return None
-    return Finding(
-        "address randomisation", f"randomize_va_space = {aslr}",
-        "every launch gets the same layout, and one layout is one sample: a lucky one looks like a result",
-        "sudo sysctl kernel.randomize_va_space=2",
-    )  # fmt: skip
-
-
-def _perf(c: Conditions) -> Finding | None:
-    level = c.get("perf_event_paranoid")
-    if level is None or level <= 2:
-        return None
-    return Finding(
-        "perf_event_paranoid", str(level),
-        "no hardware counters (instructions, cache misses) beside the times",
-        "sudo sysctl kernel.perf_event_paranoid=2",
-    )  # fmt: skip
-
-
 def _maps(c: Conditions) -> Finding | None:
     maps = c.get("max_map_count")
     if maps is None or maps >= 262_144:
@@ -190,6 +101,61 @@ def _threads(c: Conditions) -> Finding | None:
 
 
 RULES: tuple[Rule, ...] = (
-    _quota, _load, _pressure, _steal, _virtual, _governor, _turbo, _smt,
-    _clock, _huge_pages, _aslr, _perf, _maps, _threads,
+    _quota,
+    _load,
+    OneCondition(
+        "CPU pressure", "pressure_cpu_avg10", lambda pressure: pressure >= 0.05, "{:.0%} of the last 10 s",
+        "runnable threads waited for a CPU",
+        "stop what is running and wait a minute; `top` shows who it is",
+    ),
+    OneCondition(
+        "steal", "steal_share", lambda share: share >= 0.001, "{:.1%} of CPU time since boot",
+        "the host gives this machine's CPUs to other guests: long tails and drift, recorded with each launch",
+        "use a machine with dedicated CPUs, or let --profile thorough run until the intervals are met",
+    ),
+    OneCondition(
+        "virtualization", "virtualization", lambda kind: kind != "none", "{}",
+        "wake-ups between CPUs and page faults leave the guest and cost more than on bare metal; neighbours "
+        "share caches and memory bandwidth",
+        "compare contenders on this machine only, or measure on bare metal",
+    ),
+    OneCondition(
+        "frequency governor", "governor", lambda governor: governor != "performance", "{}",
+        "the clock rate follows the load: short work is timed at a lower frequency than long work",
+        "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+    ),
+    OneCondition(
+        "turbo", "turbo", bool, "on",
+        "the clock rate depends on temperature and on how many cores work, so a single thread is timed at "
+        "another frequency than many",
+        "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo  (AMD: echo 0 into cpufreq/boost)",
+    ),
+    OneCondition(
+        "SMT", "smt", bool, "on",
+        "two hardware threads share one core: where the scheduler puts two threads changes their speed",
+        "echo off | sudo tee /sys/devices/system/cpu/smt/control",
+    ),
+    OneCondition(
+        "clock source", "clock_source", lambda source: source not in FAST_CLOCKS, "{}",
+        "the kernel reads a slow clock: each reading may cost a microsecond and shows in timed samples",
+        "boot with tsc=reliable if the CPU's counter is invariant (`toll doctor` says)",
+    ),
+    OneCondition(
+        "transparent huge pages", "transparent_huge_pages", lambda pages: pages == "always", "always",
+        "whether an allocation gets huge pages depends on fragmentation, so memory-bound work varies from "
+        "launch to launch",
+        "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+    ),
+    OneCondition(
+        "address randomisation", "aslr", lambda aslr: aslr != 2, "randomize_va_space = {}",
+        "every launch gets the same layout, and one layout is one sample: a lucky one looks like a result",
+        "sudo sysctl kernel.randomize_va_space=2",
+    ),
+    OneCondition(
+        "perf_event_paranoid", "perf_event_paranoid", lambda level: level > 2, "{}",
+        "no hardware counters (instructions, cache misses) beside the times",
+        "sudo sysctl kernel.perf_event_paranoid=2",
+    ),
+    _maps,
+    _threads,
 )  # fmt: skip
