@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,20 @@ _CASE_COLUMNS = (
 )  # fmt: skip
 MAX_DETAIL = 1e18
 MAX_KEY = 64  # characters of a cell's name
+# How a column is read, by the type of the record's field, as it is written there.
+_BY_TYPE: Mapping[object, Callable[[CheckedRow, str], Any]] = {
+    "int": CheckedRow.integer,
+    "int | None": CheckedRow.optional_integer,
+    "float": CheckedRow.number,
+    "str": CheckedRow.text,
+    "str | None": CheckedRow.optional_text,
+    "bool": lambda row, name: bool(row.integer(name)),
+    "Mapping[str, Any]": CheckedRow.json_object,
+    "Kind": lambda row, name: row.choice(name, Kind),
+    "Purpose": lambda row, name: row.choice(name, Purpose),
+    "Status": lambda row, name: row.choice(name, Status),
+}
+R = TypeVar("R", RunHeader, WorkloadRecord, CaseRecord, Launch, Batch)
 _RUN_COLUMNS = tuple(field.name for field in fields(RunHeader))
 
 
@@ -59,35 +73,14 @@ class Reader:
     def header(self) -> RunHeader:
         """The run: what was asked, where and when."""
         (row,) = self._rows("run", _RUN_COLUMNS, f"SELECT {', '.join(_RUN_COLUMNS)} FROM run")
-        return RunHeader(
-            **{name: row.text(name) for name in ("name", "uuid", "toll_version", "command_line", "profile")},
-            seed=row.integer("seed"),
-            level=row.number("level"),
-            precision=row.number("precision"),
-            budget_s=row.number("budget_s"),
-            plan=row.json_object("plan"),
-            machine=row.json_object("machine"),
-            conditions=row.json_object("conditions"),
-            started_utc=row.text("started_utc"),
-            finished_utc=row.optional_text("finished_utc"),
-            stopped_by=row.optional_text("stopped_by"),
-        )
+        return _record(row, RunHeader)
 
     def workloads(self) -> tuple[WorkloadRecord, ...]:
         """Every workload of the run, in the order of the plan."""
         columns = ("id", "name", "question", "kind", "unit", "per", "published")
         rows = self._rows("workload", columns, f"SELECT {', '.join(columns)} FROM workload ORDER BY id")
         return tuple(
-            WorkloadRecord(
-                id=row.integer("id"),
-                name=row.text("name"),
-                question=row.text("question"),
-                kind=row.choice("kind", Kind),
-                unit=row.text("unit"),
-                per=row.text("per"),
-                published=_published(row),
-                details=self._details(row.integer("id")),
-            )
+            _record(row, WorkloadRecord, published=_published(row), details=self._details(row.integer("id")))
             for row in rows
         )
 
@@ -101,17 +94,8 @@ class Reader:
         """Where the programs were built and ran."""
         columns = ("name", "compiler", "compiler_version", "standard_library", "flags", "allocator")
         rows = self._rows("environment", columns, f"SELECT {', '.join(columns)} FROM environment ORDER BY id")
-        return tuple(
-            Environment(
-                name=row.text("name"),
-                compiler=row.text("compiler"),
-                compiler_version=row.text("compiler_version"),
-                standard_library=row.text("standard_library"),
-                flags=row.text("flags"),
-                allocator=row.text("allocator"),
-            )
-            for row in rows
-        )
+        found: list[dict[str, Any]] = [{name: row.text(name) for name in columns} for row in rows]
+        return tuple(Environment(**each) for each in found)
 
     def cases(self, workload: str | None = None) -> tuple[CaseRecord, ...]:
         """Every case in the order of the plan, or those of one workload (its name)."""
@@ -121,7 +105,10 @@ class Reader:
             FROM "case" c JOIN workload w ON w.id = c.workload_id
                           JOIN environment e ON e.id = c.environment_id
             WHERE ?1 IS NULL OR w.name = ?1 ORDER BY c.id"""
-        return tuple(_case(row) for row in self._rows("case", _CASE_COLUMNS, query, (workload,)))
+        return tuple(
+            _record(row, CaseRecord, parameters=_parameters(row), answer=row.decimal("answer"))
+            for row in self._rows("case", _CASE_COLUMNS, query, (workload,))
+        )
 
     def launches(
         self, case_id: int, purpose: Purpose = Purpose.MEASURE, *, ok_only: bool = False
@@ -141,7 +128,8 @@ class Reader:
     def launch_count(self, purpose: Purpose | None = None) -> int:
         """How many launches are stored."""
         query = "SELECT count(*) FROM launch WHERE ?1 IS NULL OR purpose = ?1"
-        return int(self._execute(query, (purpose and str(purpose),)).fetchone()[0])
+        ((count,),) = self._iterate(query, (purpose and str(purpose),))
+        return int(count)
 
     def samples(self, launch_id: int, *, warmup: bool = False) -> Samples:
         """The individually timed operations of one launch, nanoseconds, as float32 of shape (n,).
@@ -177,14 +165,6 @@ class Reader:
             WHERE b.launch_id = ? AND b.warmup <= ? ORDER BY b.ordinal"""
         rows = self._rows("cells", ("cells", "count"), query, (launch_id, int(warmup)))
         return tuple(cell for row in rows for cell in _cells(row))
-
-    def sample_count(self, case_id: int) -> int:
-        """How many operations were timed one by one, warm-up left out, before reading them."""
-        query = """
-            SELECT coalesce(sum(s.count), 0) FROM sample s JOIN batch b ON b.id = s.batch_id
-            JOIN launch l ON l.id = b.launch_id
-            WHERE l.case_id = ? AND l.purpose = 'measure' AND l.status = 'ok' AND b.warmup = 0"""
-        return int(self._execute(query, (case_id,)).fetchone()[0])
 
     def allocations(self, case_id: int) -> Allocations | None:
         """What the counting pass of a case saw; None where it has not succeeded."""
@@ -244,30 +224,13 @@ class Reader:
         except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
             raise refuse(self.path, f"cannot be read: {shown(str(error))}") from None
 
-    def _execute(self, query: str, arguments: tuple[Any, ...]) -> sqlite3.Cursor:
-        try:
-            return self._connection.execute(query, arguments)
-        except sqlite3.Error as error:
-            raise refuse(self.path, f"cannot be read: {shown(str(error))}") from None
 
-
-def _case(row: CheckedRow) -> CaseRecord:
-    return CaseRecord(
-        id=row.integer("id"),
-        parameters=_parameters(row),
-        kind=row.choice("kind", Kind),
-        footing=row.json_object("footing"),
-        answer=row.decimal("answer"),
-        iterations=row.integer("iterations"),
-        status=row.choice("status", Status),
-        **{
-            name: row.text(name)
-            for name in (
-                "workload", "environment", "contender", "unit", "per",
-                "language", "library", "library_version", "reason",
-            )
-        },
-    )  # fmt: skip
+def _record(row: CheckedRow, kind: type[R], **known: Any) -> R:
+    """What a row holds, each column read by the type of the field that it fills; `known` ones are not."""
+    columns = {
+        field.name: _BY_TYPE[field.type](row, field.name) for field in fields(kind) if field.name not in known
+    }
+    return kind(**columns, **known)
 
 
 def _parameters(row: CheckedRow) -> dict[str, ParameterValue]:
@@ -304,46 +267,21 @@ def _launch(
     allocations: Allocations | None,
 ) -> Launch:
     answer = row.decimal("answer") if row.optional_text("answer") is not None else 0
-    return Launch(
-        id=row.integer("id"),
-        case_id=row.optional_integer("case_id"),
-        purpose=row.choice("purpose", Purpose),
-        round=row.integer("round"),
-        position=row.integer("position"),
-        seed=row.integer("seed"),
-        status=row.choice("status", Status),
-        reason=row.text("reason"),
-        started_utc=row.text("started_utc"),
-        started_ns=row.integer("started_ns"),
-        wall_ns=row.integer("wall_ns"),
-        setup_ns=row.optional_integer("setup_ns"),
-        overhead_ns=row.optional_integer("overhead_ns"),
-        steal_ns=row.optional_integer("steal_ns"),
-        pressure_ns=row.optional_integer("pressure_ns"),
-        clock=row.json_object("clock"),
-        footing=row.json_object("footing"),
-        batches=tuple(_batch(batch, answer, details) for batch in batches),
-        allocations=allocations,
-    )
+    read = tuple(_batch(batch, answer, details) for batch in batches)
+    return _record(row, Launch, batches=read, allocations=allocations)
 
 
 def _batch(row: CheckedRow, answer: int, details: Mapping[int, Mapping[str, float]]) -> Batch:
     """The checksum was found right when it was measured, so it is the answer times the iterations."""
     iterations = row.integer("iterations", low=1)
-    return Batch(
+    return _record(
+        row,
+        Batch,
         iterations=iterations,
         units=row.integer("units", low=1),
-        wall_ns=row.number("wall_ns"),
-        cpu_ns=row.number("cpu_ns"),
-        voluntary_switches=row.integer("voluntary_switches"),
-        involuntary_switches=row.integer("involuntary_switches"),
-        minor_faults=row.integer("minor_faults"),
-        major_faults=row.integer("major_faults"),
-        peak_bytes=row.integer("peak_bytes"),
         checksum=answer * iterations % 2**64,
-        warmup=bool(row.integer("warmup")),
-        counters=row.json_object("counters"),
         details=details.get(row.integer("id"), {}),
+        cells=(),  # read with the samples
     )
 
 

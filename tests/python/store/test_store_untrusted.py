@@ -30,7 +30,6 @@ def read_all(path: Path) -> None:
         run_file.canary()
         for case in run_file.cases():
             run_file.allocations(case.id)
-            run_file.sample_count(case.id)
         for launch in run_file.all_launches():
             run_file.samples(launch.id, warmup=True)
 
