@@ -102,7 +102,7 @@ def _with_the_machine(
         except LaunchFailed as failure:
             subject = Unusable(request.sides, failure.reason)
         header = _header(settings, subject, confirm=request.confirm)
-        raw = stack.enter_context(RawFile(_raw_path(request.raw), header))
+        raw = stack.enter_context(RawFile(raw_path(request.raw, "compare"), header))
         keeping = Keeping(raw)
         found = _measure(subject, settings, keeping, interrupt if request.confirm else None)
         told = {
@@ -159,10 +159,9 @@ def _measure(
         return confirm(first, subject, settings, clock=clock, keep=keep, on_step=step)
 
 
-def _raw_path(asked: Path | None) -> Path:
-    if asked is not None:
-        return asked
-    return RUNS / f"compare-{datetime.now().astimezone().strftime('%Y-%m-%d-%H%M%S-%f')}.jsonl"
+def raw_path(asked: Path | None, verb: str) -> Path:
+    """Where launches are kept: what was asked for, else a new file in runs/."""
+    return asked or RUNS / f"{verb}-{datetime.now().astimezone().strftime('%Y-%m-%d-%H%M%S-%f')}.jsonl"
 
 
 def _header(settings: ComparisonSettings, subject: Subject, *, confirm: bool) -> dict[str, object]:

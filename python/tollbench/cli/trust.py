@@ -55,11 +55,12 @@ def command(
     nothing could be judged, 130 after Ctrl-C, else 0.
     """
     from tollbench.cli import trusting
+    from tollbench.cli.comparing import seconds
 
     request = trusting.TrustRequest(
         operations=tuple(operations or ["*"]),
-        budget_s=trusting.seconds("--budget", budget),
-        trial_budget_s=trusting.seconds("--trial-budget", trial_budget),
+        budget_s=seconds("--budget", budget),
+        trial_budget_s=seconds("--trial-budget", trial_budget),
         trials=trials,
         slowdowns=trusting.shares(slowdowns),
         equal=equal,

@@ -6,16 +6,15 @@ import secrets
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import tollbench
 from tollbench.catalog import environments, machine, suites
 from tollbench.cli.builds import build_plan
-from tollbench.cli.comparing import machine_line, seconds
+from tollbench.cli.comparing import machine_line, raw_path
 from tollbench.cli.console import progress, say
 from tollbench.cli.machine_use import machine_taken
-from tollbench.cli.places import ROOT, RUNS
+from tollbench.cli.places import ROOT
 from tollbench.compare import ComparisonSettings, MeasuringOptions
 from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.compare.disturbing import DRIFT, InjectedDisturbance, load, one_of
@@ -29,18 +28,6 @@ from tollbench.measure import Interrupt
 from tollbench.plan import Selection, Settings, make
 from tollbench.report.comparisons import trust_tables as output
 from tollbench.words import HOST, Kind, Program, Status
-
-__all__ = [
-    "TrustRequest",
-    "built",
-    "disturbances",
-    "exit_code",
-    "measured",
-    "seconds",
-    "shares",
-    "show",
-    "sides",
-]
 
 WORKLOAD = "reference/operations"
 
@@ -119,7 +106,7 @@ def measured(request: TrustRequest, *, wait: bool) -> tuple[Trust, TollError | N
         plan = TrialPlan(
             tuple(programs), request.slowdowns, request.equal, request.budget_s, request.trials, settings
         )
-        raw = stack.enter_context(RawFile(_raw_path(request.raw), {"toll_trust": 1, "seed": seed}))
+        raw = stack.enter_context(RawFile(raw_path(request.raw, "trust"), {"toll_trust": 1, "seed": seed}))
         keeping = Keeping(raw)
         say(f"comparing {len(programs)} operations with themselves and slowed down; Ctrl-C ends and reports")
         if InjectedDisturbance.LOAD in request.disturbances:
@@ -229,7 +216,3 @@ def sides(
         for index, share in enumerate(injected)
     ]
     return Programs(offerings, MeasuringOptions(limit_s, interrupt))
-
-
-def _raw_path(asked: Path | None) -> Path:
-    return asked or RUNS / f"trust-{datetime.now().astimezone().strftime('%Y-%m-%d-%H%M%S-%f')}.jsonl"
