@@ -138,17 +138,7 @@ def _run_info(header: RunHeader, launches: Sequence[Launch]) -> RunInfo:
     if header.finished_utc is not None:
         ends = [seconds_between(header.started_utc, header.finished_utc)]
     return RunInfo(
-        name=header.name,
-        uuid=header.uuid,
-        toll_version=header.toll_version,
-        command_line=header.command_line,
-        profile=header.profile,
-        level=header.level,
-        precision=header.precision,
-        seed=header.seed,
-        started_utc=header.started_utc,
-        finished_utc=header.finished_utc,
-        stopped_by=header.stopped_by,
+        **{name: getattr(header, name) for name in RunInfo.model_fields if hasattr(header, name)},
         seconds=None if not ends else max(0.0, max(ends) - _pauses_s(launches)),
         seconds_in_programs=sum(one.wall_ns for one in launches) / 1e9,
         launches=len(launches),
