@@ -22,6 +22,7 @@ from tollbench.building.configuring import OnLine, configure
 from tollbench.building.known import FAILURES, entries, failures
 from tollbench.building.log import first_error, split_failures
 from tollbench.catalog.machine import usable_cpus
+from tollbench.catalog.tools import run_tool
 from tollbench.errors import TollError
 from tollbench.words import Environment, Program, Status, Workload
 
@@ -243,7 +244,7 @@ def _failed(build: Build, targets: Sequence[str], log: Path) -> dict[str, str]:
     reasons = {}
     for target in targets:
         command = [*build.enter, "ninja", "-C", str(build.folder), target]
-        again = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        again = run_tool(command)
         if again.returncode != 0:
             reasons[target] = _reason(build, target, own.get(target, again.stdout))
     return reasons

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tollbench.catalog.tools import run_tool
 from tollbench.errors import Exit, TollError
 from tollbench.words import Toolset
 
@@ -89,16 +90,7 @@ def _command(root: Path, folder: Path, toolset: Toolset, python: str) -> list[st
 
 def _run(command: Sequence[str], root: Path) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(
-            command,
-            cwd=root,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        return run_tool(command, one_stream=True, cwd=root)
     except FileNotFoundError:
         raise TollError("cmake is not installed", "toll doctor names the command that brings it") from None
 
@@ -108,7 +100,7 @@ def _up_to_date(folder: Path, enter: tuple[str, ...]) -> bool:
     if not (folder / "build.ninja").exists() or (not enter and shutil.which("ninja") is None):
         return False
     command = [*enter, "ninja", "-C", str(folder), "build.ninja"]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+    return run_tool(command).returncode == 0
 
 
 def _forget_other_compiler(folder: Path, toolset: Toolset) -> None:

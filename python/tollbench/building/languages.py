@@ -16,6 +16,7 @@ from pathlib import Path
 from tollbench.building.recipes import RECIPES, BuildStep, Job, Recipe
 from tollbench.building.recipes.parts import first_error
 from tollbench.catalog.packages import command_for, table
+from tollbench.catalog.tools import run_tool
 from tollbench.words import Contender, Environment, Program, Status, Workload
 
 FOLDER = "languages"  # in an environment's build folder
@@ -122,17 +123,9 @@ def _run(steps: Sequence[BuildStep], log: Path) -> str:
     said = ""
     for step in steps:
         try:
-            done = subprocess.run(
-                step.command,
-                cwd=step.cwd,
-                env={**os.environ, **step.environment},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=LONGEST_BUILD_S,
-                check=False,
+            environment = {**os.environ, **step.environment}
+            done = run_tool(
+                step.command, one_stream=True, cwd=step.cwd, env=environment, limit_s=LONGEST_BUILD_S
             )
         except OSError as error:
             return f"could not start {step.command[0]}: {error.strerror}"

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from tollbench.catalog.environments import roots
 from tollbench.catalog.environments.roots import MADE, Root
+from tollbench.catalog.tools import run_tool
 from tollbench.errors import Exit, TollError
 
 OnLine = Callable[[str], None]
@@ -112,7 +113,7 @@ def _forwarded() -> list[str]:
 
 def _asked(*words: str) -> str:
     try:
-        return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+        return run_tool(words).stdout
     except OSError:
         return ""
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from tollbench.catalog import topology
 from tollbench.catalog.noise import findings
+from tollbench.catalog.tools import run_tool
 
 ROOT = Path("/")
 CPU_FOLDER = "sys/devices/system/cpu"
@@ -100,7 +101,7 @@ def compilers() -> list[dict[str, str]]:
 
 def _first_line(command: list[str]) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+        done = run_tool(command, limit_s=10)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return ((done.stdout or done.stderr).strip().splitlines() or [""])[0]

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from tollbench.catalog.toolchains import feature, newest_jdk
+from tollbench.catalog.tools import run_tool
 from tollbench.errors import Exit, TollError
 
 TABLE = Path(__file__).with_name("packages.toml")
@@ -162,9 +163,7 @@ def shared_libraries(names: Iterable[str]) -> Iterator[Path]:
 
 def _apt(command: list[str]) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    return subprocess.run(
-        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+    return run_tool(command, env=environment)
 
 
 def _privilege() -> list[str] | None:
@@ -173,7 +172,7 @@ def _privilege() -> list[str] | None:
         return []
     if shutil.which("sudo") is None:
         return None
-    may = subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0
+    may = run_tool(["sudo", "-n", "true"]).returncode == 0
     return ["sudo", "-n"] if may else None
 
 
@@ -188,12 +187,12 @@ def candidates(pattern: str) -> tuple[str, ...]:
     """Packages on offer here whose whole name matches, sorted by the numbers in it; () without apt."""
     if shutil.which("apt-cache") is None:
         return ()
-    listed = subprocess.run(["apt-cache", "pkgnames"], capture_output=True, text=True, check=False).stdout
+    listed = run_tool(["apt-cache", "pkgnames"]).stdout
     matching = [name for name in listed.splitlines() if re.fullmatch(pattern, name)]
     if not matching:
         return ()
     policy = ["apt-cache", "policy", *matching]
-    told = subprocess.run(policy, capture_output=True, text=True, check=False)
+    told = run_tool(policy)
     offered = re.findall(r"^(\S+):\n.*\n  Candidate: (?!\(none\))", told.stdout, re.MULTILINE)
     return tuple(sorted(offered, key=lambda name: [int(number) for number in re.findall(r"\d+", name)]))
 
@@ -202,7 +201,7 @@ def candidates(pattern: str) -> tuple[str, ...]:
 def _apt_knows(name: str) -> bool:
     if shutil.which("apt-cache") is None:
         return False
-    done = subprocess.run(["apt-cache", "policy", name], capture_output=True, text=True, check=False)
+    done = run_tool(["apt-cache", "policy", name])
     return "Candidate:" in done.stdout and "Candidate: (none)" not in done.stdout
 
 
@@ -213,7 +212,7 @@ def _linker_cache() -> tuple[tuple[str, str], ...]:
     ldconfig = shutil.which("ldconfig") or shutil.which("ldconfig", path="/usr/sbin:/sbin")
     if ldconfig is None:
         return ()
-    done = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, errors="replace", check=False)
+    done = run_tool([ldconfig, "-p"])
     found = re.findall(r"^\s+(\S+) \(.*\) => (.+)$", done.stdout, re.MULTILINE)
     return tuple((name, path) for name, path in found)
 

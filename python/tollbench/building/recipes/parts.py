@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+from tollbench.catalog.tools import run_tool
 
 # "file:line: ...", "file:line:column: ..." of most; "error: ..." and "error[E...]: ..." of cargo.
 _ERROR = re.compile(r"^(error(\[\w+\])?:|\S+:\d+(:\d+)?: )")
@@ -96,7 +97,7 @@ def starter(*words: str) -> str:
 def told(*command: str) -> str:
     """What a command prints, stripped; "" where it fails."""
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = run_tool(command)
     except OSError:
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench.catalog.packages import command_for, shared_libraries, table
+from tollbench.catalog.tools import run_tool
 from tollbench.words import Environment
 
 PRELOADABLE = ("C", "C++")  # other runtimes manage memory without malloc, or are linked statically
@@ -82,16 +83,8 @@ def _version(allocator: _Allocator, path: Path) -> str:
     """
     code = f"import ctypes\nloaded = ctypes.CDLL(None)\n{allocator.version}"
     try:
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", code],
-            env={**os.environ, "LD_PRELOAD": str(path)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_PROBE_LIMIT_S,
-            check=False,
-        )
+        environment = {**os.environ, "LD_PRELOAD": str(path)}
+        done = run_tool([sys.executable, "-I", "-S", "-c", code], env=environment, limit_s=_PROBE_LIMIT_S)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

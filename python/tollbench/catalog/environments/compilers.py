@@ -16,6 +16,7 @@ from tollbench.catalog.environments.allocators import of_the_machine
 from tollbench.catalog.environments.names import LIBCXX, OPTIONS, Option, Parts, named, taken_apart
 from tollbench.catalog.environments.probing import HARDENING, PROGRAM, Probe, probe
 from tollbench.catalog.packages import Need, candidates, command_for
+from tollbench.catalog.tools import run_tool
 from tollbench.words import HOST, Environment
 
 OnProgress = Callable[[int, int, str], None]  # tried, to be tried in all, which
@@ -305,14 +306,7 @@ def _files(folder: Path) -> list[Path]:
 def _major(command: str) -> str:
     """The first number of its version; "" where it does not tell."""
     try:
-        done = subprocess.run(
-            [command, "-dumpversion"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-        )
+        done = run_tool([command, "-dumpversion"], limit_s=20)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     match = re.match(r"(\d{1,3})\b", done.stdout.strip())

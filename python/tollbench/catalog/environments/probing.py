@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
 
+from tollbench.catalog.tools import run_tool
+
 LIMIT_S = 60.0
 PACKAGES_CHANGED = Path("/var/lib/dpkg/status")  # rewritten whenever a package comes or goes
 FILE = "probes.json"
@@ -110,17 +112,7 @@ def _probed(compiler: str, flags: Sequence[str], link_flags: Sequence[str], sour
 def _run(command: Sequence[str], what: str) -> tuple[str, str]:
     """(the reason why it failed or "", what it printed)"""
     try:
-        done = subprocess.run(
-            command,
-            env={**os.environ, "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=LIMIT_S,
-            check=False,
-        )
+        done = run_tool(command, one_stream=True, env={**os.environ, "LC_ALL": "C"}, limit_s=LIMIT_S)
     except subprocess.TimeoutExpired:
         return f"{what} did not end within {LIMIT_S:g} s", ""
     except OSError as error:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tollbench.catalog.environments.allocators import PRELOADABLE
 from tollbench.catalog.environments.probing import cache_folder
+from tollbench.catalog.tools import run_tool
 from tollbench.words import Environment, Toolset
 
 CHECKOUT = Path(__file__).resolve().parents[4]
@@ -133,12 +134,8 @@ def _tool(name: str) -> str:
 
 
 def _why_not(enter: Sequence[str]) -> str:
-    command = [*enter, "/usr/bin/true"]
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            timeout=_ENTER_LIMIT_S, check=False,
-        )  # fmt: skip
+        done = run_tool([*enter, "/usr/bin/true"], limit_s=_ENTER_LIMIT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"the root cannot be entered: {error}"
     if done.returncode == 0:
