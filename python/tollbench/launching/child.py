@@ -36,7 +36,7 @@ class Child(Protocol):
 
     @property
     def pid(self) -> int:
-        """Its process, which leads a process group of its own."""
+        """Its process, which leads a process group and a session of its own."""
 
     def write_line(self, line: bytes) -> None:
         """Sends one request; `line` has no line end."""

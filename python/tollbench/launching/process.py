@@ -16,7 +16,9 @@ from tollbench.launching.child import (
     MAX_OUTPUT_BYTES,
     STDERR_KEPT_BYTES,
     STOP_GRACE_S,
+    Child,
     End,
+    Launcher,
     Limits,
 )
 from tollbench.launching.failure import LaunchFailed
@@ -31,7 +33,7 @@ _LOOK_EVERY_S = 0.2
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-class ProcessLauncher:
+class ProcessLauncher(Launcher):
     """Starts programs as processes; `interrupt` ends a wait for one of them."""
 
     def __init__(self, interrupt: Interrupt | None = None) -> None:
@@ -44,18 +46,14 @@ class ProcessLauncher:
         limits: Limits,
         folder: Path | None = None,
     ) -> Process:
-        """A fresh process in `folder` (None: in that of toll); `environment` is all that it gets.
-
-        Raises LaunchFailed where it cannot start.
-        """
         spawned = Spawned(
             command, environment, stdin=subprocess.PIPE, folder=folder, interrupt=self.interrupt
         )
         return Process(spawned, limits)
 
 
-class Process:
-    """A running program that is talked to; implements `tollbench.launching.child.Child`."""
+class Process(Child):
+    """A running program that is talked to."""
 
     def __init__(self, spawned: Spawned, limits: Limits) -> None:
         popen = spawned.popen
@@ -78,7 +76,6 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Its process, which leads a process group and a session of its own."""
         return self._spawned.popen.pid
 
     def write_line(self, line: bytes) -> None:
@@ -113,11 +110,9 @@ class Process:
         return data
 
     def unread(self) -> bytes:
-        """What has come without being asked for, up to 80 bytes."""
         return bytes(self._buffer[:QUOTED_BYTES])
 
     def finish(self) -> End:
-        """Waits for the exit, kills what does not exit within the grace time."""
         self._stdin.close()
         killed = not self._wait_for_exit()
         self.kill()
@@ -126,7 +121,6 @@ class Process:
         return End(self._spawned.popen.returncode, killed, self.unread(), self._last_words())
 
     def kill(self) -> None:
-        """Ends the program and its process group at once."""
         self._spawned.end()
 
     def _wait(self) -> None:
