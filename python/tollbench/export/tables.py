@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tollbench.store import CaseRecord, Launch, RunFile
-from tollbench.words import Purpose
+from tollbench.words import Purpose, canonical
 
 _CASE = [
     pa.field("workload", pa.string()),
@@ -86,12 +86,11 @@ class Table:
 
 
 def _names(case: CaseRecord) -> dict[str, str]:
-    parameters = json.dumps(dict(case.parameters), sort_keys=True, separators=(",", ":"))
     return {
         "workload": case.workload,
         "contender": case.contender,
         "environment": case.environment,
-        "parameters": parameters,
+        "parameters": canonical(case.parameters),
     }
 
 

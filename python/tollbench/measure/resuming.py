@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from tollbench.errors import TollError
@@ -50,16 +51,5 @@ def plan_of(run_file: RunFile, workloads: Sequence[Workload], environments: Sequ
 
 
 def _case(record: CaseRecord) -> Case:
-    return Case(
-        workload=record.workload,
-        contender=record.contender,
-        environment=record.environment,
-        parameters=record.parameters,
-        kind=record.kind,
-        unit=record.unit,
-        per=record.per,
-        language=record.language,
-        library=record.library,
-        answer=record.answer,
-        footing=record.footing,
-    )
+    """Without what became of it."""
+    return Case(**{field.name: getattr(record, field.name) for field in fields(Case)})
