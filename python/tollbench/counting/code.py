@@ -1,0 +1,203 @@
+"""A function's instructions without what a linker decides: addresses, distances, padding."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import iced_x86 as x86
+
+from tollbench.counting.image import Image
+
+MOST_BYTES_WITHOUT_A_TABLE = 4096  # of a stub that no table tells the length of
+_BRANCHES = frozenset(
+    (
+        x86.FlowControl.UNCONDITIONAL_BRANCH,
+        x86.FlowControl.CONDITIONAL_BRANCH,
+        x86.FlowControl.CALL,
+        x86.FlowControl.XBEGIN_XABORT_XEND,
+    )
+)
+_NEAR = frozenset((x86.OpKind.NEAR_BRANCH16, x86.OpKind.NEAR_BRANCH32, x86.OpKind.NEAR_BRANCH64))
+_IMMEDIATES = frozenset((x86.OpKind.IMMEDIATE32, x86.OpKind.IMMEDIATE64, x86.OpKind.IMMEDIATE32TO64))
+_ASKS_THE_PROCESSOR = frozenset((x86.Mnemonic.CPUID, x86.Mnemonic.XGETBV))
+_GUARD_OF_THE_STACK = 0x28  # fs:0x28, which is no variable of the program
+
+
+class Use(IntEnum):
+    """What an instruction does with an address."""
+
+    GOES_TO = 0  # a call or jump
+    READS = 1  # loads or stores `size` bytes there
+    GOES_THROUGH = 2  # calls or jumps to what is stored there
+    TAKES = 3  # has the address itself; what is behind it is not known
+    MAY_BE = 4  # a number that is an address, or just looks like one
+    THREAD_LOCAL = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One address in one instruction."""
+
+    use: Use
+    target: int
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A function in a form that is the same wherever it lies, but for what it refers to."""
+
+    shape: bytes
+    references: tuple[Reference, ...]
+    starts: tuple[int, ...]  # addresses of the instructions, padding among them
+    numbers: tuple[int, ...]  # of each its number, padding counted with what follows it
+    branches_by_table: bool  # has a jump to an address that was computed
+    asks_the_processor: bool  # which instructions it has
+    understood: bool
+
+    def position(self, address: int) -> tuple[int, int] | None:
+        """(number of an instruction, byte in it): code may jump behind a prefix. None beyond the function."""
+        return _position(self.starts, self.numbers, address)
+
+
+def _position(starts: Sequence[int], numbers: Sequence[int], address: int) -> tuple[int, int] | None:
+    index = bisect.bisect_right(starts, address) - 1
+    if index < 0 or index >= len(starts) - 1:  # the last start is the end
+        return None
+    return numbers[index], address - starts[index]
+
+
+def decode(image: Image, start: int) -> Code:
+    """The function that begins there, or the stub up to its last jump."""
+    index = image.functions.containing(start)
+    if index is not None and image.functions.starts[index] == start:
+        raw = image.read(start, image.functions.ends[index] - start)
+        instructions = list(_decoded(raw, start))
+    else:
+        raw = image.read(start, MOST_BYTES_WITHOUT_A_TABLE)
+        instructions = list(_stub(_decoded(raw, start)))
+    return _Coder(image, raw, start).code(instructions)
+
+
+def _decoded(raw: bytes, start: int) -> Iterator[x86.Instruction]:
+    yield from x86.Decoder(64, raw, ip=start)
+
+
+def _stub(instructions: Iterator[x86.Instruction]) -> Iterator[x86.Instruction]:
+    furthest = 0
+    for instruction in instructions:
+        yield instruction
+        flow = instruction.flow_control
+        if flow == x86.FlowControl.CONDITIONAL_BRANCH:
+            furthest = max(furthest, instruction.near_branch_target)
+        ends = flow in (
+            x86.FlowControl.UNCONDITIONAL_BRANCH,
+            x86.FlowControl.INDIRECT_BRANCH,
+            x86.FlowControl.RETURN,
+        )
+        if ends and instruction.next_ip > furthest:
+            return
+
+
+class _Coder:
+    """Makes `Code` of one function."""
+
+    def __init__(self, image: Image, raw: bytes, start: int) -> None:
+        self._image, self._raw, self._start = image, raw, start
+        self._decoder = x86.Decoder(64, b"")
+        self._references: list[Reference] = []
+        self._starts: list[int] = []
+        self._numbers: list[int] = []
+
+    def code(self, decoded: list[x86.Instruction]) -> Code:
+        instructions = [item for item in decoded if item.mnemonic != x86.Mnemonic.NOP]
+        number = 0
+        for item in decoded:
+            self._starts.append(item.ip)
+            self._numbers.append(number)
+            number += item.mnemonic != x86.Mnemonic.NOP
+        self._starts.append(decoded[-1].next_ip if decoded else self._start)
+        parts: list[bytes] = []
+        by_table = asks = False
+        understood = bool(instructions)
+        for instruction in instructions:
+            parts.append(self._part(instruction))
+            by_table |= instruction.flow_control == x86.FlowControl.INDIRECT_BRANCH
+            asks |= instruction.mnemonic in _ASKS_THE_PROCESSOR
+            understood &= instruction.mnemonic != x86.Mnemonic.INVALID
+        shape = b"".join(bytes((len(part),)) + part for part in parts)
+        starts, numbers = tuple(self._starts), tuple(self._numbers)
+        return Code(shape, tuple(self._references), starts, numbers, by_table, asks, understood)
+
+    def _part(self, instruction: x86.Instruction) -> bytes:
+        """The bytes of an instruction with zeros for its addresses; those go to the references."""
+        if instruction.flow_control in _BRANCHES and instruction.op0_kind in _NEAR:
+            return self._branch(instruction)
+        begin = instruction.ip - self._start
+        raw = self._raw[begin : begin + instruction.len]
+        if instruction.is_ip_rel_memory_operand:
+            return self._masked(
+                instruction, raw, self._memory(instruction, instruction.ip_rel_memory_address)
+            )
+        if instruction.memory_segment == x86.Register.FS:
+            if instruction.memory_displacement != _GUARD_OF_THE_STACK:
+                self._references.append(Reference(Use.THREAD_LOCAL, 0))
+            return raw
+        return self._fixed(instruction, raw) if self._image.fixed else raw
+
+    def _branch(self, instruction: x86.Instruction) -> bytes:
+        target = instruction.near_branch_target
+        position = _position(self._starts, self._numbers, target)
+        calls_itself = instruction.flow_control == x86.FlowControl.CALL
+        prefixes = bytes((instruction.has_repne_prefix, instruction.has_lock_prefix))
+        kind = instruction.mnemonic.to_bytes(2, "little") + prefixes
+        if position is None or calls_itself:
+            self._references.append(Reference(Use.GOES_TO, target))
+            return b"b" + kind
+        number, byte = position
+        return b"j" + kind + number.to_bytes(4, "little") + bytes((byte if byte < 16 else 0,))
+
+    @staticmethod
+    def _memory(instruction: x86.Instruction, address: int) -> Reference:
+        if instruction.mnemonic == x86.Mnemonic.LEA:
+            return Reference(Use.TAKES, address)
+        size = x86.MemorySizeExt.size(instruction.memory_size)
+        if instruction.flow_control in (x86.FlowControl.INDIRECT_BRANCH, x86.FlowControl.INDIRECT_CALL):
+            return Reference(Use.GOES_THROUGH, address, 8)
+        return Reference(Use.READS if size else Use.TAKES, address, size)
+
+    def _masked(self, instruction: x86.Instruction, raw: bytes, reference: Reference) -> bytes:
+        self._references.append(reference)
+        places = self._places(instruction)
+        return _without(raw, places.displacement_offset, places.displacement_size)
+
+    def _places(self, instruction: x86.Instruction) -> x86.ConstantOffsets:
+        begin = instruction.ip - self._start
+        decoder = x86.Decoder(64, self._raw[begin : begin + instruction.len], ip=instruction.ip)
+        return decoder.get_constant_offsets(decoder.decode())
+
+    def _fixed(self, instruction: x86.Instruction, raw: bytes) -> bytes:
+        """Where addresses are fixed they stand in the instruction, or are numbers that look like them."""
+        places = None
+        displacement = instruction.memory_displacement
+        if instruction.memory_displ_size in (4, 8) and self._image.low <= displacement < self._image.high:
+            places = self._places(instruction)
+            indexed = (instruction.memory_base, instruction.memory_index) != (x86.Register.NONE,) * 2
+            found = self._memory(instruction, displacement)
+            self._references.append(Reference(Use.TAKES, displacement) if indexed else found)
+            raw = _without(raw, places.displacement_offset, places.displacement_size)
+        for operand in range(instruction.op_count):
+            if instruction.op_kind(operand) in _IMMEDIATES:
+                value = instruction.immediate(operand)
+                if self._image.low <= value < self._image.high:
+                    places = places or self._places(instruction)
+                    self._references.append(Reference(Use.MAY_BE, value))
+                    raw = _without(raw, places.immediate_offset, places.immediate_size)
+        return raw
+
+
+def _without(raw: bytes, offset: int, size: int) -> bytes:
+    return raw[:offset] + bytes(size) + raw[offset + size :]

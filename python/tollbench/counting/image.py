@@ -1,0 +1,292 @@
+"""One executable or shared library as it lies in its file: sections, functions, objects, relocations.
+
+Sources: System V ABI and its x86-64 supplement (sections, symbols, relocation types), the Linux Standard Base
+(.eh_frame, .eh_frame_hdr) and the C++ ABI for Itanium (tables of exception handlers).
+"""
+
+from __future__ import annotations
+
+import bisect
+import mmap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
+from elftools.elf.relocation import RelrRelocationSection
+from elftools.elf.sections import SymbolTableSection
+from elftools.elf.segments import InterpSegment
+
+from tollbench.counting.unwinding import Unwinding
+
+Table = np.ndarray[Any, np.dtype[Any]]
+
+SYMBOL = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
+)
+RELOCATION = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
+MOST_CODE_BYTES = 16 << 20  # some 4 million instructions, which take 5 s to read
+ALLOCATED, WRITABLE, EXECUTABLE, THREAD_LOCAL = 0x2, 0x1, 0x4, 0x400
+OBJECT, FUNCTION, INDIRECT = 1, 2, 10
+TYPE_OF_INFO = 0xF
+RELATIVE, COPY, IRELATIVE = 8, 5, 37  # of R_X86_64_*
+# Writable in the file, but constant once the dynamic linker is done with them.
+CONSTANT_AFTER_START = (".data.rel.ro", ".got", ".dynamic", ".init_array", ".fini_array", ".preinit_array")
+INITIALISERS = (".preinit_array", ".init_array", ".fini_array", ".ctors", ".dtors")
+
+
+class Unreadable(Exception):
+    """A file whose code cannot be compared; the text says why, as the end of a sentence on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the file that is in memory while it runs; `end` is exclusive."""
+
+    name: str
+    start: int
+    end: int
+    flags: int
+    zero: bool  # no bytes in the file
+    offset: int  # in the file
+
+    @property
+    def is_code(self) -> bool:
+        """Whether instructions may be in it."""
+        return bool(self.flags & EXECUTABLE)
+
+    @property
+    def varies(self) -> bool:
+        """Whether the program may write to it once it runs."""
+        return bool(self.flags & WRITABLE) and not self.name.startswith(CONSTANT_AFTER_START)
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """What the dynamic linker puts into a place: the address of `symbol`, or of `addend` in this file."""
+
+    kind: int
+    symbol: str  # with its version, "" where there is none
+    defined: int  # address of the symbol in this file, 0: elsewhere
+    addend: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extents:
+    """Named stretches of memory, by start."""
+
+    starts: Sequence[int]
+    ends: Sequence[int]
+    names: Sequence[str]
+
+    def containing(self, address: int) -> int | None:
+        """Index of the one that holds an address."""
+        index = bisect.bisect_right(self.starts, address) - 1
+        return index if index >= 0 and address < self.ends[index] else None
+
+    def after(self, address: int) -> int | None:
+        """Index of the first that starts beyond an address."""
+        index = bisect.bisect_right(self.starts, address)
+        return index if index < len(self.starts) else None
+
+
+def extents(found: Mapping[int, tuple[int, str]]) -> Extents:
+    """From start -> (end, name)."""
+    starts = sorted(found)
+    return Extents(starts, [found[start][0] for start in starts], [found[start][1] for start in starts])
+
+
+@dataclass(slots=True)
+class _Symbols:
+    objects: dict[int, tuple[int, str]] = field(default_factory=dict)
+    functions: dict[int, tuple[int, str]] = field(default_factory=dict)
+
+
+class Image:
+    """An ELF file for x86-64. Raises Unreadable for any other."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                self.content = bytes(content)
+                self._read(ELFFile(file))
+        except (OSError, ValueError) as error:
+            raise Unreadable(f"cannot be read: {error}") from None
+        except (ELFError, LookupError, AttributeError, TypeError, AssertionError, MemoryError) as error:
+            raise Unreadable(f"is damaged: {error or 'a section has no end'}") from None
+
+    def _read(self, elf: ELFFile) -> None:
+        if elf["e_machine"] != "EM_X86_64" or elf.elfclass != 64:
+            raise Unreadable(
+                f"holds code for {elf['e_machine'].removeprefix('EM_')}, only x86-64 is compared"
+            )
+        if elf["e_type"] not in ("ET_EXEC", "ET_DYN"):
+            raise Unreadable("is neither an executable nor a shared library")
+        self.fixed = elf["e_type"] == "ET_EXEC"  # addresses stand in code and data without relocations
+        self.entry = int(elf["e_entry"])
+        self.interpreter = next(
+            (part.get_interp_name() for part in elf.iter_segments() if isinstance(part, InterpSegment)), ""
+        )
+        self.sections = self._sections(elf)
+        if not self.sections:
+            raise Unreadable("has no table of sections")
+        if sum(section.end - section.start for section in self.sections if section.is_code) > MOST_CODE_BYTES:
+            raise Unreadable(f"holds more than {MOST_CODE_BYTES >> 20} MiB of code")
+        self._starts = [section.start for section in self.sections]
+        self.low, self.high = self._starts[0], max(section.end for section in self.sections)
+        self.stripped = elf.get_section_by_name(".symtab") is None
+        self.imports: set[str] = set()
+        self.exports: dict[str, int] = {}
+        symbols = _Symbols()
+        for name in (".symtab", ".dynsym"):
+            self._read_symbols(elf, name, symbols)
+        self.relocations = self._relocations(elf)
+        tables = [section.start for section in self.sections if section.name == ".eh_frame_hdr"]
+        self.unwinding = Unwinding.read(self, tables[0] if tables else 0)
+        for start, end in self.unwinding.ranges():
+            symbols.functions[start] = (end, symbols.functions.get(start, (0, ""))[1])
+        self.functions = extents(symbols.functions)
+        self.objects = extents(symbols.objects)
+        self.thread_local = tuple(
+            section for section in self._all_sections(elf) if section.flags & THREAD_LOCAL
+        )
+
+    @cached_property
+    def initialisers(self) -> Mapping[str, list[int]]:
+        """By section the functions that run before and after main, in the order of the file."""
+        return {
+            section.name: [
+                target
+                for place in range(section.start, section.end, 8)
+                if (target := self.pointer(place)) is not None
+            ]
+            for section in self.sections
+            if section.name in INITIALISERS
+        }
+
+    def pointer(self, place: int) -> int | None:
+        """The address in this file that the eight bytes at `place` hold once it is loaded."""
+        relocation = self.relocations.get(place)
+        if relocation is None:
+            value = int.from_bytes(self.read(place, 8), "little")
+            return value if self.fixed and self.low <= value < self.high else None
+        if relocation.kind in (RELATIVE, IRELATIVE):
+            return relocation.addend
+        return relocation.defined + relocation.addend if relocation.defined else None
+
+    def section_at(self, address: int) -> Section | None:
+        """The section that holds an address; thread-local ones have none of their own."""
+        index = bisect.bisect_right(self._starts, address) - 1
+        if index < 0 or address >= self.sections[index].end:
+            return None
+        return self.sections[index]
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes as they are in the file, or zeros; fewer where the section ends."""
+        section = self.section_at(address)
+        if section is None:
+            return b""
+        size = min(size, section.end - address)
+        begin = section.offset + address - section.start
+        return bytes(size) if section.zero else self.content[begin : begin + size]
+
+    def function_name(self, address: int) -> str:
+        """The symbol of the function that holds an address; without one its place."""
+        index = self.functions.containing(address)
+        name = "" if index is None else self.functions.names[index]
+        return name or f"code at {address:#x}"
+
+    @staticmethod
+    def _all_sections(elf: ELFFile) -> list[Section]:
+        found = []
+        for raw in elf.iter_sections():
+            start, size = int(raw["sh_addr"]), int(raw["sh_size"])
+            if raw["sh_flags"] & ALLOCATED and size:
+                zero = raw["sh_type"] == "SHT_NOBITS"
+                offset = int(raw["sh_offset"])
+                found.append(Section(raw.name, start, start + size, int(raw["sh_flags"]), zero, offset))
+        return sorted(found, key=lambda section: (section.start, section.end))
+
+    def _sections(self, elf: ELFFile) -> list[Section]:
+        """Without .tbss, whose addresses are those of what follows it."""
+        return [
+            section
+            for section in self._all_sections(elf)
+            if not (section.zero and section.flags & THREAD_LOCAL)
+        ]
+
+    def _read_symbols(self, elf: ELFFile, name: str, into: _Symbols) -> None:
+        section = elf.get_section_by_name(name)
+        if section is None:
+            return
+        table = np.frombuffer(section.data(), SYMBOL)
+        strings = elf.get_section(section["sh_link"]).data()
+        dynamic = name == ".dynsym"
+        for row in table[(table["name"] != 0)]:
+            kind = int(row["info"]) & TYPE_OF_INFO
+            value, size = int(row["value"]), int(row["size"])
+            defined = int(row["section"]) != 0
+            if kind not in (OBJECT, FUNCTION, INDIRECT) and defined:
+                continue
+            begin = int(row["name"])
+            text = strings[begin : strings.index(b"\0", begin)].decode("utf-8", "replace")
+            if not defined:
+                if dynamic:
+                    self.imports.add(text)
+                continue
+            if dynamic:
+                self.exports[text] = value
+            known = into.objects if kind == OBJECT else into.functions
+            if size and known.get(value, (0, ""))[0] < value + size:
+                known[value] = (value + size, text)
+
+    def _relocations(self, elf: ELFFile) -> dict[int, Relocation]:
+        found: dict[int, Relocation] = {}
+        for section in elf.iter_sections():
+            if not section["sh_flags"] & ALLOCATED:
+                continue
+            if section["sh_type"] == "SHT_RELA":
+                self._read_relocations(elf, section, found)
+            elif isinstance(section, RelrRelocationSection):
+                for item in section.iter_relocations():
+                    place = int(item["r_offset"])
+                    addend = int.from_bytes(self.read(place, 8), "little")
+                    found[place] = Relocation(RELATIVE, "", 0, addend)
+        return found
+
+    def _read_relocations(self, elf: ELFFile, section: Any, into: dict[int, Relocation]) -> None:
+        names = self._dynamic_names(elf, section["sh_link"])
+        for row in np.frombuffer(section.data(), RELOCATION):
+            info, addend = int(row["info"]), int(row["addend"])
+            symbol, defined = names[info >> 32] if info >> 32 else ("", 0)
+            into[int(row["offset"])] = Relocation(info & 0xFFFFFFFF, symbol, defined, addend)
+
+    @staticmethod
+    def _dynamic_names(elf: ELFFile, link: int) -> list[tuple[str, int]]:
+        """(name with version, address or 0) of every symbol in a table."""
+        symbols = elf.get_section(link) if link else None
+        if not isinstance(symbols, SymbolTableSection):
+            return []
+        versions = elf.get_section_by_name(".gnu.version")
+        numbers = np.frombuffer(versions.data(), "<u2") if versions is not None else None
+        needed = _needed_versions(elf)
+        found = []
+        for index, symbol in enumerate(symbols.iter_symbols()):
+            version = needed.get(int(numbers[index]) & 0x7FFF, "") if numbers is not None else ""
+            here = symbol["st_shndx"] != "SHN_UNDEF"
+            name = f"{symbol.name}@{version}" if version and not here else symbol.name
+            found.append((name, int(symbol["st_value"]) if here else 0))
+        return found
+
+
+def _needed_versions(elf: ELFFile) -> dict[int, str]:
+    section = elf.get_section_by_name(".gnu.version_r")
+    if not isinstance(section, GNUVerNeedSection):
+        return {}
+    return {int(item["vna_other"]): item.name for _, items in section.iter_versions() for item in items}

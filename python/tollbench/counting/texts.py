@@ -1,0 +1,46 @@
+"""Texts among a program's constants, and when two of them mean the same file."""
+
+from __future__ import annotations
+
+import re
+
+_TEXT = re.compile(rb"[\t\n\r\x1b\x20-\x7e\x80-\xff]*\0")
+SOURCE_FILE = re.compile(rb"\.(c|cc|cpp|cxx|c\+\+|h|hh|hpp|hxx|h\+\+|inl|ipp|tcc|inc|cu|cuh|ixx|cppm)$")
+
+
+def text_at(content: bytes, reach: int) -> bytes | None:
+    """The text that `content` begins with; None where it need not be one.
+
+    `reach` is how far it is to what is pointed at next. A text ends before that, with nothing but zeros
+    behind; or it goes on beyond, where a linker let another text share its tail.
+    """
+    found = _TEXT.match(content)
+    if found is None:
+        return None
+    if found.end() > reach:
+        return found.group()[:-1]
+    return None if any(content[found.end() : reach]) else found.group()[:-1]
+
+
+class Folders:
+    """Names of source files that are alike but for the folder in which somebody built.
+
+    `__FILE__` stands in asserts and in what is thrown: no input, and other on every machine. The folders have
+    to correspond: all that begins with one of side a begins with one and the same of side b.
+    """
+
+    def __init__(self) -> None:
+        self._folder_of: dict[bytes, bytes] = {}
+
+    def alike(self, one: bytes, other: bytes) -> bool:
+        """Whether both name the same source file in corresponding folders."""
+        if not (SOURCE_FILE.search(one) and SOURCE_FILE.search(other)):
+            return False
+        ours, theirs = one.split(b"/"), other.split(b"/")
+        while ours and theirs and ours[-1] == theirs[-1]:
+            ours.pop()
+            theirs.pop()
+        if len(ours) == one.count(b"/") + 1:  # not even the name of the file
+            return False
+        folder, there = b"/".join(ours), b"/".join(theirs)
+        return self._folder_of.setdefault(folder, there) == there

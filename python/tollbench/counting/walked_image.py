@@ -1,0 +1,168 @@
+"""One image as the walk over two of them asks for it: functions decoded once, and how far data reaches."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+
+import numpy as np
+
+from tollbench.counting.code import Code, Use, decode
+from tollbench.counting.image import COPY, INITIALISERS, Image
+from tollbench.counting.texts import text_at
+
+UNWINDING = (".eh_frame", ".eh_frame_hdr", ".gcc_except_table")  # compared function by function
+
+
+class WalkedImage:
+    """Answers are kept, as they are asked for again and again."""
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self._codes: dict[int, Code] = {}
+        self._places = sorted(image.relocations)
+        self._pointed_at: list[int] | None = None
+        self._tables: set[int] = set()
+
+    def code(self, start: int) -> Code:
+        """A function, decoded once."""
+        if start not in self._codes:
+            self._codes[start] = decode(self.image, start)
+        return self._codes[start]
+
+    def place_in_code(self, address: int) -> tuple[int, tuple[int, int]] | None:
+        """(start of the function, (number of the instruction, byte in it)); None outside of code."""
+        section = self.image.section_at(address)
+        if section is None or not section.is_code:
+            return None
+        index = self.image.functions.containing(address)
+        if index is None:
+            return address, (0, 0)
+        start = self.image.functions.starts[index]
+        position = self.code(start).position(address)
+        return None if position is None else (start, position)
+
+    def object_name(self, address: int) -> str:
+        """Of the symbol that holds an address."""
+        index = self.image.objects.containing(address)
+        return "" if index is None else self.image.objects.names[index]
+
+    def copied(self, address: int) -> tuple[str, int] | None:
+        """(symbol, offset) where the address is of a library's variable that the executable has a copy of."""
+        index = self.image.objects.containing(address)
+        start = address if index is None else self.image.objects.starts[index]
+        relocation = self.image.relocations.get(start)
+        if relocation is None or relocation.kind != COPY:
+            return None
+        return relocation.symbol, address - start
+
+    def known_otherwise(self, address: int) -> tuple[str, bool] | None:
+        """(name, whether the address is its end) of a table that is compared by what it is for.
+
+        An end that is another section's begin is taken for that: a table of functions once stood there.
+        """
+        section = self.image.section_at(address)
+        if section is None:
+            name = self.ends(address)
+            return (name, True) if name in INITIALISERS else None
+        return (section.name, False) if section.name in (*INITIALISERS, *UNWINDING) else None
+
+    def looks_like_a_number(self, address: int) -> bool:
+        """Whether it would be an odd address: amid code that no function begins with."""
+        section = self.image.section_at(address)
+        if section is None:
+            return True
+        index = self.image.functions.containing(address)
+        return section.is_code and (index is None or self.image.functions.starts[index] != address)
+
+    def known(self, address: int) -> bool:
+        """Whether it lies in a section, or where one ends."""
+        return self.image.section_at(address) is not None or self.ends(address) != ""
+
+    def ends(self, address: int) -> str:
+        """The name of the section that ends at an address; "" where none does."""
+        return next((section.name for section in self.image.sections if section.end == address), "")
+
+    def relocated(self, start: int, size: int) -> list[int]:
+        """Offsets of relocations in a stretch."""
+        begin = bisect.bisect_left(self._places, start)
+        end = bisect.bisect_left(self._places, start + size)
+        return [place - start for place in self._places[begin:end]]
+
+    def reach(self, address: int) -> int:
+        """Bytes from an address to the next one that anything points at, or to the end of its section."""
+        pointed_at = self._all_pointed_at()
+        section = self.image.section_at(address)
+        end = section.end if section is not None else address
+        index = bisect.bisect_right(pointed_at, address)
+        return min(end, pointed_at[index] if index < len(pointed_at) else end) - address
+
+    def text(self, address: int) -> bytes | None:
+        """A constant text without a symbol that begins there."""
+        section = self.image.section_at(address)
+        if section is None or section.varies or section.is_code:
+            return None
+        return text_at(self.image.read(address, section.end - address), self.reach(address))
+
+    def begins_text(self, address: int) -> bool:
+        """Whether a text begins there, and not amid another one."""
+        return self.text(address) is not None and self.image.read(address - 1, 1) in (b"\0", b"")
+
+    def table_entries(self, address: int) -> int:
+        """How many distances to instructions stand there, up to where something else points."""
+        size = self.reach(address) // 4 * 4
+        values = self.distances(address, size)
+        count = 0
+        for value in values:
+            section = self.image.section_at(address + value)
+            if section is None or not section.is_code or self.place_in_code(address + value) is None:
+                break
+            count += 1
+        rest = values[count:]
+        if count and not any(rest):
+            self._tables.add(address)
+            return count
+        return 0
+
+    def starts_table(self, address: int) -> bool:
+        """Whether a jump table was found there."""
+        return address in self._tables
+
+    def distances(self, address: int, size: int) -> list[int]:
+        """Signed numbers of four bytes."""
+        found: list[int] = np.frombuffer(self.image.read(address, size), "<i4").tolist()
+        return found
+
+    def addresses_in(self, start: int, content: bytes) -> set[int]:
+        """Offsets of words that may be addresses, in a file with fixed ones."""
+        skipped = -start % 8
+        usable = content[skipped : skipped + max(0, len(content) - skipped) // 8 * 8]
+        words = np.frombuffer(usable, "<u8")
+        (found,) = np.nonzero((words >= self.image.low) & (words < self.image.high))
+        return {skipped + 8 * int(index) for index in found}
+
+    def _all_pointed_at(self) -> list[int]:
+        if self._pointed_at is None:
+            found = set(self._from_code()) | {
+                relocation.defined + relocation.addend for relocation in self.image.relocations.values()
+            }
+            found |= set(self.image.objects.starts) | set(self.image.objects.ends)
+            found |= {place for place, item in self.image.relocations.items() if item.symbol}
+            if self.image.fixed:
+                for section in self.image.sections:
+                    if not section.zero and not section.is_code:
+                        found |= _words(self.image, section.start, section.end)
+            self._pointed_at = sorted(found)
+        return self._pointed_at
+
+    def _from_code(self) -> Iterator[int]:
+        for start in self.image.functions.starts:
+            for reference in self.code(start).references:
+                if reference.use is not Use.GOES_TO:
+                    yield reference.target
+
+
+def _words(image: Image, start: int, end: int) -> set[int]:
+    content = image.read(start, (end - start) // 8 * 8)
+    words = np.frombuffer(content[: len(content) // 8 * 8], "<u8")
+    return set(words[(words >= image.low) & (words < image.high)].tolist())

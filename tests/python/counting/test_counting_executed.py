@@ -1,0 +1,73 @@
+"""What a run executes, by real Valgrind."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from compiled import REGISTERED_PROGRAM, compiled
+
+from tollbench.counting.executed import executed
+from tollbench.counting.image import Image
+from tollbench.launching.environment import own_environment
+from tollbench.launching.failure import LaunchFailed
+
+needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+
+
+def names(program: Path, *arguments: str) -> set[str]:
+    """Functions of the program itself that a run executed."""
+    image = Image(program)
+    run = executed([str(program), *arguments], own_environment(), None, 60.0)
+    return {image.function_name(address) for address in run.addresses[str(program.resolve())]}
+
+
+@needs_valgrind
+@pytest.mark.parametrize("options", [(), ("-no-pie", "-fno-pie"), ("-static",)], ids=str)
+def test_only_what_ran_is_told(tmp_path: Path, options: tuple[str, ...]) -> None:
+    program = compiled(tmp_path, "p", REGISTERED_PROGRAM, *options)
+    ran = names(program, "1")
+    assert "_ZL3twoi" in ran
+    assert not ran & {"_ZL3onei", "_ZL5threei", "_Z4rarei"}
+
+
+@needs_valgrind
+def test_files_that_are_read_are_told_and_written_ones_are_not(tmp_path: Path) -> None:
+    text = """
+    #include <fstream>
+    #include <string>
+    int main() { std::string word; std::ifstream("input.txt") >> word; std::ofstream("output.txt") << word; }
+    """
+    (tmp_path / "input.txt").write_text("word")
+    program = compiled(tmp_path, "p", text)
+    run = executed([str(program)], own_environment(), tmp_path, 60.0)
+    assert "input.txt" in run.opened
+    assert "output.txt" not in run.opened
+    assert not run.makes_code
+
+
+@needs_valgrind
+def test_a_program_that_makes_code_is_told(tmp_path: Path) -> None:
+    text = """
+    #include <sys/mman.h>
+    int main() {
+      const int may = PROT_READ | PROT_WRITE | PROT_EXEC;
+      return mmap(nullptr, 4096, may, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
+    }
+    """
+    run = executed([str(compiled(tmp_path, "p", text))], own_environment(), None, 60.0)
+    assert run.makes_code
+
+
+@needs_valgrind
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("int main() { return 3; }", "exited with code 3"),
+        ("#include <unistd.h>\nint main() { pause(); }", "did not end within"),
+    ],
+)
+def test_a_run_that_fails_says_how(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(LaunchFailed, match=told):
+        executed([str(compiled(tmp_path, "p", text))], own_environment(), None, 2.0)

@@ -1,0 +1,56 @@
+"""Files that are no programs for x86-64, or damaged ones: a sentence, never a wrong answer."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from compiled import PROGRAM, compiled
+
+from tollbench.counting.code import decode
+from tollbench.counting.image import Image, Unreadable
+from tollbench.counting.matching import Match
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"#!/bin/sh\necho\n", b"\x7fELF", b"\x7fELF" + bytes(60), b"MZ" * 99]
+)
+def test_what_is_no_program_is_told(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "program"
+    file.write_bytes(content)
+    with pytest.raises(Unreadable):
+        Image(file)
+
+
+def test_code_for_another_processor_is_told(tmp_path: Path) -> None:
+    program = bytearray(compiled(tmp_path, "p", PROGRAM).read_bytes())
+    program[18:20] = (183).to_bytes(2, "little")  # EM_AARCH64
+    file = tmp_path / "other"
+    file.write_bytes(program)
+    with pytest.raises(Unreadable, match="AARCH64"):
+        Image(file)
+
+
+def test_a_damaged_file_is_told_or_differs(tmp_path: Path) -> None:
+    base = compiled(tmp_path, "p", PROGRAM)
+    whole = base.read_bytes()
+    rng = random.Random(1)
+    for number in range(60):
+        damaged = bytearray(whole)
+        for _ in range(8):
+            damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+        file = tmp_path / f"damaged{number}"
+        file.write_bytes(damaged[: rng.randrange(len(damaged) // 2, len(damaged))] if number % 2 else damaged)
+        try:
+            Match([(Image(base), Image(file))])
+        except Unreadable:
+            continue
+
+
+def test_functions_are_found_with_and_without_symbols(tmp_path: Path) -> None:
+    base = Image(compiled(tmp_path / "a", "p", PROGRAM))
+    stripped = Image(compiled(tmp_path / "b", "p", PROGRAM, "-s"))
+    assert set(stripped.functions.starts) <= set(base.functions.starts)
+    assert "_Z6chooseii" in base.functions.names
+    assert all(decode(stripped, start).understood for start in stripped.functions.starts)

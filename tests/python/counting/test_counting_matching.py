@@ -1,0 +1,150 @@
+"""Two programs side by side: what moved is the same, what does something else is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from compiled import PROGRAM, REGISTERED_PROGRAM, compiled, differences, match, nothing
+
+from tollbench.counting.matching import PlaceKind
+
+KINDS = {
+    "as Debian does": (),
+    "not optimised": ("-O0",),
+    "fixed addresses": ("-no-pie", "-fno-pie"),
+    "static": ("-static",),
+    "without symbols": ("-s",),
+    "without a table for calls": ("-fno-plt",),
+    "at once": ("-Wl,-z,now",),
+    "sections": ("-ffunction-sections", "-fdata-sections"),
+}
+
+
+@pytest.mark.parametrize("options", KINDS.values(), ids=KINDS.keys())
+def test_code_that_moved_is_the_same_code(tmp_path: Path, options: tuple[str, ...]) -> None:
+    base = compiled(tmp_path / "a", "p", PROGRAM, *options)
+    moved = compiled(tmp_path / "b", "p", PROGRAM, *options, first=[nothing(tmp_path)])
+    assert base.read_bytes() != moved.read_bytes()
+    assert differences(match(base, moved)) == {}
+
+
+def test_another_folder_and_debugging_information_are_the_same_code(tmp_path: Path) -> None:
+    text = PROGRAM.replace('"too much"', "__FILE__")
+    base = compiled(tmp_path / "a", "p", text)
+    other = compiled(tmp_path / "somewhere else entirely", "p", text, "-g")
+    assert differences(match(base, other)) == {}
+
+
+def test_the_name_of_another_source_file_is_another_text(tmp_path: Path) -> None:
+    text = PROGRAM.replace('"too much"', "__FILE__")
+    base = compiled(tmp_path, "p", text)
+    other = compiled(tmp_path, "q", text)
+    assert "refers to another text" in differences(match(base, other)).values()
+
+
+MUTATIONS = {
+    "a constant": ("return x * 7;", "return x * 9;"),
+    "a case": ("return x << 2;", "return x << 3;"),
+    "a call more": ("return x / 3;", "return x / 3 + std::rand();"),
+    "a table": ("31, 31, 30, 31, 30, 31}", "31, 31, 30, 31, 30, 32}"),
+    "the first entry of a table": ("{31, 28,", "{30, 28,"),
+    "entries of a table of functions": ("{twice, thrice}", "{thrice, twice}"),
+    "a virtual function": ("return x * x;", "return x * x + 1;"),
+    "a text of equal length": ('"too much"', '"too many"'),
+    "a text behind a jump table": ('"six"', '"sax"'),
+    "the other of two variables": (
+        "++first_counter + second_counter",
+        "++second_counter + second_counter",
+    ),
+    "an initial value": ("first_counter = 0,", "first_counter = 5,"),
+    "a value that an initialiser sets": ("made{3, 1, 4, 1, 5}", "made{3, 1, 4, 2, 5}"),
+    "a thread-local value": ("per_thread = 7", "per_thread = 8"),
+    "what is caught": ("catch (const std::runtime_error& error)", "catch (const std::logic_error& error)"),
+    "a floating-point constant": ("1.0 / 3.0", "1.0 / 5.0"),
+}
+
+
+@pytest.mark.parametrize("options", [(), ("-O0",), ("-no-pie", "-fno-pie"), ("-s",)], ids=str)
+@pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=MUTATIONS.keys())
+def test_what_does_something_else_is_never_the_same(
+    tmp_path: Path, mutation: tuple[str, str], options: tuple[str, ...]
+) -> None:
+    text = "#include <cstdlib>\n" + PROGRAM
+    changed = text.replace(*mutation)
+    assert changed != text
+    base = compiled(tmp_path / "a", "p", text, *options)
+    other = compiled(tmp_path / "b", "p", changed, *options, first=[nothing(tmp_path)])
+    assert differences(match(base, other))
+
+
+def test_the_function_at_fault_is_named(tmp_path: Path) -> None:
+    base = compiled(tmp_path / "a", "p", PROGRAM)
+    other = compiled(tmp_path / "b", "p", PROGRAM.replace("x ^ 5", "x ^ 6"))
+    assert differences(match(base, other)) == {"_Z6chooseii": "other instructions"}
+
+
+def functions(found, *names: str) -> frozenset[tuple[int, int]]:
+    """As a run that executed them would tell them."""
+    return frozenset(
+        (place.pair, place.a)
+        for place in found.places
+        if place.kind is PlaceKind.CODE and found.name(place) in names
+    )
+
+
+ONE, TWO, THREE = "_ZL3onei", "_ZL3twoi", "_ZL5threei"
+
+
+@pytest.mark.parametrize(
+    ("mutation", "changed"),
+    [
+        (("x + 2", "x + 5"), {TWO}),
+        (("x * 3", "x * 5"), {ONE}),  # not executed with this input, but called directly
+        (("x + 3", "x + 7"), {ONE, TWO, THREE}),  # no run executed `three`: any run might
+    ],
+)
+def test_a_body_that_only_another_run_executes_does_not_count(
+    tmp_path: Path, mutation: tuple[str, str], changed: set[str]
+) -> None:
+    base = compiled(tmp_path / "a", "p", REGISTERED_PROGRAM)
+    other = compiled(tmp_path / "b", "p", REGISTERED_PROGRAM.replace(*mutation))
+    found = match(base, other)
+    runs = {name: functions(found, name) for name in (ONE, TWO)}
+    reached = {
+        name for name, run in runs.items() if found.differing(run, frozenset().union(*runs.values()) - run)
+    }
+    assert reached == changed - {THREE}
+    assert not found.same()
+
+
+DISPATCHED = """
+#include <cstdio>
+#include <cstdlib>
+using Body = int (*)(int);
+static int plain(int x) { return x + 1; }
+static int wide(int x) { return x + 2; }
+static Body chosen() { return __builtin_cpu_supports("avx512f") ? wide : plain; }
+int main(int count, char**) {
+  __builtin_cpu_init();
+  Body body = chosen();
+  std::printf("%d\\n", body(count));
+}
+"""
+
+
+def test_every_variant_for_a_processor_counts(tmp_path: Path) -> None:
+    base = compiled(tmp_path / "a", "p", DISPATCHED)
+    other = compiled(tmp_path / "b", "p", DISPATCHED.replace("x + 2", "x + 3"))
+    found = match(base, other)
+    others = functions(found, "_ZL4widei")
+    assert others
+    assert found.differing(frozenset(), others)
+
+
+def test_an_initialiser_more_is_told(tmp_path: Path) -> None:
+    base = compiled(tmp_path / "a", "p", PROGRAM)
+    extra = tmp_path / "extra.cpp"
+    extra.write_text("#include <cstdlib>\nstatic int drawn = std::rand();\nint* place() { return &drawn; }\n")
+    other = compiled(tmp_path / "b", "p", PROGRAM, first=[str(extra)])
+    assert "initialisers" in differences(match(base, other))
