@@ -76,6 +76,9 @@ def command(
         str, typer.Option("--env", metavar="A,B", help="Compare one thing in these environments.")
     ] = "",
     folder: Folder = None,
+    measure_all: Annotated[
+        bool, typer.Option("--measure-all", help="Time also what executes the same code on both sides.")
+    ] = False,
     any_exit_code: Annotated[
         bool, typer.Option("--any-exit-code", help="Command lines may end with a code other than 0.")
     ] = False,
@@ -113,6 +116,7 @@ def command(
         any_exit_code=any_exit_code,
         seed=seed,
         raw=raw,
+        measure_all=measure_all,
     )
     found, error = comparing.measured(request, wait=wait)
     comparing.show(found, as_json=as_json, html=html, markdown=markdown, junit=junit, error=error)

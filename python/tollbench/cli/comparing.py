@@ -11,6 +11,7 @@ import sys
 from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import tollbench
 from tollbench.catalog import machine
@@ -32,7 +33,7 @@ from tollbench.compare import (
 from tollbench.compare.adapters import adapters, check_kind
 from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.stored import MARK
-from tollbench.compare.subject import Unusable
+from tollbench.compare.subject import LookAtCode, Unusable
 from tollbench.errors import Exit, TollError
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.measure import Interrupt, SystemClock
@@ -98,13 +99,14 @@ def _with_the_machine(
         interrupt = stack.enter_context(Interrupt())
         stack.enter_context(machine_taken(interrupt, wait=wait))
         try:
-            subject = subject_for(request, interrupt, stack)
+            subject, look_at_code = subject_for(request, interrupt, stack)
         except LaunchFailed as failure:
-            subject = Unusable(request.sides, failure.reason)
+            subject, look_at_code = Unusable(request.sides, failure.reason), None
         header = _header(settings, subject, confirm=request.confirm)
         raw = stack.enter_context(RawFile(raw_path(request.raw, "compare"), header))
         keeping = Keeping(raw)
-        found = _measure(subject, settings, keeping, interrupt if request.confirm else None)
+        looking = CodeOptions(look_at_code, request.measure_all)
+        found = _measure(subject, settings, keeping, looking, interrupt if request.confirm else None)
         told = {
             "raw": str(raw.path),
             "toll_version": tollbench.__version__,
@@ -138,8 +140,19 @@ class PatientClock(SystemClock):
         select.select([self._interrupt.fd], [], [], seconds)
 
 
+class CodeOptions(NamedTuple):
+    """Who looks at the code of the sides, and whether what is untouched is timed all the same."""
+
+    look_at_code: LookAtCode | None
+    measure_all: bool
+
+
 def _measure(
-    subject: Subject, settings: ComparisonSettings, keep: Keeping, confirming: Interrupt | None
+    subject: Subject,
+    settings: ComparisonSettings,
+    keep: Keeping,
+    looking: CodeOptions,
+    confirming: Interrupt | None,
 ) -> Comparisons:
     """Once, or with `confirming` (which ends the pause before it) a second time for what differed."""
     known = adapters().get(subject.kind)
@@ -153,8 +166,8 @@ def _measure(
             bar.step(at.elapsed_s, at.elapsed_s + at.left_s, known, at.left_s)
 
         if confirming is None:
-            return compare(subject, settings, keep=keep, on_step=step)
-        first = compare(subject, before_confirming(settings), keep=keep, on_step=step)
+            return compare(subject, settings, keep=keep, on_step=step, **looking._asdict())
+        first = compare(subject, before_confirming(settings), keep=keep, on_step=step, **looking._asdict())
         clock = PatientClock(confirming)
         return confirm(first, subject, settings, clock=clock, keep=keep, on_step=step)
 

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench.cli.console import say
+from tollbench.cli.places import CACHE
 from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, revisions, subject_of
+from tollbench.compare.adapters.one_after_another import OneAfterAnother
+from tollbench.compare.subject import LookAtCode
+from tollbench.compare.untouched import Untouched
 from tollbench.errors import TollError
 from tollbench.launching.interrupt import Interrupt
 
@@ -32,11 +36,15 @@ class ComparisonRequest:
     any_exit_code: bool
     seed: int | None
     raw: Path | None
+    measure_all: bool
 
 
-def subject_for(request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack) -> Subject:
-    """The sides, built where they have to be. Raises TollError for what makes no sense, LaunchFailed for one
-    that does not build.
+def subject_for(
+    request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack
+) -> tuple[Subject, LookAtCode | None]:
+    """The sides, built where they have to be, and what looks at their code.
+
+    Raises TollError for what makes no sense, LaunchFailed for a side that does not build.
     """
     if bool(request.build) != bool(request.program):
         raise TollError(
@@ -49,13 +57,16 @@ def subject_for(request: ComparisonRequest, interrupt: Interrupt, stack: ExitSta
     elif request.environments:
         from tollbench.cli.comparing_environments import subject_in_environments
 
-        return subject_in_environments(
+        subject = subject_in_environments(
             request.sides, request.environments, kind=request.kind, folder=request.folder, options=options
         )
+        return subject, None  # what an environment changes is never the same code under the same conditions
     else:
         written = [WrittenSide(text, folder=request.folder) for text in request.sides]
     kind, sides = resolve(written, request.kind)
-    return subject_of(kind, sides, options)
+    subject = subject_of(kind, sides, options)
+    alone = subject.alone if isinstance(subject, OneAfterAnother) else lambda _side, _name: None
+    return subject, Untouched(sides, alone, CACHE / "executed", interrupt).standings
 
 
 def _built(request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack) -> list[WrittenSide]:

@@ -7,7 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tollbench.compare.judging import Judge, Track
-from tollbench.compare.subject import ComparisonSettings, ComparisonStep, Keep, OnStep, Round, Subject, Survey
+from tollbench.compare.subject import (
+    ComparisonSettings,
+    ComparisonStep,
+    Keep,
+    LookAtCode,
+    OnStep,
+    Round,
+    Standing,
+    Subject,
+    Survey,
+)
 from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, Verdict
 from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -27,8 +37,12 @@ def compare(
     keep: Keep = lambda _launch: None,
     on_step: OnStep = lambda _step: None,
     names: Sequence[str] | None = None,
+    look_at_code: LookAtCode | None = None,
+    measure_all: bool = False,
 ) -> Comparisons:
     """Measures what the first side and another one offer (or only `names`); judges each against the first.
+
+    What `look_at_code` proves to be untouched is not measured, but with `measure_all`.
 
     Prints nothing. An interrupt (`Interrupted`, which `keep` may raise too) ends the measuring, and what is
     known by then is judged. Where a side cannot even say what it offers, there is one failed row named "*".
@@ -43,9 +57,11 @@ def compare(
         return engine.results(Survey(()), failed=failure.reason)
     asked = [name for name in survey.common if names is None or name in names]
     sides_of = {name: sides_without(survey.missing.get(name, ()), subject.labels) for name in asked}
-    engine.begin(sides_of)
     try:
-        keep({"survey": {"sides_of": sides_of, "missing": survey.missing}})
+        code = look_at_code(sides_of) if look_at_code is not None else {}
+        engine.know(code, measure_all=measure_all)
+        engine.begin(engine.to_measure(sides_of))
+        keep({"survey": {"sides_of": sides_of, "missing": survey.missing, "code": engine.code_record()}})
     except Interrupted:
         return engine.results(survey, interrupted=True)
     return engine.results(survey, interrupted=engine.go())
@@ -134,6 +150,7 @@ def _confirmed(first: Comparison, second: Comparison, interrupted: bool) -> Comp
     total = {
         "seconds": round(first.seconds + second.seconds, 3),
         "launches": first.launches + second.launches,
+        "code": first.code,
     }
     if second.verdict is first.verdict:
         return second.model_copy(
@@ -180,6 +197,8 @@ class _Engine:
         self._started_ns = clock.now_ns()
         self._started_utc = clock.utc()
         self._tracks: list[Track] = []
+        self._code: dict[tuple[str, int], Standing] = {}
+        self._left_out: set[tuple[str, int]] = set()
         self._judge = Judge(subject.labels, settings.threshold, 1.0 - settings.level)
         self._rounds = 0
 
@@ -188,12 +207,38 @@ class _Engine:
         """Since the measuring began."""
         return (self._clock.now_ns() - self._started_ns) / 1e9
 
+    def know(self, code: Mapping[tuple[str, int], Standing], *, measure_all: bool) -> None:
+        """What was found out about the code of benchmarks and sides; the untouched ones may be left out."""
+        self._code = dict(code)
+        self._left_out = {key for key, found in code.items() if found.unchanged and not measure_all}
+
+    def to_measure(self, sides_of: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
+        """Without what is known to be untouched."""
+        wanted = {
+            name: [side for side in sides if (name, side) not in self._left_out]
+            for name, sides in sides_of.items()
+        }
+        return {name: sides for name, sides in wanted.items() if sides}
+
+    def code_record(self) -> list[dict[str, object]]:
+        """For the raw file, in the order of the table."""
+        return [
+            {
+                "benchmark": name,
+                "side": side,
+                "unchanged": found.unchanged,
+                "timed": (name, side) not in self._left_out,
+                "told": found.told,
+            }
+            for (name, side), found in self._code.items()
+        ]
+
     def begin(self, sides_of: Mapping[str, Sequence[int]], comparisons: int = 0) -> None:
         """What to measure: benchmarks, and which sides of each are compared with the first.
 
         The level is shared by `comparisons`, by default as many as there are.
         """
-        shared_by = (comparisons or sum(map(len, sides_of.values()))) if self._settings.corrected else 1
+        shared_by = (comparisons or sum(map(len, sides_of.values())) or 1) if self._settings.corrected else 1
         alpha = 1.0 - bonferroni(self._settings.level, shared_by)
         self._judge = replace(self._judge, alpha=alpha)
         self._tracks = [
@@ -220,12 +265,24 @@ class _Engine:
                 track.done = True
 
     def verdicts(self) -> list[Comparison]:
-        """Of every benchmark and side."""
-        return [
+        """Of every benchmark and side, with what is known of its code."""
+        found = [
             verdict
             for track in self._tracks
             for verdict in self._judge.verdicts(track, self._subject.notes(track.name))
         ]
+        labels = self._subject.labels
+        told = {(name, labels[side]): standing.told for (name, side), standing in self._code.items()}
+        found = [
+            item.model_copy(update={"code": told.get((item.benchmark, item.b), "")}) if told else item
+            for item in found
+        ]
+        untouched = [
+            self._judge.untouched(name, side, standing.told)
+            for (name, side), standing in self._code.items()
+            if (name, side) in self._left_out
+        ]
+        return found + untouched
 
     def results(self, survey: Survey, *, interrupted: bool = False, failed: str = "") -> Comparisons:
         """All that was found; `failed` says why there was nothing to find."""

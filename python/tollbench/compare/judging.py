@@ -98,6 +98,24 @@ class Judge:
             for label in self.labels[1:]
         ]
 
+    def untouched(self, benchmark: str, side: int, told: str) -> Comparison:
+        """A row whose code is the same on both sides, and which was not timed."""
+        return Comparison(
+            benchmark=benchmark,
+            a=self.labels[0],
+            b=self.labels[side],
+            ratio=None,
+            low=None,
+            high=None,
+            level=1.0 - self.alpha,
+            verdict=Verdict.UNCHANGED_CODE,
+            launches=0,
+            seconds=0.0,
+            reason="not timed: a difference would be layout or the machine, not the change",
+            regression=False,
+            code=told,
+        )
+
     def _verdict(self, track: Track, side: int, notes: Sequence[str]) -> Comparison:
         logs = track.logs(side)
         bounds = track.sequences[side].bounds

@@ -58,6 +58,16 @@ class Header(_Record):
     conditions: dict[str, Any] = {}
 
 
+class CodeRecord(_Record):
+    """What is known of the code of one benchmark on one side; `timed`: it was measured all the same."""
+
+    benchmark: Text
+    side: Ordinal
+    unchanged: bool
+    timed: bool
+    told: Text
+
+
 class SurveyRecord(_Record):
     """What the sides offer: by benchmark the sides that are compared with the first, and who lacks what."""
 
@@ -66,6 +76,7 @@ class SurveyRecord(_Record):
         Field(max_length=MAX_BENCHMARKS),
     ]
     missing: dict[Text, tuple[Text, ...]] = {}
+    code: Annotated[tuple[CodeRecord, ...], Field(max_length=MAX_BENCHMARKS)] = ()
 
 
 class RoundRecord(_Record):
@@ -181,6 +192,9 @@ def _within(survey: SurveyRecord, header: Header) -> SurveyRecord:
     for name, sides in survey.sides_of.items():
         if len(set(sides)) != len(sides) or any(not 0 < side < len(header.sides) for side in sides):
             raise ValueError(f"compares sides of {name[:80]!r} that are not there")
+    for item in survey.code:
+        if item.side not in survey.sides_of.get(item.benchmark, ()):
+            raise ValueError(f"knows code of {item.benchmark[:80]!r} on a side that is not there")
     return survey
 
 
@@ -213,11 +227,17 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
     those looks decided which benchmark was measured for how long.
     """
     level = (1.0 + header.level) / 2.0 if header.confirm else header.level  # as `before_confirming` has it
-    alpha = 1.0 - bonferroni(level, sum(map(len, survey.sides_of.values())) or 1)
+    untouched = {(item.benchmark, item.side): item.told for item in survey.code if not item.timed}
+    timed = {
+        name: [side for side in sides if (name, side) not in untouched]
+        for name, sides in survey.sides_of.items()
+    }
+    alpha = 1.0 - bonferroni(level, sum(map(len, timed.values())) or 1)
     judge = Judge(header.sides, header.threshold, alpha)
     tracks = {
         name: Track(name, {side: MedianSequence(alpha) for side in sides})
-        for name, sides in survey.sides_of.items()
+        for name, sides in timed.items()
+        if sides
     }
     for item in rounds:
         if item.measurement == 1:
@@ -228,6 +248,9 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
         if not track.done:
             track.look(1.0)
         found += judge.verdicts(track, ("the measuring was cut short, and this is what its file holds",))
+    told = {(item.benchmark, header.sides[item.side]): item.told for item in survey.code}
+    found = [item.model_copy(update={"code": told.get((item.benchmark, item.b), "")}) for item in found]
+    found += [judge.untouched(name, side, text) for (name, side), text in untouched.items()]
     return Comparisons(
         comparisons=tuple(map(unconfirmed, found) if header.confirm else found),
         lacking=tuple(Lacking(benchmark=name, missing_in=by) for name, by in survey.missing.items()),

@@ -73,6 +73,19 @@ class Round:
     raw: list[dict[str, Any]] = field(default_factory=list)  # every launch as it was, for the raw file
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known of the code that one benchmark runs on one side, against the first side."""
+
+    unchanged: bool
+    told: (
+        str  # "both sides execute the same code ...", "changed: f (other instructions)", "not compared: ..."
+    )
+
+
+LookAtCode = Callable[[Mapping[str, Sequence[int]]], Mapping[tuple[str, int], Standing]]
+
+
 class Subject(Protocol):
     """What is compared: sides that offer benchmarks and can be measured a round at a time."""
 

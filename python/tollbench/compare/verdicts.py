@@ -18,6 +18,7 @@ class Verdict(StrEnum):
     SLOWER = "slower"
     FASTER = "faster"
     NO_DIFFERENCE = "no_difference"
+    UNCHANGED_CODE = "unchanged_code"
     INCONCLUSIVE = "inconclusive"
     FAILED = "failed"
 
@@ -50,6 +51,10 @@ class Comparison(ComparisonRecord):
     )
     b_ns: Positive | None = Field(
         default=None, description="nanoseconds an operation of b, median over launches"
+    )
+    code: str = Field(
+        default="",
+        description="what is known of the code that both sides run for this benchmark; empty: nobody looked",
     )
 
 

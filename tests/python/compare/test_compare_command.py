@@ -121,7 +121,7 @@ def test_faster_is_fine(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_open_ends_with_3(toll: Toll) -> None:
-    assert toll("sleep 0.2", "sleep 0.2", "--budget", "1s") == 3
+    assert toll("sleep 0.2", "sleep 0.2", "--budget", "1s", "--measure-all") == 3
 
 
 def test_what_failed_ends_with_2(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
@@ -426,7 +426,8 @@ def test_a_disk_that_takes_no_more_ends_the_measuring_and_what_is_known_is_told(
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_end_from_outside_loses_no_launch(tmp_path: Path, number: signal.Signals) -> None:
     raw = tmp_path / "raw.jsonl"
-    words = ["compare", "sleep 0.01", "sleep 0.01", "--threshold", "0.0001", "--raw", str(raw), "--json"]
+    words = ["compare", "sleep 0.01", "sleep 0.01", "--measure-all", "--threshold", "0.0001"]
+    words += ["--raw", str(raw), "--json"]
     toll = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, *words],
         env={**os.environ, "PYTHONPATH": str(ROOT / "python")},

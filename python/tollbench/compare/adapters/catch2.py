@@ -51,6 +51,10 @@ class Catch2(OneAfterAnother):
         """All: a launch's overhead is far larger than a benchmark."""
         return names
 
+    def alone(self, side: Side, name: str) -> Sequence[str]:
+        """The test case that holds it, one sample."""
+        return [literal(self._cases[side.label][name]), *_sampling(1)]
+
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
         """Runs the test cases that hold `names`; benchmarks beside them in a test case run too."""
         cases = sorted({self._cases[side.label][name] for name in names})
@@ -68,11 +72,7 @@ class Catch2(OneAfterAnother):
             *tests,
             "--reporter",
             "xml",
-            "--benchmark-samples",
-            str(samples),
-            "--benchmark-no-analysis",
-            "--benchmark-warmup-time",
-            str(WARMUP_MS),
+            *_sampling(samples),
         ]
         ended = self.run(side, arguments, seed)
         try:
@@ -86,6 +86,11 @@ class Catch2(OneAfterAnother):
         if (failed := _failed_case(root)) is not None:
             raise LaunchFailed(f"fails its test case {failed!r}: a wrong answer has no time")
         return list(_benchmarks(root)), ended
+
+
+def _sampling(samples: int) -> list[str]:
+    warmup = ["--benchmark-warmup-time", str(WARMUP_MS)]
+    return ["--benchmark-samples", str(samples), "--benchmark-no-analysis", *warmup]
 
 
 SEPARATOR = " / "

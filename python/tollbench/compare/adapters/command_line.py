@@ -37,6 +37,10 @@ class Commands(OneAfterAnother):
             self.note(BENCHMARK, f"{side.label} writes to its working folder: {', '.join(names)}")
         return (BENCHMARK,)
 
+    def alone(self, _side: Side, _name: str) -> Sequence[str]:
+        """The command as it is."""
+        return ()
+
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
         """One execution."""
         ended = self.run(side, seed=seed)

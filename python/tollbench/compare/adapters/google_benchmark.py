@@ -35,6 +35,7 @@ from tollbench.text import shown
 MOST_BENCHMARKS = 16  # in one launch
 _OVERHEAD_SHARE = 0.5  # of a launch; more benchmarks share a launch until what is not measuring costs less
 _CALIBRATION_S = 0.002
+_BRIEFLY_S = 1e-5
 _CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
 Row = Mapping[str, Any]  # of Google Benchmark's JSON
 
@@ -100,6 +101,10 @@ class GoogleBenchmark(OneAfterAnother):
             if expected_ns >= self.launch_overhead_ns / _OVERHEAD_SHARE or len(together) >= MOST_BENCHMARKS:
                 break
         return together
+
+    def alone(self, _side: Side, name: str) -> Sequence[str]:
+        """As few iterations as its own calibration makes for a hundredth of a millisecond."""
+        return [f"--benchmark_filter={exactly([name])}", f"--benchmark_min_time={_BRIEFLY_S:f}"]
 
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
         """Runs `names`, which have the same work, in the program's own order."""

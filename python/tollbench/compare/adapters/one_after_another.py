@@ -54,6 +54,10 @@ class OneAfterAnother(ABC):
         """Which of `names` one launch measures, the first among them; here that one alone."""
         return names[:1]
 
+    def alone(self, _side: Side, _name: str) -> Sequence[str] | None:
+        """Arguments with which a side runs one benchmark briefly and nothing else; None: it has none."""
+        return None
+
     def prepare(self, _name: str) -> Mapping[int, str]:
         """Once, before a benchmark's first launch: settles its work. Returns reasons of sides that fail."""
         return {}

@@ -16,8 +16,16 @@ WORDS = {
     Verdict.NO_DIFFERENCE: "no difference",
     Verdict.INCONCLUSIVE: "inconclusive",
     Verdict.FAILED: "failed",
+    Verdict.UNCHANGED_CODE: "unchanged code",
 }
-_WORST_FIRST = (Verdict.SLOWER, Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.FASTER, Verdict.NO_DIFFERENCE)
+_WORST_FIRST = (
+    Verdict.SLOWER,
+    Verdict.FAILED,
+    Verdict.INCONCLUSIVE,
+    Verdict.FASTER,
+    Verdict.NO_DIFFERENCE,
+    Verdict.UNCHANGED_CODE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ def _line(item: Comparison) -> ComparisonLine:
         change=change(item.ratio),
         interval=between(item.low, item.high) if item.ratio is not None else numbers.MISSING,
         verdict="REGRESSION" if item.regression else WORDS[item.verdict],
-        reason=clean(item.reason),
+        reason=clean(f"{item.reason}; code: {item.code}" if item.code else item.reason),
     )
 
 

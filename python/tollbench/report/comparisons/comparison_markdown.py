@@ -15,7 +15,8 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@$&-])")
 def render(found: Comparisons) -> str:
     """The answer, what differs, and everything else folded away."""
     shown = lines(found)
-    first = [line for line in shown if line.item.verdict is not Verdict.NO_DIFFERENCE][:_SHOWN_AT_ONCE]
+    fine = (Verdict.NO_DIFFERENCE, Verdict.UNCHANGED_CODE)
+    first = [line for line in shown if line.item.verdict not in fine][:_SHOWN_AT_ONCE]
     rest = [line for line in shown if line not in first]
     parts = [f"**toll compare: {escaped(headline(found))}**", ""]
     first_side, *others = [escaped(clean(side)) for side in found.sides]

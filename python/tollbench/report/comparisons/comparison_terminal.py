@@ -18,6 +18,7 @@ _STYLES = {
     Verdict.FAILED: "red",
     Verdict.INCONCLUSIVE: "magenta",
     Verdict.NO_DIFFERENCE: "",
+    Verdict.UNCHANGED_CODE: "dim",
 }
 
 

@@ -1,0 +1,151 @@
+"""`toll compare` says of each benchmark whether the change touched the code that it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compiled import compiled, nothing
+
+from tollbench.compare.stored import StoredComparison
+
+ROOT = Path(__file__).resolve().parents[3]
+BENCHMARKS = """
+#include <benchmark/benchmark.h>
+#include <algorithm>
+#include <numeric>
+#include <vector>
+static const int weights[8] = {3, 1, 4, 1, 5, 9, 2, 6};
+static void sum(benchmark::State& state) {
+  std::vector<int> values(256, 3);
+  for (auto _ : state) benchmark::DoNotOptimize(std::accumulate(values.begin(), values.end(), 0));
+}
+BENCHMARK(sum);
+static void weighted(benchmark::State& state) {
+  std::vector<int> values(256, 3);
+  for (auto _ : state) {
+    long total = 0;
+    for (std::size_t i = 0; i < values.size(); i++) total += values[i] * weights[i % 8];
+    benchmark::DoNotOptimize(total);
+  }
+}
+BENCHMARK(weighted);
+static void sorted(benchmark::State& state) {
+  std::vector<int> values(64);
+  for (auto _ : state) {
+    for (int i = 0; i < 64; i++) values[i] = i * 7919 % 61;
+    std::sort(values.begin(), values.end());
+    benchmark::DoNotOptimize(values.data());
+  }
+}
+BENCHMARK(sorted)->Arg(1)->Arg(2);
+BENCHMARK_MAIN();
+"""
+ALL = {"sum", "weighted", "sorted/1", "sorted/2"}
+LIBRARY = ("-lbenchmark", "-lpthread")
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed"),
+    pytest.mark.skipif(
+        not Path("/usr/include/benchmark/benchmark.h").exists(), reason="libbenchmark-dev is not installed"
+    ),
+]
+
+
+def compared(*words: str, code: int | None = 0) -> dict[str, Any]:
+    """What `toll compare` prints as JSON."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    command = [sys.executable, "-m", "tollbench", "compare", *words, "--json", "--wait"]
+    command += ["--budget", "0.5s", "--threshold", "5"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert code is None or done.returncode == code, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def untouched(found: dict[str, Any]) -> set[str]:
+    return {row["benchmark"] for row in found["comparisons"] if row["verdict"] == "unchanged_code"}
+
+
+def built(folder: Path, text: str = BENCHMARKS, *, first: tuple[str, ...] = ()) -> str:
+    folder.mkdir(parents=True, exist_ok=True)
+    return str(compiled(folder, "bench", text, "-Wl,--no-as-needed", *LIBRARY, first=first))
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_what_only_moved_is_not_timed_and_is_fine(tmp_path: Path) -> None:
+    a, b = built(tmp_path / "a"), built(tmp_path / "b", first=(nothing(tmp_path),))
+    raw = tmp_path / "raw.jsonl"
+    found = compared(a, b, "--raw", str(raw))
+    assert untouched(found) == ALL
+    assert {row["launches"] for row in found["comparisons"]} == {0}
+    assert StoredComparison.read(raw).comparisons.model_dump(mode="json") == found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "touched", "named"),
+    [
+        ("2, 6}", "2, 7}", {"weighted"}, "weights (other content)"),
+        ("i * 7919 % 61", "i * 7919 % 59", {"sorted/1", "sorted/2"}, "sorted(benchmark::State&)"),
+        ("BENCHMARK(sum);", "BENCHMARK(sum)->Arg(4);", ALL - {"sum"}, "initial"),
+    ],
+)
+def test_only_what_a_change_touched_is_timed(
+    tmp_path: Path, old: str, new: str, touched: set[str], named: str
+) -> None:
+    a, b = (
+        built(tmp_path / "a"),
+        built(tmp_path / "b", BENCHMARKS.replace(old, new), first=(nothing(tmp_path),)),
+    )
+    found = compared(a, b, code=None)
+    assert untouched(found) == ALL - touched - ({"sum"} if "sum" in old else set())
+    timed = [row for row in found["comparisons"] if row["verdict"] != "unchanged_code"]
+    assert {row["benchmark"] for row in timed} == touched
+    assert all(row["launches"] > 0 and "changed: " in row["code"] for row in timed)
+    assert all(named in row["code"] or named == "initial" for row in timed)
+
+
+def test_everything_is_timed_when_that_is_asked_for_and_rows_say_what_is_known(tmp_path: Path) -> None:
+    a, b = built(tmp_path / "a"), built(tmp_path / "b", first=(nothing(tmp_path),))
+    found = compared(a, b, "--measure-all", code=None)
+    assert not untouched(found)
+    assert all(row["launches"] and "same code" in row["code"] for row in found["comparisons"])
+
+
+def test_other_arguments_and_other_input_are_a_change(tmp_path: Path) -> None:
+    text = """
+    #include <cstdio>
+    #include <fstream>
+    #include <string>
+    int main() { std::string word; std::ifstream("input.txt") >> word; std::puts(word.c_str()); }
+    """
+    for side in "ab":
+        compiled(tmp_path / side, "reads", text)
+        (tmp_path / side / "input.txt").write_text("same")
+    commands = [f"{tmp_path}/{side}/reads" for side in "ab"]
+    assert untouched(compared(*commands)) == {"command"}
+    found = compared(commands[0], f"{commands[1]} twice", code=None)
+    assert "other arguments" in found["comparisons"][0]["code"]
+
+
+def test_without_valgrind_the_rest_is_timed_and_the_row_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only = tmp_path / "only"
+    only.mkdir()
+    (only / "sh").symlink_to("/bin/sh")
+    a, b = built(tmp_path / "a"), built(tmp_path / "b", BENCHMARKS.replace("2, 6}", "2, 7}"))
+    monkeypatch.setenv("PATH", str(only))
+    found = compared(a, b, code=None)
+    assert not untouched(found)
+    assert all("valgrind is not installed" in row["code"] for row in found["comparisons"])
