@@ -4,7 +4,7 @@
 new: understands iteration counts (1.8 and later); only=A,B: benchmarks; slow=1.5: factor; crash=A: dies while
 that one runs; code=3: exit code; error=A: reports an error; silent: writes no results; write: leaves a file;
 aslr: has switched address randomisation off; skip=A: skips; aggregates: reports nothing else; fixed=N:
-iterations by its source; waits: has no CPU time in every other repetition; nan=A, inf=A: what that one takes.
+iterations by its source; greets: prints a line before anything else; waits: has no CPU time in every other repetition; nan=A, inf=A: what that one takes.
 """
 
 import json
@@ -21,6 +21,8 @@ options = dict(word[2:].partition("=")[::2] for word in sys.argv[1:] if word.sta
 names = words.get("only", "sum,str/1,str/2").split(",")
 is_new = "new" in words
 
+if "greets" in words:
+    print("not using SIMD")
 if "help" in options:
     length = "`<integer>x` OR `<float>s`" if is_new else "<min_time>"
     print(f"benchmark [--benchmark_list_tests={{true|false}}]\n [--benchmark_min_time={length}]")

@@ -197,6 +197,12 @@ def test_both_versions_in_one_comparison_do_with_what_both_understand() -> None:
     assert {item.verdict for item in found.comparisons} <= {Verdict.NO_DIFFERENCE, Verdict.INCONCLUSIVE}
 
 
+def test_what_a_program_says_whatever_it_is_asked_is_no_benchmark() -> None:
+    found = compared(f"{FAKE} greets", FAKE)
+    assert {item.benchmark for item in found.comparisons} == {"sum", "str/1", "str/2"}
+    assert not found.lacking
+
+
 def test_times_in_another_unit() -> None:
     found = compared(f"{FAKE} only=x", f"{FAKE} only=x unit=us")
     assert only(found).ratio == pytest.approx(1000.0, rel=0.05)

@@ -70,8 +70,9 @@ class GoogleBenchmark(OneAfterAnother):
         self._switches: dict[str, int] = {}  # side -> of a launch that measures nothing
 
     def offered(self, side: Side) -> Sequence[str]:
-        """Names as --benchmark_list_tests prints them."""
+        """Names as --benchmark_list_tests prints them, without what the program says whatever it is asked."""
         helped = self.run(side, ["--help"])
+        always_said = set(helped.stdout.decode("utf-8", "replace").splitlines())
         counts = b"=<integer>x" in helped.stdout or b"`<integer>x`" in helped.stdout
         self._counts_iterations = counts if side is self.sides[0] else counts and self._counts_iterations
         arguments = ["--benchmark_list_tests=true"]
@@ -83,7 +84,7 @@ class GoogleBenchmark(OneAfterAnother):
         self.launch_overhead_ns = max(self.launch_overhead_ns, float(listed.wall_ns))
         self._switches[side.label] = listed.voluntary_switches
         lines = listed.whole_stdout().decode("utf-8", "replace").splitlines()
-        return list(dict.fromkeys(line for line in lines if line.strip()))
+        return list(dict.fromkeys(line for line in lines if line.strip() and line not in always_said))
 
     def most_together(self, names: Sequence[str]) -> Sequence[str]:
         """Benchmarks that do with the same options, until the launch's overhead is a small part of it."""
