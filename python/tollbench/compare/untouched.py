@@ -7,8 +7,10 @@ alone: what it executes there, the other side executes too, up to the first diff
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -18,7 +20,7 @@ from pathlib import Path
 from tollbench.compare.subject import Side, Standing
 from tollbench.counting.demangling import readable
 from tollbench.counting.executed import Executed, executed
-from tollbench.counting.image import Unreadable
+from tollbench.counting.image import Image, Unreadable
 from tollbench.counting.loaded import Pairing, paired
 from tollbench.counting.matching import Function, Match, PairedPlace
 from tollbench.errors import TollError
@@ -27,6 +29,7 @@ from tollbench.launching.interrupt import Interrupt
 from tollbench.store.writing import write_text
 
 RUN_LIMIT_S = 10.0  # of one benchmark under callgrind
+MOST_REFUSALS = 3  # with one reason: the other benchmarks would not run under callgrind either
 MOST_NAMED = 4  # functions that a sentence names
 Alone = Callable[[Side, str], Sequence[str] | None]  # arguments that make a side run one benchmark, briefly
 
@@ -58,7 +61,7 @@ class Untouched:
             return dict.fromkeys(names, Standing(False, reason))
         try:
             pairing = paired(Path(first.command[0]), Path(other.command[0]), first.environment)
-            match = Match(pairing.images)
+            match = Match(pairing.images, pairing.bound)
         except Unreadable as reason:
             return dict.fromkeys(names, Standing(False, f"the code was not compared: {reason}"))
         if match.same() and not pairing.loads_more and first.folder == other.folder:
@@ -68,7 +71,9 @@ class Untouched:
     def run_of(self, name: str, files: bytes) -> Executed | str:
         """One launch of the first side, whose own files have this digest, or why there is none."""
         if name not in self._runs:
-            self._runs[name] = self._run(name, files)
+            refusals = Counter(run for run in self._runs.values() if isinstance(run, str))
+            often = next((reason for reason, count in refusals.items() if count >= MOST_REFUSALS), None)
+            self._runs[name] = often if often is not None else self._run(name, files)
         return self._runs[name]
 
     def _run(self, name: str, files: bytes) -> Executed | str:
@@ -169,9 +174,24 @@ class _Runs:
             if not path.is_relative_to(ours) or path in compared or not path.is_file():
                 continue
             there = theirs / path.relative_to(ours)
-            if not there.is_file() or there.read_bytes() != path.read_bytes():
+            if not there.is_file() or not (_same_content(path, there) or _same_library(path, there)):
                 return f"changed: it reads {path.relative_to(ours)}, which differs"
         return ""
+
+
+def _same_content(one: Path, other: Path) -> bool:
+    try:
+        return filecmp.cmp(one, other, shallow=False)
+    except OSError:
+        return False
+
+
+def _same_library(one: Path, other: Path) -> bool:
+    """Whether two libraries that a program loads by name do the same, whatever it takes from them."""
+    try:
+        return Match([(Image(one), Image(other))]).same()
+    except Unreadable:
+        return False
 
 
 def _home(side: Side) -> Path:

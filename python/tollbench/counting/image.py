@@ -37,6 +37,7 @@ TYPE_OF_INFO = 0xF
 RELATIVE, COPY, IRELATIVE = 8, 5, 37  # of R_X86_64_*
 # Writable in the file, but constant once the dynamic linker is done with them.
 CONSTANT_AFTER_START = (".data.rel.ro", ".got", ".dynamic", ".init_array", ".fini_array", ".preinit_array")
+STUBS = ".plt"  # .plt, .plt.got, .plt.sec: a jump to each function of another file
 INITIALISERS = (".preinit_array", ".init_array", ".fini_array", ".ctors", ".dtors")
 
 
@@ -103,6 +104,7 @@ def extents(found: Mapping[int, tuple[int, str]]) -> Extents:
 
 @dataclass(slots=True)
 class _Symbols:
+    labels: dict[int, str] = field(default_factory=dict)  # functions of no size
     objects: dict[int, tuple[int, str]] = field(default_factory=dict)
     functions: dict[int, tuple[int, str]] = field(default_factory=dict)
 
@@ -143,6 +145,8 @@ class Image:
         self.stripped = elf.get_section_by_name(".symtab") is None
         self.imports: set[str] = set()
         self.exports: dict[str, int] = {}
+        names = elf.get_section_by_name(".dynstr")
+        self.dynamic_names = b"\0" + names.data() if names is not None else b""
         symbols = _Symbols()
         for name in (".symtab", ".dynsym"):
             self._read_symbols(elf, name, symbols)
@@ -150,9 +154,13 @@ class Image:
         tables = [section.start for section in self.sections if section.name == ".eh_frame_hdr"]
         self.unwinding = Unwinding.read(self, tables[0] if tables else 0)
         for start, end in self.unwinding.ranges():
+            section = self.section_at(start)
+            if section is None or section.name.startswith(STUBS):
+                continue  # one entry for all of them, and a stub more is no change of the others
             symbols.functions[start] = (end, symbols.functions.get(start, (0, ""))[1])
         self.functions = extents(symbols.functions)
         self.objects = extents(symbols.objects)
+        self.labels = symbols.labels
         self.thread_local = tuple(
             section for section in self._all_sections(elf) if section.flags & THREAD_LOCAL
         )
@@ -241,7 +249,9 @@ class Image:
                     self.imports.add(text)
                 continue
             if dynamic:
-                self.exports[text] = value
+                self.exports[text] = value  # libraries may bind to it
+            if kind == FUNCTION and not size:
+                into.labels[value] = text
             known = into.objects if kind == OBJECT else into.functions
             if size and known.get(value, (0, ""))[0] < value + size:
                 known[value] = (value + size, text)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import filecmp
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench.counting.image import Image, Unreadable
+from tollbench.counting.matching import Bound
 from tollbench.launching.command import run_command
 from tollbench.launching.failure import LaunchFailed
 
 _LOADED = re.compile(r"^\s*(?:(\S+) => )?(/\S+) \(0x[0-9a-f]+\)$", re.MULTILINE)
 _LOADER_LIMIT_S = 10.0
-# What loads code that no table of the file names.
+# What loads code that no table of the file names, or looks for it by a name that may be any text.
 LOADS_BY_NAME = frozenset(("dlopen", "dlmopen"))
+LOOKS_BY_NAME = frozenset(("dlsym", "dlvsym"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class Pairing:
 
     images: tuple[tuple[Image, Image], ...]
     loads_more: bool  # one of them may load files that it does not name
+    bound: Bound
 
 
 def paired(a: Path, b: Path, environment: Mapping[str, str]) -> Pairing:
@@ -37,8 +40,29 @@ def paired(a: Path, b: Path, environment: Mapping[str, str]) -> Pairing:
     for name, path in ones.items():
         if not _same_file(path, others[name]):
             images.append((_image(path), _image(others[name])))
-    more = any(LOADS_BY_NAME & image.imports for pair in images for image in pair)
-    return Pairing(tuple(images), more)
+    imports = frozenset().union(*(image.imports for pair in images for image in pair))
+    by_name = bool(imports & (LOADS_BY_NAME | LOOKS_BY_NAME))
+    names = _mentioned(images[0], [*ones.values(), *others.values()], in_data=by_name)
+    return Pairing(tuple(images), bool(imports & LOADS_BY_NAME), Bound(names, by_name))
+
+
+def _mentioned(
+    executables: tuple[Image, Image], libraries: Iterable[Path], *, in_data: bool
+) -> frozenset[str]:
+    """What the executables define and a library names too: it is that definition which the library gets.
+
+    With `in_data` also what stands among the executables' own constants, for them to look it up.
+    """
+    known = [_image(path).dynamic_names for path in dict.fromkeys(libraries)]
+    if in_data:
+        known += [
+            image.read(section.start, section.end - section.start)
+            for image in executables
+            for section in image.sections
+            if not section.zero and section.name != ".dynstr"
+        ]
+    exported = executables[0].exports.keys() | executables[1].exports.keys()
+    return frozenset(name for name in exported if any(name.encode() + b"\0" in text for text in known))
 
 
 def loaded(image: Image, environment: Mapping[str, str]) -> dict[str, Path]:

@@ -28,6 +28,9 @@ ABILITIES = ("__cpu_model", "__cpu_features2", "__cpu_indicator_init", "__aarch6
 # Compilers fold `table[i - 1]` into an address before the table. One that lies in an object, or at its begin
 # where it is no larger than this, may mean the object behind it.
 MOST_BIAS_BYTES = 128
+# Parts of crtbegin.o that look at the bounds of a table that is empty (transactional memory): an address that
+# some other section begins with, another one in each file.
+COMPILERS_OWN = ("deregister_tm_clones", "register_tm_clones")
 MOST_COMPARED_BYTES = 1 << 28  # of one object
 
 
@@ -43,6 +46,14 @@ class PlaceKind(Enum):
     TABLE = "jump table"
     THREAD = "thread-local data"
     START = "initialisers"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What of an executable's own definitions others may take."""
+
+    names: Set[str]  # which other files mention
+    any_name: bool  # whether some file looks for definitions by a text that it may have made
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +82,12 @@ class Match:
     """Everything that both sides reach, place by place.
 
     `pairs` are the images that differ as files, the executables first. What other files export is the same on
-    both sides and known by its name.
+    both sides and known by its name. Of what the executables define themselves, libraries may take what is
+    `bound` by its name, or all of it: None.
     """
 
-    def __init__(self, pairs: Sequence[tuple[Image, Image]]) -> None:
+    def __init__(self, pairs: Sequence[tuple[Image, Image]], bound: Bound | None = None) -> None:
+        self._bound = bound
         self.pairs = [(WalkedImage(a), WalkedImage(b)) for a, b in pairs]
         self.places: dict[PairedPlace, Found] = {}
         self.starts: list[PairedPlace] = []
@@ -165,13 +178,17 @@ class Match:
     def _exported(self, found: Found, pair: int) -> None:
         """What shared libraries may call by name, or an allocator that a program brings along."""
         a, b = (side.image for side in self.pairs[pair])
-        for name in a.exports.keys() & b.exports.keys():
+        both, only = a.exports.keys() & b.exports.keys(), a.exports.keys() ^ b.exports.keys()
+        if self._bound is not None and pair == 0:
+            both = both if self._bound.any_name else both & self._bound.names
+            only &= self._bound.names
+        for name in sorted(both):
             self._address(found, pair, a.exports[name], b.exports[name])
-        only = sorted(a.exports.keys() ^ b.exports.keys())
         # Of a library nobody asks for it, else the asking code would differ; an executable's own definition
         # takes the place of a library's.
-        if only and pair == 0:
-            found.difference = f"only one side defines {only[0]} for shared libraries"
+        if only and (pair == 0 or self._bound is None):
+            only_one = min(only)
+            found.difference = f"only one side defines {only_one} for shared libraries"
 
     def _look(self, place: PairedPlace, found: Found) -> None:
         if place.kind is PlaceKind.CODE:
@@ -193,6 +210,8 @@ class Match:
             return
         if one.shape != other.shape:
             found.difference = "other instructions"
+            return
+        if a.image.labels.get(place.a, "") == b.image.labels.get(place.b) in COMPILERS_OWN:
             return
         found.dispatches = one.asks_the_processor
         for left, right in zip(one.references, other.references, strict=True):

@@ -4,7 +4,8 @@
 new: understands iteration counts (1.8 and later); only=A,B: benchmarks; slow=1.5: factor; crash=A: dies while
 that one runs; code=3: exit code; error=A: reports an error; silent: writes no results; write: leaves a file;
 aslr: has switched address randomisation off; skip=A: skips; aggregates: reports nothing else; fixed=N:
-iterations by its source; greets: prints a line before anything else; waits: has no CPU time in every other repetition; nan=A, inf=A: what that one takes.
+iterations by its source; greets: prints a line before anything else; waits: has no CPU time in every other
+repetition; nan=A, inf=A: what that one takes.
 """
 
 import json

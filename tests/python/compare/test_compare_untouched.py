@@ -149,3 +149,46 @@ def test_without_valgrind_the_rest_is_timed_and_the_row_says_why(
     found = compared(a, b, code=None)
     assert not untouched(found)
     assert all("valgrind is not installed" in row["code"] for row in found["comparisons"])
+
+
+SHARED = 'extern "C" int answer(int x) { return x * 3; }\n'
+CALLER = """
+#include <cstdio>
+#include <string>
+#include <dlfcn.h>
+extern "C" int answer(int);
+int main(int count, char** words) {
+#ifdef PLUGIN
+  void* opened = dlopen((std::string(words[0]) + ".so").c_str(), RTLD_NOW);
+  auto answer = reinterpret_cast<int (*)(int)>(dlsym(opened, "answer"));
+#endif
+  std::printf("%d\\n", answer(count));
+}
+"""
+
+
+@pytest.mark.parametrize("plugin", [False, True])
+@pytest.mark.parametrize(("shared", "told"), [(SHARED, ""), (SHARED.replace("3", "5"), "changed: ")])
+def test_a_library_of_its_own_is_looked_into(tmp_path: Path, shared: str, told: str, plugin: bool) -> None:
+    for side, text, first in (("a", SHARED, ()), ("b", shared, (nothing(tmp_path),))):
+        folder = tmp_path / side
+        folder.mkdir()
+        library = compiled(folder, "caller.so", text, "-shared", "-fPIC", first=first)
+        options = ["-DPLUGIN"] if plugin else ["-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN", f"-L{folder}"]
+        compiled(folder, "caller", CALLER, *options, *([] if plugin else ["-l:caller.so"]))
+        assert library.exists()
+    commands = [f"{tmp_path}/{side}/caller" for side in "ab"]
+    found = compared(*commands, code=None)
+    code = found["comparisons"][0]["code"]
+    assert told in code if told else untouched(found) == {"command"}, code
+
+
+def test_a_definition_that_nobody_asks_for_is_no_change(tmp_path: Path) -> None:
+    text = '#include <cstdio>\nint main() { std::puts("done"); }\n'
+    more = 'extern "C" int nobody_asks(int x) { return x; }\n'
+    replaces = "#include <cstdlib>\nvoid* operator new(std::size_t size) { return std::malloc(size + 1); }\n"
+    for side, content in (("a", text), ("b", text + more), ("c", text + replaces)):
+        compiled(tmp_path / side, "program", content, "-rdynamic", "-Wl,--no-as-needed")
+    a, b, c = (f"{tmp_path}/{side}/program" for side in "abc")
+    assert untouched(compared(a, b)) == {"command"}
+    assert "for shared libraries" in compared(a, c, code=None)["comparisons"][0]["code"]

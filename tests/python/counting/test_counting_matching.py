@@ -148,3 +148,10 @@ def test_an_initialiser_more_is_told(tmp_path: Path) -> None:
     extra.write_text("#include <cstdlib>\nstatic int drawn = std::rand();\nint* place() { return &drawn; }\n")
     other = compiled(tmp_path / "b", "p", PROGRAM, first=[str(extra)])
     assert "initialisers" in differences(match(base, other))
+
+
+def test_a_call_of_another_library_function_leaves_other_functions_the_same(tmp_path: Path) -> None:
+    base = compiled(tmp_path / "a", "p", REGISTERED_PROGRAM)
+    text = REGISTERED_PROGRAM.replace("x + 3", "x + std::abs(std::rand())")
+    other = compiled(tmp_path / "b", "p", text)
+    assert differences(match(base, other)).keys() == {THREE}

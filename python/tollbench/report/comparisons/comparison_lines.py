@@ -130,6 +130,11 @@ def footnotes(found: Comparisons) -> Sequence[str]:
         f" {numbers.percent(found.level)} or more all intervals of this table hold together,"
         " although they were looked at while measuring.",
     ]
+    if any(item.ratio is not None for item in found.comparisons):
+        notes.append(
+            "An interval is about these very files: where the linker put their code is a part of it, which"
+            " alone can move a benchmark by several per cent."
+        )
     compared = {item.benchmark for item in found.comparisons}
     notes += [
         f"{clean(item.benchmark)} is missing in {clean(', '.join(item.missing_in))} and was not compared"
