@@ -44,6 +44,7 @@ class Reference:
     use: Use
     target: int
     size: int = 0
+    at: int = 0  # of the instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class _Coder:
     @staticmethod
     def _memory(instruction: x86.Instruction, address: int) -> Reference:
         if instruction.mnemonic == x86.Mnemonic.LEA:
-            return Reference(Use.TAKES, address)
+            return Reference(Use.TAKES, address, at=instruction.ip)
         size = x86.MemorySizeExt.size(instruction.memory_size)
         if instruction.flow_control in (x86.FlowControl.INDIRECT_BRANCH, x86.FlowControl.INDIRECT_CALL):
             return Reference(Use.GOES_THROUGH, address, 8)

@@ -104,7 +104,6 @@ def extents(found: Mapping[int, tuple[int, str]]) -> Extents:
 
 @dataclass(slots=True)
 class _Symbols:
-    labels: dict[int, str] = field(default_factory=dict)  # functions of no size
     objects: dict[int, tuple[int, str]] = field(default_factory=dict)
     functions: dict[int, tuple[int, str]] = field(default_factory=dict)
 
@@ -160,7 +159,6 @@ class Image:
             symbols.functions[start] = (end, symbols.functions.get(start, (0, ""))[1])
         self.functions = extents(symbols.functions)
         self.objects = extents(symbols.objects)
-        self.labels = symbols.labels
         self.thread_local = tuple(
             section for section in self._all_sections(elf) if section.flags & THREAD_LOCAL
         )
@@ -250,8 +248,6 @@ class Image:
                 continue
             if dynamic:
                 self.exports[text] = value  # libraries may bind to it
-            if kind == FUNCTION and not size:
-                into.labels[value] = text
             known = into.objects if kind == OBJECT else into.functions
             if size and known.get(value, (0, ""))[0] < value + size:
                 known[value] = (value + size, text)

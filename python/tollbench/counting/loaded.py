@@ -37,19 +37,22 @@ def paired(a: Path, b: Path, environment: Mapping[str, str]) -> Pairing:
         only = sorted(ones.keys() ^ others.keys())
         raise Unreadable(f"loads other libraries: {only[0]} on one side only")
     images = [(first, second)]
+    shared = []
     for name, path in ones.items():
-        if not _same_file(path, others[name]):
+        if _same_file(path, others[name]):
+            shared.append(path)
+        else:
             images.append((_image(path), _image(others[name])))
     imports = frozenset().union(*(image.imports for pair in images for image in pair))
     by_name = bool(imports & (LOADS_BY_NAME | LOOKS_BY_NAME))
-    names = _mentioned(images[0], [*ones.values(), *others.values()], in_data=by_name)
+    names = _mentioned(images[0], shared, in_data=by_name)
     return Pairing(tuple(images), bool(imports & LOADS_BY_NAME), Bound(names, by_name))
 
 
 def _mentioned(
     executables: tuple[Image, Image], libraries: Iterable[Path], *, in_data: bool
 ) -> frozenset[str]:
-    """What the executables define and a library names too: it is that definition which the library gets.
+    """What the executables define and a library of both names too: it gets the executable's definition.
 
     With `in_data` also what stands among the executables' own constants, for them to look it up.
     """

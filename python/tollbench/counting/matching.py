@@ -19,6 +19,7 @@ from enum import Enum
 
 from tollbench.counting.code import Reference, Use
 from tollbench.counting.image import INITIALISERS, IRELATIVE, Image, Relocation
+from tollbench.counting.registers import only_compared
 from tollbench.counting.texts import Folders
 from tollbench.counting.walked_image import WalkedImage
 
@@ -28,9 +29,9 @@ ABILITIES = ("__cpu_model", "__cpu_features2", "__cpu_indicator_init", "__aarch6
 # Compilers fold `table[i - 1]` into an address before the table. One that lies in an object, or at its begin
 # where it is no larger than this, may mean the object behind it.
 MOST_BIAS_BYTES = 128
-# Parts of crtbegin.o that look at the bounds of a table that is empty (transactional memory): an address that
-# some other section begins with, another one in each file.
-COMPILERS_OWN = ("deregister_tm_clones", "register_tm_clones")
+# Two functions of crtbegin.o look at the bounds of a table that is empty (transactional memory), an address
+# that some other section begins with. Each would hand it to one of these, which nobody has.
+EMPTY_TABLE = ("_ITM_registerTMCloneTable", "_ITM_deregisterTMCloneTable")
 MOST_COMPARED_BYTES = 1 << 28  # of one object
 
 
@@ -172,8 +173,22 @@ class Match:
             names = [a.function_name(address) for address in ones]
             if len(set(names)) == len(by_name) == len(ones) and set(names) == by_name.keys():
                 others = [by_name[name] for name in names]
+            else:
+                others = self._ordered(pair, ones, others)
             for one, other in zip(ones, others, strict=True):
                 self._go(found, pair, one, other)
+
+    def _ordered(self, pair: int, ones: Sequence[int], others: Sequence[int]) -> list[int]:
+        """`others` in the order of those of `ones` that look like them: the order of files is free."""
+        a, b = self.pairs[pair]
+        left = list(others)
+        found = []
+        for one in ones:
+            wanted = a.looks(one)
+            alike = next((other for other in left if b.looks(other) == wanted), left[0])
+            left.remove(alike)
+            found.append(alike)
+        return found
 
     def _exported(self, found: Found, pair: int) -> None:
         """What shared libraries may call by name, or an allocator that a program brings along."""
@@ -211,7 +226,7 @@ class Match:
         if one.shape != other.shape:
             found.difference = "other instructions"
             return
-        if a.image.labels.get(place.a, "") == b.image.labels.get(place.b) in COMPILERS_OWN:
+        if a.asks_for(one, EMPTY_TABLE) and b.asks_for(other, EMPTY_TABLE):
             return
         found.dispatches = one.asks_the_processor
         for left, right in zip(one.references, other.references, strict=True):
@@ -240,10 +255,30 @@ class Match:
             left.use is Use.MAY_BE and left.target != right.target and not self._both_known(left, right, pair)
         ):
             found.difference = "another number"
+        elif left.use is Use.TAKES and self._ends_a_loop(place, left, right):
+            return
         else:
             self._address(
                 found, pair, left.target, right.target, owner=(place.a, place.b) if by_table else None
             )
+
+    def _ends_a_loop(self, place: PairedPlace, left: Reference, right: Reference) -> bool:
+        """Whether an address is the end of an object that the function walks through: nothing is read there."""
+        a, b = self.pairs[place.pair]
+        here, there = a.ended_by(left.target), b.ended_by(right.target)
+        if here is None or there is None:
+            return False
+        references = zip(a.code(place.a).references, b.code(place.b).references, strict=True)
+        walked = any(
+            one.use is Use.TAKES
+            and here <= one.target < left.target
+            and there <= other.target < right.target
+            and left.target - one.target == right.target - other.target
+            for one, other in references
+        )
+        return (
+            walked and only_compared(a.image, place.a, left.at) and only_compared(b.image, place.b, right.at)
+        )
 
     def _both_known(self, left: Reference, right: Reference, pair: int) -> bool:
         a, b = self.pairs[pair]
@@ -467,8 +502,11 @@ class Match:
         """A symbol of another file: of one of the pairs, or of one that is the same on both sides."""
         name = relocation.symbol.partition("@")[0]
         for index, (a, b) in enumerate(self.pairs):
-            if index == pair or (name in a.image.exports) != (name in b.image.exports):
+            if index == pair:
                 continue
+            if (name in a.image.exports) != (name in b.image.exports):
+                found.difference = found.difference or f"takes {name} from elsewhere on one side only"
+                return
             if name in a.image.exports:
                 left, right = a.image.exports[name], b.image.exports[name]
                 section = a.image.section_at(left)

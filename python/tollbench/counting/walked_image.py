@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class WalkedImage:
         self._places = sorted(image.relocations)
         self._pointed_at: list[int] | None = None
         self._tables: set[int] = set()
+        self._object_ends: dict[int, int] | None = None
 
     def code(self, start: int) -> Code:
         """A function, decoded once."""
@@ -41,6 +42,17 @@ class WalkedImage:
         start = self.image.functions.starts[index]
         position = self.code(start).position(address)
         return None if position is None else (start, position)
+
+    def looks(self, start: int) -> tuple[bytes, tuple[bytes | None, ...]]:
+        """The shape of a function and the texts that it refers to."""
+        code = self.code(start)
+        taken = (item.target for item in code.references if item.use in (Use.TAKES, Use.MAY_BE))
+        return code.shape, tuple(self.text(target) for target in taken)
+
+    def asks_for(self, code: Code, symbols: Collection[str]) -> bool:
+        """Whether a function looks one of these up in another file."""
+        found = (self.image.relocations.get(item.target) for item in code.references)
+        return any(relocation is not None and relocation.symbol in symbols for relocation in found)
 
     def object_name(self, address: int) -> str:
         """Of the symbol that holds an address."""
@@ -74,6 +86,12 @@ class WalkedImage:
             return True
         index = self.image.functions.containing(address)
         return section.is_code and (index is None or self.image.functions.starts[index] != address)
+
+    def ended_by(self, address: int) -> int | None:
+        """Where the object begins that ends at an address."""
+        if self._object_ends is None:
+            self._object_ends = dict(zip(self.image.objects.ends, self.image.objects.starts, strict=True))
+        return self._object_ends.get(address)
 
     def known(self, address: int) -> bool:
         """Whether it lies in a section, or where one ends."""

@@ -155,3 +155,34 @@ def test_a_call_of_another_library_function_leaves_other_functions_the_same(tmp_
     text = REGISTERED_PROGRAM.replace("x + 3", "x + std::abs(std::rand())")
     other = compiled(tmp_path / "b", "p", text)
     assert differences(match(base, other)).keys() == {THREE}
+
+
+WALKED = """
+#include <cstdio>
+static const int walked[5] = {1, 2, 3, 4, 5};
+static const int behind[5] = {9, 8, 7, 6, 5};
+__attribute__((noinline)) int all() {
+  int sum = 0;
+  for (const int& number : walked) sum = sum * 3 + number % (sum + 7);
+  return sum;
+}
+int main(int count, char**) { std::printf("%d %d\\n", all(), behind[count]); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("mutation", "changed"),
+    [
+        (("behind[5] = {9, 8", "other[4] = {1, 2"), {"main"}),  # what stands behind is none of all()'s
+        (("walked[5] = {1, 2, 3, 4, 5}", "walked[6] = {1, 2, 3, 4, 5, 6}"), {"_Z3allv"}),
+    ],
+)
+def test_the_end_of_a_loop_is_no_use_of_what_stands_behind(
+    tmp_path: Path, mutation: tuple[str, str], changed: set[str]
+) -> None:
+    base = compiled(tmp_path / "a", "p", WALKED)
+    text = WALKED.replace(*mutation)
+    text = text.replace("behind[count]", "other[count]") if "other[4]" in text else text
+    found = differences(match(base, compiled(tmp_path / "b", "p", text)))
+    assert found
+    assert ("_Z3allv" in found) == ("_Z3allv" in changed)
