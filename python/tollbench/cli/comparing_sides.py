@@ -10,6 +10,7 @@ from pathlib import Path
 from tollbench.cli.console import say
 from tollbench.cli.places import CACHE
 from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, revisions, subject_of
+from tollbench.compare.adapters import COMMAND
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.subject import LookAtCode
 from tollbench.compare.untouched import Untouched
@@ -66,7 +67,8 @@ def subject_for(
     kind, sides = resolve(written, request.kind)
     subject = subject_of(kind, sides, options)
     alone = subject.alone if isinstance(subject, OneAfterAnother) else lambda _side, _name: None
-    return subject, Untouched(sides, alone, CACHE / "executed", interrupt).standings
+    looks = Untouched(sides, alone, kind == COMMAND, CACHE / "executed", interrupt)
+    return subject, looks.standings
 
 
 def _built(request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack) -> list[WrittenSide]:

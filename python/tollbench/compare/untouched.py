@@ -10,12 +10,16 @@ from __future__ import annotations
 import filecmp
 import hashlib
 import json
+import os
+import stat
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+from pydantic import BaseModel
 
 from tollbench.compare.subject import Side, Standing
 from tollbench.counting.demangling import readable
@@ -29,6 +33,7 @@ from tollbench.launching.interrupt import Interrupt
 from tollbench.store.writing import write_text
 
 RUN_LIMIT_S = 10.0  # of one benchmark under callgrind
+NOWHERE = Path("/nowhere")  # a fresh folder, which is empty
 MOST_REFUSALS = 3  # with one reason: the other benchmarks would not run under callgrind either
 MOST_NAMED = 4  # functions that a sentence names
 Alone = Callable[[Side, str], Sequence[str] | None]  # arguments that make a side run one benchmark, briefly
@@ -40,6 +45,7 @@ class Untouched:
 
     sides: Sequence[Side]
     alone: Alone
+    reads_anything: bool = False  # what runs is a command, whose input nobody knows: it is run once to see
     cache: Path | None = None
     interrupt: Interrupt | None = None
     _runs: dict[str, Executed | str] = field(default_factory=dict)  # of the first side, by benchmark
@@ -64,7 +70,9 @@ class Untouched:
             match = Match(pairing.images, pairing.bound)
         except Unreadable as reason:
             return dict.fromkeys(names, Standing(False, f"the code was not compared: {reason}"))
-        if match.same() and not pairing.loads_more and first.folder == other.folder:
+        # A benchmark executable runs in a folder that both sides share, and finds there what both find.
+        looks_around = pairing.looks_around or self.reads_anything or first.folder != other.folder
+        if match.same() and not looks_around:
             return dict.fromkeys(names, SAME)
         return _Runs(self, match, pairing, first, other).standings(names, everything)
 
@@ -83,14 +91,14 @@ class Untouched:
             return "this kind of side cannot be asked to run one benchmark briefly"
         command = [*side.command, *arguments]
         kept = self._kept(command, files)
-        if kept is not None and (known := _read(kept)) is not None:
+        if kept is not None and (known := _read(kept, side.folder or NOWHERE)) is not None:
             return known
         try:
             found = executed(command, side.environment, side.folder, RUN_LIMIT_S, self.interrupt)
         except LaunchFailed as failure:
             return failure.reason
         if kept is not None:
-            _write(kept, found)
+            _write(kept, found, side.folder or NOWHERE)
         return found
 
     def _kept(self, command: Sequence[str], files: bytes) -> Path | None:
@@ -98,7 +106,8 @@ class Untouched:
         if self.cache is None:
             return None
         mark = hashlib.blake2b(files, digest_size=16)
-        mark.update(json.dumps([command, str(self.sides[0].folder)]).encode())
+        side = self.sides[0]
+        mark.update(json.dumps([command, str(side.folder), sorted(side.environment.items())]).encode())
         return self.cache / f"{mark.hexdigest()}.json"
 
 
@@ -117,7 +126,8 @@ class _Runs:
 
     def standings(self, names: Sequence[str], everything: Sequence[str]) -> dict[str, Standing]:
         """Of `names`; `everything` is what the first side offers and is compared with anybody."""
-        if sure := self.match.differing(frozenset(), self._all_functions()):
+        functions = {(place.pair, place.a) for place in self.match.places}
+        if sure := self.match.differing(functions, functions):
             return dict.fromkeys(names, self._changed(sure))  # before main, or on the way to every benchmark
         digest = hashlib.blake2b(digest_size=16)
         for image, _ in self.pairing.images:
@@ -125,20 +135,36 @@ class _Runs:
         run_of = partial(self.untouched.run_of, files=digest.digest())
         with ThreadPoolExecutor(max_workers=2) as pool:
             runs = dict(zip(everything, pool.map(run_of, everything), strict=True))
-        functions = {name: self._functions(run) for name, run in runs.items() if isinstance(run, Executed)}
-        return {name: self._standing(name, runs[name], functions) for name in names}
+        seen = [run for run in runs.values() if isinstance(run, Executed)]
+        common = frozenset.intersection(*map(self._functions, seen)) if seen else frozenset()
+        bodies = self._bodies(seen, common)
+        return {name: self._standing(runs[name], bodies, common) for name in names}
 
-    def _standing(self, name: str, run: Executed | str, functions: Mapping[str, Set[Function]]) -> Standing:
+    def _standing(self, run: Executed | str, bodies: Set[Function], common: Set[Function]) -> Standing:
         if isinstance(run, str):
             return Standing(False, f"the code was not compared: {run}")
-        elsewhere = frozenset().union(*(found for other, found in functions.items() if other != name))
-        if places := self.match.differing(functions[name], elsewhere - functions[name]):
+        if places := self.match.differing(bodies - self._functions(run), common):
             return self._changed(places)
-        if run.makes_code:
-            return Standing(False, "the code was not compared: it makes code while it runs")
+        if run.unseen:
+            return Standing(False, f"the code was not compared: {run.unseen}")
         if told := self._other_files(run):
             return Standing(False, told)
         return SAME
+
+    def _bodies(self, runs: Sequence[Executed], common: Set[Function]) -> Set[Function]:
+        """Functions that some runs execute, called from other files or from what all runs execute.
+
+        So are the bodies of benchmarks. What a benchmark calls by itself may be rare in another one.
+        """
+        called_from_own: set[Function] = set()
+        executed_by_some: set[Function] = set()
+        for run in runs:
+            executed_by_some |= self._functions(run)
+            for file, place, called_file, target in run.calls:
+                caller, called = self._function(file, place), self._function(called_file, target)
+                if called is not None and caller is not None and caller not in common:
+                    called_from_own.add(called)
+        return executed_by_some - called_from_own - common
 
     def _changed(self, places: Sequence[PairedPlace]) -> Standing:
         """Functions first, whatever they are called."""
@@ -149,34 +175,53 @@ class _Runs:
         more = f" and {len(told) - MOST_NAMED} more" if len(told) > MOST_NAMED else ""
         return Standing(False, f"changed: {', '.join(named)}{more}")
 
-    def _functions(self, run: Executed) -> Set[Function]:
+    def _functions(self, run: Executed) -> frozenset[Function]:
         """The functions of the first side's own files that a run executed."""
-        found: set[Function] = set()
-        for pair, (image, _) in enumerate(self.pairing.images):
-            path = str(image.path.resolve())
-            starts = image.functions.starts
-            for address in run.addresses.get(path, frozenset()):
-                index = image.functions.containing(address)
-                found.add((pair, address if index is None else starts[index]))
-        return found
+        return frozenset(
+            function
+            for file, addresses in run.addresses.items()
+            for address in addresses
+            if (function := self._function(file, address)) is not None
+        )
 
-    def _all_functions(self) -> Set[Function]:
-        return {(place.pair, place.a) for place in self.match.places}
+    def _function(self, file: str, address: int) -> Function | None:
+        """Of a place in one of the first side's own files."""
+        for pair, (image, _) in enumerate(self.pairing.images):
+            if file == str(image.path.resolve()):
+                index = image.functions.containing(address)
+                return pair, address if index is None else image.functions.starts[index]
+        return None
 
     def _other_files(self, run: Executed) -> str:
-        """What a run reads below its own folder, where the other side has another file there."""
-        ours, theirs = _home(self.first), _home(self.other)
-        compared = {image.path.resolve() for pair in self.pairing.images for image in pair}
-        if ours == theirs:
-            return ""
-        for opened in run.opened:
-            path = (self.first.folder or ours).joinpath(opened).resolve()
-            if not path.is_relative_to(ours) or path in compared or not path.is_file():
-                continue
-            there = theirs / path.relative_to(ours)
-            if not there.is_file() or not (_same_content(path, there) or _same_library(path, there)):
-                return f"changed: it reads {path.relative_to(ours)}, which differs"
+        """What a run asks for where the sides differ, and finds something else there."""
+        compared = {str(image.path.resolve()) for image, _ in self.pairing.images}
+        here = self.first.folder or NOWHERE
+        for name in run.read:
+            path = os.path.normpath(here / name)
+            for ours, theirs in _trees(self.first, self.other):
+                if path.startswith(ours) and os.path.realpath(path) not in compared:
+                    there = Path(theirs + path.removeprefix(ours))
+                    if not _same_thing(Path(path), there):
+                        return f"changed: it reads {name}, which differs"
         return ""
+
+
+def _trees(first: Side, other: Side) -> list[tuple[str, str]]:
+    """Begins of paths that lead to what belongs to the one side and to the other."""
+    ones, others = Path(first.command[0]).parts, Path(other.command[0]).parts
+    while ones and others and ones[-1] == others[-1]:
+        ones, others = ones[:-1], others[:-1]
+    found = [(str(Path(*ones)), str(Path(*others)))] if ones and others else []
+    if first.folder is not None and other.folder is not None:
+        found.append((str(first.folder.resolve()), str(other.folder.resolve())))
+    return [(ours, theirs) for ours, theirs in found if ours != theirs]
+
+
+def _same_thing(one: Path, other: Path) -> bool:
+    """Whether both are folders, or files with the same content or code, or neither is there."""
+    if one.is_file() and other.is_file():
+        return _same_content(one, other) or _same_library(one, other)
+    return (one.is_dir(), one.exists()) == (other.is_dir(), other.exists()) and not one.is_file()
 
 
 def _same_content(one: Path, other: Path) -> bool:
@@ -194,13 +239,6 @@ def _same_library(one: Path, other: Path) -> bool:
         return False
 
 
-def _home(side: Side) -> Path:
-    """Where a side's own files are: its checkout, or the folder of its executable."""
-    executable = Path(side.command[0]).resolve()
-    folder = side.folder.resolve() if side.folder is not None else None
-    return folder if folder is not None and executable.is_relative_to(folder) else executable.parent
-
-
 def _alike(first: Side, other: Side) -> bool:
     return dict(first.environment) == dict(other.environment) and first.malloc == other.malloc
 
@@ -216,24 +254,52 @@ def _not_comparable(first: Side, other: Side) -> str:
     return ""
 
 
-def _read(path: Path) -> Executed | None:
+class Kept(BaseModel):
+    """A run as it is stored, with size and time of every file that it read: these may have changed."""
+
+    addresses: dict[str, list[int]]
+    calls: list[tuple[str, int, str, int]]
+    read: list[str]
+    unseen: str
+    stamps: list[tuple[str, int, int]]
+
+
+def _read(path: Path, folder: Path) -> Executed | None:
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        addresses = {str(name): frozenset(map(int, found)) for name, found in stored["addresses"].items()}
-        return Executed(addresses, tuple(map(str, stored["opened"])), bool(stored["makes_code"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        kept = Kept.model_validate_json(path.read_bytes())
+    except (OSError, ValueError):
         return None
+    if kept.stamps != _stamps(kept.read, folder):
+        return None
+    addresses = {name: frozenset(found) for name, found in kept.addresses.items()}
+    return Executed(addresses, frozenset(kept.calls), tuple(kept.read), kept.unseen)
 
 
-def _write(path: Path, run: Executed) -> None:
+def _write(path: Path, run: Executed, folder: Path) -> None:
     """Without it the next comparison runs the benchmark again; a full disk is no reason to fail."""
-    content = {
-        "addresses": {name: sorted(found) for name, found in run.addresses.items()},
-        "opened": run.opened,
-        "makes_code": run.makes_code,
-    }
+    kept = Kept(
+        addresses={name: sorted(found) for name, found in run.addresses.items()},
+        calls=sorted(run.calls),
+        read=list(run.read),
+        unseen=run.unseen,
+        stamps=_stamps(run.read, folder),
+    )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(content))
+        write_text(path, kept.model_dump_json())
     except (OSError, TollError):
         return
+
+
+def _stamps(names: Sequence[str], folder: Path) -> list[tuple[str, int, int]]:
+    found = []
+    for name in names:
+        if name.startswith(("/proc", "/sys", "/dev")):
+            continue  # the kernel's, new at each look
+        try:
+            status = (folder / name).stat()
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found.append((name, status.st_size, status.st_mtime_ns))
+    return found

@@ -20,9 +20,18 @@ _BRANCHES = frozenset(
         x86.FlowControl.XBEGIN_XABORT_XEND,
     )
 )
+_ENDS = frozenset(
+    (
+        x86.FlowControl.UNCONDITIONAL_BRANCH,
+        x86.FlowControl.INDIRECT_BRANCH,
+        x86.FlowControl.RETURN,
+        x86.FlowControl.EXCEPTION,
+    )
+)
 _NEAR = frozenset((x86.OpKind.NEAR_BRANCH16, x86.OpKind.NEAR_BRANCH32, x86.OpKind.NEAR_BRANCH64))
-_IMMEDIATES = frozenset((x86.OpKind.IMMEDIATE32, x86.OpKind.IMMEDIATE64, x86.OpKind.IMMEDIATE32TO64))
 _ASKS_THE_PROCESSOR = frozenset((x86.Mnemonic.CPUID, x86.Mnemonic.XGETBV))
+# With a register for the bit's number these reach beyond the operand.
+_BITS = frozenset((x86.Mnemonic.BT, x86.Mnemonic.BTS, x86.Mnemonic.BTR, x86.Mnemonic.BTC))
 _GUARD_OF_THE_STACK = 0x28  # fs:0x28, which is no variable of the program
 
 
@@ -33,8 +42,7 @@ class Use(IntEnum):
     READS = 1  # loads or stores `size` bytes there
     GOES_THROUGH = 2  # calls or jumps to what is stored there
     TAKES = 3  # has the address itself; what is behind it is not known
-    MAY_BE = 4  # a number that is an address, or just looks like one
-    THREAD_LOCAL = 5
+    THREAD_LOCAL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,7 @@ class Code:
     starts: tuple[int, ...]  # addresses of the instructions, padding among them
     numbers: tuple[int, ...]  # of each its number, padding counted with what follows it
     branches_by_table: bool  # has a jump to an address that was computed
+    reads_distances: bool  # reads numbers of four bytes from a table and makes eight of them
     asks_the_processor: bool  # which instructions it has
     understood: bool
 
@@ -80,7 +89,9 @@ def decode(image: Image, start: int) -> Code:
     else:
         raw = image.read(start, MOST_BYTES_WITHOUT_A_TABLE)
         instructions = list(_stub(_decoded(raw, start)))
-    return _Coder(image, raw, start).code(instructions)
+        if not instructions or instructions[-1].flow_control not in _ENDS:
+            return Code(b"", (), (start, start), (0, 0), False, False, False, understood=False)
+    return _Coder(raw, start).code(instructions)
 
 
 def _decoded(raw: bytes, start: int) -> Iterator[x86.Instruction]:
@@ -94,20 +105,15 @@ def _stub(instructions: Iterator[x86.Instruction]) -> Iterator[x86.Instruction]:
         flow = instruction.flow_control
         if flow == x86.FlowControl.CONDITIONAL_BRANCH:
             furthest = max(furthest, instruction.near_branch_target)
-        ends = flow in (
-            x86.FlowControl.UNCONDITIONAL_BRANCH,
-            x86.FlowControl.INDIRECT_BRANCH,
-            x86.FlowControl.RETURN,
-        )
-        if ends and instruction.next_ip > furthest:
+        if flow in _ENDS and instruction.next_ip > furthest:
             return
 
 
 class _Coder:
     """Makes `Code` of one function."""
 
-    def __init__(self, image: Image, raw: bytes, start: int) -> None:
-        self._image, self._raw, self._start = image, raw, start
+    def __init__(self, raw: bytes, start: int) -> None:
+        self._raw, self._start = raw, start
         self._decoder = x86.Decoder(64, b"")
         self._references: list[Reference] = []
         self._starts: list[int] = []
@@ -122,16 +128,38 @@ class _Coder:
             number += item.mnemonic != x86.Mnemonic.NOP
         self._starts.append(decoded[-1].next_ip if decoded else self._start)
         parts: list[bytes] = []
-        by_table = asks = False
+        by_table = distances = asks = False
         understood = bool(instructions)
         for instruction in instructions:
             parts.append(self._part(instruction))
             by_table |= instruction.flow_control == x86.FlowControl.INDIRECT_BRANCH
+            distances |= (
+                instruction.mnemonic == x86.Mnemonic.MOVSXD and instruction.op1_kind == x86.OpKind.MEMORY
+            )
             asks |= instruction.mnemonic in _ASKS_THE_PROCESSOR
             understood &= instruction.mnemonic != x86.Mnemonic.INVALID
         shape = b"".join(bytes((len(part),)) + part for part in parts)
+        if instructions:
+            self._fall_through(instructions[-1])
+        understood &= not self._adds_up_addresses(instructions)
         starts, numbers = tuple(self._starts), tuple(self._numbers)
-        return Code(shape, tuple(self._references), starts, numbers, by_table, asks, understood)
+        return Code(shape, tuple(self._references), starts, numbers, by_table, distances, asks, understood)
+
+    def _adds_up_addresses(self, instructions: Sequence[x86.Instruction]) -> bool:
+        """Whether addresses are made of a place in the function and a number, as for large code models."""
+        own = range(self._start, self._starts[-1])
+        if not any(item.use is Use.TAKES and item.target in own for item in self._references):
+            return False
+        return any(
+            item.mnemonic == x86.Mnemonic.MOV and item.op1_kind == x86.OpKind.IMMEDIATE64
+            for item in instructions
+        )
+
+    def _fall_through(self, last: x86.Instruction) -> None:
+        """A function may end amid the way to the next one; a call at the end is one that does not return."""
+        goes_on = last.flow_control in (x86.FlowControl.NEXT, x86.FlowControl.CONDITIONAL_BRANCH)
+        if goes_on and last.mnemonic != x86.Mnemonic.HLT:
+            self._references.append(Reference(Use.GOES_TO, self._starts[-1]))
 
     def _part(self, instruction: x86.Instruction) -> bytes:
         """The bytes of an instruction with zeros for its addresses; those go to the references."""
@@ -147,7 +175,7 @@ class _Coder:
             if instruction.memory_displacement != _GUARD_OF_THE_STACK:
                 self._references.append(Reference(Use.THREAD_LOCAL, 0))
             return raw
-        return self._fixed(instruction, raw) if self._image.fixed else raw
+        return raw
 
     def _branch(self, instruction: x86.Instruction) -> bytes:
         target = instruction.near_branch_target
@@ -168,6 +196,8 @@ class _Coder:
         size = x86.MemorySizeExt.size(instruction.memory_size)
         if instruction.flow_control in (x86.FlowControl.INDIRECT_BRANCH, x86.FlowControl.INDIRECT_CALL):
             return Reference(Use.GOES_THROUGH, address, 8)
+        if instruction.mnemonic in _BITS and instruction.op1_kind == x86.OpKind.REGISTER:
+            return Reference(Use.TAKES, address, at=instruction.ip)
         return Reference(Use.READS if size else Use.TAKES, address, size)
 
     def _masked(self, instruction: x86.Instruction, raw: bytes, reference: Reference) -> bytes:
@@ -179,25 +209,6 @@ class _Coder:
         begin = instruction.ip - self._start
         decoder = x86.Decoder(64, self._raw[begin : begin + instruction.len], ip=instruction.ip)
         return decoder.get_constant_offsets(decoder.decode())
-
-    def _fixed(self, instruction: x86.Instruction, raw: bytes) -> bytes:
-        """Where addresses are fixed they stand in the instruction, or are numbers that look like them."""
-        places = None
-        displacement = instruction.memory_displacement
-        if instruction.memory_displ_size in (4, 8) and self._image.low <= displacement < self._image.high:
-            places = self._places(instruction)
-            indexed = (instruction.memory_base, instruction.memory_index) != (x86.Register.NONE,) * 2
-            found = self._memory(instruction, displacement)
-            self._references.append(Reference(Use.TAKES, displacement) if indexed else found)
-            raw = _without(raw, places.displacement_offset, places.displacement_size)
-        for operand in range(instruction.op_count):
-            if instruction.op_kind(operand) in _IMMEDIATES:
-                value = instruction.immediate(operand)
-                if self._image.low <= value < self._image.high:
-                    places = places or self._places(instruction)
-                    self._references.append(Reference(Use.MAY_BE, value))
-                    raw = _without(raw, places.immediate_offset, places.immediate_size)
-        return raw
 
 
 def _without(raw: bytes, offset: int, size: int) -> bytes:

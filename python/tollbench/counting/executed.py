@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,14 +17,22 @@ from tollbench.launching.command import run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 
-_OBJECT = re.compile(rb"c?ob=\((\d+)\)(?: (.*))?")
-_OPENED = re.compile(rb"sys_(?:openat \( \d+, |open \( )0x[0-9a-f]+\((.*?)\), (\d+)")
-_MAPPED = re.compile(rb"sys_mmap \( 0x[0-9a-f]+, \d+, (\d+), (\d+),")
-_PROTECTED = re.compile(rb"sys_mprotect \( 0x[0-9a-f]+, \d+, (\d+) ")
-_WRITES = 0o3  # O_WRONLY or O_RDWR
+_OBJECT = re.compile(rb"(c?)ob=\((\d+)\)(?: (.*))?")
+_CALL = re.compile(rb"calls=\d+ 0x([0-9a-f]+)")
+_SYSCALL = re.compile(rb"^SYSCALL\[\d+,\d+\]\(\s*\d+\) sys_(\w+) \(([^\n]*)", re.MULTILINE)
+_TEXT = re.compile(rb"0x[0-9a-f]+\(([^)]+)\)")
+_MAPPED = re.compile(rb" 0x[0-9a-f]+, \d+, (\d+), (\d+),")
+_PROTECTED = re.compile(rb" 0x[0-9a-f]+, \d+, (\d+) ")
+_OPENED = re.compile(rb"\), (\d+)")
+_ONLY_WRITES, _IS_FOLDER = 0o1, 0o200000  # O_WRONLY, O_DIRECTORY
 _MAY_RUN, _OF_NO_FILE = 4, 0x20  # PROT_EXEC, MAP_ANONYMOUS
+_HERE = b" 4294967196,"  # AT_FDCWD as Valgrind prints it
+_LEAVES = frozenset(
+    (b"chdir", b"fchdir", b"execve", b"execveat", b"fork", b"vfork", b"getdents64", b"getdents")
+)
 NOWHERE = "???"  # also stubs outside of a file's .text, which callgrind does not attribute
 VALGRIND_FILES = "/valgrind/"  # what Valgrind puts into the program
+Call = tuple[str, int, str, int]  # file and address of the calling instruction, of what it calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +40,9 @@ class Executed:
     """One run: by file the addresses of executed instructions as they stand in it, and what the run read."""
 
     addresses: Mapping[str, frozenset[int]]
-    opened: tuple[str, ...]  # files opened for reading, as the program wrote their names
-    makes_code: bool  # asks for memory that may run and is of no file
+    calls: frozenset[Call]
+    read: tuple[str, ...]  # files that it opened, or asked about, as the program wrote their names
+    unseen: str  # why it may have read more than that, or executed more; "" where it did not
 
 
 def missing_tool() -> str:
@@ -67,45 +76,64 @@ def executed(
         profiles = sorted(Path(scratch).glob("out.*"))
         if not profiles:
             raise LaunchFailed("under Valgrind left no profile")
-        logs = [each.read_bytes() for each in sorted(Path(scratch).glob("log.*"))]
-        opened = dict.fromkeys(name for text in logs for name in _opened(text))
-        return Executed(_addresses(profiles), tuple(opened), any(map(_makes_code, logs)))
+        logs = b"".join(each.read_bytes() for each in sorted(Path(scratch).glob("log.*")))
+        read, unseen = _asked_for(logs)
+        addresses, calls = _executed_in(profiles)
+        return Executed(addresses, calls, read, unseen)
 
 
-def _addresses(profiles: Iterable[Path]) -> Mapping[str, frozenset[int]]:
+def _executed_in(profiles: Iterable[Path]) -> tuple[Mapping[str, frozenset[int]], frozenset[Call]]:
+    """The instructions of each file, and who called whom."""
     found: dict[str, set[int]] = {}
+    calls: set[Call] = set()
     for profile in profiles:
-        for name, address in _executed_in(profile):
-            found.setdefault(name, set()).add(address)
-    return {name: frozenset(addresses) for name, addresses in found.items() if VALGRIND_FILES not in name}
+        names: dict[bytes, str] = {}
+        current, called, target = NOWHERE, "", -1
+        with profile.open("rb") as lines:
+            for line in lines:
+                if line.startswith(b"0x"):
+                    address = int(line.split(b" ", 1)[0], 16)
+                    found.setdefault(current, set()).add(address)
+                    if target >= 0:
+                        calls.add((current, address, called or current, target))
+                        called, target = "", -1
+                elif line.startswith(b"calls=") and (call := _CALL.match(line)):
+                    target = int(call[1], 16)
+                elif line.startswith((b"ob=", b"cob=")) and (match := _OBJECT.match(line.rstrip(b"\n"))):
+                    if match[3] is not None:
+                        names[match[2]] = match[3].decode("utf-8", "replace")
+                    name = names.get(match[2], NOWHERE)
+                    current, called = (current, name) if match[1] else (name, "")
+    own = {name: frozenset(each) for name, each in found.items() if VALGRIND_FILES not in name}
+    return own, frozenset(calls)
 
 
-def _executed_in(profile: Path) -> Iterator[tuple[str, int]]:
-    """(file, address) of every line of costs."""
-    names: dict[bytes, str] = {}
-    current = NOWHERE
-    with profile.open("rb") as lines:
-        for line in lines:
-            if line.startswith(b"0x"):
-                yield current, int(line.split(b" ", 1)[0], 16)
-            elif line.startswith((b"ob=", b"cob=")) and (found := _OBJECT.match(line.rstrip(b"\n"))):
-                number, name = found.groups()
-                if name is not None:
-                    names[number] = name.decode("utf-8", "replace")
-                if line.startswith(b"ob="):
-                    current = names.get(number, NOWHERE)
-
-
-def _opened(log: bytes) -> Iterator[str]:
-    """Names of files that were opened for reading alone."""
-    for found in _OPENED.finditer(log):
-        if not int(found.group(2)) & _WRITES:
-            yield found.group(1).decode("utf-8", "replace")
-
-
-def _makes_code(log: bytes) -> bool:
-    mapped = any(
-        int(found.group(1)) & _MAY_RUN and int(found.group(2)) & _OF_NO_FILE
-        for found in _MAPPED.finditer(log)
-    )
-    return mapped or any(int(found.group(1)) & _MAY_RUN for found in _PROTECTED.finditer(log))
+def _asked_for(log: bytes) -> tuple[tuple[str, ...], str]:
+    """Names of files that system calls were given, but for those only written to; and what they hide."""
+    read: dict[str, None] = {}
+    unseen = ""
+    for name, arguments in _SYSCALL.findall(log):
+        if name in _LEAVES:
+            unseen = unseen or f"it calls {name.decode()}"
+        elif name == b"mmap" and (mapped := _MAPPED.match(arguments)):
+            if int(mapped[1]) & _MAY_RUN and int(mapped[2]) & _OF_NO_FILE:
+                unseen = "it makes code while it runs"
+        elif name == b"mprotect" and (protected := _PROTECTED.match(arguments)):
+            if int(protected[1]) & _MAY_RUN:
+                unseen = "it makes code while it runs"
+        elif name in (b"open", b"openat"):
+            flags = _OPENED.search(arguments)
+            if flags and int(flags[1]) & _ONLY_WRITES:
+                continue
+            if flags and int(flags[1]) & _IS_FOLDER:
+                unseen = unseen or "it reads a folder"
+        texts = [text.decode("utf-8", "replace") for text in _TEXT.findall(arguments)]
+        if (
+            texts
+            and name.endswith(b"at")
+            and not arguments.startswith(_HERE)
+            and not texts[0].startswith("/")
+        ):
+            unseen = unseen or f"it calls {name.decode()} with a folder"
+        read.update(dict.fromkeys(texts))
+    return tuple(read), unseen

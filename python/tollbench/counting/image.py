@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import bisect
 import mmap
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 from elftools.elf.relocation import RelrRelocationSection
@@ -32,13 +35,17 @@ SYMBOL = np.dtype(
 RELOCATION = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
 MOST_CODE_BYTES = 16 << 20  # some 4 million instructions, which take 5 s to read
 ALLOCATED, WRITABLE, EXECUTABLE, THREAD_LOCAL = 0x2, 0x1, 0x4, 0x400
-OBJECT, FUNCTION, INDIRECT = 1, 2, 10
+NO_TYPE, OBJECT, FUNCTION, INDIRECT = 0, 1, 2, 10
 TYPE_OF_INFO = 0xF
 RELATIVE, COPY, IRELATIVE = 8, 5, 37  # of R_X86_64_*
 # Writable in the file, but constant once the dynamic linker is done with them.
 CONSTANT_AFTER_START = (".data.rel.ro", ".got", ".dynamic", ".init_array", ".fini_array", ".preinit_array")
 STUBS = ".plt"  # .plt, .plt.got, .plt.sec: a jump to each function of another file
+NAME_IN_C = re.compile(r"[A-Za-z_]\w*")
 INITIALISERS = (".preinit_array", ".init_array", ".fini_array", ".ctors", ".dtors")
+
+
+DAMAGES = (AttributeError, TypeError, AssertionError)  # how pyelftools stumbles over nonsense
 
 
 class Unreadable(Exception):
@@ -119,7 +126,7 @@ class Image:
                 self._read(ELFFile(file))
         except (OSError, ValueError) as error:
             raise Unreadable(f"cannot be read: {error}") from None
-        except (ELFError, LookupError, AttributeError, TypeError, AssertionError, MemoryError) as error:
+        except (ELFError, ArithmeticError, LookupError, MemoryError, *DAMAGES) as error:
             raise Unreadable(f"is damaged: {error or 'a section has no end'}") from None
 
     def _read(self, elf: ELFFile) -> None:
@@ -127,9 +134,11 @@ class Image:
             raise Unreadable(
                 f"holds code for {elf['e_machine'].removeprefix('EM_')}, only x86-64 is compared"
             )
-        if elf["e_type"] not in ("ET_EXEC", "ET_DYN"):
+        if elf["e_type"] == "ET_EXEC":
+            # Addresses stand in its code and data without relocations, and look like any other number.
+            raise Unreadable("has fixed addresses (-no-pie, -static); link it with -pie, or -static-pie")
+        if elf["e_type"] != "ET_DYN":
             raise Unreadable("is neither an executable nor a shared library")
-        self.fixed = elf["e_type"] == "ET_EXEC"  # addresses stand in code and data without relocations
         self.entry = int(elf["e_entry"])
         self.interpreter = next(
             (part.get_interp_name() for part in elf.iter_segments() if isinstance(part, InterpSegment)), ""
@@ -140,10 +149,14 @@ class Image:
         if sum(section.end - section.start for section in self.sections if section.is_code) > MOST_CODE_BYTES:
             raise Unreadable(f"holds more than {MOST_CODE_BYTES >> 20} MiB of code")
         self._starts = [section.start for section in self.sections]
-        self.low, self.high = self._starts[0], max(section.end for section in self.sections)
+        self.low = self._starts[0]
         self.stripped = elf.get_section_by_name(".symtab") is None
         self.imports: set[str] = set()
         self.exports: dict[str, int] = {}
+        self.ambiguous = ""  # a name that several versions of a symbol have
+        dynamic = [part for part in elf.iter_segments() if isinstance(part, DynamicSegment)]
+        tags = {tag["d_tag"]: tag["d_val"] for part in dynamic for tag in part.iter_tags()}
+        self.first, self.last = int(tags.get("DT_INIT", 0)), int(tags.get("DT_FINI", 0))
         names = elf.get_section_by_name(".dynstr")
         self.dynamic_names = b"\0" + names.data() if names is not None else b""
         symbols = _Symbols()
@@ -157,6 +170,9 @@ class Image:
             if section is None or section.name.startswith(STUBS):
                 continue  # one entry for all of them, and a stub more is no change of the others
             symbols.functions[start] = (end, symbols.functions.get(start, (0, ""))[1])
+        handlers = any(section.name == ".gcc_except_table" for section in self.sections)
+        if handlers and not self.unwinding:
+            raise Unreadable("has exception handlers and no sorted table of them (.eh_frame_hdr)")
         self.functions = extents(symbols.functions)
         self.objects = extents(symbols.objects)
         self.thread_local = tuple(
@@ -166,22 +182,20 @@ class Image:
     @cached_property
     def initialisers(self) -> Mapping[str, list[int]]:
         """By section the functions that run before and after main, in the order of the file."""
-        return {
-            section.name: [
-                target
-                for place in range(section.start, section.end, 8)
-                if (target := self.pointer(place)) is not None
-            ]
-            for section in self.sections
-            if section.name in INITIALISERS
-        }
+        found = {".init": [self.first], ".fini": [self.last]}
+        for section in self.sections:
+            if section.name in INITIALISERS:
+                targets = [self.pointer(place) for place in range(section.start, section.end, 8)]
+                if None in targets:
+                    raise Unreadable(f"has a function of another file in {section.name}")
+                found[section.name] = [target for target in targets if target is not None]
+        return {name: [target for target in targets if target] for name, targets in found.items()}
 
     def pointer(self, place: int) -> int | None:
         """The address in this file that the eight bytes at `place` hold once it is loaded."""
         relocation = self.relocations.get(place)
         if relocation is None:
-            value = int.from_bytes(self.read(place, 8), "little")
-            return value if self.fixed and self.low <= value < self.high else None
+            return None
         if relocation.kind in (RELATIVE, IRELATIVE):
             return relocation.addend
         return relocation.defined + relocation.addend if relocation.defined else None
@@ -192,6 +206,13 @@ class Image:
         if index < 0 or address >= self.sections[index].end:
             return None
         return self.sections[index]
+
+    def section_named_in_c(self, address: int) -> Section | None:
+        """The section that an address is in or at the end of, where a program can name its bounds."""
+        for section in self.sections:
+            if section.start <= address <= section.end and NAME_IN_C.fullmatch(section.name):
+                return section
+        return None
 
     def read(self, address: int, size: int) -> bytes:
         """Bytes as they are in the file, or zeros; fewer where the section ends."""
@@ -211,11 +232,14 @@ class Image:
     @staticmethod
     def _all_sections(elf: ELFFile) -> list[Section]:
         found = []
+        length = elf.stream.seek(0, os.SEEK_END)
         for raw in elf.iter_sections():
             start, size = int(raw["sh_addr"]), int(raw["sh_size"])
             if raw["sh_flags"] & ALLOCATED and size:
                 zero = raw["sh_type"] == "SHT_NOBITS"
                 offset = int(raw["sh_offset"])
+                if not zero and offset + size > length:
+                    raise Unreadable(f"is damaged: {raw.name} ends beyond it")
                 found.append(Section(raw.name, start, start + size, int(raw["sh_flags"]), zero, offset))
         return sorted(found, key=lambda section: (section.start, section.end))
 
@@ -238,6 +262,8 @@ class Image:
             kind = int(row["info"]) & TYPE_OF_INFO
             value, size = int(row["value"]), int(row["size"])
             defined = int(row["section"]) != 0
+            if defined and kind == NO_TYPE and (place := self.section_at(value)) and place.is_code:
+                kind = FUNCTION  # as some assemblers leave it
             if kind not in (OBJECT, FUNCTION, INDIRECT) and defined:
                 continue
             begin = int(row["name"])
@@ -246,8 +272,8 @@ class Image:
                 if dynamic:
                     self.imports.add(text)
                 continue
-            if dynamic:
-                self.exports[text] = value  # libraries may bind to it
+            if dynamic and self.exports.setdefault(text, value) != value:
+                self.ambiguous = text
             known = into.objects if kind == OBJECT else into.functions
             if size and known.get(value, (0, ""))[0] < value + size:
                 known[value] = (value + size, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +13,41 @@ from tollbench.counting.matching import Bound
 from tollbench.launching.command import run_command
 from tollbench.launching.failure import LaunchFailed
 
-_LOADED = re.compile(r"^\s*(?:(\S+) => )?(/\S+) \(0x[0-9a-f]+\)$", re.MULTILINE)
+_LOADED = re.compile(r"^\s*(?:(.+?) => )?(/.+) \(0x[0-9a-f]+\)$")
 _LOADER_LIMIT_S = 10.0
+KERNELS_OWN = "linux-vdso.so"
 # What loads code that no table of the file names, or looks for it by a name that may be any text.
 LOADS_BY_NAME = frozenset(("dlopen", "dlmopen"))
 LOOKS_BY_NAME = frozenset(("dlsym", "dlvsym"))
+# With these a program finds files by where it lies itself, or has other programs do its work.
+FINDS_ITS_PLACE = frozenset(
+    [
+        "readlink",
+        "readlinkat",
+        "realpath",
+        "__realpath_chk",
+        "__readlink_chk",
+        "canonicalize_file_name",
+        "dladdr",
+        "program_invocation_name",
+        "chdir",
+        "fchdir",
+        "system",
+        "popen",
+        "fork",
+        "vfork",
+        "posix_spawn",
+        "posix_spawnp",
+        "execv",
+        "execve",
+        "execvp",
+        "execvpe",
+        "execl",
+        "execlp",
+        "execle",
+        "fexecve",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +55,7 @@ class Pairing:
     """Two programs' files: those that differ, to be compared, the executables first."""
 
     images: tuple[tuple[Image, Image], ...]
-    loads_more: bool  # one of them may load files that it does not name
+    looks_around: bool  # may load or start what it does not name, or find files by its own place
     bound: Bound
 
 
@@ -33,9 +63,10 @@ def paired(a: Path, b: Path, environment: Mapping[str, str]) -> Pairing:
     """Reads both. Raises Unreadable where their code cannot be compared."""
     first, second = _image(a), _image(b)
     ones, others = loaded(first, environment), loaded(second, environment)
-    if ones.keys() != others.keys():
+    if list(ones) != list(others):
         only = sorted(ones.keys() ^ others.keys())
-        raise Unreadable(f"loads other libraries: {only[0]} on one side only")
+        told = f"{only[0]} on one side only" if only else "in another order"
+        raise Unreadable(f"other libraries are loaded: {told}")
     images = [(first, second)]
     shared = []
     for name, path in ones.items():
@@ -43,29 +74,37 @@ def paired(a: Path, b: Path, environment: Mapping[str, str]) -> Pairing:
             shared.append(path)
         else:
             images.append((_image(path), _image(others[name])))
+    for image in (image for pair in images for image in pair):
+        if image.ambiguous:
+            raise Unreadable(f"{image.path.name} has several versions of {image.ambiguous}")
     imports = frozenset().union(*(image.imports for pair in images for image in pair))
     by_name = bool(imports & (LOADS_BY_NAME | LOOKS_BY_NAME))
-    names = _mentioned(images[0], shared, in_data=by_name)
-    return Pairing(tuple(images), bool(imports & LOADS_BY_NAME), Bound(names, by_name))
+    bound = Bound(_mentioned(images, shared, in_data=by_name), by_name)
+    return Pairing(tuple(images), bool(imports & (LOADS_BY_NAME | FINDS_ITS_PLACE)), bound)
 
 
 def _mentioned(
-    executables: tuple[Image, Image], libraries: Iterable[Path], *, in_data: bool
-) -> frozenset[str]:
-    """What the executables define and a library of both names too: it gets the executable's definition.
+    images: Sequence[tuple[Image, Image]], libraries: Iterable[Path], *, in_data: bool
+) -> list[frozenset[str]]:
+    """Of each pair the names that `libraries` mention too, which are the same on both sides.
 
+    They get the first definition that is loaded. Files that differ are walked, and what they ask for is seen.
     With `in_data` also what stands among the executables' own constants, for them to look it up.
     """
-    known = [_image(path).dynamic_names for path in dict.fromkeys(libraries)]
+    shared = [_image(path).dynamic_names for path in dict.fromkeys(libraries)]
     if in_data:
-        known += [
+        shared += [
             image.read(section.start, section.end - section.start)
-            for image in executables
+            for image in images[0]
             for section in image.sections
             if not section.zero and section.name != ".dynstr"
         ]
-    exported = executables[0].exports.keys() | executables[1].exports.keys()
-    return frozenset(name for name in exported if any(name.encode() + b"\0" in text for text in known))
+    exported = [pair[0].exports.keys() | pair[1].exports.keys() for pair in images]
+    return [frozenset(name for name in names if _in_any(name, shared)) for names in exported]
+
+
+def _in_any(name: str, texts: Iterable[bytes]) -> bool:
+    return any(name.encode() + b"\0" in text for text in texts)
 
 
 def loaded(image: Image, environment: Mapping[str, str]) -> dict[str, Path]:
@@ -79,8 +118,15 @@ def loaded(image: Image, environment: Mapping[str, str]) -> dict[str, Path]:
         raise Unreadable(f"does not tell its libraries: the dynamic linker {failure.reason}") from None
     if ended.exit_code != 0:
         raise Unreadable(f"does not tell its libraries: the dynamic linker {ended.how()}")
-    found = _LOADED.findall(ended.stdout.decode("utf-8", "replace"))
-    return {name or path: Path(path) for name, path in found}
+    found = {}
+    for line in ended.stdout.decode("utf-8", "replace").splitlines():
+        if KERNELS_OWN in line or not line.strip():
+            continue
+        match = _LOADED.match(line)
+        if match is None:
+            raise Unreadable(f"does not tell its libraries: {line.strip()[:100]}")
+        found[match[1] or match[2]] = Path(match[2])
+    return found
 
 
 def _image(path: Path) -> Image:

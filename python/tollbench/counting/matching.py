@@ -12,12 +12,13 @@ content, code that takes the other one is other code.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tollbench.counting.code import Reference, Use
+from tollbench.counting.code import Code, Reference, Use
 from tollbench.counting.image import INITIALISERS, IRELATIVE, Image, Relocation
 from tollbench.counting.registers import only_compared
 from tollbench.counting.texts import Folders
@@ -28,7 +29,15 @@ THREAD_RELOCATIONS = (16, 17, 18)  # R_X86_64_DTPMOD64, DTPOFF64, TPOFF64
 ABILITIES = ("__cpu_model", "__cpu_features2", "__cpu_indicator_init", "__aarch64_cpu_features")
 # Compilers fold `table[i - 1]` into an address before the table. One that lies in an object, or at its begin
 # where it is no larger than this, may mean the object behind it.
-MOST_BIAS_BYTES = 128
+MOST_BIAS_BYTES = 512
+SHORT_TEXT = 3  # letters, which a number may look like
+# What an initialiser may ask of other files without minding when: memory, and to be registered. The order in
+# which benchmarks are registered is that in which they are listed.
+ORDERLESS = re.compile(
+    r"_Zn[wa]|_Zd[la]|malloc$|free$|mem(cpy|set|move|cmp)$|str(len|cmp)$|__cxa_(atexit|finalize|guard|begin|end|re)"
+    r"|_ZNK?9benchmark|_ZNSt8ios_base4Init|_Unwind_Resume|_ZNSt7__cxx1112basic_string|_ZSt\d+__throw_"
+    r"|__stack_chk_fail|_ITM_|__gmon_start__|_ZSt9terminatev"
+)
 # Two functions of crtbegin.o look at the bounds of a table that is empty (transactional memory), an address
 # that some other section begins with. Each would hand it to one of these, which nobody has.
 EMPTY_TABLE = ("_ITM_registerTMCloneTable", "_ITM_deregisterTMCloneTable")
@@ -43,7 +52,7 @@ class PlaceKind(Enum):
 
     CODE = "function"
     DATA = "data"
-    STRETCH = "data"  # without a symbol, in a file without symbols: what follows may belong to it
+    STRETCH = "nameless data"  # of unknown length: what follows may belong to it
     TABLE = "jump table"
     THREAD = "thread-local data"
     START = "initialisers"
@@ -51,9 +60,9 @@ class PlaceKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What of an executable's own definitions others may take."""
+    """What other files may take of the definitions of each pair."""
 
-    names: Set[str]  # which other files mention
+    names: Sequence[Set[str]]  # of each pair, those that other files mention
     any_name: bool  # whether some file looks for definitions by a text that it may have made
 
 
@@ -77,6 +86,7 @@ class Found:
     goes_on: list[PairedPlace] = field(default_factory=list)  # whatever runs this may need these
     takes: list[PairedPlace] = field(default_factory=list)  # functions whose address it has
     dispatches: bool = False  # chooses among functions by what the processor can do
+    asks: set[str] = field(default_factory=set)  # symbols of other files that it needs
 
 
 class Match:
@@ -95,42 +105,47 @@ class Match:
         self.folders = Folders()
         self._waiting: deque[PairedPlace] = deque()
         self._moved: dict[tuple[int, bool, int], int] = {}  # (pair, from side a, address) -> other's address
+        self._shifts: dict[tuple[int, str], int] = {}  # (pair, section) -> distance, without symbols
+        self._permuted: list[tuple[Found, list[tuple[int, PairedPlace]]]] = []
         self._start()
         while self._waiting:
             place = self._waiting.popleft()
             self._look(place, self.places[place])
+        for found, initialisers in self._permuted:
+            if not self._any_order(initialisers):
+                found.difference = found.difference or "initialisers in another order"
 
     def same(self) -> bool:
         """Whether nothing differs anywhere."""
         return not any(found.difference for found in self.places.values())
 
-    def differing(self, executed: Set[Function], elsewhere: Set[Function]) -> list[PairedPlace]:
-        """What differs of all that a run may need which is known to execute `executed`.
+    def differing(self, of_others: Set[Function], common: Set[Function]) -> list[PairedPlace]:
+        """What differs of all that a run may need.
 
         What is called directly counts, executed or not: a longer run may get there. So does every function
-        whose address is taken, but for those that other runs execute and this one does not (`elsewhere`): a
-        benchmark's body, registered by its address, is none of another benchmark's. Where the processor's
-        abilities choose among functions all of them count: Valgrind's processor is not the machine's.
+        whose address is taken, but for `of_others` where code takes it that all runs execute (`common`): the
+        body of another benchmark, registered by its address. Where the processor's abilities choose among
+        functions, all of them count: Valgrind's processor is not the machine's.
         """
-        seen = set(self.starts)
+        owned: dict[PairedPlace, bool] = dict.fromkeys(
+            self.starts, False
+        )  # whether one run alone may need it
         waiting = deque(self.starts)
-        found_places = []
         while waiting:
             place = waiting.popleft()
             found = self.places[place]
-            if found.difference:
-                found_places.append(place)
-            for target in found.goes_on:
-                if target not in seen:
-                    seen.add(target)
+            own = owned[place]
+            if place.kind is PlaceKind.CODE:
+                own = (place.pair, place.a) not in common
+            left_out = not own and not found.dispatches
+            wanted = [
+                target for target in found.takes if not (left_out and (target.pair, target.a) in of_others)
+            ]
+            for target in (*found.goes_on, *wanted):
+                if target not in owned or (own and not owned[target]):
+                    owned[target] = own
                     waiting.append(target)
-            for target in found.takes:
-                function = (target.pair, target.a)
-                needed = found.dispatches or function in executed or function not in elsewhere
-                if needed and target not in seen:
-                    seen.add(target)
-                    waiting.append(target)
-        return found_places
+        return [place for place in owned if self.places[place].difference]
 
     def name(self, place: PairedPlace) -> str:
         """What a reader knows a place by: a symbol (still mangled) or an address."""
@@ -164,7 +179,7 @@ class Match:
     def _start_functions(self, found: Found, pair: int) -> None:
         """Initialisers by name where these are told apart, else by their order."""
         a, b = (side.image for side in self.pairs[pair])
-        for section in INITIALISERS:
+        for section in (*INITIALISERS, ".init", ".fini"):
             ones, others = a.initialisers.get(section, []), b.initialisers.get(section, [])
             if len(ones) != len(others):
                 found.difference = f"one side has {len(ones)} initialisers, the other one {len(others)}"
@@ -172,11 +187,19 @@ class Match:
             by_name = {b.function_name(address): address for address in others}
             names = [a.function_name(address) for address in ones]
             if len(set(names)) == len(by_name) == len(ones) and set(names) == by_name.keys():
-                others = [by_name[name] for name in names]
+                ordered = [by_name[name] for name in names]
             else:
-                others = self._ordered(pair, ones, others)
-            for one, other in zip(ones, others, strict=True):
+                ordered = self._ordered(pair, ones, others)
+            for one, other in zip(ones, ordered, strict=True):
                 self._go(found, pair, one, other)
+            if ordered != others:
+                places = found.goes_on[len(found.goes_on) - len(ones) :]
+                self._permuted.append(
+                    (
+                        found,
+                        [(others.index(other), place) for other, place in zip(ordered, places, strict=True)],
+                    )
+                )
 
     def _ordered(self, pair: int, ones: Sequence[int], others: Sequence[int]) -> list[int]:
         """`others` in the order of those of `ones` that look like them: the order of files is free."""
@@ -190,20 +213,47 @@ class Match:
             found.append(alike)
         return found
 
+    def _any_order(self, initialisers: Sequence[tuple[int, PairedPlace]]) -> bool:
+        """Whether those whose order changed touch nothing in common and ask for nothing that has an order."""
+        for index, (position, place) in enumerate(initialisers):
+            for later, other in initialisers[index + 1 :]:
+                if later < position:
+                    ones, others = self._touches(place), self._touches(other)
+                    if ones is None or others is None or ones & others:
+                        return False
+        return True
+
+    def _touches(self, start: PairedPlace) -> set[tuple[int, int]] | None:
+        """The variables that a function and what it calls may write to; None where nobody knows."""
+        seen, waiting = {start}, [start]
+        touched = set()
+        while waiting:
+            place = waiting.pop()
+            found = self.places[place]
+            if any(not ORDERLESS.match(name) for name in found.asks):
+                return None
+            image = self.pairs[place.pair][0].image
+            section = image.section_at(place.a) if place.kind in (PlaceKind.DATA, PlaceKind.STRETCH) else None
+            if section is not None and section.varies:
+                index = image.objects.containing(place.a)
+                touched.add((place.pair, place.a if index is None else image.objects.starts[index]))
+            more = [target for target in found.goes_on if target not in seen]
+            seen.update(more)
+            waiting += more
+        return touched
+
     def _exported(self, found: Found, pair: int) -> None:
         """What shared libraries may call by name, or an allocator that a program brings along."""
         a, b = (side.image for side in self.pairs[pair])
         both, only = a.exports.keys() & b.exports.keys(), a.exports.keys() ^ b.exports.keys()
-        if self._bound is not None and pair == 0:
-            both = both if self._bound.any_name else both & self._bound.names
-            only &= self._bound.names
+        if self._bound is not None:
+            names = self._bound.names[pair]
+            both = both if pair or self._bound.any_name else both & names
+            only &= names
         for name in sorted(both):
             self._address(found, pair, a.exports[name], b.exports[name])
-        # Of a library nobody asks for it, else the asking code would differ; an executable's own definition
-        # takes the place of a library's.
-        if only and (pair == 0 or self._bound is None):
-            only_one = min(only)
-            found.difference = f"only one side defines {only_one} for shared libraries"
+        if only:
+            found.difference = f"only one side defines {min(only)} for other files"
 
     def _look(self, place: PairedPlace, found: Found) -> None:
         if place.kind is PlaceKind.CODE:
@@ -223,6 +273,9 @@ class Match:
         if not (one.understood and other.understood):
             found.difference = "holds bytes that are no known instructions"
             return
+        if a.filled_in(one) or b.filled_in(other):
+            found.difference = "is changed by the dynamic linker"
+            return
         if one.shape != other.shape:
             found.difference = "other instructions"
             return
@@ -233,37 +286,51 @@ class Match:
             if (left.use, left.size) != (right.use, right.size):
                 found.difference = "other instructions"
                 return
-            self._reference(place, found, left, right, by_table=one.branches_by_table)
+            self._reference(place, found, left, right, one)
         try:
             self._handlers(place, found)
         except ValueError as error:
             found.difference = f"its table of exception handlers {error}"
 
     def _reference(
-        self, place: PairedPlace, found: Found, left: Reference, right: Reference, *, by_table: bool
+        self, place: PairedPlace, found: Found, left: Reference, right: Reference, code: Code
     ) -> None:
         pair = place.pair
         if left.use is Use.THREAD_LOCAL:
-            found.goes_on.append(self._add(PairedPlace(PlaceKind.THREAD, pair, 0, 0)))
+            self._thread(found)
         elif left.use is Use.GOES_TO:
             self._go(found, pair, left.target, right.target)
         elif left.use is Use.READS:
             self._reads(found, pair, left.target, right.target, left.size)
         elif left.use is Use.GOES_THROUGH:
             self._through(found, pair, left.target, right.target)
-        elif (
-            left.use is Use.MAY_BE and left.target != right.target and not self._both_known(left, right, pair)
-        ):
-            found.difference = "another number"
         elif left.use is Use.TAKES and self._ends_a_loop(place, left, right):
             return
         else:
-            self._address(
-                found, pair, left.target, right.target, owner=(place.a, place.b) if by_table else None
-            )
+            owner = (place.a, place.b) if code.branches_by_table else None
+            self._address(found, pair, left.target, right.target, owner=owner)
+            if code.reads_distances:
+                self._distances(found, pair, left.target, right.target)
+
+    def _thread(self, found: Found) -> None:
+        """Thread-local variables of any file: which one's it is stands in no instruction."""
+        for pair in range(len(self.pairs)):
+            found.goes_on.append(self._add(PairedPlace(PlaceKind.THREAD, pair, 0, 0)))
+
+    def _distances(self, found: Found, pair: int, left: int, right: int) -> None:
+        """Where numbers from an address on may be distances from there, as Clang makes tables of texts."""
+        a, b = self.pairs[pair]
+        section = a.image.section_at(left)
+        if section is None or section.is_code or section.zero:
+            return
+        size = min(a.reach(left), b.reach(right)) // 4 * 4
+        for one, other in zip(a.distances(left, size), b.distances(right, size), strict=False):
+            if not one or a.image.section_at(left + one) is None or b.image.section_at(right + other) is None:
+                return
+            self._address(found, pair, left + one, right + other)
 
     def _ends_a_loop(self, place: PairedPlace, left: Reference, right: Reference) -> bool:
-        """Whether an address is the end of an object that the function walks through: nothing is read there."""
+        """Whether an address is the end of an object that the function walks through: no read from it."""
         a, b = self.pairs[place.pair]
         here, there = a.ended_by(left.target), b.ended_by(right.target)
         if here is None or there is None:
@@ -280,10 +347,6 @@ class Match:
             walked and only_compared(a.image, place.a, left.at) and only_compared(b.image, place.b, right.at)
         )
 
-    def _both_known(self, left: Reference, right: Reference, pair: int) -> bool:
-        a, b = self.pairs[pair]
-        return bool(a.known(left.target) and b.known(right.target))
-
     def _go(self, found: Found, pair: int, left: int, right: int, *, taken: bool = False) -> None:
         """Code that is called or jumped to, or with `taken` might be."""
         a, b = self.pairs[pair]
@@ -292,6 +355,13 @@ class Match:
             return  # a function that may be missing, and is: a weak symbol that nobody defines
         if one is None or other is None or one[1] != other[1]:
             found.difference = found.difference or "goes to the middle of other code"
+            return
+        if (
+            taken
+            and (a.unknown_code(left) or b.unknown_code(right)) != b""
+            and (a.unknown_code(left) != b.unknown_code(right))
+        ):
+            found.difference = found.difference or "takes the address of code of unknown length"
             return
         target = self._add(PairedPlace(PlaceKind.CODE, pair, one[0], other[0]))
         (found.takes if taken else found.goes_on).append(target)
@@ -326,13 +396,34 @@ class Match:
         if a.copied(left) != b.copied(right):
             found.difference = found.difference or "refers to another variable of a library"
             return False
-        if one.varies:  # which the program may write to: one for one
-            here = self._moved.setdefault((pair, True, left), right)
-            there = self._moved.setdefault((pair, False, right), left)
-            if (here, there) != (right, left):
-                found.difference = found.difference or "refers to another variable"
-                return False
+        if one.varies and not self._one_for_one(pair, left, right):
+            found.difference = found.difference or "refers to another variable"
+            return False
         return True
+
+    def _one_for_one(self, pair: int, left: int, right: int) -> bool:
+        """Whether two places in variables may stand for each other: the same place in variables that do."""
+        a, b = self.pairs[pair]
+        if a.copied(left) is not None:
+            return True
+        if a.image.stripped or b.image.stripped:
+            # Nothing tells one variable from the next: all of a section have to lie as they lay.
+            section = a.image.section_at(left)
+            assert section is not None
+            return self._shifts.setdefault((pair, section.name), right - left) == right - left
+        one, other = a.image.objects.containing(left), b.image.objects.containing(right)
+        if (one is None) != (other is None):
+            return False
+        if one is not None and other is not None:
+            ones, others = a.image.objects, b.image.objects
+            if left - ones.starts[one] != right - others.starts[other]:
+                return False
+            if ones.ends[one] - ones.starts[one] != others.ends[other] - others.starts[other]:
+                return False
+            left, right = ones.starts[one], others.starts[other]
+        here = self._moved.setdefault((pair, True, left), right)
+        there = self._moved.setdefault((pair, False, right), left)
+        return (here, there) == (right, left)
 
     def _address(
         self,
@@ -345,11 +436,11 @@ class Match:
     ) -> None:
         """Addresses that both sides have: of code that may be called later, or of data of unknown length."""
         a, b = self.pairs[pair]
+        if a.points_at_itself(left) and b.points_at_itself(right):
+            return  # __dso_handle, a mark of the file: nobody reads it
         if a.known_otherwise(left) or b.known_otherwise(right):
             if a.known_otherwise(left) != b.known_otherwise(right):
                 found.difference = found.difference or "refers to other data"
-            return
-        if a.image.fixed and left == right and a.looks_like_a_number(left) and b.looks_like_a_number(right):
             return
         one, other = a.image.section_at(left), b.image.section_at(right)
         if one is None and other is None and left == right:
@@ -361,11 +452,47 @@ class Match:
             return
         if not self._corresponding(found, pair, left, right) or a.copied(left) is not None:
             return
+        if self._whole_section(found, pair, left, right) or self._global_offsets(found, pair, left, right):
+            return
         if owner is not None and (table := self._jump_table(pair, left, right, owner)) is not None:
             found.goes_on.append(self._add(table))
             return
         found.dispatches |= a.object_name(left) in ABILITIES
         self._object(found, pair, left, right)
+
+    def _whole_section(self, found: Found, pair: int, left: int, right: int) -> bool:
+        """A section with a name of C: linkers define its bounds, and a program may walk between them."""
+        a, b = (side.image for side in self.pairs[pair])
+        here, there = a.section_named_in_c(left), b.section_named_in_c(right)
+        if here is None and there is None:
+            return False
+        if (
+            here is None
+            or there is None
+            or (here.name, here.end - here.start)
+            != (
+                there.name,
+                there.end - there.start,
+            )
+        ):
+            found.difference = found.difference or "refers to a section of another size"
+            return True
+        size = here.end - here.start
+        found.goes_on.append(self._add(PairedPlace(PlaceKind.DATA, pair, here.start, there.start, size)))
+        return True
+
+    def _global_offsets(self, found: Found, pair: int, left: int, right: int) -> bool:
+        """The table of what other files define: thread-local variables, or a code model that adds to it."""
+        a, b = (side.image for side in self.pairs[pair])
+        section = a.section_at(left)
+        if section is None or not section.name.startswith(".got"):
+            return False
+        one, other = a.relocations.get(left), b.relocations.get(right)
+        if one is None or other is None or one.kind not in THREAD_RELOCATIONS:
+            found.difference = found.difference or "computes addresses from the table of offsets"
+        else:
+            self._pointer(found, pair, (left, one), (right, other), taken=True)
+        return True
 
     def _object(self, found: Found, pair: int, left: int, right: int) -> None:
         """Data from an address on, as far as code that has the address may go."""
@@ -378,6 +505,7 @@ class Match:
             self._nameless(found, pair, left, right)
             if a.begins_text(left) and b.begins_text(right):
                 return
+            self._before(found, pair, left, right)
         else:
             ones, others = a.image.objects, b.image.objects
             begin, size = ones.starts[one], ones.ends[one] - ones.starts[one]
@@ -390,9 +518,20 @@ class Match:
             found.goes_on.append(
                 self._add(PairedPlace(PlaceKind.DATA, pair, begin, others.starts[other], size))
             )
+            if left == begin:
+                self._before(found, pair, left, right)
             if left == begin and size > MOST_BIAS_BYTES:
                 return
         self._behind(found, pair, left, right)
+
+    def _before(self, found: Found, pair: int, left: int, right: int) -> None:
+        """The object that ends there, where both sides have the same one: the address may be its end."""
+        a, b = self.pairs[pair]
+        here, there = a.ended_by(left), b.ended_by(right)
+        if here is None or there is None or a.object_name(here) != b.object_name(there):
+            return
+        size = min(left - here, right - there)
+        found.goes_on.append(self._add(PairedPlace(PlaceKind.DATA, pair, left - size, right - size, size)))
 
     def _behind(self, found: Found, pair: int, left: int, right: int) -> None:
         """The object behind, where both sides have the same one there: the address may be meant for it."""
@@ -416,19 +555,20 @@ class Match:
         if one is not None and other is not None:
             if one != other and not self.folders.alike(one, other):
                 found.difference = found.difference or "refers to another text"
-            return
+            if len(one) > SHORT_TEXT:
+                return
         # Where the lengths differ, one side has something behind that nobody points at. No program reads
         # beyond its own object, and both read alike up to the first difference: the shorter length will do.
         size, size_b = a.reach(left), b.reach(right)
-        kind = PlaceKind.STRETCH if a.image.stripped or b.image.stripped else PlaceKind.DATA
-        found.goes_on.append(self._add(PairedPlace(kind, pair, left, right, min(size, size_b))))
+        place = PairedPlace(PlaceKind.STRETCH, pair, left, right, min(size, size_b))
+        found.goes_on.append(self._add(place))
 
     def _stretch(self, place: PairedPlace, found: Found) -> None:
-        """Without symbols a piece ends where any code points, perhaps amid an array: goes on from there."""
+        """A piece without a symbol ends where any code points, perhaps amid an array: goes on from there."""
         self._data(place, found)
         a, b = self.pairs[place.pair]
         left, right = place.a + place.size, place.b + place.size
-        if (a.ends(left) and b.ends(right)) or a.starts_table(left) or a.text(left) is not None:
+        if any(side.ends_piece(address) for side, address in ((a, left), (b, right))):
             return
         if self._corresponding(found, place.pair, left, right):
             self._nameless(found, place.pair, left, right)
@@ -442,7 +582,7 @@ class Match:
             found.difference = "is too large to be compared"
             return
         one, other = a.read(place.a, place.size), b.read(place.b, place.size)
-        slots = self._slots(place, one, other)
+        slots = self._slots(place)
         if slots is None or _without(one, slots) != _without(other, slots):
             found.difference = "other content"
             return
@@ -451,14 +591,11 @@ class Match:
             here, there = a.relocations.get(left), b.relocations.get(right)
             self._pointer(found, place.pair, (left, here), (right, there), taken=True)
 
-    def _slots(self, place: PairedPlace, one: bytes, other: bytes) -> list[int] | None:
+    def _slots(self, place: PairedPlace) -> list[int] | None:
         """Offsets of the pointers in an object; None where the sides have them in other places."""
         a, b = self.pairs[place.pair]
         ones = a.relocated(place.a, place.size)
         others = b.relocated(place.b, place.size)
-        if a.image.fixed and b.image.fixed:
-            both = a.addresses_in(place.a, one) & b.addresses_in(place.b, other)
-            return sorted(both | set(ones) | set(others)) if ones == others else None
         return ones if ones == others else None
 
     def _pointer(
@@ -470,7 +607,7 @@ class Match:
         *,
         taken: bool,
     ) -> None:
-        """Two places that the dynamic linker fills, or in fixed files the compiler."""
+        """Two places that the dynamic linker fills."""
         a, b = (side.image for side in self.pairs[pair])
         (place, one), (place_b, other) = left, right
         internal, internal_b = a.pointer(place), b.pointer(place_b)
@@ -481,12 +618,16 @@ class Match:
             ) != (other.symbol, other.addend):
                 found.difference = found.difference or f"takes {other.symbol or 'other data'} from elsewhere"
             elif one.kind in THREAD_RELOCATIONS:
-                found.goes_on.append(self._add(PairedPlace(PlaceKind.THREAD, pair, 0, 0)))
+                self._thread(found)
             else:
                 self._elsewhere(found, pair, one, taken=taken)
             return
         if internal is None or internal_b is None:
             found.difference = found.difference or "takes data from elsewhere on one side only"
+            return
+        kinds = {item.kind for item in (one, other) if item is not None}
+        if IRELATIVE in kinds and len(kinds) > 1:
+            found.difference = found.difference or "other functions for this processor"
             return
         if one is not None and one.kind == IRELATIVE:
             found.dispatches = True
@@ -515,6 +656,7 @@ class Match:
                 else:
                     self._address(found, index, left, right)
                 return
+        found.asks.add(name)
 
     def _jump_table(self, pair: int, left: int, right: int, owner: tuple[int, int]) -> PairedPlace | None:
         """The distances from here to instructions, which a function with a computed jump may mean."""
@@ -553,7 +695,7 @@ class Match:
         one, other = a.unwinding.handlers(place.a), b.unwinding.handlers(place.b)
         if one is None and other is None:
             return
-        if one is None or other is None or one.actions != other.actions:
+        if one is None or other is None or (one.actions, one.indirect) != (other.actions, other.indirect):
             found.difference = "other exception handlers"
             return
         for left, right in zip(one.types, other.types, strict=True):

@@ -26,7 +26,8 @@ class Folders:
     """Names of source files that are alike but for the folder in which somebody built.
 
     `__FILE__` stands in asserts and in what is thrown: no input, and other on every machine. The folders have
-    to correspond: all that begins with one of side a begins with one and the same of side b.
+    to correspond: all that begins with one of side a begins with one and the same of side b. Names that are
+    not absolute do not tell in which folder somebody built, and may be input.
     """
 
     def __init__(self) -> None:
@@ -34,7 +35,7 @@ class Folders:
 
     def alike(self, one: bytes, other: bytes) -> bool:
         """Whether both name the same source file in corresponding folders."""
-        if not (SOURCE_FILE.search(one) and SOURCE_FILE.search(other)):
+        if any(not SOURCE_FILE.search(text) or text[:1] != b"/" or b" " in text for text in (one, other)):
             return False
         ours, theirs = one.split(b"/"), other.split(b"/")
         while ours and theirs and ours[-1] == theirs[-1]:

@@ -89,6 +89,10 @@ class Unwinding:
         starts, entries = (raw[0::2] + np.int64(table)), (raw[1::2] + np.int64(table))
         return Unwinding(image, dict(zip(starts.tolist(), entries.tolist(), strict=True)))
 
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._entries)
+
     def ranges(self) -> Iterator[tuple[int, int]]:
         """Start and end of each function."""
         for start, entry in self._entries.items():

@@ -46,7 +46,7 @@ class WalkedImage:
     def looks(self, start: int) -> tuple[bytes, tuple[bytes | None, ...]]:
         """The shape of a function and the texts that it refers to."""
         code = self.code(start)
-        taken = (item.target for item in code.references if item.use in (Use.TAKES, Use.MAY_BE))
+        taken = (item.target for item in code.references if item.use is Use.TAKES)
         return code.shape, tuple(self.text(target) for target in taken)
 
     def asks_for(self, code: Code, symbols: Collection[str]) -> bool:
@@ -79,14 +79,6 @@ class WalkedImage:
             return (name, True) if name in INITIALISERS else None
         return (section.name, False) if section.name in (*INITIALISERS, *UNWINDING) else None
 
-    def looks_like_a_number(self, address: int) -> bool:
-        """Whether it would be an odd address: amid code that no function begins with."""
-        section = self.image.section_at(address)
-        if section is None:
-            return True
-        index = self.image.functions.containing(address)
-        return section.is_code and (index is None or self.image.functions.starts[index] != address)
-
     def ended_by(self, address: int) -> int | None:
         """Where the object begins that ends at an address."""
         if self._object_ends is None:
@@ -96,6 +88,32 @@ class WalkedImage:
     def known(self, address: int) -> bool:
         """Whether it lies in a section, or where one ends."""
         return self.image.section_at(address) is not None or self.ends(address) != ""
+
+    def ends_piece(self, address: int) -> bool:
+        """Whether what begins there is nothing of a nameless array before it."""
+        return (
+            self.ends(address) != ""
+            or self.starts_table(address)
+            or (self.begins_text(address) and self.text(address) != b"")
+            or self.image.objects.containing(address) is not None
+        )
+
+    def filled_in(self, code: Code) -> bool:
+        """Whether the dynamic linker writes into a function."""
+        return bool(self.relocated(code.starts[0], code.starts[-1] - code.starts[0]))
+
+    def points_at_itself(self, address: int) -> bool:
+        """Whether nothing but its own address stands there."""
+        return self.image.pointer(address) == address
+
+    def unknown_code(self, address: int) -> bytes:
+        """From an address amid code that no table tells the length of to the next known function."""
+        section = self.image.section_at(address)
+        if section is None or self.image.functions.containing(address) is not None:
+            return b""
+        following = self.image.functions.after(address)
+        end = section.end if following is None else min(section.end, self.image.functions.starts[following])
+        return self.image.read(address, end - address)
 
     def ends(self, address: int) -> str:
         """The name of the section that ends at an address; "" where none does."""
@@ -151,14 +169,6 @@ class WalkedImage:
         found: list[int] = np.frombuffer(self.image.read(address, size), "<i4").tolist()
         return found
 
-    def addresses_in(self, start: int, content: bytes) -> set[int]:
-        """Offsets of words that may be addresses, in a file with fixed ones."""
-        skipped = -start % 8
-        usable = content[skipped : skipped + max(0, len(content) - skipped) // 8 * 8]
-        words = np.frombuffer(usable, "<u8")
-        (found,) = np.nonzero((words >= self.image.low) & (words < self.image.high))
-        return {skipped + 8 * int(index) for index in found}
-
     def _all_pointed_at(self) -> list[int]:
         if self._pointed_at is None:
             found = set(self._from_code()) | {
@@ -166,10 +176,6 @@ class WalkedImage:
             }
             found |= set(self.image.objects.starts) | set(self.image.objects.ends)
             found |= {place for place, item in self.image.relocations.items() if item.symbol}
-            if self.image.fixed:
-                for section in self.image.sections:
-                    if not section.zero and not section.is_code:
-                        found |= _words(self.image, section.start, section.end)
             self._pointed_at = sorted(found)
         return self._pointed_at
 
@@ -178,9 +184,3 @@ class WalkedImage:
             for reference in self.code(start).references:
                 if reference.use is not Use.GOES_TO:
                     yield reference.target
-
-
-def _words(image: Image, start: int, end: int) -> set[int]:
-    content = image.read(start, (end - start) // 8 * 8)
-    words = np.frombuffer(content[: len(content) // 8 * 8], "<u8")
-    return set(words[(words >= image.low) & (words < image.high)].tolist())

@@ -5,8 +5,8 @@
 Moves change where code lies and nothing that runs: all rows have to be `unchanged_code`. Mutations change
 what named benchmarks run or read: none of those rows may be. Without --moves or --mutations both are done.
 What is built is kept in --folder. Needs g++ and Debian's libbenchmark-dev; without clang++-19 and lld (ld.lld
-in PATH) some is left out, and told. Exits 1 where a bar is missed: 29 of 30 moves wholly unchanged, not counting
-how linkers sort and shuffle, and none slower or faster; no mutation called unchanged.
+in PATH) some is left out, and told. Exits 1 where a bar is missed: 29 of 30 moves wholly unchanged, without
+those by which linkers sort and shuffle, and none slower or faster; no mutation called unchanged.
 """
 
 from __future__ import annotations

@@ -32,6 +32,12 @@ def test_code_for_another_processor_is_told(tmp_path: Path) -> None:
         Image(file)
 
 
+@pytest.mark.parametrize("options", [("-no-pie", "-fno-pie"), ("-static",)], ids=str)
+def test_fixed_addresses_are_told(tmp_path: Path, options: tuple[str, ...]) -> None:
+    with pytest.raises(Unreadable, match="fixed addresses"):
+        Image(compiled(tmp_path, "p", PROGRAM, *options))
+
+
 def test_a_damaged_file_is_told_or_differs(tmp_path: Path) -> None:
     base = compiled(tmp_path, "p", PROGRAM)
     whole = base.read_bytes()
