@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -114,7 +114,7 @@ class Untouched:
 SAME = Standing(True, "both sides execute the same code on the same constants")
 
 
-@dataclass(slots=True)
+@dataclass
 class _Runs:
     """Two files that differ somewhere: which benchmarks get there."""
 
@@ -136,14 +136,18 @@ class _Runs:
         with ThreadPoolExecutor(max_workers=2) as pool:
             runs = dict(zip(everything, pool.map(run_of, everything), strict=True))
         seen = [run for run in runs.values() if isinstance(run, Executed)]
-        common = frozenset.intersection(*map(self._functions, seen)) if seen else frozenset()
-        bodies = self._bodies(seen, common)
-        return {name: self._standing(runs[name], bodies, common) for name in names}
+        functions_of = {id(run): self._functions(run) for run in seen}
+        common = frozenset.intersection(*functions_of.values()) if seen else frozenset()
+        bodies = frozenset().union(*functions_of.values()) - self._called_by_some(seen, common) - common
+        return {
+            name: self._standing(runs[name], bodies - functions_of.get(id(runs[name]), bodies), common)
+            for name in names
+        }
 
-    def _standing(self, run: Executed | str, bodies: Set[Function], common: Set[Function]) -> Standing:
+    def _standing(self, run: Executed | str, of_others: Set[Function], common: Set[Function]) -> Standing:
         if isinstance(run, str):
             return Standing(False, f"the code was not compared: {run}")
-        if places := self.match.differing(bodies - self._functions(run), common):
+        if places := self.match.differing(of_others, common):
             return self._changed(places)
         if run.unseen:
             return Standing(False, f"the code was not compared: {run.unseen}")
@@ -151,20 +155,20 @@ class _Runs:
             return Standing(False, told)
         return SAME
 
-    def _bodies(self, runs: Sequence[Executed], common: Set[Function]) -> Set[Function]:
-        """Functions that some runs execute, called from other files or from what all runs execute.
+    def _called_by_some(self, runs: Sequence[Executed], common: Set[Function]) -> Set[Function]:
+        """Functions that are called by what not all runs execute.
 
-        So are the bodies of benchmarks. What a benchmark calls by itself may be rare in another one.
+        The bodies of benchmarks are not among them: other files call them, or what all runs execute. What a
+        benchmark calls by itself may be rare in another one.
         """
-        called_from_own: set[Function] = set()
-        executed_by_some: set[Function] = set()
+        found: set[Function] = set()
         for run in runs:
-            executed_by_some |= self._functions(run)
             for file, place, called_file, target in run.calls:
-                caller, called = self._function(file, place), self._function(called_file, target)
-                if called is not None and caller is not None and caller not in common:
-                    called_from_own.add(called)
-        return executed_by_some - called_from_own - common
+                if file in self._own and called_file in self._own:
+                    caller = self._function(file, place)
+                    if caller not in common:
+                        found.add(self._function(called_file, target))
+        return found
 
     def _changed(self, places: Sequence[PairedPlace]) -> Standing:
         """Functions first, whatever they are called."""
@@ -178,19 +182,19 @@ class _Runs:
     def _functions(self, run: Executed) -> frozenset[Function]:
         """The functions of the first side's own files that a run executed."""
         return frozenset(
-            function
-            for file, addresses in run.addresses.items()
-            for address in addresses
-            if (function := self._function(file, address)) is not None
+            self._function(file, address) for file in self._own for address in run.addresses.get(file, ())
         )
 
-    def _function(self, file: str, address: int) -> Function | None:
+    def _function(self, file: str, address: int) -> Function:
         """Of a place in one of the first side's own files."""
-        for pair, (image, _) in enumerate(self.pairing.images):
-            if file == str(image.path.resolve()):
-                index = image.functions.containing(address)
-                return pair, address if index is None else image.functions.starts[index]
-        return None
+        pair, image = self._own[file]
+        index = image.functions.containing(address)
+        return pair, address if index is None else image.functions.starts[index]
+
+    @cached_property
+    def _own(self) -> dict[str, tuple[int, Image]]:
+        """The first side's files that are walked, as callgrind names them."""
+        return {str(a.path.resolve()): (pair, a) for pair, (a, _) in enumerate(self.pairing.images)}
 
     def _other_files(self, run: Executed) -> str:
         """What a run asks for where the sides differ, and finds something else there."""
