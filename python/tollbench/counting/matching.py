@@ -29,7 +29,7 @@ THREAD_RELOCATIONS = (16, 17, 18)  # R_X86_64_DTPMOD64, DTPOFF64, TPOFF64
 ABILITIES = ("__cpu_model", "__cpu_features2", "__cpu_indicator_init", "__aarch64_cpu_features")
 # Compilers fold `table[i - 1]` into an address before the table. One that lies in an object, or at its begin
 # where it is no larger than this, may mean the object behind it.
-MOST_BIAS_BYTES = 512
+MOST_BIAS_BYTES = 128
 SHORT_TEXT = 3  # letters, which a number may look like
 # What an initialiser may ask of other files without minding when: memory, and to be registered. The order in
 # which benchmarks are registered is that in which they are listed.

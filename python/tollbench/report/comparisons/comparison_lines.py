@@ -58,11 +58,18 @@ def _line(item: Comparison) -> ComparisonLine:
         b=clean(item.b),
         a_time=time(item.a_ns),
         b_time=time(item.b_ns),
-        change=change(item.ratio),
+        change=numbers.MISSING if item.verdict is Verdict.UNCHANGED_CODE else change(item.ratio),
         interval=between(item.low, item.high) if item.ratio is not None else numbers.MISSING,
         verdict="REGRESSION" if item.regression else WORDS[item.verdict],
-        reason=clean(f"{item.reason}; code: {item.code}" if item.code else item.reason),
+        reason=clean(_sentence(item)),
     )
+
+
+def _sentence(item: Comparison) -> str:
+    """On the verdict, with what is known of the code."""
+    if item.verdict is Verdict.UNCHANGED_CODE:
+        return f"{item.code}; {item.reason}"
+    return f"{item.reason}; code: {item.code}" if item.code else item.reason
 
 
 def time(ns: float | None) -> str:
