@@ -64,6 +64,8 @@ class Spawned:
             self.exit_fd = os.pidfd_open(self.popen.pid)  # readable once it has ended
         except OSError as error:
             self.end()
+            if isinstance(error, ProcessLookupError):  # so short that the kernel has reaped it by now
+                raise unseen_end() from None
             raise LaunchFailed(f"cannot be watched: {error.strerror}") from None
         self.poll = select.poll()
         if interrupt is not None:

@@ -412,6 +412,14 @@ def test_a_process_that_cannot_be_watched_is_ended(monkeypatch: pytest.MonkeyPat
     assert outcome.launch.reason == "cannot be watched: Too many open files"
 
 
+def test_a_process_that_was_reaped_before_it_could_be_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(_pid: int) -> int:
+        raise ProcessLookupError(errno.ESRCH, "No such process")
+
+    monkeypatch.setattr(os, "pidfd_open", gone)
+    assert "SIGCHLD is ignored" in launch("none").launch.reason
+
+
 def test_a_parent_that_had_toll_ignore_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
     previous = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
