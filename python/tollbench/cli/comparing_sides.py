@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from tollbench.catalog.environments.probing import cache_folder
 from tollbench.cli.console import say
-from tollbench.cli.places import CACHE
 from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, revisions, subject_of
 from tollbench.compare.adapters import COMMAND
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
@@ -67,7 +67,7 @@ def subject_for(
     kind, sides = resolve(written, request.kind)
     subject = subject_of(kind, sides, options)
     alone = subject.alone if isinstance(subject, OneAfterAnother) else lambda _side, _name: None
-    looks = Untouched(sides, alone, kind == COMMAND, CACHE / "executed", interrupt)
+    looks = Untouched(sides, alone, kind == COMMAND, cache_folder() / "executed", interrupt)
     return subject, looks.standings
 
 

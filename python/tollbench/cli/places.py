@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from tollbench.errors import TollError
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = ROOT / "runs"
-# What can be found out again, by content (XDG Base Directory Specification).
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "toll"
 
 
 def build_folder(environment: str) -> Path:
