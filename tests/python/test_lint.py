@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "measure": {"plan", "store", "stats", "analysis", "launching"},
     "counting": {"launching"},
     "linking": {"launching"},
-    "compare": {"stats", "store", "analysis", "launching", "counting"},
+    "compare": {"stats", "store", "analysis", "launching", "linking", "counting"},
     "report": {"analysis.results", "compare.verdicts", "compare.trials"},
     "export": {"store", "analysis"},
     "notebook": {"store", "analysis", "export"},

@@ -41,6 +41,14 @@ Confirm = Annotated[
         help="Measure again, 20 s later, what two thirds of the total budget found to differ.",
     ),
 ]
+Layouts = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="With --build: link each side N times, its functions elsewhere each time, so that the answer is"
+        " about the change and not about where the linker put things; 16 is a good start.",
+    ),
+]
 Raw = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Keeps every launch; runs/compare-DATE.jsonl if not given."),
@@ -72,6 +80,7 @@ def command(
     program: Annotated[
         str, typer.Option(metavar="PATH", help="With --build: what is compared, relative to the checkout.")
     ] = "",
+    layouts: Layouts = 0,
     envs: Annotated[
         str, typer.Option("--env", metavar="A,B", help="Compare one thing in these environments.")
     ] = "",
@@ -111,6 +120,7 @@ def command(
         confirm=confirm,
         build=build,
         program=program,
+        layouts=layouts,
         environments=tuple(name for name in envs.split(",") if name),
         folder=folder,
         any_exit_code=any_exit_code,

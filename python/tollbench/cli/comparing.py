@@ -79,6 +79,7 @@ def measured(request: ComparisonRequest, *, wait: bool) -> tuple[Comparisons, To
         budget_s=request.budget_s,
         total_s=request.total_s,
         seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
+        layouts=request.layouts,
     )
     settings.check()
     _check_pattern(request.pattern)
@@ -99,7 +100,7 @@ def _with_the_machine(
         interrupt = stack.enter_context(Interrupt())
         stack.enter_context(machine_taken(interrupt, wait=wait))
         try:
-            subject, look_at_code = subject_for(request, interrupt, stack)
+            subject, look_at_code = subject_for(request, settings.seed, interrupt, stack)
         except LaunchFailed as failure:
             subject, look_at_code = Unusable(request.sides, failure.reason), None
         header = _header(settings, subject, confirm=request.confirm)
@@ -187,6 +188,7 @@ def _header(settings: ComparisonSettings, subject: Subject, *, confirm: bool) ->
         "level": settings.level,
         "threshold": settings.threshold,
         "confirm": confirm,
+        "layouts": settings.layouts,
         "seed": settings.seed,
         "machine": machine.describe(),
         "conditions": machine.conditions(),

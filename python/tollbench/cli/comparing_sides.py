@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench.catalog.environments.probing import cache_folder
-from tollbench.cli.console import say
+from tollbench.cli.console import progress, say
 from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, revisions, subject_of
 from tollbench.compare.adapters import COMMAND
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
@@ -32,6 +32,7 @@ class ComparisonRequest:
     confirm: bool
     build: str
     program: str
+    layouts: int  # of each side; 0: as it was built
     environments: tuple[str, ...]
     folder: Path | None
     any_exit_code: bool
@@ -41,9 +42,9 @@ class ComparisonRequest:
 
 
 def subject_for(
-    request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack
+    request: ComparisonRequest, seed: int, interrupt: Interrupt, stack: ExitStack
 ) -> tuple[Subject, LookAtCode | None]:
-    """The sides, built where they have to be, and what looks at their code.
+    """The sides, built where they have to be, and what looks at their code; `seed` draws their layouts.
 
     Raises TollError for what makes no sense, LaunchFailed for a side that does not build.
     """
@@ -52,9 +53,14 @@ def subject_for(
             "--build and --program belong together",
             "for example: toll compare --build 'make bench' --program ./bench main HEAD",
         )
+    if request.layouts and not request.build:
+        raise TollError(
+            "--layouts needs --build and --program: a program can only be linked again while it is built",
+            "for example: toll compare --layouts 16 --build 'make bench' --program ./bench main HEAD",
+        )
     options = MeasuringOptions(request.budget_s, interrupt, request.pattern, request.any_exit_code)
     if request.build:
-        written = _built(request, interrupt, stack)
+        written = _built(request, seed, interrupt, stack)
     elif request.environments:
         from tollbench.cli.comparing_environments import subject_in_environments
 
@@ -71,7 +77,9 @@ def subject_for(
     return subject, looks.standings
 
 
-def _built(request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack) -> list[WrittenSide]:
+def _built(
+    request: ComparisonRequest, seed: int, interrupt: Interrupt, stack: ExitStack
+) -> list[WrittenSide]:
     """The revisions, each built in a clone that goes when the comparison ends."""
     here = Path.cwd()
     wanted = revisions.revisions(here, request.sides)
@@ -80,12 +88,19 @@ def _built(request: ComparisonRequest, interrupt: Interrupt, stack: ExitStack) -
     scratch = Path(
         stack.enter_context(tempfile.TemporaryDirectory(prefix="toll-compare-", ignore_cleanup_errors=True))
     )
-    recipe = revisions.RevisionBuild(request.build, request.program, request.folder)
-    return revisions.built(
-        here,
-        wanted,
-        recipe,
-        scratch,
-        interrupt=interrupt,
-        on_build=lambda revision: say(f"building {revision.label}"),
-    )
+    recipe = revisions.RevisionBuild(request.build, request.program, request.folder, request.layouts, seed)
+    if request.layouts:
+        say(f"each program is linked {request.layouts} times, its functions elsewhere each time")
+    with progress("linking") as bar:
+        return revisions.built(
+            here,
+            wanted,
+            recipe,
+            scratch,
+            interrupt=interrupt,
+            hear=revisions.Hearing(
+                on_build=lambda revision: say(f"building {revision.label}"),
+                on_link=lambda done: bar.step(done, len(wanted) * request.layouts, "layouts"),
+                on_note=lambda sentence: say(f"note: {sentence}"),
+            ),
+        )

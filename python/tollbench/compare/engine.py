@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tollbench.compare.judging import Judge, Track
+from tollbench.compare.judging import Judge, Track, sequence_for
 from tollbench.compare.subject import (
     ComparisonSettings,
     ComparisonStep,
@@ -22,7 +22,7 @@ from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, Verdict
 from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.stats import bonferroni
-from tollbench.stats.sequential import MedianSequence, look_due
+from tollbench.stats.cluster_sequence import fewest_clusters
 
 CONFIRM_AFTER_S = 20.0
 FIRST_SHARE = 2.0 / 3.0  # of the time for all, where a second measurement may follow
@@ -200,6 +200,7 @@ class _Engine:
         self._code: dict[tuple[str, int], Standing] = {}
         self._left_out: set[tuple[str, int]] = set()
         self._judge = Judge(subject.labels, settings.threshold, 1.0 - settings.level)
+        self._fewest_layouts = 0
         self._rounds = 0
 
     @property
@@ -241,8 +242,10 @@ class _Engine:
         shared_by = (comparisons or sum(map(len, sides_of.values())) or 1) if self._settings.corrected else 1
         alpha = 1.0 - bonferroni(self._settings.level, shared_by)
         self._judge = replace(self._judge, alpha=alpha)
+        self._fewest_layouts = fewest_clusters(alpha)
+        sequence = sequence_for(self._settings.layouts)
         self._tracks = [
-            Track(name, {side: MedianSequence(alpha) for side in sides}) for name, sides in sides_of.items()
+            Track(name, {side: sequence(alpha) for side in sides}) for name, sides in sides_of.items()
         ]
 
     def go(self) -> bool:
@@ -295,6 +298,7 @@ class _Engine:
             sides=self._subject.labels,
             level=self._settings.level,
             threshold=self._settings.threshold,
+            layouts=self._settings.layouts,
             seconds=round(self.elapsed_s, 3),
             interrupted=interrupted,
             started_utc=self._started_utc,
@@ -324,6 +328,7 @@ class _Engine:
                 **place,
                 "values": found.values,
                 "order": found.order,
+                "layouts": found.layouts,
                 "failures": found.failures,
                 "looks": looks,
                 "done": [track.name for track in tracks if track.done],
@@ -336,16 +341,21 @@ class _Engine:
         if track.name in found.values:
             track.values.append(found.values[track.name])
             track.orders.append(found.order[track.name])
+            if self._settings.layouts:
+                track.layouts.append(found.layouts[track.name])
         if track.failed():
             track.done = True
             return None
         allotted_s = self._allotted_s(track)
         rounds = len(track.values)
+        if 0 < self._settings.layouts < min(self._fewest_layouts, rounds + 1):
+            track.done = True  # they were all seen once, and no time would give them an interval
+            return None
         if track.seconds + cost_s > allotted_s or rounds >= self._settings.most_rounds:
             track.look(1.0)
             track.done = True
             return 1.0
-        if not look_due(rounds, track.looked_at):
+        if not track.look_due(self._settings.layouts):
             return None
         share = max(track.seconds / allotted_s, rounds / self._settings.most_rounds)
         track.look(share)

@@ -8,12 +8,27 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tollbench import numbers
+from tollbench.compare.verdict_sentences import Evidence, sentence
 from tollbench.compare.verdicts import Comparison, Verdict
-from tollbench.stats import equivalence
+from tollbench.stats import cluster_sequence, equivalence, sequential
+from tollbench.stats.cluster_sequence import (
+    ClusterSequence,
+    centres_of,
+    clusters_needed,
+    fewest_clusters,
+    mean_over_clusters,
+)
+from tollbench.stats.cluster_sequence import spread as cluster_spread
 from tollbench.stats.sequential import ORDER_WINDOW, MedianSequence, fewest_pairs, without_order
 
 EVERYTHING = "*"  # the benchmark of a row that concerns a side as a whole
+FEW_LAYOUTS = 0.25  # of the variance between layouts; of less, more launches narrow an interval as well
+Sequence_ = MedianSequence | ClusterSequence  # over pairs of launches; over layouts
+
+
+def sequence_for(layouts: int) -> type[Sequence_]:
+    """Which kind judges sides that have so many layouts each; 0: they are as they are."""
+    return ClusterSequence if layouts else MedianSequence
 
 
 @dataclass(slots=True)
@@ -21,9 +36,10 @@ class Track:
     """One benchmark of a comparison in progress."""
 
     name: str
-    sequences: dict[int, MedianSequence]  # of the sides after the first that offer it
+    sequences: dict[int, Sequence_]  # of the sides after the first that offer it
     values: list[list[float]] = field(default_factory=list)  # ns an operation of every side, a row a round
     orders: list[list[int]] = field(default_factory=list)  # sides as they were launched, of each row
+    layouts: list[int] = field(default_factory=list)  # of each row; empty where the sides have one each
     failures: dict[int, str] = field(default_factory=dict)  # side -> reason
     seconds: float = 0.0
     looked_at: int = 0
@@ -44,12 +60,29 @@ class Track:
             known += without_order(*zip(*both[begin:], strict=True))[len(known) - begin :].tolist()
         return list(known)
 
+    def layouts_of(self, side: int) -> list[int]:
+        """Of each of `logs`."""
+        return [
+            number
+            for row, number in zip(self.values, self.layouts, strict=True)
+            if row[0] > 0 and row[side] > 0
+        ]
+
+    def look_due(self, layouts: int) -> bool:
+        """Whether the rounds so far deserve a look; `layouts` of each side, 0: the sides as they are."""
+        if layouts:
+            return cluster_sequence.look_due(len(self.values), self.looked_at, layouts)
+        return sequential.look_due(len(self.values), self.looked_at)
+
     def look(self, share: float) -> None:
         """Narrows every side's interval."""
         self.looked_at = len(self.values)
         for side, sequence in self.sequences.items():
             if logs := self.logs(side):
-                sequence.look(logs, share)
+                if isinstance(sequence, ClusterSequence):
+                    sequence.look(logs, self.layouts_of(side), share)
+                else:
+                    sequence.look(logs, share)
 
     def settled(self, threshold: float) -> bool:
         """Whether measuring on could not change what is told about any side."""
@@ -119,19 +152,20 @@ class Judge:
     def _verdict(self, track: Track, side: int, notes: Sequence[str]) -> Comparison:
         logs = track.logs(side)
         bounds = track.sequences[side].bounds
+        evidence = self._evidence(track, side)
         failed_side = next((index for index in (0, side) if index in track.failures), None)
         if failed_side is not None:
             verdict = Verdict.FAILED
             reason = f"{self.labels[failed_side]} {track.failures[failed_side]}"
         else:
             verdict = _verdict_of(bounds.low, bounds.high, self.threshold)
-            reason = self._sentence(verdict, bounds.low, bounds.high, len(logs))
+            reason = sentence(verdict, bounds, self.threshold, evidence)
         shown = bool(logs) and failed_side is None
         return Comparison(
             benchmark=track.name,
             a=self.labels[0],
             b=self.labels[side],
-            ratio=math.exp(float(np.median(logs))) if shown else None,
+            ratio=math.exp(evidence.middle) if shown else None,
             low=math.exp(bounds.low) if shown and math.isfinite(bounds.low) else None,
             high=math.exp(bounds.high) if shown and math.isfinite(bounds.high) else None,
             level=1.0 - self.alpha,
@@ -143,38 +177,26 @@ class Judge:
             and equivalence.beyond(bounds.low, bounds.high, self.threshold) > 0,
             a_ns=_median(track, 0) if shown else None,
             b_ns=_median(track, side) if shown else None,
+            layouts=evidence.layouts,
+            layout_spread=evidence.spread if shown else None,
         )
 
-    def _sentence(self, verdict: Verdict, low: float, high: float, pairs: int) -> str:
-        threshold = numbers.difference(self.threshold)
-        largest = numbers.difference(equivalence.bound(low, high))
-        if verdict in (Verdict.SLOWER, Verdict.FASTER):
-            told = f"{verdict} {_by(low, high)}"
-            low, high = (low, high) if verdict is Verdict.SLOWER else (-high, -low)
-            if low > math.log1p(self.threshold):
-                return told
-            within = high <= math.log1p(self.threshold)
-            return told + (
-                f", within {threshold}" if within else f"; whether by more than {threshold} is open"
-            )
-        if verdict is Verdict.NO_DIFFERENCE:
-            return f"no difference larger than {largest}"
-        if not (math.isfinite(low) and math.isfinite(high)):
-            needed = fewest_pairs(self.alpha)
-            return (
-                f"{pairs} pairs of launches fitted into the time; at least {needed} are needed:"
-                " --budget, --total-budget"
-            )
-        return f"a difference of up to {largest} remains possible; a larger --budget narrows it"
-
-
-def _by(low: float, high: float) -> str:
-    """ "by 1.0 % to 3.2 %", as the table writes changes; from tenfold on "by 2,250 to 2,290 times"."""
-    least, most = sorted((abs(low), abs(high)))
-    if most < math.log(numbers.FACTOR) or not math.isfinite(most):
-        shares = sorted(abs(math.expm1(end)) for end in (low, high))
-        return f"by {numbers.difference(shares[0])} to {numbers.difference(shares[1])}"
-    return f"by {numbers.plain(math.exp(least), 4)} to {numbers.plain(math.exp(most), 4)} times"
+    def _evidence(self, track: Track, side: int) -> Evidence:
+        logs = track.logs(side)
+        if not track.layouts or not logs:
+            middle = float(np.median(logs)) if logs else math.nan
+            return Evidence(middle, len(logs), fewest_pairs(self.alpha))
+        numbers_of = track.layouts_of(side)
+        needed = clusters_needed(logs, numbers_of, self.alpha, math.log1p(self.threshold))
+        return Evidence(
+            mean_over_clusters(logs, numbers_of),
+            len(logs),
+            fewest_clusters(self.alpha),
+            layouts=(layouts := len(set(numbers_of))),
+            spread=_spread_of(track, (0, side)),
+            needed_layouts=needed if _by_layouts(logs, numbers_of) else 0,
+            needed_s=track.seconds * needed / layouts,
+        )
 
 
 def _verdict_of(low: float, high: float, threshold: float) -> Verdict:
@@ -186,3 +208,24 @@ def _verdict_of(low: float, high: float, threshold: float) -> Verdict:
 def _median(track: Track, side: int) -> float | None:
     values = [row[side] for row in track.values if row[side] > 0]
     return float(np.median(values)) if values else None
+
+
+def _spread_of(track: Track, sides: Sequence[int]) -> float | None:
+    """The standard deviation between layouts of one and the same side, the mean of `sides`; log scale."""
+    found = []
+    for side in sides:
+        known = [
+            (math.log(row[side]), number)
+            for row, number in zip(track.values, track.layouts, strict=True)
+            if row[side] > 0
+        ]
+        if known and (spread := cluster_spread(*zip(*known, strict=True))) is not None:
+            found.append(spread.between)
+    return float(np.mean(found)) if found else None
+
+
+def _by_layouts(logs: Sequence[float], layouts: Sequence[int]) -> bool:
+    """Whether a good part of what ratios scatter by is the layouts': more launches would not narrow it."""
+    found = cluster_spread(logs, layouts)
+    centres = centres_of(logs, layouts)
+    return found is not None and found.between**2 > FEW_LAYOUTS * float(centres.var())

@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench.compare.sides import WrittenSide
 from tollbench.errors import TollError
 from tollbench.launching.command import Ended, run_command
 from tollbench.launching.environment import own_environment
-from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.failure import LaunchFailed, fault_of
 from tollbench.launching.interrupt import Interrupt
+from tollbench.linking.layouts import linked_alike
+from tollbench.linking.relinking import linkable
+from tollbench.linking.wrapped import WrappedBuild
 from tollbench.text import shown
 
 BUILD_LIMIT_S = 3600.0
@@ -46,6 +49,20 @@ class RevisionBuild:
     build: str
     program: str
     folder: Path | None = None  # where the programs run; None: in their own checkout
+    layouts: int = 0  # that each program is linked in; 0: as the command links it
+    seed: int = 0  # of the layouts
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """Who is told how far building is."""
+
+    on_build: Callable[[Revision], None] = lambda _revision: None
+    on_link: Callable[[int], None] = lambda _done: None  # how many links of all are done
+    on_note: Callable[[str], None] = lambda _sentence: None
+
+
+SILENT = Hearing()
 
 
 def revisions(repository: Path, names: Sequence[str]) -> list[Revision]:
@@ -77,24 +94,68 @@ def built(
     scratch: Path,
     *,
     interrupt: Interrupt | None = None,
-    on_build: Callable[[Revision], None] = lambda _revision: None,
+    hear: Hearing = SILENT,
 ) -> list[WrittenSide]:
     """Every revision checked out below `scratch` and built, ready for `tollbench.compare.resolve`.
 
-    Raises LaunchFailed for one that does not build, with its last words.
+    Raises LaunchFailed for one that does not build, with its last words, or cannot be linked in layouts.
     """
-    sides = []
+    sides: list[WrittenSide] = []
+    wrapped: list[WrappedBuild] = []
     for index, revision in enumerate(wanted):
-        on_build(revision)
+        hear.on_build(revision)
         checkout = scratch / f"{index}-{revision.commit[:10]}"
         _check_out(repository, revision, checkout)
-        ended = _build(recipe.build, checkout, revision, interrupt)
+        environment = _without_git(own_environment())
+        if recipe.layouts:
+            wrapped.append(WrappedBuild(scratch / f"wrapped-{index}", _program_path(recipe.program)))
+            environment = wrapped[-1].environment(environment)
+        ended = _build(recipe.build, checkout, environment, revision, interrupt)
         if ended.exit_code != 0:
             raise LaunchFailed(f"{revision.label} does not build: `{recipe.build}` {_how(ended)}")
         if (missing := _missing(recipe.program, checkout)) is not None:
             raise LaunchFailed(f"{revision.label} builds, but `{recipe.build}` makes no {missing}")
         sides.append(WrittenSide(recipe.program, revision.label, checkout, recipe.folder or checkout))
-    return sides
+    return _in_layouts(sides, wrapped, recipe, interrupt, hear) if recipe.layouts else sides
+
+
+def _in_layouts(
+    sides: Sequence[WrittenSide],
+    builds: Sequence[WrappedBuild],
+    recipe: RevisionBuild,
+    interrupt: Interrupt | None,
+    hear: Hearing,
+) -> list[WrittenSide]:
+    """Each program linked again and again. Raises LaunchFailed with the label of the one that refuses."""
+    program = _program_path(recipe.program)
+    try:
+        programs = []
+        for index, (side, build) in enumerate(zip(sides, builds, strict=True)):
+            with fault_of(index):
+                programs.append(linkable(build, side.base / program, interrupt))
+        for library in dict.fromkeys(Path(path).name for one in programs for path in one.libraries):
+            hear.on_note(f"the code of {library}, a shared library of the build, stays as it was linked")
+        made = linked_alike(programs, recipe.layouts, recipe.seed, interrupt, hear.on_link)
+    except LaunchFailed as failure:
+        label = sides[failure.side].label if failure.side is not None else "a side"
+        raise LaunchFailed(f"{label} {failure.reason}") from None
+    return [replace(side, layouts=tuple(map(str, paths))) for side, paths in zip(sides, made, strict=True)]
+
+
+def _program_path(program: str) -> str:
+    """The first word. Raises TollError where there is none, or it is no path in the checkout."""
+    try:
+        words = shlex.split(program)
+    except ValueError as error:
+        raise TollError(
+            f"--program {program!r} cannot be split into words: {error}", "mend its quotes"
+        ) from None
+    if not words or "/" not in words[0]:
+        raise TollError(
+            f"--program {program!r} is no path in the checkout, so that it cannot be linked in layouts",
+            "write for example --program ./bench",
+        )
+    return words[0]
 
 
 def changed(repository: Path) -> bool:
@@ -130,8 +191,13 @@ def _common(repository: Path) -> str:
     return found.stdout.strip()
 
 
-def _build(command: str, checkout: Path, revision: Revision, interrupt: Interrupt | None) -> Ended:
-    environment = _without_git(own_environment())
+def _build(
+    command: str,
+    checkout: Path,
+    environment: Mapping[str, str],
+    revision: Revision,
+    interrupt: Interrupt | None,
+) -> Ended:
     try:
         return run_command(["/bin/sh", "-c", command], environment, checkout, BUILD_LIMIT_S, interrupt)
     except LaunchFailed as failure:

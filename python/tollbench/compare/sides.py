@@ -32,6 +32,7 @@ class WrittenSide:
     base: Path = field(default_factory=Path.cwd)
     folder: Path | None = None  # None: a fresh folder for executables, `base` for command lines
     preload: tuple[str, ...] = ()  # shared libraries, by path; the first serves malloc
+    layouts: tuple[str, ...] = ()  # the executable with its functions elsewhere, by path
 
 
 def resolve(written: Sequence[WrittenSide], kind: str = AUTO) -> tuple[str, tuple[Side, ...]]:
@@ -104,9 +105,15 @@ def _needs_shell(written: WrittenSide) -> bool:
 def _command_line(written: WrittenSide, label: str, *, shell: bool) -> Side:
     folder = written.folder or written.base
     if shell:
+        if written.layouts:
+            raise TollError(
+                f"{written.text}: a shell starts the program, so that its layout cannot be chosen",
+                "with --layouts, write --program as a path and words that need no shell",
+            )
         return Side(label, ("/bin/sh", "-c", written.text), folder, _environment(written))
     words = _words(written)
-    return Side(label, (str(_file(written)), *words[1:]), folder, _environment(written))
+    command = (str(_file(written)), *words[1:])
+    return Side(label, command, folder, _environment(written), layouts=written.layouts)
 
 
 def _executable(written: WrittenSide, label: str) -> Side:
@@ -119,7 +126,8 @@ def _executable(written: WrittenSide, label: str) -> Side:
             "build it, or name another one",
         )
     malloc = Path(written.preload[0]).name if written.preload else ""
-    return Side(label, (str(file), *words[1:]), written.folder, _environment(written), malloc)
+    command = (str(file), *words[1:])
+    return Side(label, command, written.folder, _environment(written), malloc, written.layouts)
 
 
 def _environment(written: WrittenSide) -> dict[str, str]:

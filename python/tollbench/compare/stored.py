@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from tollbench.compare.engine import unconfirmed
-from tollbench.compare.judging import Judge, Track
+from tollbench.compare.judging import Judge, Track, sequence_for
 from tollbench.compare.verdicts import Comparisons, Finite, Lacking
 from tollbench.errors import TollError
 from tollbench.stats import bonferroni
-from tollbench.stats.sequential import MedianSequence
 
 MARK = "toll_compare"  # the key that only the header of such a file begins with
 MAX_LINE_BYTES = 16 * 1024 * 1024  # as objects some forty times as much
 MAX_SIDES = 1000
 MAX_BENCHMARKS = 100_000
+MAX_LAYOUTS = 10_000
 Nanoseconds = Annotated[float, Field(ge=1e-6, le=1e18)]  # at most 30 years
 Ordinal = Annotated[int, Field(ge=0)]
 
@@ -54,6 +54,7 @@ class Header(_Record):
     toll_version: Text = ""
     command_line: Text = ""
     confirm: bool = False
+    layouts: Annotated[int, Field(ge=0, le=MAX_LAYOUTS)] = 0  # of each side
     machine: dict[str, Any] = {}
     conditions: dict[str, Any] = {}
 
@@ -86,6 +87,7 @@ class RoundRecord(_Record):
     round: Ordinal
     values: dict[Text, tuple[Nanoseconds | None, ...]]
     order: dict[Text, tuple[Ordinal, ...]]
+    layouts: dict[Text, Ordinal] = {}  # which one the values are of, where the sides have some
     failures: dict[Text, dict[int, Text]] = {}
     looks: dict[Text, Annotated[float, Field(ge=0.0, le=1e6)]] = {}  # benchmark -> share of the measuring
     done: tuple[Text, ...] = ()  # benchmarks that are not measured again
@@ -205,6 +207,9 @@ def _checked(record: RoundRecord, header: Header) -> RoundRecord:
         order = record.order.get(name, ())
         if name not in record.order:
             raise ValueError(f"has values of {name[:80]!r} and no order")
+        number = record.layouts.get(name)
+        if (number is None) != (not header.layouts) or (number or 0) > max(0, header.layouts - 1):
+            raise ValueError(f"has values of {name[:80]!r} in a layout that is not there")
         if len(values) != sides or len(set(order)) != len(order) or any(side >= sides for side in order):
             raise ValueError(f"has values of {name[:80]!r} that do not fit {sides} sides")
         if any(side not in order for side, value in enumerate(values) if value is not None):
@@ -235,7 +240,7 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
     alpha = 1.0 - bonferroni(level, sum(map(len, timed.values())) or 1)
     judge = Judge(header.sides, header.threshold, alpha)
     tracks = {
-        name: Track(name, {side: MedianSequence(alpha) for side in sides})
+        name: Track(name, {side: sequence_for(header.layouts)(alpha) for side in sides})
         for name, sides in timed.items()
         if sides
     }
@@ -258,6 +263,7 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
         sides=header.sides,
         level=header.level,
         threshold=header.threshold,
+        layouts=header.layouts,
         seconds=0.0,
         interrupted=True,
         toll_version=header.toll_version,
@@ -272,6 +278,8 @@ def _replay(track: Track, item: RoundRecord) -> None:
     if name in item.values:
         track.values.append([math.nan if value is None else value for value in item.values[name]])
         track.orders.append(list(item.order[name]))
+        if name in item.layouts:
+            track.layouts.append(item.layouts[name])
     track.failures |= item.failures.get(name, {})
     if name in item.looks:
         track.look(item.looks[name])

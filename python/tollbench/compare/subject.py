@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +13,8 @@ from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.text import shown
+
+LAYOUTS = range(2, 1025)  # of too few no interval is told; more fill the disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,11 @@ class Side:
     folder: Path | None = None  # where it runs; None: in a fresh temporary folder each time
     environment: Mapping[str, str] = field(default_factory=own_environment)
     malloc: str = ""  # the file that is preloaded to serve malloc, of which toll programs tell; "": none
+    layouts: tuple[str, ...] = ()  # the executable with its functions elsewhere; of all sides equally many
+
+    def in_layout(self, number: int | None) -> Side:
+        """The side as one launch of it runs; None: as it was built."""
+        return self if number is None else replace(self, command=(self.layouts[number], *self.command[1:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,7 @@ class ComparisonSettings:
     seed: int = 1
     corrected: bool = True  # for the number of comparisons in the table
     most_rounds: int = 100_000  # a benchmark
+    layouts: int = 0  # of each side, over which ratios are averaged; 0: the sides as they are
 
     def check(self) -> None:
         """Raises TollError for numbers that no comparison can be made with."""
@@ -46,6 +54,7 @@ class ComparisonSettings:
             "threshold": (0.0 < self.threshold < 10.0, "above 0, below 10"),
             "budget": (0.0 < self.budget_s < 1e9, "above 0, below 1e9 seconds"),
             "total budget": (0.0 < self.total_s < 1e9, "above 0, below 1e9 seconds"),
+            "number of layouts": (self.layouts in (0, *LAYOUTS), f"0, or {LAYOUTS[0]} to {LAYOUTS[-1]}"),
         }
         for name, (holds, told) in rules.items():
             if not holds:
@@ -69,6 +78,7 @@ class Round:
 
     values: dict[str, list[float]] = field(default_factory=dict)  # ns an operation; NaN where a side failed
     order: dict[str, list[int]] = field(default_factory=dict)  # sides as they were launched; of each value
+    layouts: dict[str, int] = field(default_factory=dict)  # which one each value is of, where there are some
     failures: dict[str, dict[int, str]] = field(default_factory=dict)  # benchmark -> side -> reason
     raw: list[dict[str, Any]] = field(default_factory=list)  # every launch as it was, for the raw file
 

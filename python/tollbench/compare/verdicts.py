@@ -36,7 +36,7 @@ class Comparison(ComparisonRecord):
     a: str = Field(description="label of the first side, which ratios refer to")
     b: str = Field(description="label of the side that is judged")
     ratio: Positive | None = Field(
-        description="time of b over time of a, median over pairs; null without any"
+        description="time of b over time of a, median over pairs; of layouts their mean; null without any"
     )
     low: Positive | None = Field(description="lower end of the ratio's interval; null where it has none yet")
     high: Positive | None = Field(description="upper end of the ratio's interval; null where it has none yet")
@@ -51,6 +51,15 @@ class Comparison(ComparisonRecord):
     )
     b_ns: Positive | None = Field(
         default=None, description="nanoseconds an operation of b, median over launches"
+    )
+    layouts: int = Field(
+        default=0,
+        ge=0,
+        description="of each side, over which the ratio is a mean; 0: of the files as they are",
+    )
+    layout_spread: NotNegative | None = Field(
+        default=None,
+        description="standard deviation between layouts of one side, of the logarithm of its time",
     )
     code: str = Field(
         default="",
@@ -74,6 +83,9 @@ class Comparisons(ComparisonRecord):
     sides: tuple[str, ...] = Field(description="labels, the first is what others are compared with")
     level: Finite = Field(description="with which all intervals of the table hold together")
     threshold: Finite = Field(description="a difference beyond it matters: 0.01 is 1 %")
+    layouts: int = Field(
+        default=0, ge=0, description="that each side was linked in; 0: the files as they are"
+    )
     seconds: NotNegative = Field(description="wall time of all measuring")
     interrupted: bool = False
     raw: str = Field(default="", description="file with every launch, JSON lines")

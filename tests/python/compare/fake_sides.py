@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tollbench.compare import Round, Survey
+from tollbench.compare.layout_visits import LayoutVisits
 from tollbench.launching.failure import Interrupted, LaunchFailed
 
 
@@ -49,6 +50,11 @@ class FakeSubject:
     kind: str = "fake"
     rounds: list[tuple[str, ...]] = field(default_factory=list)
     seeds: list[int] = field(default_factory=list)  # of each round
+    layouts: int = 0
+    layout_spread: float = 0.0  # standard deviation between layouts, log scale; each side has its own
+
+    def __post_init__(self) -> None:
+        self._visits = LayoutVisits(self.layouts)
 
     def survey(self) -> Survey:
         if self.unusable:
@@ -70,6 +76,7 @@ class FakeSubject:
         rng = random.Random(seed)
         order = rng.sample(range(len(self.labels)), len(self.labels))
         found = Round(raw=[{"benchmarks": list(names)}])
+        visit = self._visits.draw(names, rng)
         for name in names:
             if reason := self.breaks.get((name, len(self.rounds)), ""):
                 found.failures[name] = {len(self.labels) - 1: reason}
@@ -84,4 +91,16 @@ class FakeSubject:
                         zip(self.benchmarks[name], self.labels, strict=False)
                     )
                 ]
+                if visit is not None:
+                    found.layouts[name] = visit
+                    self._visits.visited(name, visit)
+                    found.values[name] = [
+                        value * layout(visit, index, self.layout_spread)
+                        for index, value in enumerate(found.values[name])
+                    ]
         return found
+
+
+def layout(number: int, side: int, spread: float) -> float:
+    """What the place of its functions does to a side, as a factor; the same in every launch of a layout."""
+    return math.exp(random.Random(f"{number}/{side}").gauss(0.0, spread))

@@ -199,6 +199,8 @@ def test_which_exit_code_comes_first(
         (["a", "b", "--level", "0.9999999999999999"], "it can be 0.5 to 0.999999"),
         (["a", "b", "--build", "make"], "--build and --program belong together"),
         (["a", "b", "--build", "make", "--program", "./x"], "is not in a git repository"),
+        (["a", "b", "--layouts", "16"], "--layouts needs --build and --program"),
+        (["a", "b", "--layouts", "1", "--build", "make", "--program", "./x"], "number of layouts"),
         (["x", "--env", "host"], "--env names one environment"),
         (["a", "b", "--env", "host,tcmalloc"], "--env compares one executable"),
         (["a", "b", "--filter", "("], "is not a regular expression"),
@@ -281,6 +283,69 @@ def test_a_revision_without_the_program_is_a_row(
     told = capsys.readouterr()
     assert "builds, but `true` makes no ./gone" in json.loads(told.out)["comparisons"][0]["reason"]
     assert "changes in this checkout that are not committed are in none of the revisions" in told.err
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Path:
+    """Two revisions of a program of some functions; the second one does thrice the work."""
+    folder = tmp_path / "compiled"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    for times in (200, 600):
+        functions = "".join(
+            f"__attribute__((noinline)) int f{number}(int x) {{ volatile int y = x; return y + {number}; }}\n"
+            for number in range(8)
+        )
+        (folder / "bench.c").write_text(
+            f"{functions}int main(void) {{ int x = 0; for (int i = 0; i < {times} * 10000; ++i)"
+            f" x += {' + '.join(f'f{number}(i)' for number in range(8))}; return x == 1; }}\n"
+        )
+        git(folder, "add", ".")
+        git(folder, "commit", "-q", "-m", f"{times}")
+    return folder
+
+
+def test_each_side_is_linked_in_layouts_and_the_answer_is_about_the_change(
+    toll: Toll, compiled: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = snapshot(compiled)
+    monkeypatch.chdir(compiled)
+    raw = compiled.parent / "raw.jsonl"
+    build = ["--build", "gcc -O1 bench.c -o bench", "--program", "./bench", "--layouts", "8"]
+    assert toll("HEAD~1", "HEAD", *build, "--budget", "20s", "--json", "--raw", str(raw)) == 1
+    found = answer(capsys)
+    row = found["comparisons"][0]
+    assert (found["layouts"], row["layouts"]) == (8, 8)
+    assert row["verdict"] == "slower"
+    assert row["ratio"] > 2
+    assert "on average over 8 layouts" in row["reason"]
+    launches = [json.loads(line) for line in raw.read_text().splitlines()]
+    assert {one["layout"] for one in launches if "position" in one} == set(range(8))
+    assert snapshot(compiled) == before
+
+
+@pytest.mark.parametrize(
+    ("build", "told"),
+    [
+        ("printf '#!/bin/sh\\n' > bench; chmod +x bench", "cannot be linked in other layouts"),
+        ("env -u COMPILER_PATH gcc -O1 bench.c -o bench", "cannot be linked in other layouts"),
+    ],
+)
+def test_a_build_that_cannot_be_linked_in_layouts_is_a_row(
+    toll: Toll,
+    compiled: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    build: str,
+    told: str,
+) -> None:
+    monkeypatch.chdir(compiled)
+    words = ["--build", build, "--program", "./bench", "--layouts", "8", "--json"]
+    assert toll("HEAD~1", "HEAD", *words) == 2
+    row = answer(capsys)["comparisons"][0]
+    assert row["verdict"] == "failed"
+    assert row["reason"].startswith("HEAD~1 (")
+    assert told in row["reason"]
 
 
 def test_an_interrupt_ends_a_wait_for_the_machine(

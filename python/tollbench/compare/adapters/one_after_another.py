@@ -7,8 +7,9 @@ import random
 import statistics
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from tollbench.compare.layout_visits import LayoutVisits
 from tollbench.compare.subject import MeasuringOptions, Round, Side, Survey, survey_of
 from tollbench.launching.command import Ended, run_command, working_folder
 from tollbench.launching.environment import padded
@@ -19,6 +20,15 @@ MOST_REPETITIONS = 7
 FEWEST_REPETITIONS = 3
 _LONG_NS = 30e6  # a repetition this long is a launch
 _SLOWEST_NS = 100e6  # of a repetition of the slowest side, which may be slower by orders of magnitude
+
+
+class InRound(NamedTuple):
+    """Of a launch in its round."""
+
+    position: int  # in the order of launches
+    side: int
+    layout: int | None  # None: the side as it was built
+
 
 Values = dict[str, list[float]]  # benchmark -> ns an operation, one for each timed group of operations
 
@@ -40,6 +50,7 @@ class OneAfterAnother(ABC):
         self._offering: dict[str, tuple[int, ...]] = {}  # benchmark -> sides, where not all have it
         self._notes: dict[str, list[str]] = {}
         self.left_out: Values = {}  # of the last launch: what was measured, and disturbed
+        self._visits = LayoutVisits(len(self.sides[0].layouts))
         self.launch_overhead_ns = 0.0  # what a launch costs besides the measuring itself
 
     @abstractmethod
@@ -104,12 +115,13 @@ class OneAfterAnother(ABC):
         if 0 in out:  # nothing to compare with
             found.failures[names[0]] = dict(out)
             return found
+        layout = self._visits.draw(names, rng)
         launched: dict[int, Values] = {}
         broken: dict[int, str] = {}
         for position, index in enumerate(order):
             if index in out or (len(names) == 1 and index not in self.offering(names[0])):
                 continue
-            values = self._launch(found, position, index, names, rng.randrange(2**31))
+            values = self._launch(found, InRound(position, index, layout), names, rng.randrange(2**31))
             if isinstance(values, str):
                 broken[index] = values
             else:
@@ -121,14 +133,17 @@ class OneAfterAnother(ABC):
             self._combine(found, name, launched, {**self._failed[name], **broken})
             if name in found.values:
                 found.order[name] = [index for index in order if index in launched]
+                if layout is not None:
+                    found.layouts[name] = layout
+                    self._visits.visited(name, layout)
         return found
 
-    def _launch(
-        self, found: Round, position: int, index: int, names: Sequence[str], seed: int
-    ) -> Values | str:
+    def _launch(self, found: Round, place: InRound, names: Sequence[str], seed: int) -> Values | str:
         """One launch and its line for the raw file; the reason where it fails."""
-        side = self.sides[index]
-        record: dict[str, Any] = {"position": position, "side": side.label, "seed": seed}
+        side = self.sides[place.side].in_layout(place.layout)
+        record: dict[str, Any] = {"position": place.position, "side": side.label, "seed": seed}
+        if place.layout is not None:
+            record["layout"] = place.layout
         self.left_out = {}
         try:
             values, ended = self.launch(side, names, seed)

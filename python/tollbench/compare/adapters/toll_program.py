@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from tollbench.analysis.values import launch_value_ns
 from tollbench.compare.blocks import combined, forced, orders_of, undisturbed, waiting_share
+from tollbench.compare.layout_visits import LayoutVisits
 from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Survey, survey_of
 from tollbench.launching.calibrating import TurnWork, turn_work
 from tollbench.launching.child import Launcher, Limits
@@ -46,6 +47,7 @@ class Offering:
     label: str
     errands: Mapping[str, Errand]
     unusable: Mapping[str, str] = field(default_factory=dict)  # benchmark -> reason: it was not built
+    layouts: tuple[str, ...] = ()  # of the executable, as Side has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class Programs:
         self._starter = Starter(launcher or ProcessLauncher(options.interrupt), clock or SystemClock())
         self._work: dict[str, TurnWork] = {}
         self._failed: dict[str, dict[int, str]] = {}  # benchmark -> side -> reason; left out from then on
+        self._visits = LayoutVisits(len(offerings[0].layouts))
         self._launch_count: Counter[str] = Counter()  # of each benchmark, without those that failed
         self._restless: defaultdict[str, Counter[int]] = defaultdict(Counter)  # benchmark -> side -> launches
         self._ends: dict[str, dict[int, str]] = {}  # benchmark -> side -> what is to be told of how it ended
@@ -132,13 +135,19 @@ class Programs:
             ]
             rng.shuffle(sides)
             record: dict[str, Any] = {"benchmark": name, "order": [self.labels[side] for side in sides]}
+            layout = self._visits.draw([name], rng)
+            if layout is not None:
+                record["layout"] = layout
             try:
-                blocks = self._launch(name, sides, rng)
+                blocks = self._launch(name, sides, layout, rng)
                 values = np.full(len(self._offerings), np.nan)
                 kept = undisturbed(blocks.waited)
                 values[sorted(sides)] = combined(blocks.ns[kept], blocks.places[kept])
                 found.values[name] = values.tolist()
                 found.order[name] = sides
+                if layout is not None:
+                    found.layouts[name] = layout
+                    self._visits.visited(name, layout)
                 measured = {
                     "iterations": self._work[name].iterations,
                     "ns": blocks.ns.tolist(),
@@ -159,13 +168,13 @@ class Programs:
                     self._work.pop(name, None)  # it was made for the slowest of them
         return found
 
-    def _launch(self, name: str, sides: Sequence[int], rng: random.Random) -> _Blocks:
+    def _launch(self, name: str, sides: Sequence[int], layout: int | None, rng: random.Random) -> _Blocks:
         """All sides at the same time, from start to end. Raises LaunchFailed with its side."""
         with ExitStack() as stack:
             live: dict[int, Conversation] = {}
             for side in sides:
                 with fault_of(side):
-                    live[side] = self._start(stack, side, name, rng)
+                    live[side] = self._start(stack, self._errand(side, name, layout), rng)
             turns = Turns(live)
             work = self._settled(name, turns)
             orders = orders_of(sorted(live), work.blocks, rng)
@@ -189,11 +198,16 @@ class Programs:
             self._work[name] = turn_work(turns)
         return self._work[name]
 
-    def _start(self, stack: ExitStack, side: int, name: str, rng: random.Random) -> Conversation:
+    def _errand(self, side: int, name: str, layout: int | None) -> Errand:
         offering = self._offerings[side]
         if reason := offering.unusable.get(name, ""):
             raise LaunchFailed(f"cannot be launched: {reason}")
         errand = offering.errands[name]
+        if layout is None:
+            return errand
+        return replace(errand, command=(offering.layouts[layout], *errand.command[1:]))
+
+    def _start(self, stack: ExitStack, errand: Errand, rng: random.Random) -> Conversation:
         errand = replace(errand, folder=stack.enter_context(working_folder(errand.folder)))
         program = stack.enter_context(self._starter.started(errand, self._limits, rng, Conversation))
         program.begin()
@@ -239,12 +253,15 @@ class ProgramFiles(Programs):
     """Executables that speak protocol 1 and are asked with `describe` what they offer."""
 
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
-        super().__init__([Offering(side.label, {}) for side in sides], options)
+        super().__init__([Offering(side.label, {}, layouts=side.layouts) for side in sides], options)
         self._sides = tuple(sides)
 
     def survey(self) -> Survey:
         """Asks every side. Raises LaunchFailed for one that does not answer as a program does."""
-        self._offerings = tuple(Offering(side.label, _described(side, self._options)) for side in self._sides)
+        self._offerings = tuple(
+            Offering(side.label, _described(side, self._options), layouts=side.layouts)
+            for side in self._sides
+        )
         return super().survey()
 
 

@@ -130,6 +130,19 @@ def headline(found: Comparisons) -> str:
     return f"no regression beyond {threshold} found ({told})" if told else "nothing was compared"
 
 
+def _about(layouts: int) -> str:
+    """What an interval is about."""
+    if layouts:
+        return (
+            f"An interval is about the change: each side was linked {layouts} times with its functions in"
+            " another order, and the ratio is a mean over these layouts."
+        )
+    return (
+        "An interval is about these very files: where the linker put their code is a part of it, which"
+        " alone can move a benchmark by several per cent. With --build, --layouts 16 tells the two apart."
+    )
+
+
 def footnotes(found: Comparisons) -> Sequence[str]:
     """What holds for the whole table."""
     notes = [
@@ -138,10 +151,7 @@ def footnotes(found: Comparisons) -> Sequence[str]:
         " although they were looked at while measuring.",
     ]
     if any(item.ratio is not None for item in found.comparisons):
-        notes.append(
-            "An interval is about these very files: where the linker put their code is a part of it, which"
-            " alone can move a benchmark by several per cent."
-        )
+        notes.append(_about(found.layouts))
     compared = {item.benchmark for item in found.comparisons}
     notes += [
         f"{clean(item.benchmark)} is missing in {clean(', '.join(item.missing_in))} and was not compared"
