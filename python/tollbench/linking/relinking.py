@@ -68,7 +68,7 @@ class Linkable:
     def libraries(self) -> tuple[str, ...]:
         """Shared libraries of the build itself: their code stays as it was linked."""
         shared = [path for path in self.link.inputs if ".so" in Path(path).name]
-        return tuple(path for path in shared if not os.path.realpath(path).startswith(_SYSTEM))
+        return tuple(path for path in shared if not is_of_system(path))
 
     def key_of(self, section: MappedSection) -> str:
         """What a section is called in every link of the program, and in other revisions of it."""
@@ -94,27 +94,31 @@ def linkable(build: WrappedBuild, executable: Path, interrupt: Interrupt | None 
     its functions at other places; Interrupted.
     """
     executable = executable.absolute()
-    try:
-        made = read_program(executable)
-    except NoProgram as no:
-        raise cannot(f"the file {no}; name the executable itself, and no script that starts it") from None
-    except OSError as error:
-        raise cannot(f"the file cannot be read: {error.strerror}") from None
     scratch = build.folder / "again" / executable.name
-    scratch.mkdir(parents=True, exist_ok=True)
+    made = _as_built(executable)
     failures = []
     for link in _candidates(build, executable):
         try:
-            return _probed(_understood(executable, made, link, scratch, interrupt), interrupt)
+            return understood(executable, link, scratch, interrupt, made)
         except LaunchFailed as failure:
             failures.append(failure)
     raise failures[0] if failures else _unseen(build)
 
 
-def _understood(
-    executable: Path, made: LinkedProgram, link: RecordedLink, scratch: Path, interrupt: Interrupt | None
+def understood(
+    executable: Path,
+    link: RecordedLink,
+    scratch: Path,
+    interrupt: Interrupt | None,
+    made: LinkedProgram | None = None,
 ) -> Linkable:
-    """What this link puts where. Raises LaunchFailed where it is not the one that made the executable."""
+    """What this link, which made the executable, is made of, and how it can be moved.
+
+    `scratch` takes what further links leave, and `made` is what the executable holds, where that is known.
+    Raises LaunchFailed where it is not the link that made the executable, or nothing can be moved.
+    """
+    scratch.mkdir(parents=True, exist_ok=True)
+    made = made or _as_built(executable)
     is_lld = _is_lld(link, interrupt)
     if link.has_own_script:
         raise cannot("its build places its sections by a linker script of its own (-T)")
@@ -128,7 +132,17 @@ def _understood(
             "installed or edited afterwards"
         )
     script = _script(is_lld, ended, scratch / "base.map")
-    return _described(executable, link, scratch, is_lld, again, script, sections)
+    known = _described(executable, link, scratch, is_lld, again, script, sections)
+    return _probed(known, interrupt)
+
+
+def _as_built(executable: Path) -> LinkedProgram:
+    try:
+        return read_program(executable)
+    except NoProgram as no:
+        raise cannot(f"the file {no}; name the executable itself, and no script that starts it") from None
+    except OSError as error:
+        raise cannot(f"the file cannot be read: {error.strerror}") from None
 
 
 def _candidates(build: WrappedBuild, executable: Path) -> list[RecordedLink]:
@@ -250,7 +264,7 @@ def _described(
         written = patterns.setdefault((group, key), [])
         if (file, section.name) not in written:
             written.append((file, section.name))
-    if not any(section.name not in _COMMON and _is_own(section) for section in moving):
+    if not any(section.name not in _COMMON and not section.file.startswith(_SYSTEM) for section in moving):
         raise cannot(
             "the build did not compile it through the wrapper: no function has a section of its own; let "
             "the build command compile it anew, by GCC or Clang, and not with objects of an earlier build"
@@ -269,8 +283,9 @@ def _described(
     )
 
 
-def _is_own(section: MappedSection) -> bool:
-    return not section.file.startswith(_SYSTEM)
+def is_of_system(file: str) -> bool:
+    """Whether a file belongs to what is installed, by its path."""
+    return os.path.realpath(file).startswith(_SYSTEM)
 
 
 def _can_be_named(section: MappedSection, link: RecordedLink, unique: frozenset[str]) -> bool:
@@ -300,7 +315,7 @@ def _probed(known: Linkable, interrupt: Interrupt | None) -> Linkable:
 def check_order(
     program: Linkable, wanted: Iterable[Block], sections: Iterable[MappedSection]
 ) -> dict[tuple[int, str], list[MappedSection]]:
-    """The sections of each block, by group and key. Raises LaunchFailed where their order is not as wanted."""
+    """The sections of each block, by group and key. Raises LaunchFailed where the order is not as wanted."""
     moving = {(block.group, block.key) for block in program.blocks}
     found: dict[tuple[int, str], list[MappedSection]] = {}
     for section in sections:
