@@ -44,10 +44,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "counting": {"launching"},
     "linking": {"launching"},
     "compare": {"stats", "store", "analysis", "launching", "linking", "counting"},
-    "report": {"analysis.results", "compare.verdicts", "compare.trials"},
+    "report": {"analysis.results", "compare.verdicts", "compare.trials", "compare.rebuilds"},
     "export": {"store", "analysis"},
     "notebook": {"store", "analysis", "export"},
-    "cli": {"catalog", "store", "plan", "building", "launching", "analysis", "measure", "compare"}
+    "cli": {"catalog", "store", "plan", "building", "launching", "linking", "analysis", "measure", "compare"}
     | {"report", "export", ""},
     # tollbench/__init__.py and __main__.py only open the door to a room.
     "": {"notebook", "compare.stored"},

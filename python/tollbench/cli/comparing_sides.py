@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,10 +71,17 @@ def subject_for(
         return subject, None  # what an environment changes is never the same code under the same conditions
     else:
         written = [WrittenSide(text, folder=request.folder) for text in request.sides]
-    kind, sides = resolve(written, request.kind)
+    return subject_of_written(written, request.kind, options)
+
+
+def subject_of_written(
+    written: Sequence[WrittenSide], kind: str, options: MeasuringOptions
+) -> tuple[Subject, LookAtCode]:
+    """Sides that are ready to run, and what looks at their code. Raises TollError where they do not fit."""
+    kind, sides = resolve(written, kind)
     subject = subject_of(kind, sides, options)
     alone = subject.alone if isinstance(subject, OneAfterAnother) else lambda _side, _name: None
-    looks = Untouched(sides, alone, kind == COMMAND, cache_folder() / "executed", interrupt)
+    looks = Untouched(sides, alone, kind == COMMAND, cache_folder() / "executed", options.interrupt)
     return subject, looks.standings
 
 

@@ -10,6 +10,32 @@ import typer
 EXAMPLE = "toll trust --budget 5m"
 
 
+Rebuild = Annotated[
+    bool,
+    typer.Option(
+        "--rebuild",
+        help="Count false alarms over a program of yours that is linked again with edits that change none of"
+        " its code: nops, functions that nobody calls, another order.",
+    ),
+]
+Raw = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Keeps every trial; runs/trust-DATE.jsonl if not given."),
+]
+Disturb = Annotated[
+    str,
+    typer.Option(
+        metavar="WHAT,...",
+        help="load: a second process keeps one CPU busy at random; drift: both sides become up to 10 %"
+        " slower and faster again.",
+    ),
+]
+MeasureAll = Annotated[
+    bool, typer.Option("--measure-all", help="With --rebuild: time also what is proved to be unchanged.")
+]
+Layouts = Annotated[int, typer.Option(metavar="N", help="With --rebuild: as of toll compare.")]
+
+
 def command(
     operations: Annotated[
         list[str] | None,
@@ -31,18 +57,17 @@ def command(
     ] = 2,
     threshold: Annotated[float, typer.Option(help="As of toll compare: 0.01 is 1 %.")] = 0.01,
     seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
-    raw: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Keeps every trial; runs/trust-DATE.jsonl if not given."),
-    ] = None,
-    disturb: Annotated[
-        str,
-        typer.Option(
-            metavar="WHAT,...",
-            help="load: a second process keeps one CPU busy at random; drift: both sides become up to 10 %"
-            " slower and faster again.",
-        ),
+    raw: Raw = None,
+    disturb: Disturb = "",
+    rebuild: Rebuild = False,
+    build: Annotated[
+        str, typer.Option(metavar="COMMAND", help="With --rebuild: builds the commit that is checked out.")
     ] = "",
+    program: Annotated[
+        str, typer.Option(metavar="PATH", help="With --rebuild: what is compared, relative to the checkout.")
+    ] = "",
+    layouts: Layouts = 0,
+    measure_all: MeasureAll = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print it as a Markdown table.")] = False,
     wait: Annotated[
@@ -54,9 +79,26 @@ def command(
     Exit code: 1 where false alarms are certainly more frequent than the 5 % that the level promises, 3 where
     nothing could be judged, 130 after Ctrl-C, else 0.
     """
-    from tollbench.cli import trusting
+    from tollbench.cli import rebuilding, trusting
     from tollbench.cli.comparing import seconds
 
+    if rebuild:
+        again = rebuilding.RebuildRequest(
+            build=build,
+            program=program,
+            layouts=layouts,
+            measure_all=measure_all,
+            budget_s=seconds("--budget", budget),
+            trial_budget_s=seconds("--trial-budget", trial_budget),
+            threshold=threshold,
+            seed=seed,
+            raw=raw,
+        )
+        counted, refused = rebuilding.measured(again, wait=wait)
+        rebuilding.show(counted, as_json=as_json, as_markdown=as_markdown)
+        if refused is not None:
+            raise refused
+        raise typer.Exit(rebuilding.exit_code(counted))
     request = trusting.TrustRequest(
         operations=tuple(operations or ["*"]),
         budget_s=seconds("--budget", budget),

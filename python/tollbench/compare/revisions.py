@@ -20,7 +20,7 @@ from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import LaunchFailed, fault_of
 from tollbench.launching.interrupt import Interrupt
 from tollbench.linking.layouts import linked_alike
-from tollbench.linking.relinking import linkable
+from tollbench.linking.relinking import Linkable, linkable
 from tollbench.linking.wrapped import WrappedBuild
 from tollbench.text import shown
 
@@ -110,13 +110,43 @@ def built(
         if recipe.layouts:
             wrapped.append(WrappedBuild(scratch / f"wrapped-{index}", _program_path(recipe.program)))
             environment = wrapped[-1].environment(environment)
-        ended = _build(recipe.build, checkout, environment, revision, interrupt)
-        if ended.exit_code != 0:
-            raise LaunchFailed(f"{revision.label} does not build: `{recipe.build}` {_how(ended)}")
-        if (missing := _missing(recipe.program, checkout)) is not None:
-            raise LaunchFailed(f"{revision.label} builds, but `{recipe.build}` makes no {missing}")
-        sides.append(WrittenSide(recipe.program, revision.label, checkout, recipe.folder or checkout))
+        sides.append(_built(checkout, revision, recipe, environment, interrupt))
     return _in_layouts(sides, wrapped, recipe, interrupt, hear) if recipe.layouts else sides
+
+
+def built_to_link_again(
+    repository: Path,
+    revision: Revision,
+    recipe: RevisionBuild,
+    scratch: Path,
+    interrupt: Interrupt | None = None,
+) -> tuple[WrittenSide, Linkable]:
+    """One revision built, and its program ready to be linked again. Raises LaunchFailed."""
+    checkout = scratch / revision.commit[:10]
+    _check_out(repository, revision, checkout)
+    program = _program_path(recipe.program)
+    wrapped = WrappedBuild(scratch / "wrapped", program)
+    environment = wrapped.environment(_without_git(own_environment()))
+    side = _built(checkout, revision, recipe, environment, interrupt)
+    try:
+        return side, linkable(wrapped, checkout / program, interrupt)
+    except LaunchFailed as failure:
+        raise LaunchFailed(f"{revision.label} {failure.reason}") from None
+
+
+def _built(
+    checkout: Path,
+    revision: Revision,
+    recipe: RevisionBuild,
+    environment: Mapping[str, str],
+    interrupt: Interrupt | None,
+) -> WrittenSide:
+    ended = _build(recipe.build, checkout, environment, revision, interrupt)
+    if ended.exit_code != 0:
+        raise LaunchFailed(f"{revision.label} does not build: `{recipe.build}` {_how(ended)}")
+    if (missing := _missing(recipe.program, checkout)) is not None:
+        raise LaunchFailed(f"{revision.label} builds, but `{recipe.build}` makes no {missing}")
+    return WrittenSide(recipe.program, revision.label, checkout, recipe.folder or checkout)
 
 
 def _in_layouts(

@@ -178,7 +178,7 @@ def summary(plan: TrialPlan, trials: Sequence[Trial], *, seconds: float, interru
         seconds=round(seconds, 3),
         seed=plan.trial.seed,
         interrupted=interrupted,
-        false_alarms=_counted(sum(trial.differs for trial in same), len(same)),
+        false_alarms=counted(sum(trial.differs for trial in same), len(same)),
         smallest_found=_smallest_found([line for line in lines if line.operation == "*"]),
         lines=tuple(lines),
         trials=tuple(trials),
@@ -217,17 +217,18 @@ def _line(operation: str, slowdown: float, trials: Sequence[Trial]) -> Line:
     return Line(
         operation=operation,
         slowdown=slowdown,
-        slower=_counted(sum(trial.verdict is Verdict.SLOWER for trial in judged), count),
-        faster=_counted(sum(trial.verdict is Verdict.FASTER for trial in judged), count),
-        regression=_counted(sum(trial.regression for trial in judged), count),
-        covered=_counted(sum(trial.covers for trial in told), len(told)),
+        slower=counted(sum(trial.verdict is Verdict.SLOWER for trial in judged), count),
+        faster=counted(sum(trial.verdict is Verdict.FASTER for trial in judged), count),
+        regression=counted(sum(trial.regression for trial in judged), count),
+        covered=counted(sum(trial.covers for trial in told), len(told)),
         failed=sum(trial.verdict is Verdict.FAILED for trial in trials),
         undecided=sum(trial.undecided for trial in trials),
         seconds=round(median(trial.seconds for trial in judged), 3) if judged else None,
     )
 
 
-def _counted(count: int, trials: int) -> Counted:
+def counted(count: int, trials: int) -> Counted:
+    """A share of trials with its exact interval."""
     share = exact_share(count, trials)
     return Counted(
         trials=trials, count=count, share=share.value if trials else None, low=share.low, high=share.high

@@ -14,10 +14,16 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from tollbench.analysis.results import Results
+from tollbench.compare.rebuilds import Rebuilds
 from tollbench.compare.trials import Trust
 from tollbench.compare.verdicts import Comparisons
 
-MODELS: Mapping[str, type[BaseModel]] = {"report": Results, "compare": Comparisons, "trust": Trust}
+MODELS: Mapping[str, type[BaseModel]] = {
+    "report": Results,
+    "compare": Comparisons,
+    "trust": Trust,
+    "trust-rebuild": Rebuilds,
+}
 
 
 def schema_text(name: str) -> str:

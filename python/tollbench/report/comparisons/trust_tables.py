@@ -51,24 +51,24 @@ def sentences(found: Trust) -> list[str]:
     )
     if alarms.trials:
         told += [
-            f"False alarms: {_count(alarms)} comparisons of a program with itself{_interval(alarms)}.",
-            f"Beyond the threshold of {_asked(found.threshold)}: {_count(beyond)}{_interval(beyond)}.",
+            f"False alarms: {count_of(alarms)} comparisons of a program with itself{interval_of(alarms)}.",
+            f"Beyond the threshold of {_asked(found.threshold)}: {count_of(beyond)}{interval_of(beyond)}.",
         ]
     told += [*_finds(found), *(_CONDITIONS[word] for word in found.disturbed)]
     failed = sum(line.failed for line in found.lines if line.operation == ALL)
     if failed:
         reason = next(trial.reason for trial in found.trials if trial.verdict == "failed")
-        told.append(f"{_times(failed, 'trial')} failed; the first: {reason}.")
+        told.append(f"{times(failed, 'trial')} failed; the first: {reason}.")
     undecided = sum(
         line.undecided for line in found.lines if (line.operation, line.slowdown) == (ALL, NOTHING)
     )
     if undecided:
         told.append(
-            f"{_times(undecided, 'comparison')} of a program with itself had too few pairs of launches in"
+            f"{times(undecided, 'comparison')} of a program with itself had too few pairs of launches in"
             f" {found.trial_budget_s:g} s for any interval, and counted as neither: --trial-budget."
         )
     told.append(
-        f"{_times(len(found.trials), 'comparison')} in {found.seconds:.0f} s;"
+        f"{times(len(found.trials), 'comparison')} in {found.seconds:.0f} s;"
         " intervals at 95 % (exact binomial)." + (" Interrupted." if found.interrupted else "")
     )
     return told
@@ -86,7 +86,7 @@ def _finds(found: Trust) -> list[str]:
     return [
         *told,
         f"Found in at least 95 % of its trials: a slow-down of {_asked(found.smallest_found)} and more"
-        f" ({_count(slower)}{_interval(slower)}), within {found.trial_budget_s:g} s a comparison.",
+        f" ({count_of(slower)}{interval_of(slower)}), within {found.trial_budget_s:g} s a comparison.",
     ]
 
 
@@ -122,15 +122,18 @@ def _asked(share: float) -> str:
     return f"{numbers.reported(100.0 * share)} %"
 
 
-def _count(counted: Counted) -> str:
+def count_of(counted: Counted) -> str:
+    """ "3 of 40"."""
     return f"{counted.count} of {counted.trials}"
 
 
-def _times(count: int, what: str) -> str:
+def times(count: int, what: str) -> str:
+    """ "1 row", "3 rows"."""
     return f"{count} {what}" + ("s" if count != 1 else "")
 
 
-def _interval(counted: Counted) -> str:
+def interval_of(counted: Counted) -> str:
+    """ ", 5 %, between 1 % and 12 %"; nothing without trials."""
     if counted.share is None:
         return ""
     share, low, high = (numbers.percent(number, 3) for number in (counted.share, counted.low, counted.high))

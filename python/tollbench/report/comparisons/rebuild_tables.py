@@ -1,0 +1,71 @@
+"""What `toll trust --rebuild` found, in a terminal or a pipe, and as Markdown."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tollbench import numbers
+from tollbench.compare.rebuilds import EVERY, MoveLine, Rebuilds
+from tollbench.report.comparisons.trust_tables import count_of, interval_of, times
+from tollbench.text import clean
+
+_HEADS = ("what was edited", "unchanged code", "slower or faster", "inconclusive", "failed")
+
+
+def show(found: Rebuilds, console: Console | None = None) -> None:
+    """Prints the table and the answers below it."""
+    console = console or Console()
+    table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
+    for index, head in enumerate(_HEADS):
+        table.add_column(head, justify="right" if index else "left")
+    for line in found.lines:
+        table.add_row(*map(Text, _row(line)), style="bold" if line.move == EVERY else "")
+    console.print()
+    console.print(table)
+    console.print()
+    for sentence in sentences(found):
+        console.print(Text(sentence))
+
+
+def markdown(found: Rebuilds) -> str:
+    """The same as a Markdown table with its sentences, for documents."""
+    table = [list(_HEADS), ["---", *["---:"] * (len(_HEADS) - 1)], *map(_row, found.lines)]
+    return "\n".join(["| " + " | ".join(row) + " |" for row in table] + ["", *sentences(found)]) + "\n"
+
+
+def sentences(found: Rebuilds) -> list[str]:
+    """The answers: how often it cried wolf, by rows and by tables, and what the terms were."""
+    every = found.everything
+    told = []
+    if every.differing.trials:
+        told += [
+            f"False alarms: {count_of(every.differing)} rows about edits that change no code"
+            f"{interval_of(every.differing)}; regressions among them: {every.regressions.count}.",
+            f"Tables with a false alarm: {count_of(found.alarming_tables)}.",
+            f"Proved to be unchanged code: {count_of(every.unchanged)} rows"
+            + (", timed all the same." if found.measured_all else ", and not timed."),
+        ]
+    if every.failed:
+        reason = next(row.found.reason for row in found.rows if row.found.verdict == "failed")
+        told.append(f"{times(every.failed, 'row')} failed; the first: {clean(reason)}.")
+    if every.no_interval:
+        told.append(f"{times(every.no_interval, 'row')} had no interval, and counted as neither.")
+    sides = f"{found.layouts} layouts a side" if found.layouts else "files as the linker made them"
+    told.append(
+        f"{times(len(found.rows), 'row')} in {found.seconds:.0f} s; {sides}; at most"
+        f" {found.trial_budget_s:g} s a row; each table at a level of {numbers.percent(found.level)}."
+        + (" Interrupted." if found.interrupted else "")
+    )
+    return told
+
+
+def _row(line: MoveLine) -> list[str]:
+    return [
+        "all" if line.move == EVERY else clean(line.move),
+        count_of(line.unchanged),
+        count_of(line.differing) if line.differing.trials else "",
+        str(line.inconclusive) if line.inconclusive else "",
+        str(line.failed) if line.failed else "",
+    ]
