@@ -114,7 +114,6 @@ class _Coder:
 
     def __init__(self, raw: bytes, start: int) -> None:
         self._raw, self._start = raw, start
-        self._decoder = x86.Decoder(64, b"")
         self._references: list[Reference] = []
         self._starts: list[int] = []
         self._numbers: list[int] = []
@@ -168,48 +167,38 @@ class _Coder:
         begin = instruction.ip - self._start
         raw = self._raw[begin : begin + instruction.len]
         if instruction.is_ip_rel_memory_operand:
-            return self._masked(
-                instruction, raw, self._memory(instruction, instruction.ip_rel_memory_address)
-            )
-        if instruction.memory_segment == x86.Register.FS:
-            if instruction.memory_displacement != _GUARD_OF_THE_STACK:
-                self._references.append(Reference(Use.THREAD_LOCAL, 0))
-            return raw
+            self._references.append(self._memory(instruction, instruction.ip_rel_memory_address))
+            return self._without_displacement(raw, instruction.ip)
+        uses_thread = instruction.memory_segment == x86.Register.FS
+        if uses_thread and instruction.memory_displacement != _GUARD_OF_THE_STACK:
+            self._references.append(Reference(Use.THREAD_LOCAL, 0))
         return raw
 
     def _branch(self, instruction: x86.Instruction) -> bytes:
         target = instruction.near_branch_target
         position = _position(self._starts, self._numbers, target)
-        calls_itself = instruction.flow_control == x86.FlowControl.CALL
         prefixes = bytes((instruction.has_repne_prefix, instruction.has_lock_prefix))
         kind = instruction.mnemonic.to_bytes(2, "little") + prefixes
-        if position is None or calls_itself:
+        if position is None or instruction.flow_control == x86.FlowControl.CALL:  # also of itself
             self._references.append(Reference(Use.GOES_TO, target))
             return b"b" + kind
         number, byte = position
-        return b"j" + kind + number.to_bytes(4, "little") + bytes((byte if byte < 16 else 0,))
+        return b"j" + kind + number.to_bytes(4, "little") + bytes((byte,))
 
     @staticmethod
     def _memory(instruction: x86.Instruction, address: int) -> Reference:
         if instruction.mnemonic == x86.Mnemonic.LEA:
             return Reference(Use.TAKES, address, at=instruction.ip)
-        size = x86.MemorySizeExt.size(instruction.memory_size)
         if instruction.flow_control in (x86.FlowControl.INDIRECT_BRANCH, x86.FlowControl.INDIRECT_CALL):
             return Reference(Use.GOES_THROUGH, address, 8)
         if instruction.mnemonic in _BITS and instruction.op1_kind == x86.OpKind.REGISTER:
             return Reference(Use.TAKES, address, at=instruction.ip)
+        size = x86.MemorySizeExt.size(instruction.memory_size)
         return Reference(Use.READS if size else Use.TAKES, address, size)
 
-    def _masked(self, instruction: x86.Instruction, raw: bytes, reference: Reference) -> bytes:
-        self._references.append(reference)
-        places = self._places(instruction)
-        return _without(raw, places.displacement_offset, places.displacement_size)
-
-    def _places(self, instruction: x86.Instruction) -> x86.ConstantOffsets:
-        begin = instruction.ip - self._start
-        decoder = x86.Decoder(64, self._raw[begin : begin + instruction.len], ip=instruction.ip)
-        return decoder.get_constant_offsets(decoder.decode())
-
-
-def _without(raw: bytes, offset: int, size: int) -> bytes:
-    return raw[:offset] + bytes(size) + raw[offset + size :]
+    @staticmethod
+    def _without_displacement(raw: bytes, ip: int) -> bytes:
+        decoder = x86.Decoder(64, raw, ip=ip)
+        places = decoder.get_constant_offsets(decoder.decode())
+        begin, size = places.displacement_offset, places.displacement_size
+        return raw[:begin] + bytes(size) + raw[begin + size :]

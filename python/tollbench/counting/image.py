@@ -27,8 +27,6 @@ from elftools.elf.segments import InterpSegment
 
 from tollbench.counting.unwinding import Unwinding
 
-Table = np.ndarray[Any, np.dtype[Any]]
-
 SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
@@ -43,8 +41,6 @@ CONSTANT_AFTER_START = (".data.rel.ro", ".got", ".dynamic", ".init_array", ".fin
 STUBS = ".plt"  # .plt, .plt.got, .plt.sec: a jump to each function of another file
 NAME_IN_C = re.compile(r"[A-Za-z_]\w*")
 INITIALISERS = (".preinit_array", ".init_array", ".fini_array", ".ctors", ".dtors")
-
-
 DAMAGES = (AttributeError, TypeError, AssertionError)  # how pyelftools stumbles over nonsense
 
 
@@ -62,6 +58,11 @@ class Section:
     flags: int
     zero: bool  # no bytes in the file
     offset: int  # in the file
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.end - self.start
 
     @property
     def is_code(self) -> bool:
@@ -96,6 +97,10 @@ class Extents:
         """Index of the one that holds an address."""
         index = bisect.bisect_right(self.starts, address) - 1
         return index if index >= 0 and address < self.ends[index] else None
+
+    def size(self, index: int) -> int:
+        """Bytes of one of them."""
+        return self.ends[index] - self.starts[index]
 
     def after(self, address: int) -> int | None:
         """Index of the first that starts beyond an address."""
@@ -146,10 +151,9 @@ class Image:
         self.sections = self._sections(elf)
         if not self.sections:
             raise Unreadable("has no table of sections")
-        if sum(section.end - section.start for section in self.sections if section.is_code) > MOST_CODE_BYTES:
+        if sum(section.size for section in self.sections if section.is_code) > MOST_CODE_BYTES:
             raise Unreadable(f"holds more than {MOST_CODE_BYTES >> 20} MiB of code")
         self._starts = [section.start for section in self.sections]
-        self.low = self._starts[0]
         self.stripped = elf.get_section_by_name(".symtab") is None
         self.imports: set[str] = set()
         self.exports: dict[str, int] = {}
@@ -206,6 +210,10 @@ class Image:
         if index < 0 or address >= self.sections[index].end:
             return None
         return self.sections[index]
+
+    def in_header(self, address: int) -> bool:
+        """Whether it lies before all sections, where the C library reads how the file is laid out."""
+        return address < self._starts[0]
 
     def section_named_in_c(self, address: int) -> Section | None:
         """The section that an address is in or at the end of, where a program can name its bounds."""

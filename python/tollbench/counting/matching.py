@@ -88,6 +88,10 @@ class Found:
     dispatches: bool = False  # chooses among functions by what the processor can do
     asks: set[str] = field(default_factory=set)  # symbols of other files that it needs
 
+    def differ(self, why: str) -> None:
+        """Notes a difference; the first one is told."""
+        self.difference = self.difference or why
+
 
 class Match:
     """Everything that both sides reach, place by place.
@@ -113,7 +117,7 @@ class Match:
             self._look(place, self.places[place])
         for found, initialisers in self._permuted:
             if not self._any_order(initialisers):
-                found.difference = found.difference or "initialisers in another order"
+                found.differ("initialisers in another order")
 
     def same(self) -> bool:
         """Whether nothing differs anywhere."""
@@ -127,9 +131,7 @@ class Match:
         body of another benchmark, registered by its address. Where the processor's abilities choose among
         functions, all of them count: Valgrind's processor is not the machine's.
         """
-        owned: dict[PairedPlace, bool] = dict.fromkeys(
-            self.starts, False
-        )  # whether one run alone may need it
+        owned = dict.fromkeys(self.starts, False)  # place -> whether one run alone may need it
         waiting = deque(self.starts)
         while waiting:
             place = waiting.popleft()
@@ -137,11 +139,9 @@ class Match:
             own = owned[place]
             if place.kind is PlaceKind.CODE:
                 own = (place.pair, place.a) not in common
-            left_out = not own and not found.dispatches
-            wanted = [
-                target for target in found.takes if not (left_out and (target.pair, target.a) in of_others)
-            ]
-            for target in (*found.goes_on, *wanted):
+            all_taken = own or found.dispatches
+            taken = [item for item in found.takes if all_taken or (item.pair, item.a) not in of_others]
+            for target in (*found.goes_on, *taken):
                 if target not in owned or (own and not owned[target]):
                     owned[target] = own
                     waiting.append(target)
@@ -166,6 +166,9 @@ class Match:
             self._waiting.append(place)
         return place
 
+    def _needs_data(self, found: Found, pair: int, left: int, right: int, size: int) -> None:
+        found.goes_on.append(self._add(PairedPlace(PlaceKind.DATA, pair, left, right, size)))
+
     def _start(self) -> None:
         for pair, (a, b) in enumerate(self.pairs):
             start = PairedPlace(PlaceKind.START, pair, 0, 0)
@@ -182,7 +185,7 @@ class Match:
         for section in (*INITIALISERS, ".init", ".fini"):
             ones, others = a.initialisers.get(section, []), b.initialisers.get(section, [])
             if len(ones) != len(others):
-                found.difference = f"one side has {len(ones)} initialisers, the other one {len(others)}"
+                found.differ(f"one side has {len(ones)} initialisers, the other one {len(others)}")
                 return
             by_name = {b.function_name(address): address for address in others}
             names = [a.function_name(address) for address in ones]
@@ -253,7 +256,7 @@ class Match:
         for name in sorted(both):
             self._address(found, pair, a.exports[name], b.exports[name])
         if only:
-            found.difference = f"only one side defines {min(only)} for other files"
+            found.differ(f"only one side defines {min(only)} for other files")
 
     def _look(self, place: PairedPlace, found: Found) -> None:
         if place.kind is PlaceKind.CODE:
@@ -271,26 +274,26 @@ class Match:
         a, b = self.pairs[place.pair]
         one, other = a.code(place.a), b.code(place.b)
         if not (one.understood and other.understood):
-            found.difference = "holds bytes that are no known instructions"
+            found.differ("holds bytes that are no known instructions")
             return
         if a.filled_in(one) or b.filled_in(other):
-            found.difference = "is changed by the dynamic linker"
+            found.differ("is changed by the dynamic linker")
             return
         if one.shape != other.shape:
-            found.difference = "other instructions"
+            found.differ("other instructions")
             return
         if a.asks_for(one, EMPTY_TABLE) and b.asks_for(other, EMPTY_TABLE):
             return
         found.dispatches = one.asks_the_processor
         for left, right in zip(one.references, other.references, strict=True):
             if (left.use, left.size) != (right.use, right.size):
-                found.difference = "other instructions"
+                found.differ("other instructions")
                 return
             self._reference(place, found, left, right, one)
         try:
             self._handlers(place, found)
         except ValueError as error:
-            found.difference = f"its table of exception handlers {error}"
+            found.differ(f"its table of exception handlers {error}")
 
     def _reference(
         self, place: PairedPlace, found: Found, left: Reference, right: Reference, code: Code
@@ -307,7 +310,7 @@ class Match:
         elif left.use is Use.TAKES and self._ends_a_loop(place, left, right):
             return
         else:
-            owner = (place.a, place.b) if code.branches_by_table else None
+            owner = place.a if code.branches_by_table else None
             self._address(found, pair, left.target, right.target, owner=owner)
             if code.reads_distances:
                 self._distances(found, pair, left.target, right.target)
@@ -354,14 +357,10 @@ class Match:
         if one is None and other is None and left == right == 0:
             return  # a function that may be missing, and is: a weak symbol that nobody defines
         if one is None or other is None or one[1] != other[1]:
-            found.difference = found.difference or "goes to the middle of other code"
+            found.differ("goes to the middle of other code")
             return
-        if (
-            taken
-            and (a.unknown_code(left) or b.unknown_code(right)) != b""
-            and (a.unknown_code(left) != b.unknown_code(right))
-        ):
-            found.difference = found.difference or "takes the address of code of unknown length"
+        if taken and a.unknown_code(left) != b.unknown_code(right):
+            found.differ("takes the address of code of unknown length")
             return
         target = self._add(PairedPlace(PlaceKind.CODE, pair, one[0], other[0]))
         (found.takes if taken else found.goes_on).append(target)
@@ -371,7 +370,7 @@ class Match:
         if not self._corresponding(found, pair, left, right):
             return
         if a.image.section_at(left) is not None and a.copied(left) is None:
-            found.goes_on.append(self._add(PairedPlace(PlaceKind.DATA, pair, left, right, size)))
+            self._needs_data(found, pair, left, right, size)
             found.dispatches |= a.object_name(left) in ABILITIES or b.object_name(right) in ABILITIES
 
     def _through(self, found: Found, pair: int, left: int, right: int) -> None:
@@ -388,16 +387,16 @@ class Match:
         """Whether two addresses may stand for each other; notes that they do."""
         a, b = self.pairs[pair]
         one, other = a.image.section_at(left), b.image.section_at(right)
-        if one is None and other is None and left == right and left < min(a.image.low, b.image.low):
-            return True  # the file's own header, which the C library reads
+        if left == right and a.image.in_header(left) and b.image.in_header(right):
+            return True
         if one is None or other is None or one.is_code != other.is_code or one.varies != other.varies:
-            found.difference = found.difference or "refers to other data"
+            found.differ("refers to other data")
             return False
         if a.copied(left) != b.copied(right):
-            found.difference = found.difference or "refers to another variable of a library"
+            found.differ("refers to another variable of a library")
             return False
         if one.varies and not self._one_for_one(pair, left, right):
-            found.difference = found.difference or "refers to another variable"
+            found.differ("refers to another variable")
             return False
         return True
 
@@ -418,29 +417,21 @@ class Match:
             ones, others = a.image.objects, b.image.objects
             if left - ones.starts[one] != right - others.starts[other]:
                 return False
-            if ones.ends[one] - ones.starts[one] != others.ends[other] - others.starts[other]:
+            if ones.size(one) != others.size(other):
                 return False
             left, right = ones.starts[one], others.starts[other]
         here = self._moved.setdefault((pair, True, left), right)
         there = self._moved.setdefault((pair, False, right), left)
         return (here, there) == (right, left)
 
-    def _address(
-        self,
-        found: Found,
-        pair: int,
-        left: int,
-        right: int,
-        *,
-        owner: tuple[int, int] | None = None,
-    ) -> None:
+    def _address(self, found: Found, pair: int, left: int, right: int, *, owner: int | None = None) -> None:
         """Addresses that both sides have: of code that may be called later, or of data of unknown length."""
         a, b = self.pairs[pair]
         if a.points_at_itself(left) and b.points_at_itself(right):
             return  # __dso_handle, a mark of the file: nobody reads it
         if a.known_otherwise(left) or b.known_otherwise(right):
             if a.known_otherwise(left) != b.known_otherwise(right):
-                found.difference = found.difference or "refers to other data"
+                found.differ("refers to other data")
             return
         one, other = a.image.section_at(left), b.image.section_at(right)
         if one is None and other is None and left == right:
@@ -466,19 +457,10 @@ class Match:
         here, there = a.section_named_in_c(left), b.section_named_in_c(right)
         if here is None and there is None:
             return False
-        if (
-            here is None
-            or there is None
-            or (here.name, here.end - here.start)
-            != (
-                there.name,
-                there.end - there.start,
-            )
-        ):
-            found.difference = found.difference or "refers to a section of another size"
-            return True
-        size = here.end - here.start
-        found.goes_on.append(self._add(PairedPlace(PlaceKind.DATA, pair, here.start, there.start, size)))
+        if here is None or there is None or (here.name, here.size) != (there.name, there.size):
+            found.differ("refers to a section of another size")
+        else:
+            self._needs_data(found, pair, here.start, there.start, here.size)
         return True
 
     def _global_offsets(self, found: Found, pair: int, left: int, right: int) -> bool:
@@ -489,7 +471,7 @@ class Match:
             return False
         one, other = a.relocations.get(left), b.relocations.get(right)
         if one is None or other is None or one.kind not in THREAD_RELOCATIONS:
-            found.difference = found.difference or "computes addresses from the table of offsets"
+            found.differ("computes addresses from the table of offsets")
         else:
             self._pointer(found, pair, (left, one), (right, other), taken=True)
         return True
@@ -499,7 +481,7 @@ class Match:
         a, b = self.pairs[pair]
         one, other = a.image.objects.containing(left), b.image.objects.containing(right)
         if (one is None) != (other is None):
-            found.difference = found.difference or "refers to other data"
+            found.differ("refers to other data")
             return
         if one is None or other is None:
             self._nameless(found, pair, left, right)
@@ -508,16 +490,11 @@ class Match:
             self._before(found, pair, left, right)
         else:
             ones, others = a.image.objects, b.image.objects
-            begin, size = ones.starts[one], ones.ends[one] - ones.starts[one]
-            if (left - begin, size) != (
-                right - others.starts[other],
-                others.ends[other] - others.starts[other],
-            ):
-                found.difference = found.difference or "refers to data of another size"
+            begin, size = ones.starts[one], ones.size(one)
+            if (left - begin, size) != (right - others.starts[other], others.size(other)):
+                found.differ("refers to data of another size")
                 return
-            found.goes_on.append(
-                self._add(PairedPlace(PlaceKind.DATA, pair, begin, others.starts[other], size))
-            )
+            self._needs_data(found, pair, begin, others.starts[other], size)
             if left == begin:
                 self._before(found, pair, left, right)
             if left == begin and size > MOST_BIAS_BYTES:
@@ -531,7 +508,7 @@ class Match:
         if here is None or there is None or a.object_name(here) != b.object_name(there):
             return
         size = min(left - here, right - there)
-        found.goes_on.append(self._add(PairedPlace(PlaceKind.DATA, pair, left - size, right - size, size)))
+        self._needs_data(found, pair, left - size, right - size, size)
 
     def _behind(self, found: Found, pair: int, left: int, right: int) -> None:
         """The object behind, where both sides have the same one there: the address may be meant for it."""
@@ -540,21 +517,21 @@ class Match:
         if one is None or other is None or a.objects.names[one] != b.objects.names[other]:
             return
         begin, there = a.objects.starts[one], b.objects.starts[other]
-        size = a.objects.ends[one] - begin
+        size = a.objects.size(one)
         if begin - left != there - right or begin - left > MOST_BIAS_BYTES:
             return
-        if size != b.objects.ends[other] - there:
-            found.difference = found.difference or "refers to data of another size"
+        if size != b.objects.size(other):
+            found.differ("refers to data of another size")
             return
         if self._corresponding(found, pair, begin, there):
-            found.goes_on.append(self._add(PairedPlace(PlaceKind.DATA, pair, begin, there, size)))
+            self._needs_data(found, pair, begin, there, size)
 
     def _nameless(self, found: Found, pair: int, left: int, right: int) -> None:
         a, b = self.pairs[pair]
         one, other = a.text(left), b.text(right)
         if one is not None and other is not None:
             if one != other and not self.folders.alike(one, other):
-                found.difference = found.difference or "refers to another text"
+                found.differ("refers to another text")
             if len(one) > SHORT_TEXT:
                 return
         # Where the lengths differ, one side has something behind that nobody points at. No program reads
@@ -579,12 +556,12 @@ class Match:
         if all(section is not None and section.zero for section in sections):
             return
         if place.size > MOST_COMPARED_BYTES:
-            found.difference = "is too large to be compared"
+            found.differ("is too large to be compared")
             return
         one, other = a.read(place.a, place.size), b.read(place.b, place.size)
         slots = self._slots(place)
         if slots is None or _without(one, slots) != _without(other, slots):
-            found.difference = "other content"
+            found.differ("other content")
             return
         for slot in slots:
             left, right = place.a + slot, place.b + slot
@@ -616,18 +593,18 @@ class Match:
                 one.symbol,
                 one.addend,
             ) != (other.symbol, other.addend):
-                found.difference = found.difference or f"takes {other.symbol or 'other data'} from elsewhere"
+                found.differ(f"takes {other.symbol or 'other data'} from elsewhere")
             elif one.kind in THREAD_RELOCATIONS:
                 self._thread(found)
             else:
                 self._elsewhere(found, pair, one, taken=taken)
             return
         if internal is None or internal_b is None:
-            found.difference = found.difference or "takes data from elsewhere on one side only"
+            found.differ("takes data from elsewhere on one side only")
             return
         kinds = {item.kind for item in (one, other) if item is not None}
         if IRELATIVE in kinds and len(kinds) > 1:
-            found.difference = found.difference or "other functions for this processor"
+            found.differ("other functions for this processor")
             return
         if one is not None and one.kind == IRELATIVE:
             found.dispatches = True
@@ -646,7 +623,7 @@ class Match:
             if index == pair:
                 continue
             if (name in a.image.exports) != (name in b.image.exports):
-                found.difference = found.difference or f"takes {name} from elsewhere on one side only"
+                found.differ(f"takes {name} from elsewhere on one side only")
                 return
             if name in a.image.exports:
                 left, right = a.image.exports[name], b.image.exports[name]
@@ -658,13 +635,13 @@ class Match:
                 return
         found.asks.add(name)
 
-    def _jump_table(self, pair: int, left: int, right: int, owner: tuple[int, int]) -> PairedPlace | None:
+    def _jump_table(self, pair: int, left: int, right: int, owner: int) -> PairedPlace | None:
         """The distances from here to instructions, which a function with a computed jump may mean."""
         a, b = self.pairs[pair]
         count = a.table_entries(left)
         if not count or count != b.table_entries(right):
             return None
-        return PairedPlace(PlaceKind.TABLE, pair, left, right, 4 * count, owner[0])
+        return PairedPlace(PlaceKind.TABLE, pair, left, right, 4 * count, owner)
 
     def _table(self, place: PairedPlace, found: Found) -> None:
         a, b = self.pairs[place.pair]
@@ -676,18 +653,12 @@ class Match:
     def _thread_local(self, place: PairedPlace, found: Found) -> None:
         """The whole block, as offsets in it stand in the instructions."""
         a, b = (side.image for side in self.pairs[place.pair])
-        ones, others = a.thread_local, b.thread_local
-        if [section.end - section.start for section in ones] != [
-            section.end - section.start for section in others
-        ]:
-            found.difference = "other thread-local variables"
+        if [section.size for section in a.thread_local] != [section.size for section in b.thread_local]:
+            found.differ("other thread-local variables")
             return
-        for one, other in zip(ones, others, strict=True):
+        for one, other in zip(a.thread_local, b.thread_local, strict=True):
             if not one.zero:
-                size = one.end - one.start
-                found.goes_on.append(
-                    self._add(PairedPlace(PlaceKind.DATA, place.pair, one.start, other.start, size))
-                )
+                self._needs_data(found, place.pair, one.start, other.start, one.size)
 
     def _handlers(self, place: PairedPlace, found: Found) -> None:
         """What catches exceptions; raises ValueError for a damaged table."""
@@ -696,11 +667,11 @@ class Match:
         if one is None and other is None:
             return
         if one is None or other is None or (one.actions, one.indirect) != (other.actions, other.indirect):
-            found.difference = "other exception handlers"
+            found.differ("other exception handlers")
             return
         for left, right in zip(one.types, other.types, strict=True):
             if (left == 0) != (right == 0):
-                found.difference = "catches another type"
+                found.differ("catches another type")
             elif left and one.indirect:
                 slots = (left, a.relocations.get(left)), (right, b.relocations.get(right))
                 self._pointer(found, place.pair, *slots, taken=True)

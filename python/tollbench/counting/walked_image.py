@@ -85,10 +85,6 @@ class WalkedImage:
             self._object_ends = dict(zip(self.image.objects.ends, self.image.objects.starts, strict=True))
         return self._object_ends.get(address)
 
-    def known(self, address: int) -> bool:
-        """Whether it lies in a section, or where one ends."""
-        return self.image.section_at(address) is not None or self.ends(address) != ""
-
     def ends_piece(self, address: int) -> bool:
         """Whether what begins there is nothing of a nameless array before it."""
         return (
@@ -154,8 +150,7 @@ class WalkedImage:
             if section is None or not section.is_code or self.place_in_code(address + value) is None:
                 break
             count += 1
-        rest = values[count:]
-        if count and not any(rest):
+        if count and not any(values[count:]):
             self._tables.add(address)
             return count
         return 0
