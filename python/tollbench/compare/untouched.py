@@ -26,7 +26,8 @@ from tollbench.counting.demangling import readable
 from tollbench.counting.executed import Executed, executed
 from tollbench.counting.image import Image, Unreadable
 from tollbench.counting.loaded import Pairing, paired
-from tollbench.counting.matching import Function, Match, PairedPlace
+from tollbench.counting.matching import Match
+from tollbench.counting.paired_places import Function, PairedPlace
 from tollbench.errors import TollError
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt

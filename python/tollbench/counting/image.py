@@ -102,6 +102,10 @@ class Extents:
         """Bytes of one of them."""
         return self.ends[index] - self.starts[index]
 
+    def within(self, index: int, address: int) -> tuple[int, int]:
+        """Where in one of them an address is, and the size of that one."""
+        return address - self.starts[index], self.size(index)
+
     def after(self, address: int) -> int | None:
         """Index of the first that starts beyond an address."""
         index = bisect.bisect_right(self.starts, address)

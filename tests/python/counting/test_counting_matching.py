@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from compiled import PROGRAM, REGISTERED_PROGRAM, compiled, differences, match, nothing
 
-from tollbench.counting.matching import PlaceKind
+from tollbench.counting.paired_places import PlaceKind
 
 KINDS = {
     "as Debian does": (),
