@@ -169,8 +169,7 @@ class _Coder:
         if instruction.is_ip_rel_memory_operand:
             self._references.append(self._memory(instruction, instruction.ip_rel_memory_address))
             return self._without_displacement(raw, instruction.ip)
-        uses_thread = instruction.memory_segment == x86.Register.FS
-        if uses_thread and instruction.memory_displacement != _GUARD_OF_THE_STACK:
+        if instruction.memory_segment == x86.Register.FS and not _reads_guard(instruction):
             self._references.append(Reference(Use.THREAD_LOCAL, 0))
         return raw
 
@@ -202,3 +201,9 @@ class _Coder:
         places = decoder.get_constant_offsets(decoder.decode())
         begin, size = places.displacement_offset, places.displacement_size
         return raw[:begin] + bytes(size) + raw[begin + size :]
+
+
+def _reads_guard(instruction: x86.Instruction) -> bool:
+    if (instruction.memory_base, instruction.memory_index) != (x86.Register.NONE, x86.Register.NONE):
+        return False  # a distance from a variable that happens to be as large
+    return bool(instruction.memory_displacement == _GUARD_OF_THE_STACK)

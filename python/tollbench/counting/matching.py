@@ -260,7 +260,8 @@ class Match:
     def _thread_local(self, place: PairedPlace, found: Found, addresses: Addresses) -> None:
         """The whole block, as offsets in it stand in the instructions."""
         a, b = (side.image for side in self._walked.pairs[place.pair])
-        if [section.size for section in a.thread_local] != [section.size for section in b.thread_local]:
+        ones, others = ([(part.zero, part.size) for part in side.thread_local] for side in (a, b))
+        if ones != others:
             found.differ("other thread-local variables")
             return
         for one, other in zip(a.thread_local, b.thread_local, strict=True):

@@ -76,6 +76,40 @@ def test_what_does_something_else_is_never_the_same(
     assert differences(match(base, other))
 
 
+ZERO_IN_A_THREAD = """
+#include <cstdio>
+thread_local int one;
+int main(int count, char**) { std::printf("%d\\n", one += count); }
+"""
+# As far from a variable as the guard of the stack is from the thread's begin.
+BEHIND_IN_A_THREAD = """
+#include <cstdio>
+struct Many { long first[5]; long sixth; };
+thread_local Many many = {{1, 2, 3, 4, 5}, 6};
+int main() {
+  long place, found;
+  __asm__("movq many@gottpoff(%%rip), %0" : "=r"(place));
+  __asm__ volatile("movq %%fs:0x28(%1), %0" : "=r"(found) : "r"(place));
+  std::printf("%ld\\n", found);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (ZERO_IN_A_THREAD, "int one;", "int one = 7;"),  # from .tbss to .tdata
+        (BEHIND_IN_A_THREAD, "5}, 6}", "5}, 7}"),
+    ],
+    ids=["zero", "behind"],
+)
+def test_initial_values_of_a_thread_count(tmp_path: Path, text: str, old: str, new: str) -> None:
+    base = compiled(tmp_path / "a", "p", text)
+    changed = compiled(tmp_path / "b", "p", text.replace(old, new))
+    assert differences(match(base, base)) == {}
+    assert differences(match(base, changed))
+
+
 def test_the_function_at_fault_is_named(tmp_path: Path) -> None:
     base = compiled(tmp_path / "a", "p", PROGRAM)
     other = compiled(tmp_path / "b", "p", PROGRAM.replace("x ^ 5", "x ^ 6"))
