@@ -17,36 +17,21 @@ _LOADED = re.compile(r"^\s*(?:(.+?) => )?(/.+) \(0x[0-9a-f]+\)$")
 _LOADER_LIMIT_S = 10.0
 KERNELS_OWN = "linux-vdso.so"
 # What loads code that no table of the file names, or looks for it by a name that may be any text.
-LOADS_BY_NAME = frozenset(("dlopen", "dlmopen"))
-LOOKS_BY_NAME = frozenset(("dlsym", "dlvsym"))
-# With these a program finds files by where it lies itself, or has other programs do its work.
-FINDS_ITS_PLACE = frozenset(
-    [
-        "readlink",
-        "readlinkat",
-        "realpath",
-        "__realpath_chk",
-        "__readlink_chk",
-        "canonicalize_file_name",
-        "dladdr",
-        "program_invocation_name",
-        "chdir",
-        "fchdir",
-        "system",
-        "popen",
-        "fork",
-        "vfork",
-        "posix_spawn",
-        "posix_spawnp",
-        "execv",
-        "execve",
-        "execvp",
-        "execvpe",
-        "execl",
-        "execlp",
-        "execle",
-        "fexecve",
-    ]
+LOADS_BY_NAME = re.compile("dlm?open")
+GOES_BY_NAME = re.compile("dlm?open|dlv?sym")
+# With these a program finds files by where it lies itself, or has other programs do its work. The C++ library
+# does it for whom std::filesystem serves.
+FINDS_ITS_PLACE = re.compile(
+    r"(__)?(readlink|readlinkat|realpath)(_chk)?|canonicalize_file_name|dladdr1?|f?chdir"
+    r"|program_invocation_(short_)?name|__progname(_full)?"
+    r"|system|popen|v?fork|posix_spawnp?|f?exec(v|ve|vp|vpe|l|lp|le|veat)"
+    r"|_ZNSt\w*10filesystem\d+(__)?(read_symlink|canonical|weakly_canonical|current_path)\w*"
+)
+# Libraries of the C and C++ languages ask for all of this; what they do with it for a program shows in what
+# the program asks them for. Of any other library nobody knows what it does.
+_RUNTIME = re.compile(
+    r"(ld-linux-x86-64|lib(c|m|mvec|dl|pthread|rt|util|gcc_s|stdc\+\+|gomp|atomic|quadmath|gfortran"
+    r"|asan|hwasan|lsan|tsan|ubsan|c\+\+|c\+\+abi|unwind|omp))\.so(\.\d+)*"
 )
 
 
@@ -68,39 +53,50 @@ def paired(a: Path, b: Path, environment: Mapping[str, str]) -> Pairing:
         told = f"{only[0]} on one side only" if only else "in another order"
         raise Unreadable(f"other libraries are loaded: {told}")
     images = [(first, second)]
-    shared = []
+    shared = {}  # file -> what it holds
     for name, path in ones.items():
         if _same_file(path, others[name]):
-            shared.append(path)
+            shared[path] = _image(path)
         else:
             images.append((_image(path), _image(others[name])))
     for image in (image for pair in images for image in pair):
         if image.ambiguous:
             raise Unreadable(f"{image.path.name} has several versions of {image.ambiguous}")
-    imports = frozenset().union(*(image.imports for pair in images for image in pair))
-    by_name = bool(imports & (LOADS_BY_NAME | LOOKS_BY_NAME))
-    bound = Bound(_mentioned(images, shared, in_data=by_name), by_name)
-    return Pairing(tuple(images), bool(imports & (LOADS_BY_NAME | FINDS_ITS_PLACE)), bound)
+    asking = [image for pair in images for image in pair]
+    asking += [image for path, image in shared.items() if not _RUNTIME.fullmatch(path.name)]
+    bound = _bound(images, list(shared.values()), [image for image in asking if _asks(image, GOES_BY_NAME)])
+    looks_around = not first.interpreter or any(  # what is linked statically asks nobody by a name
+        _asks(image, LOADS_BY_NAME) or _asks(image, FINDS_ITS_PLACE) for image in asking
+    )
+    return Pairing(tuple(images), looks_around, bound)
 
 
-def _mentioned(
-    images: Sequence[tuple[Image, Image]], libraries: Iterable[Path], *, in_data: bool
-) -> list[frozenset[str]]:
-    """Of each pair the names that `libraries` mention too, which are the same on both sides.
+def _asks(image: Image, names: re.Pattern[str]) -> bool:
+    return any(names.fullmatch(name) for name in image.imports)
 
-    They get the first definition that is loaded. Files that differ are walked, and what they ask for is seen.
-    With `in_data` also what stands among the executables' own constants, for them to look it up.
+
+def _bound(images: Sequence[tuple[Image, Image]], shared: Sequence[Image], looking: Sequence[Image]) -> Bound:
+    """Of each pair the names that other files take, which get the first definition that is loaded.
+
+    `shared` files may take whatever they mention. Who looks for definitions by a text may have it among any
+    file's constants. Files that differ are walked, and what they ask for is seen, but for what they define
+    themselves: the first definition may be another file's.
     """
-    shared = [_image(path).dynamic_names for path in dict.fromkeys(libraries)]
-    if in_data:
-        shared += [
-            image.read(section.start, section.end - section.start)
-            for image in images[0]
+    texts = [image.dynamic_names for image in shared]
+    if looking:
+        texts += [
+            image.read(section.start, section.size)
+            for image in dict.fromkeys((*images[0], *looking))
             for section in image.sections
             if not section.zero and section.name != ".dynstr"
         ]
-    exported = [pair[0].exports.keys() | pair[1].exports.keys() for pair in images]
-    return [frozenset(name for name in names if _in_any(name, shared)) for names in exported]
+    names = []
+    for pair in images:
+        exported = pair[0].exports.keys() | pair[1].exports.keys()
+        theirs = (a.exports.keys() & b.exports.keys() for a, b in images if (a, b) != pair)
+        mentioned = {name for name in exported if _in_any(name, texts)}
+        names.append(frozenset(mentioned | (exported & set().union(*theirs))))
+    return Bound(names, bool(looking))
 
 
 def _in_any(name: str, texts: Iterable[bytes]) -> bool:
