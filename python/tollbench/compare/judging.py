@@ -113,26 +113,17 @@ class Judge:
 
     def nothing(self, reason: str) -> list[Comparison]:
         """A failed row for every side where no benchmark could be asked for."""
-        return [
-            Comparison(
-                benchmark=EVERYTHING,
-                a=self.labels[0],
-                b=label,
-                ratio=None,
-                low=None,
-                high=None,
-                level=1.0 - self.alpha,
-                verdict=Verdict.FAILED,
-                launches=0,
-                seconds=0.0,
-                reason=reason,
-                regression=False,
-            )
-            for label in self.labels[1:]
-        ]
+        sides = range(1, len(self.labels))
+        return [self._not_timed(EVERYTHING, side, Verdict.FAILED, reason) for side in sides]
 
     def untouched(self, benchmark: str, side: int, told: str) -> Comparison:
         """A row whose code is the same on both sides, and which was not timed."""
+        reason = "not timed: a difference would be layout or the machine, not the change"
+        return self._not_timed(benchmark, side, Verdict.UNCHANGED_CODE, reason, told)
+
+    def _not_timed(
+        self, benchmark: str, side: int, verdict: Verdict, reason: str, code: str = ""
+    ) -> Comparison:
         return Comparison(
             benchmark=benchmark,
             a=self.labels[0],
@@ -141,12 +132,12 @@ class Judge:
             low=None,
             high=None,
             level=1.0 - self.alpha,
-            verdict=Verdict.UNCHANGED_CODE,
+            verdict=verdict,
             launches=0,
             seconds=0.0,
-            reason="not timed: a difference would be layout or the machine, not the change",
+            reason=reason,
             regression=False,
-            code=told,
+            code=code,
         )
 
     def _verdict(self, track: Track, side: int, notes: Sequence[str]) -> Comparison:

@@ -88,9 +88,7 @@ class Standing:
     """What is known of the code that one benchmark runs on one side, against the first side."""
 
     unchanged: bool
-    told: (
-        str  # "both sides execute the same code ...", "changed: f (other instructions)", "not compared: ..."
-    )
+    told: str  # "both sides execute the same code ...", "changed: f (other ...)", "... not compared: ..."
 
 
 LookAtCode = Callable[[Mapping[str, Sequence[int]]], Mapping[tuple[str, int], Standing]]
