@@ -13,11 +13,12 @@ import json
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
+from threading import Lock
 
 from pydantic import BaseModel
 
@@ -37,6 +38,7 @@ RUN_LIMIT_S = 10.0  # of one benchmark under callgrind
 NOWHERE = Path("/nowhere")  # a fresh folder, which is empty
 MOST_REFUSALS = 3  # with one reason: the other benchmarks would not run under callgrind either
 MOST_NAMED = 4  # functions that a sentence names
+MOST_AT_ONCE = 8  # benchmarks under callgrind, each of which takes 40 MB beside its own memory
 Alone = Callable[[Side, str], Sequence[str] | None]  # arguments that make a side run one benchmark, briefly
 
 
@@ -50,6 +52,8 @@ class Untouched:
     cache: Path | None = None
     interrupt: Interrupt | None = None
     _runs: dict[str, Executed | str] = field(default_factory=dict)  # of the first side, by benchmark
+    _refusals: Counter[str] = field(default_factory=Counter)  # by reason
+    _lock: Lock = field(default_factory=Lock)  # of both
 
     def standings(self, sides_of: Mapping[str, Sequence[int]]) -> Mapping[tuple[str, int], Standing]:
         """Of every benchmark on every side that has it. Raises Interrupted."""
@@ -79,11 +83,16 @@ class Untouched:
 
     def run_of(self, name: str, files: bytes) -> Executed | str:
         """One launch of the first side, whose own files have this digest, or why there is none."""
-        if name not in self._runs:
-            refusals = Counter(run for run in self._runs.values() if isinstance(run, str))
-            often = next((reason for reason, count in refusals.items() if count >= MOST_REFUSALS), None)
-            self._runs[name] = often if often is not None else self._run(name, files)
-        return self._runs[name]
+        with self._lock:
+            if name in self._runs:
+                return self._runs[name]
+            often = next((reason for reason, count in self._refusals.items() if count >= MOST_REFUSALS), None)
+        found = often if often is not None else self._run(name, files)
+        with self._lock:
+            self._runs[name] = found
+            if isinstance(found, str):
+                self._refusals[found] += 1
+        return found
 
     def _run(self, name: str, files: bytes) -> Executed | str:
         side = self.sides[0]
@@ -127,21 +136,21 @@ class _Runs:
 
     def standings(self, names: Sequence[str], everything: Sequence[str]) -> dict[str, Standing]:
         """Of `names`; `everything` is what the first side offers and is compared with anybody."""
-        functions = {(place.pair, place.a) for place in self.match.places}
-        if sure := self.match.differing(functions, functions):
-            return dict.fromkeys(names, self._changed(sure))  # before main, or on the way to every benchmark
+        if sure := self.match.differing_always():  # such as an initialiser: no benchmark has to be run
+            return dict.fromkeys(names, self._changed(sure))
         digest = hashlib.blake2b(digest_size=16)
         for image, _ in self.pairing.images:
             digest.update(image.content)
         run_of = partial(self.untouched.run_of, files=digest.digest())
-        with ThreadPoolExecutor(max_workers=2) as pool:
+        with ThreadPoolExecutor(min(MOST_AT_ONCE, len(os.sched_getaffinity(0)))) as pool:
             runs = dict(zip(everything, pool.map(run_of, everything), strict=True))
-        seen = [run for run in runs.values() if isinstance(run, Executed)]
-        functions_of = {id(run): self._functions(run) for run in seen}
-        common = frozenset.intersection(*functions_of.values()) if seen else frozenset()
-        bodies = frozenset().union(*functions_of.values()) - self._called_by_some(seen, common) - common
+        seen = {name: run for name, run in runs.items() if isinstance(run, Executed)}
+        functions = {name: self._functions(run) for name, run in seen.items()}
+        common = frozenset.intersection(*functions.values()) if functions else frozenset()
+        bodies = frozenset().union(*functions.values()) - common
+        bodies -= self._called_by_some(seen.values(), common)
         return {
-            name: self._standing(runs[name], bodies - functions_of.get(id(runs[name]), bodies), common)
+            name: self._standing(runs[name], bodies - functions.get(name, frozenset()), common)
             for name in names
         }
 
@@ -156,7 +165,7 @@ class _Runs:
             return Standing(False, told)
         return SAME
 
-    def _called_by_some(self, runs: Sequence[Executed], common: Set[Function]) -> Set[Function]:
+    def _called_by_some(self, runs: Iterable[Executed], common: Set[Function]) -> Set[Function]:
         """Functions that are called by what not all runs execute.
 
         The bodies of benchmarks are not among them: other files call them, or what all runs execute. What a
@@ -201,25 +210,46 @@ class _Runs:
         """What a run asks for where the sides differ, and finds something else there."""
         compared = {str(image.path.resolve()) for image, _ in self.pairing.images}
         here = self.first.folder or NOWHERE
+        trees = _trees(self.first, self.other)
         for name in run.read:
-            path = os.path.normpath(here / name)
-            for ours, theirs in _trees(self.first, self.other):
-                if path.startswith(ours) and os.path.realpath(path) not in compared:
-                    there = Path(theirs + path.removeprefix(ours))
-                    if not _same_thing(Path(path), there):
-                        return f"changed: it reads {name}, which differs"
+            # As it stands, as `..` behind a link leads elsewhere, and in short.
+            for path in dict.fromkeys((str(here / name), os.path.normpath(here / name))):
+                if os.path.realpath(path) in compared:
+                    continue
+                if any(not _same_thing(Path(path), there) for there in _counterparts(path, trees)):
+                    return f"changed: it reads {name}, which differs"
         return ""
 
 
-def _trees(first: Side, other: Side) -> list[tuple[str, str]]:
-    """Begins of paths that lead to what belongs to the one side and to the other."""
-    ones, others = Path(first.command[0]).parts, Path(other.command[0]).parts
-    while ones and others and ones[-1] == others[-1]:
-        ones, others = ones[:-1], others[:-1]
-    found = [(str(Path(*ones)), str(Path(*others)))] if ones and others else []
+def _trees(first: Side, other: Side) -> set[tuple[str, str]]:
+    """Begins of paths that lead to what belongs to the one side and to the other, links followed or not."""
+    pairs = [(Path(first.command[0]), Path(other.command[0]))]
     if first.folder is not None and other.folder is not None:
-        found.append((str(first.folder.resolve()), str(other.folder.resolve())))
-    return [(ours, theirs) for ours, theirs in found if ours != theirs]
+        pairs.append((first.folder, other.folder))
+    pairs += [(one.resolve(), another.resolve()) for one, another in pairs]
+    return {_begins(one, another) for one, another in pairs if one != another}
+
+
+def _begins(one: Path, another: Path) -> tuple[str, str]:
+    """Without the names at the end that both have."""
+    while one.name == another.name and one != one.parent and another != another.parent:
+        one, another = one.parent, another.parent
+    return str(one), str(another)
+
+
+def _counterparts(path: str, trees: Iterable[tuple[str, str]]) -> Iterator[Path]:
+    """Where the other side would look for what the first side finds there.
+
+    A path that only begins like a tree (`bench_old.dat` beside `bench_old`) is the program's name with
+    something behind; beside a folder (`build-common` beside `build`), it is so where the other side has that.
+    """
+    for ours, theirs in trees:
+        if path.startswith(ours):
+            within = Path(path).is_relative_to(ours)
+            rest = path.removeprefix(ours)
+            there = Path(theirs, rest.lstrip("/")) if within else Path(theirs + rest)
+            if within or not Path(ours).is_dir() or there.exists():
+                yield there
 
 
 def _same_thing(one: Path, other: Path) -> bool:

@@ -88,6 +88,15 @@ class Match:
                     waiting.append(target)
         return [place for place in owned if self.places[place].difference]
 
+    def differing_always(self) -> list[PairedPlace]:
+        """What differs of all that every run may need: a part of `differing`, whatever a run executes.
+
+        That is what the entry, the initialisers and what other files take by name lead to, without the functions
+        whose address is taken there. `main` is one of those.
+        """
+        functions = {(place.pair, place.a) for place in self.places if place.kind is PlaceKind.CODE}
+        return self.differing(functions, functions)
+
     def name(self, place: PairedPlace) -> str:
         """What a reader knows a place by: a symbol (still mangled) or an address."""
         image = self._walked.pairs[place.pair][0].image

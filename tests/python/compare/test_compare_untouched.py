@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ import pytest
 from compiled import compiled, nothing
 
 from tollbench.compare.stored import StoredComparison
+from tollbench.compare.subject import Side, Standing
+from tollbench.compare.untouched import MOST_REFUSALS, Untouched
 
 ROOT = Path(__file__).resolve().parents[3]
 BENCHMARKS = """
@@ -144,6 +148,71 @@ def test_other_arguments_and_other_input_are_a_change(tmp_path: Path) -> None:
     assert untouched(compared(*commands)) == {"command"}
     found = compared(commands[0], f"{commands[1]} twice", code=None)
     assert "other arguments" in found["comparisons"][0]["code"]
+
+
+def standing(sides: list[Side]) -> Standing:
+    """Of the second of two commands."""
+    looks = Untouched(sides, lambda _side, _name: (), reads_anything=True)
+    return looks.standings({"command": (0, 1)})["command", 1]
+
+
+READER = """
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+int main(int, char** words) {
+  char self[4096] = "";
+  std::string place = readlink("/proc/self/exe", self, sizeof self - 1) > 0 ? self : "";
+  std::string called = words[0], folder = called.substr(0, called.rfind('/'));
+  place = place.substr(0, place.rfind('/'));
+  std::string word;
+  std::ifstream(NAME) >> word;
+  std::puts(word.c_str());
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ('called + ".dat"', "b-2/reader_new.dat"),
+        ('folder + "/own.dat"', "b-2/own.dat"),
+        ('folder + "/link/../behind.dat"', "elsewhere-2/behind.dat"),
+        ('place + "/own.dat"', "real-2/own.dat"),
+        ('std::string(BASE) + "/b-common.dat"', ""),
+    ],
+)
+def test_what_the_sides_find_by_their_place_has_to_be_the_same(
+    tmp_path: Path, name: str, changed: str
+) -> None:
+    """One folder's name begins with the other one's, and both are links or lead to one."""
+    text = READER.replace("NAME", name).replace("BASE", f'"{tmp_path}"')
+    sides = []
+    for number, side, new in ((1, "b", "reader_old"), (2, "b-2", "reader_new")):
+        real = tmp_path / f"real-{number}"
+        program = new if "called +" in name else "reader"
+        sides.append(Side(side, (f"{tmp_path}/{side}/{program}",), tmp_path))
+        compiled(real, program, text)
+        (tmp_path / f"elsewhere-{number}" / "in").mkdir(parents=True)
+        (tmp_path / side).symlink_to(real)
+        (real / "link").symlink_to(tmp_path / f"elsewhere-{number}" / "in")
+        for file in (f"real-{number}/own", f"real-{number}/{program}", f"elsewhere-{number}/behind"):
+            (tmp_path / f"{file}.dat").write_text("same")
+    (tmp_path / "b-common.dat").write_text("one file for both")
+    assert standing(sides).unchanged
+    if changed:
+        (tmp_path / changed).write_text("other")
+        assert standing(sides).told.startswith("changed: it reads")
+
+
+def test_what_refuses_for_one_reason_again_and_again_is_not_asked_on() -> None:
+    asked: list[str] = []
+    looks = Untouched([Side("a", ("never started",))], lambda _side, name: asked.append(name))
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(partial(looks.run_of, files=b""), map(str, range(2_000))))
+    assert set(told) == {"this kind of side cannot be asked to run one benchmark briefly"}
+    assert MOST_REFUSALS <= len(asked) <= MOST_REFUSALS + 8
 
 
 def test_without_valgrind_the_rest_is_timed_and_the_row_says_why(
