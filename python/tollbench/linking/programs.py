@@ -20,6 +20,7 @@ _SYMBOL = np.dtype(
 _FUNCTION, _INDIRECT, _TYPE = 2, 10, 0xF
 _OF_ONE_LINK = (".note.gnu.build-id",)
 _ALLOCATED, _EXECUTABLE = 0x2, 0x4
+_NONSENSE = (ELFError, AttributeError, TypeError, AssertionError, ValueError)  # how pyelftools meets it
 
 
 class NoProgram(Exception):
@@ -52,8 +53,21 @@ def read_program(path: Path) -> LinkedProgram:
     try:
         with path.open("rb") as file:
             return _read(ELFFile(file), path)
-    except (ELFError, AttributeError, TypeError, AssertionError, ValueError):
+    except _NONSENSE:
         raise NoProgram("is no ELF executable that can be read") from None
+
+
+def source_of(path: Path) -> str | None:
+    """The name of the source that an object was compiled from, without folders; None where none is told."""
+    try:
+        with path.open("rb") as file:
+            table = ELFFile(file).get_section_by_name(".symtab")
+            if isinstance(table, SymbolTableSection):
+                told = (symbol for symbol in table.iter_symbols() if symbol["st_info"]["type"] == "STT_FILE")
+                return next((Path(symbol.name).name for symbol in told), None)
+    except (OSError, *_NONSENSE):
+        pass
+    return None
 
 
 def _read(elf: ELFFile, path: Path) -> LinkedProgram:

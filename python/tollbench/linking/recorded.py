@@ -14,6 +14,7 @@ from typing import Any
 from tollbench.launching.command import Ended, run_command
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
+from tollbench.linking.programs import source_of
 
 LINK_LIMIT_S = 600.0
 _LONGEST_BYTES = 100_000  # of a command line; the kernel takes more, of which the environment has a share
@@ -98,8 +99,8 @@ class RecordedLink:
         labels: dict[str, str] = {}
         for path in self.inputs:
             name = Path(path).name
-            if _TEMPORARY_OF_GCC.fullmatch(name):  # what stays is its rank
-                name = f"temporary object {len(labels)}"
+            if _TEMPORARY_OF_GCC.fullmatch(name):
+                name = source_of(Path(self.folder, self._places.get(path, path))) or f"object {len(labels)}"
             elif found := _TEMPORARY_OF_CLANG.fullmatch(name):
                 name = found.group(1)
             if name != Path(place := self._places.get(path, path)).name:

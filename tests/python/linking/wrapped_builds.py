@@ -15,7 +15,9 @@ NAMES = [f"work_{letter}" for letter in "abcdefgh"]
 MAIN = (
     "#include <cstdio>\n"
     + "".join(f'extern "C" int {name}(int);\n' for name in NAMES)
-    + 'extern "C" __attribute__((noinline)) int of_main(int x) { volatile int y = x; return y; }\n'
+    # Both sources have a function of this name.
+    + "static __attribute__((noinline)) int local(int x) { volatile int y = x; return y; }\n"
+    + 'extern "C" __attribute__((noinline)) int of_main(int x) { return local(x) + local(x + 1); }\n'
     + 'int main(int count, char **) { std::printf("%d\\n", '
     + " + ".join(f"{name}(of_main(count))" for name in NAMES)
     + "); }\n"
