@@ -47,6 +47,12 @@ target_compile_features(toll_allocations PRIVATE cxx_std_20)
 target_compile_options(toll_allocations PRIVATE ${TOLL_WARNINGS} -fno-builtin -fno-lto)
 target_link_libraries(toll_allocations PRIVATE ${CMAKE_DL_LIBS})
 
+# `toll compare --count` compiles it by itself, where nothing else is built; here it is held to the same rules.
+add_library(toll_counts SHARED src/counts_preload.cpp)
+target_compile_features(toll_counts PRIVATE cxx_std_20)
+target_compile_options(toll_counts PRIVATE ${TOLL_WARNINGS} -fno-builtin -fno-lto)
+target_link_libraries(toll_counts PRIVATE ${CMAKE_DL_LIBS})
+
 foreach(program IN ITEMS canary empty)
   add_executable(toll_${program} src/${program}.cpp)
   target_link_libraries(toll_${program} PRIVATE toll_main)

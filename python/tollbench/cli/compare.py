@@ -55,6 +55,23 @@ Raw = Annotated[
 ]
 
 
+Count = Annotated[
+    str,
+    typer.Option(
+        metavar="LIST",
+        help="Count too, exactly: instructions,allocations,bytes,peak,syscalls,size.",
+    ),
+]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="RULE",
+        help="Exit code 1 where a count breaks it: 'instructions>+1%', 'allocations>+0'. Several times.",
+    ),
+]
+
+
 def command(
     sides: Annotated[
         list[str],
@@ -92,6 +109,11 @@ def command(
         bool, typer.Option("--any-exit-code", help="Command lines may end with a code other than 0.")
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
+    count: Count = "",
+    count_only: Annotated[
+        bool, typer.Option("--count-only", help="Count and time nothing; everything, without --count.")
+    ] = False,
+    fail_on: FailOn = None,
     raw: Raw = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page.")] = None,
@@ -103,10 +125,10 @@ def command(
 ) -> None:
     """Compare two sides or more, launched in alternation: slower, faster, or no difference larger than x %.
 
-    Exit code: 1 for a regression beyond --threshold, else 2 where something failed, else 3 where something is
-    inconclusive, else 0. 130 after Ctrl-C; what is known by then is printed.
+    Exit code: 1 for a regression beyond --threshold or a count that breaks --fail-on, else 2 where something
+    failed, else 3 where something is inconclusive, else 0. 130 after Ctrl-C; what is known is printed.
     """
-    from tollbench.cli import comparing, comparing_sides
+    from tollbench.cli import comparing, comparing_sides, counting
 
     comparing.check_places(html=html, markdown=markdown, junit=junit)
     request = comparing_sides.ComparisonRequest(
@@ -127,6 +149,7 @@ def command(
         seed=seed,
         raw=raw,
         measure_all=measure_all,
+        counts=counting.count_request(count, only=count_only, fail_on=fail_on or ()),
     )
     found, error = comparing.measured(request, wait=wait)
     comparing.show(found, as_json=as_json, html=html, markdown=markdown, junit=junit, error=error)

@@ -18,6 +18,7 @@ from tollbench.catalog import machine
 from tollbench.cli.asking import seconds as length_of_time
 from tollbench.cli.comparing_sides import ComparisonRequest, subject_for
 from tollbench.cli.console import progress, say
+from tollbench.cli.counting import counted
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.places import RUNS
 from tollbench.compare import (
@@ -29,6 +30,8 @@ from tollbench.compare import (
     before_confirming,
     compare,
     confirm,
+    count_rules,
+    counts,
 )
 from tollbench.compare.adapters import adapters, check_kind
 from tollbench.compare.raw_file import Keeping, RawFile
@@ -103,11 +106,16 @@ def _with_the_machine(
             subject, look_at_code = subject_for(request, settings.seed, interrupt, stack)
         except LaunchFailed as failure:
             subject, look_at_code = Unusable(request.sides, failure.reason), None
-        header = _header(settings, subject, confirm=request.confirm)
+        header = _header(settings, subject, request)
         raw = stack.enter_context(RawFile(raw_path(request.raw, "compare"), header))
         keeping = Keeping(raw)
         looking = CodeOptions(look_at_code, request.measure_all)
-        found = _measure(subject, settings, keeping, looking, interrupt if request.confirm else None)
+        if request.counts is not None and request.counts.only:
+            found = counts.not_timed(subject, settings, keeping)
+        else:
+            found = _measure(subject, settings, keeping, looking, interrupt if request.confirm else None)
+        if request.counts is not None:
+            found = counted(found, subject, request.counts, keeping)
         told = {
             "raw": str(raw.path),
             "toll_version": tollbench.__version__,
@@ -178,7 +186,7 @@ def raw_path(asked: Path | None, verb: str) -> Path:
     return asked or RUNS / f"{verb}-{datetime.now().astimezone().strftime('%Y-%m-%d-%H%M%S-%f')}.jsonl"
 
 
-def _header(settings: ComparisonSettings, subject: Subject, *, confirm: bool) -> dict[str, object]:
+def _header(settings: ComparisonSettings, subject: Subject, request: ComparisonRequest) -> dict[str, object]:
     return {
         MARK: 1,
         "toll_version": tollbench.__version__,
@@ -187,8 +195,10 @@ def _header(settings: ComparisonSettings, subject: Subject, *, confirm: bool) ->
         "sides": list(subject.labels),
         "level": settings.level,
         "threshold": settings.threshold,
-        "confirm": confirm,
+        "confirm": request.confirm,
         "layouts": settings.layouts,
+        "count_only": request.counts is not None and request.counts.only,
+        "fail_on": [each.text for each in request.counts.rules] if request.counts is not None else [],
         "seed": settings.seed,
         "machine": machine.describe(),
         "conditions": machine.conditions(),
@@ -248,12 +258,14 @@ def _refused(found: Comparisons, form: str, path: Path) -> TollError | None:
 
 
 def exit_code(found: Comparisons) -> Exit:
-    """1 for a regression, else 130 after Ctrl-C, 2 for a failure, 3 for what is open, else 0."""
+    """1 for a regression or a count that breaks --fail-on, else 130 after Ctrl-C, 2 for a failure, 3 for what
+    is open, else 0. Counts without a rule change nothing, unless they are all there is."""
     verdicts = {item.verdict for item in found.comparisons}
-    if any(item.regression for item in found.comparisons):
+    all_counts = [count for item in found.comparisons for count in item.counts]
+    if any(item.regression for item in found.comparisons) or any(count.fails for count in all_counts):
         return Exit.REGRESSION_OR_FAILED_CHECK
     if found.interrupted:
         return Exit.INTERRUPTED
-    if Verdict.FAILED in verdicts or not verdicts:
+    if Verdict.FAILED in verdicts or not verdicts or count_rules.unjudged(found):
         return Exit.USAGE
     return Exit.INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts else Exit.FINE

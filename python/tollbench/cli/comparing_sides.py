@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tollbench.catalog.environments.probing import cache_folder
 from tollbench.cli.console import progress, say
+from tollbench.cli.counting import CountRequest
 from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, revisions, subject_of
 from tollbench.compare.adapters import COMMAND
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
@@ -40,6 +41,7 @@ class ComparisonRequest:
     seed: int | None
     raw: Path | None
     measure_all: bool
+    counts: CountRequest | None = None
 
 
 def subject_for(

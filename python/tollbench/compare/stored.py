@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from tollbench.compare.counts import counted_rows
 from tollbench.compare.engine import unconfirmed
 from tollbench.compare.judging import Judge, Track, sequence_for
-from tollbench.compare.verdicts import Comparisons, Finite, Lacking
+from tollbench.compare.verdicts import Comparison, Comparisons, CountChange, Finite, Lacking
 from tollbench.errors import TollError
 from tollbench.stats import bonferroni
 
@@ -55,6 +56,8 @@ class Header(_Record):
     command_line: Text = ""
     confirm: bool = False
     layouts: Annotated[int, Field(ge=0, le=MAX_LAYOUTS)] = 0  # of each side
+    count_only: bool = False
+    fail_on: tuple[Text, ...] = ()
     machine: dict[str, Any] = {}
     conditions: dict[str, Any] = {}
 
@@ -78,6 +81,14 @@ class SurveyRecord(_Record):
     ]
     missing: dict[Text, tuple[Text, ...]] = {}
     code: Annotated[tuple[CodeRecord, ...], Field(max_length=MAX_BENCHMARKS)] = ()
+
+
+class CountsRecord(_Record):
+    """The counts of one benchmark on one side."""
+
+    of: Text
+    b: Text
+    found: Annotated[tuple[CountChange, ...], Field(max_length=100)]
 
 
 class RoundRecord(_Record):
@@ -107,6 +118,7 @@ class StoredComparison:
         """Raises TollError for a file that cannot be read, or is no comparison's."""
         header, survey, found = None, None, None
         rounds: list[RoundRecord] = []
+        counts: dict[tuple[str, str], tuple[CountChange, ...]] = {}
         for number, record in _records(path):
             try:
                 if header is None:
@@ -115,6 +127,9 @@ class StoredComparison:
                     rounds.append(_checked(RoundRecord.model_validate(record), header))
                 elif "survey" in record:
                     survey = _within(SurveyRecord.model_validate(record["survey"]), header)
+                elif "counts" in record:
+                    counted = CountsRecord.model_validate(record["counts"])
+                    counts[counted.of, counted.b] = counted.found
                 elif "found" in record:
                     found = _agreeing(Comparisons.model_validate(record["found"]), header, record)
             except ValidationError as error:
@@ -131,7 +146,7 @@ class StoredComparison:
                     "compare again: toll compare keeps what it finds in this file",
                 )
             try:
-                found = _judged(header, survey, rounds)
+                found = _with_counts(_judged(header, survey, rounds), counts)
             except ValueError as error:
                 raise _damaged(path, str(error)) from None
         return StoredComparison(path, header, found, tuple(rounds))
@@ -231,6 +246,8 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
     As after an interrupt: nobody chose the end by the values. Looking once at all of them would be wrong, as
     those looks decided which benchmark was measured for how long.
     """
+    if header.count_only:
+        return _cut_short(header, survey, counted_rows(survey.sides_of, header.sides, header.level))
     level = (1.0 + header.level) / 2.0 if header.confirm else header.level  # as `before_confirming` has it
     untouched = {(item.benchmark, item.side): item.told for item in survey.code if not item.timed}
     timed = {
@@ -256,8 +273,22 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
     told = {(item.benchmark, header.sides[item.side]): item.told for item in survey.code}
     found = [item.model_copy(update={"code": told.get((item.benchmark, item.b), "")}) for item in found]
     found += [judge.untouched(name, side, text) for (name, side), text in untouched.items()]
+    return _cut_short(header, survey, list(map(unconfirmed, found)) if header.confirm else found)
+
+
+def _with_counts(
+    found: Comparisons, counts: Mapping[tuple[str, str], tuple[CountChange, ...]]
+) -> Comparisons:
+    rows = [
+        item.model_copy(update={"counts": counts.get((item.benchmark, item.b), ())})
+        for item in found.comparisons
+    ]
+    return found.model_copy(update={"comparisons": tuple(rows)})
+
+
+def _cut_short(header: Header, survey: SurveyRecord, found: Sequence[Comparison]) -> Comparisons:
     return Comparisons(
-        comparisons=tuple(map(unconfirmed, found) if header.confirm else found),
+        comparisons=tuple(found),
         lacking=tuple(Lacking(benchmark=name, missing_in=by) for name, by in survey.missing.items()),
         kind=header.kind,
         sides=header.sides,
@@ -268,6 +299,7 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
         interrupted=True,
         toll_version=header.toll_version,
         command_line=header.command_line,
+        fail_on=header.fail_on,
     )
 
 

@@ -19,6 +19,7 @@ class Verdict(StrEnum):
     FASTER = "faster"
     NO_DIFFERENCE = "no_difference"
     UNCHANGED_CODE = "unchanged_code"
+    COUNTED = "counted"  # not timed: only counts were asked for
     INCONCLUSIVE = "inconclusive"
     FAILED = "failed"
 
@@ -27,6 +28,38 @@ class ComparisonRecord(BaseModel):
     """A part of what `toll compare` and `toll trust` print for programs."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class CountVerdict(StrEnum):
+    """What is known of a count of B against A."""
+
+    MORE = "more"
+    FEWER = "fewer"
+    EQUAL = "equal"
+    OPEN = "open"
+    FAILED = "failed"
+
+
+class CountChange(ComparisonRecord):
+    """One count of one benchmark, or of a file: one side against the first, or against a stored baseline."""
+
+    metric: str = Field(description="instructions, allocations, bytes, peak, syscalls, size")
+    per: str = Field(description="iteration, run, process or file")
+    a: NotNegative | None = Field(description="of the first side; null where there is none")
+    b: NotNegative | None = Field(description="of the side that is judged; null where there is none")
+    low: Finite | None = Field(
+        default=None, description="lower end of the interval of b - a, where it scatters"
+    )
+    high: Finite | None = Field(
+        default=None, description="upper end of the interval of b - a, where it scatters"
+    )
+    exact: bool = Field(
+        description="every launch of a side gave the same; else the interval holds at the level"
+    )
+    launches: int = Field(ge=0, description="of each side")
+    verdict: CountVerdict
+    reason: str = Field(description="how it was counted, or why it was not")
+    fails: str = Field(default="", description="the rule of --fail-on that it breaks; empty: none")
 
 
 class Comparison(ComparisonRecord):
@@ -65,6 +98,7 @@ class Comparison(ComparisonRecord):
         default="",
         description="what is known of the code that both sides run for this benchmark; empty: nobody looked",
     )
+    counts: tuple[CountChange, ...] = Field(default=(), description="what --count asked for")
 
 
 class Lacking(ComparisonRecord):
@@ -93,3 +127,5 @@ class Comparisons(ComparisonRecord):
     command_line: str = ""
     started_utc: str = ""
     machine: str = Field(default="", description="processor, CPUs, kernel")
+    fail_on: tuple[str, ...] = Field(default=(), description="rules of --fail-on, as they were written")
+    count_notes: tuple[str, ...] = Field(default=(), description="what holds for all counts of the table")

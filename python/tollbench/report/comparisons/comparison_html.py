@@ -10,7 +10,8 @@ from pathlib import Path
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from tollbench.compare.verdicts import Comparisons
-from tollbench.report.comparisons.comparison_lines import ComparisonLine, change, footnotes, headline, lines
+from tollbench.report.comparisons import count_lines
+from tollbench.report.comparisons.comparison_lines import ComparisonLine, change, footnotes, headline, timed
 from tollbench.text import clean
 
 PAGE = Path(__file__).parent / "page"
@@ -58,12 +59,17 @@ def render(found: Comparisons) -> str:
             found=found,
             headline=headline(found),
             footnotes=footnotes(found),
-            lines=[(line, _bar(line, axis)) for line in lines(found)],
+            lines=[(line, _bar(line, axis)) for line in timed(found)],
+            counted=count_lines.any_counts(found),
+            changed_counts=count_lines.changed(found),
+            equal_counts=list(count_lines.equal(found)),
             several=len(found.sides) > 2,
             margin=margin,
             ticks=axis.ticks(),
             style=_asset("compare.css"),
-            regression=any(item.regression for item in found.comparisons),
+            regression=any(
+                item.regression or any(count.fails for count in item.counts) for item in found.comparisons
+            ),
         )
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tollbench import numbers
 from tollbench.compare.verdicts import Comparison, Comparisons, Verdict
+from tollbench.report.comparisons import count_lines
 from tollbench.text import clean
 
 WORDS = {
@@ -17,7 +18,9 @@ WORDS = {
     Verdict.INCONCLUSIVE: "inconclusive",
     Verdict.FAILED: "failed",
     Verdict.UNCHANGED_CODE: "unchanged code",
+    Verdict.COUNTED: "counted",
 }
+_NOT_TIMED = (Verdict.UNCHANGED_CODE, Verdict.COUNTED)
 _WORST_FIRST = (
     Verdict.SLOWER,
     Verdict.FAILED,
@@ -25,6 +28,7 @@ _WORST_FIRST = (
     Verdict.FASTER,
     Verdict.NO_DIFFERENCE,
     Verdict.UNCHANGED_CODE,
+    Verdict.COUNTED,
 )
 
 
@@ -43,6 +47,11 @@ class ComparisonLine:
     reason: str
 
 
+def timed(found: Comparisons) -> list[ComparisonLine]:
+    """Without rows of which nothing but counts was asked for."""
+    return [line for line in lines(found) if line.item.verdict is not Verdict.COUNTED]
+
+
 def lines(found: Comparisons) -> list[ComparisonLine]:
     """Regressions first, then what failed or is open, then the rest; else in the order of the benchmarks."""
     ordered = sorted(
@@ -58,7 +67,7 @@ def _line(item: Comparison) -> ComparisonLine:
         b=clean(item.b),
         a_time=time(item.a_ns),
         b_time=time(item.b_ns),
-        change=numbers.MISSING if item.verdict is Verdict.UNCHANGED_CODE else change(item.ratio),
+        change=numbers.MISSING if item.verdict in _NOT_TIMED else change(item.ratio),
         interval=between(item.low, item.high) if item.ratio is not None else numbers.MISSING,
         verdict="REGRESSION" if item.regression else WORDS[item.verdict],
         reason=clean(_sentence(item)),
@@ -124,10 +133,14 @@ def headline(found: Comparisons) -> str:
     ]
     told = ", ".join(f"{count} {word}" for count, word in counts if count)
     threshold = numbers.difference(found.threshold)
+    of_counts = count_lines.headline(found)
+    if of_counts and not timed(found):
+        return of_counts
+    more = f"; {of_counts}" if of_counts else ""
     if regressions:
         what = "regression" if regressions == 1 else "regressions"
-        return f"{regressions} {what} beyond {threshold} ({told})"
-    return f"no regression beyond {threshold} found ({told})" if told else "nothing was compared"
+        return f"{regressions} {what} beyond {threshold} ({told}){more}"
+    return f"no regression beyond {threshold} found ({told}){more}" if told else "nothing was compared"
 
 
 def _about(layouts: int) -> str:
@@ -150,6 +163,9 @@ def footnotes(found: Comparisons) -> Sequence[str]:
         f" {numbers.percent(found.level)} or more all intervals of this table hold together,"
         " although they were looked at while measuring.",
     ]
+    if count_lines.any_counts(found) and not timed(found):
+        notes = []
+    notes += count_lines.footnotes(found)
     if any(item.ratio is not None for item in found.comparisons):
         notes.append(_about(found.layouts))
     compared = {item.benchmark for item in found.comparisons}

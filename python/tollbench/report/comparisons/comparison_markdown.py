@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tollbench.compare.verdicts import Comparisons, Verdict
-from tollbench.report.comparisons.comparison_lines import ComparisonLine, footnotes, headline, lines
+from tollbench.report.comparisons import count_lines
+from tollbench.report.comparisons.comparison_lines import ComparisonLine, footnotes, headline, timed
 from tollbench.text import clean
 
 _SHOWN_AT_ONCE = 20
@@ -14,7 +16,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@$&-])")
 
 def render(found: Comparisons) -> str:
     """The answer, what differs, and everything else folded away."""
-    shown = lines(found)
+    shown = timed(found)
     fine = (Verdict.NO_DIFFERENCE, Verdict.UNCHANGED_CODE)
     first = [line for line in shown if line.item.verdict not in fine][:_SHOWN_AT_ONCE]
     rest = [line for line in shown if line not in first]
@@ -25,16 +27,39 @@ def render(found: Comparisons) -> str:
     if first:
         parts += [_table(first), ""]
     if rest:
-        parts += [
-            "<details><summary>" + f"{len(rest)} more" + "</summary>",
-            "",
-            _table(rest),
-            "",
-            "</details>",
-            "",
-        ]
+        parts += _folded(f"{len(rest)} more", _table(rest))
+    parts += _counts(found)
     parts += [f"{escaped(note)}  " for note in footnotes(found)]
     return "\n".join(parts) + "\n"
+
+
+def _folded(summary: str, text: str) -> list[str]:
+    return [f"<details><summary>{summary}</summary>", "", text, "", "</details>", ""]
+
+
+def _counts(found: Comparisons) -> list[str]:
+    """What differs, and what is equal folded away."""
+    changed = count_lines.changed(found)
+    parts = [_count_table(changed[:_SHOWN_AT_ONCE]), ""] if changed else []
+    if more := changed[_SHOWN_AT_ONCE:]:
+        parts += _folded(f"{len(more)} more counts", _count_table(more))
+    if same := list(count_lines.equal(found)):
+        rows = ["| benchmark | side | equal |", "| --- | --- | --- |"]
+        rows += [f"| {escaped(line.benchmark)} | {escaped(line.b)} | {escaped(line.told)} |" for line in same]
+        parts += _folded("equal counts", "\n".join(rows))
+    return parts
+
+
+def _count_table(shown: Sequence[count_lines.CountLine]) -> str:
+    rows = [
+        "| benchmark | side | count | before | after | change | verdict |",
+        "| --- | --- | --- | ---: | ---: | ---: | --- |",
+    ]
+    for line in shown:
+        verdict = f"**{escaped(line.verdict)}**" if line.item.fails else escaped(line.verdict)
+        cells = [line.benchmark, line.b, line.metric, line.a_count, line.b_count, line.change]
+        rows.append("| " + " | ".join(map(escaped, cells)) + f" | {verdict}: {escaped(line.reason)} |")
+    return "\n".join(rows)
 
 
 def escaped(text: str) -> str:

@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tollbench.compare.verdicts import Comparisons, Verdict
-from tollbench.report.comparisons.comparison_lines import ComparisonLine, footnotes, headline, lines
+from tollbench.compare.verdicts import Comparisons, CountVerdict, Verdict
+from tollbench.report.comparisons import count_lines
+from tollbench.report.comparisons.comparison_lines import ComparisonLine, footnotes, headline, timed
 from tollbench.text import clean
 
 _STYLES = {
@@ -19,6 +20,14 @@ _STYLES = {
     Verdict.INCONCLUSIVE: "magenta",
     Verdict.NO_DIFFERENCE: "",
     Verdict.UNCHANGED_CODE: "dim",
+    Verdict.COUNTED: "",
+}
+_COUNT_STYLES = {
+    CountVerdict.MORE: "yellow",
+    CountVerdict.FEWER: "green",
+    CountVerdict.EQUAL: "",
+    CountVerdict.OPEN: "magenta",
+    CountVerdict.FAILED: "red",
 }
 
 
@@ -33,8 +42,22 @@ class _Output(Console):
 def show(found: Comparisons, console: Console | None = None) -> None:
     """Prints the table, what it rests on, and the answer as the last line."""
     console = console or _Output(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-    shown = lines(found)
     several = len(found.sides) > 2
+    console.print()
+    for index, side in enumerate(found.sides):
+        which = "first" if not index else "other" if several else "second"
+        console.print(Text(f"{which} side: {clean(side)}"))
+    console.print()
+    if (shown := timed(found)) or not count_lines.any_counts(found):
+        _show_times(console, shown, several=several)
+    if count_lines.any_counts(found):
+        _show_counts(console, found, several=several)
+    for note in footnotes(found):
+        console.print(Text(note, style="dim"))
+    console.print(Text(headline(found), style="bold"))
+
+
+def _show_times(console: Console, shown: list[ComparisonLine], *, several: bool) -> None:
     table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
     table.add_column("benchmark", overflow="fold")
     if several:
@@ -44,18 +67,37 @@ def show(found: Comparisons, console: Console | None = None) -> None:
     table.add_column("verdict", no_wrap=True)
     for line in shown:
         table.add_row(*_cells(line, several=several))
-    console.print()
-    for index, side in enumerate(found.sides):
-        which = "first" if not index else "other" if several else "second"
-        console.print(Text(f"{which} side: {clean(side)}"))
-    console.print()
     console.print(table)
     console.print()
     for line in shown:
         console.print(Text(f"{line.benchmark}{': ' + line.b if several else ''}: {line.reason}"))
-    for note in footnotes(found):
-        console.print(Text(note, style="dim"))
-    console.print(Text(headline(found), style="bold"))
+
+
+def _show_counts(console: Console, found: Comparisons, *, several: bool) -> None:
+    """What differs as a table, what is equal in a line for each benchmark."""
+    table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
+    table.add_column("benchmark", overflow="fold")
+    if several:
+        table.add_column("side", overflow="fold")
+    table.add_column("count", no_wrap=True)
+    for title in ("first side", "this side" if several else "second side", "change"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    shown = count_lines.changed(found)
+    for line in shown:
+        style = "bold red" if line.item.fails else _COUNT_STYLES[line.item.verdict]
+        cells = [line.benchmark, *([line.b] if several else []), line.metric]
+        cells += [line.a_count, line.b_count, line.change]
+        table.add_row(*map(Text, cells), Text(line.verdict, style=style))
+    if shown:
+        console.print(table)
+        console.print()
+    for line in shown:
+        side = f": {line.b}" if several else ""
+        console.print(Text(f"{line.benchmark}{side}: {line.metric}: {line.reason}"))
+    for same in count_lines.equal(found):
+        side = f": {same.b}" if several else ""
+        console.print(Text(f"{same.benchmark}{side}: equal: {same.told}"))
 
 
 def _cells(line: ComparisonLine, *, several: bool) -> list[Text]:

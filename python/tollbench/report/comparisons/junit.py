@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from tollbench.compare.verdicts import Comparisons, Verdict
+from tollbench.compare.verdicts import Comparison, Comparisons, CountVerdict, Verdict
+from tollbench.report.comparisons import count_lines
 from tollbench.report.comparisons.comparison_lines import ComparisonLine, headline, lines
 from tollbench.text import clean
 
@@ -14,13 +15,14 @@ _NOT_XML = {code: "\ufffd" for code in (*range(0x20), 0xFFFE, 0xFFFF) if code no
 def render(found: Comparisons) -> str:
     """One test suite."""
     shown = lines(found)
+    kinds = [_kind(line.item) for line in shown]
     suite = ElementTree.Element(
         "testsuite",
         name="toll compare",
         tests=str(len(shown)),
-        failures=str(sum(line.item.regression for line in shown)),
-        errors=str(sum(line.item.verdict is Verdict.FAILED for line in shown)),
-        skipped=str(sum(line.item.verdict is Verdict.INCONCLUSIVE for line in shown)),
+        failures=str(kinds.count("failure")),
+        errors=str(kinds.count("error")),
+        skipped=str(kinds.count("skipped")),
         time=f"{found.seconds:.3f}",
         timestamp=_text(clean(found.started_utc))[:19],
     )
@@ -33,20 +35,36 @@ def render(found: Comparisons) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
+def _kind(item: Comparison) -> str:
+    """The element that tells a row's answer."""
+    if item.regression or any(count.fails for count in item.counts):
+        return "failure"
+    if item.verdict is Verdict.FAILED or (
+        item.counts and all(count.verdict is CountVerdict.FAILED for count in item.counts)
+    ):
+        return "error"
+    return "skipped" if item.verdict is Verdict.INCONCLUSIVE else "system-out"
+
+
 def _case(suite: ElementTree.Element, line: ComparisonLine) -> None:
     item = line.item
     case = ElementTree.SubElement(
         suite, "testcase", classname=_text(line.b), name=_text(line.benchmark), time=f"{item.seconds:.3f}"
     )
-    told = _text(f"{line.change} ({line.interval}); {line.reason}")
-    if item.regression:
-        ElementTree.SubElement(case, "failure", type="regression", message=told)
-    elif item.verdict is Verdict.FAILED:
-        ElementTree.SubElement(case, "error", type="failed", message=_text(line.reason))
-    elif item.verdict is Verdict.INCONCLUSIVE:
-        ElementTree.SubElement(case, "skipped", message=told)
-    else:
-        ElementTree.SubElement(case, "system-out").text = told
+    timed = "" if item.verdict is Verdict.COUNTED else f"{line.change} ({line.interval}); {line.reason}"
+    counted = count_lines.sentence(item)
+    told = _text("; ".join(filter(None, [timed, counted])))
+    match _kind(item):
+        case "failure":
+            kind = "regression" if item.regression else "count"
+            ElementTree.SubElement(case, "failure", type=kind, message=told)
+        case "error":
+            why = line.reason if item.verdict is Verdict.FAILED else counted
+            ElementTree.SubElement(case, "error", type="failed", message=_text(why))
+        case "skipped":
+            ElementTree.SubElement(case, "skipped", message=told)
+        case _:
+            ElementTree.SubElement(case, "system-out").text = told
 
 
 def _text(text: str) -> str:

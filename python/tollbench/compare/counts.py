@@ -1,0 +1,257 @@
+"""Counts of every benchmark, held against the first side's: exact where they do not scatter.
+
+Each side is launched twice. Where both launches of a side agree, what they gave is the count, and the verdict
+is exact. Where they do not, each side is launched as often as an interval of the median difference needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from tollbench import numbers
+from tollbench.compare.count_rules import Rule, held_against
+from tollbench.compare.counters import BY_MALLOC, UNDER_VALGRIND, Amount, Counter, Reading
+from tollbench.compare.engine import sides_without
+from tollbench.compare.judging import Judge
+from tollbench.compare.subject import ComparisonSettings, Keep, Subject, Survey
+from tollbench.compare.verdicts import (
+    Comparison,
+    Comparisons,
+    CountChange,
+    CountVerdict,
+    Lacking,
+    Verdict,
+)
+from tollbench.counting.fixed import can_fix_addresses
+from tollbench.launching.clock import SystemClock
+from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.stats import fewest_values, median_interval
+
+LAUNCHES = 2  # of each side: they either agree or scatter
+SCATTERING_LAUNCHES = 8  # of each side, at least, where they do not
+METRICS = ("instructions", "allocations", "bytes", "peak", "syscalls", "size")
+
+
+@dataclass
+class Counts:
+    """Counts benchmarks one after another."""
+
+    labels: Sequence[str]
+    counter: Counter
+    metrics: Set[str]
+    level: float
+    rules: Sequence[Rule] = ()
+    keep: Keep = lambda _record: None
+    on_benchmark: Callable[[str], None] = lambda _name: None
+    _taken: dict[tuple[int, str], list[Reading]] = field(default_factory=dict)  # by side and benchmark
+
+    def added(self, comparisons: Sequence[Comparison]) -> Iterator[Comparison]:
+        """Each with its counts. Raises Interrupted."""
+        for item in comparisons:
+            self.on_benchmark(item.benchmark)
+            counts = held_against(tuple(self._of(item.benchmark, self.labels.index(item.b))), self.rules)
+            self.keep(
+                {
+                    "counts": {
+                        "of": item.benchmark,
+                        "b": item.b,
+                        "found": [each.model_dump() for each in counts],
+                    }
+                }
+            )
+            yield item.model_copy(update={"counts": counts})
+
+    def _of(self, name: str, side: int) -> Iterator[CountChange]:
+        self._take(0, name, self.metrics, LAUNCHES)
+        self._take(side, name, self.metrics, LAUNCHES)
+        both = [self._amounts(one, name) for one in (0, side)]
+        if scattering := {metric for metric in both[0] if any(_scatters(each[metric]) for each in both)}:
+            wanted = max(SCATTERING_LAUNCHES, fewest_values(self.level))
+            # What one kind of launch tells comes together.
+            again = frozenset().union(*(kind for kind in (UNDER_VALGRIND, BY_MALLOC) if kind & scattering))
+            for _ in range(LAUNCHES, wanted):  # in turns: whatever drifts meets both
+                self._take(0, name, again & self.metrics, 1)
+                self._take(side, name, again & self.metrics, 1)
+            both = [self._amounts(one, name) for one in (0, side)]
+        for metric in METRICS:
+            if metric in both[0]:
+                yield change(
+                    metric, *(each[metric] for each in both), labels=self._two(side), level=self.level
+                )
+
+    def _two(self, side: int) -> tuple[str, str]:
+        return self.labels[0], self.labels[side]
+
+    def _take(self, side: int, name: str, metrics: Set[str], launches: int) -> None:
+        taken = self._taken.setdefault((side, name), [])
+        wanted = launches if launches == 1 else launches - len(taken)  # the first side's serve all others
+        for _ in range(wanted):
+            taken.append(self.counter.read(side, name, metrics))
+            told = {
+                metric: str(found.value) if isinstance(found, Amount) else found
+                for metric, found in taken[-1].items()
+            }
+            self.keep({"counted": {"benchmark": name, "side": self.labels[side], "amounts": told}})
+
+    def _amounts(self, side: int, name: str) -> dict[str, list[Amount | str]]:
+        found: dict[str, list[Amount | str]] = {}
+        for reading in self._taken[side, name]:
+            for metric, amount in reading.items():
+                found.setdefault(metric, []).append(amount)
+        return {metric: found[metric] for metric in METRICS if metric in found}
+
+
+def _scatters(amounts: Sequence[Amount | str]) -> bool:
+    return len({each.value for each in amounts if isinstance(each, Amount)}) > 1
+
+
+def change(
+    metric: str,
+    a: Sequence[Amount | str],
+    b: Sequence[Amount | str],
+    *,
+    labels: tuple[str, str],
+    level: float,
+) -> CountChange:
+    """One count's verdict, from one launch of each side or more. The interval is of the median of b - a."""
+    for label, amounts in zip(labels, (a, b), strict=True):
+        if reasons := [each for each in amounts if isinstance(each, str)]:
+            return failed(metric, f"{label} {reasons[0]}")
+    ours = [each for each in a if isinstance(each, Amount)]
+    theirs = [each for each in b if isinstance(each, Amount)]
+    both = (_median(ours), _median(theirs))
+    how = theirs[0].note
+    low = high = None
+    exact = not (_scatters(ours) or _scatters(theirs))
+    if exact:
+        verdict = _verdict(both[1] - both[0], both[1] - both[0])
+    else:
+        pairs = list(zip(ours, theirs, strict=False))
+        verdict, low, high = _statistical([float(two.value - one.value) for one, two in pairs], level)
+        spread = max(map(_spread, (ours, theirs)))
+        told = f"scatters from launch to launch, by {numbers.percent(spread)}" if spread else "scatters"
+        how = "; ".join(filter(None, [how, f"{told}: an interval of {len(pairs)} pairs"]))
+    return CountChange(
+        metric=metric,
+        per=theirs[0].per,
+        a=float(both[0]),
+        b=float(both[1]),
+        low=low,
+        high=high,
+        exact=exact,
+        launches=len(theirs),
+        verdict=verdict,
+        reason=how,
+    )
+
+
+def failed(metric: str, reason: str) -> CountChange:
+    """A count that there is not."""
+    return CountChange(
+        metric=metric,
+        per="",
+        a=None,
+        b=None,
+        exact=False,
+        launches=0,
+        verdict=CountVerdict.FAILED,
+        reason=reason,
+    )
+
+
+def notes(metrics: Set[str]) -> tuple[str, ...]:
+    """What holds for all counts of a table."""
+    found = []
+    if metrics & UNDER_VALGRIND:
+        found.append(
+            "Instructions and system calls are those of user code under Valgrind, whose processor lacks some"
+            " of the machine's instructions: variants chosen by cpuid may be others than in a timed launch."
+        )
+    if not can_fix_addresses():
+        found.append(
+            "Address randomisation could not be switched off here (setarch -R is refused): counts that depend"
+            " on addresses may scatter."
+        )
+    return tuple(found)
+
+
+def _statistical(
+    differences: Sequence[float], level: float
+) -> tuple[CountVerdict, float | None, float | None]:
+    interval = median_interval(differences, level)
+    if interval is None:
+        return CountVerdict.OPEN, None, None
+    return _verdict(interval.low, interval.high), interval.low, interval.high
+
+
+def _verdict(low: float | Fraction, high: float | Fraction) -> CountVerdict:
+    if low == high == 0:
+        return CountVerdict.EQUAL
+    if low > 0:
+        return CountVerdict.MORE
+    return CountVerdict.FEWER if high < 0 else CountVerdict.OPEN
+
+
+def _median(amounts: Sequence[Amount]) -> Fraction:
+    ordered = sorted(each.value for each in amounts)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def _spread(amounts: Sequence[Amount]) -> float:
+    values = [each.value for each in amounts]
+    return float((max(values) - min(values)) / max(values)) if max(values) else 0.0
+
+
+def not_timed(subject: Subject, settings: ComparisonSettings, keep: Keep) -> Comparisons:
+    """What the sides offer, a row for each benchmark and side, without a time."""
+    judge = Judge(subject.labels, settings.threshold, 1.0 - settings.level)
+    survey, rows, interrupted = Survey(()), [], False
+    try:
+        survey = subject.survey()
+        sides_of = {
+            name: sides_without(survey.missing.get(name, ()), subject.labels) for name in survey.common
+        }
+        keep({"survey": {"sides_of": sides_of, "missing": survey.missing}})
+        rows = counted_rows(sides_of, subject.labels, settings.level)
+    except LaunchFailed as failure:
+        rows = judge.nothing(failure.reason)
+    except Interrupted:
+        interrupted = True
+    return Comparisons(
+        comparisons=tuple(rows),
+        lacking=tuple(Lacking(benchmark=name, missing_in=labels) for name, labels in survey.missing.items()),
+        kind=subject.kind,
+        sides=subject.labels,
+        level=settings.level,
+        threshold=settings.threshold,
+        seconds=0.0,
+        interrupted=interrupted,
+        started_utc=SystemClock().utc(),
+    )
+
+
+def counted_rows(
+    sides_of: Mapping[str, Sequence[int]], labels: Sequence[str], level: float
+) -> list[Comparison]:
+    """A row for each benchmark and side that is not timed."""
+    return [
+        Comparison(
+            benchmark=name,
+            a=labels[0],
+            b=labels[side],
+            ratio=None,
+            low=None,
+            high=None,
+            level=level,
+            verdict=Verdict.COUNTED,
+            launches=0,
+            seconds=0.0,
+            reason="not timed: only counts were asked for",
+            regression=False,
+        )
+        for name, sides in sides_of.items()
+        for side in sides
+    ]

@@ -1,0 +1,101 @@
+"""Instructions and system calls of a program's own code, by Valgrind's callgrind, for each of its runs.
+
+Valgrind's manual, "Callgrind: a call-graph generating cache and branch prediction profiler", describes the
+format: after "calls=" comes a line with what the called function took, which is told there a second time.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tollbench.launching.command import Ended
+from tollbench.launching.failure import LaunchFailed
+
+_OBJECT = re.compile(rb"ob=\((\d+)\)(?: (.*))?")
+_COST = b"0123456789+-*"
+CALLGRIND = (
+    "valgrind",
+    "--tool=callgrind",
+    "--collect-systime=yes",
+    "--trace-children=yes",
+    "--callgrind-out-file={}/cost.%p",
+    "--log-file={}/log.%p",
+)
+_UNKNOWN_INSTRUCTION = b"Unrecognised instruction"
+_MAKES_THREADS = b"sys_clone"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What ran between two marks."""
+
+    instructions: int
+    system_calls: int
+
+
+def missing_tool() -> str:
+    """What has to be installed first; "" where nothing is missing."""
+    return "" if shutil.which("valgrind") else "valgrind is not installed (apt-get install valgrind)"
+
+
+def costs_of_runs(scratch: Path, but_for: Path) -> list[Cost]:
+    """Of each run, in order; what the library `but_for` executed itself is left out."""
+    parts = [path for path in scratch.glob("cost.*") if path.name.count(".") == 2]
+    parts.sort(key=lambda path: int(path.suffix[1:]))
+    return [cost_in(path, but_for) for path in parts if _is_run(path)]
+
+
+def cost_of_all(scratch: Path) -> Cost:
+    """Of all processes of a launch, from the start to the end of each. Raises LaunchFailed: there is none."""
+    parts = [cost_in(path) for path in sorted(scratch.glob("cost.*"))]
+    if not parts:
+        raise LaunchFailed("under Valgrind left no counts")
+    return Cost(sum(cost.instructions for cost in parts), sum(cost.system_calls for cost in parts))
+
+
+def how_it_ended(ended: Ended, scratch: Path) -> str:
+    """A reason for a launch that ended badly, by what Valgrind wrote about it."""
+    logs = b"".join(path.read_bytes() for path in sorted(scratch.glob("log.*")))
+    if _UNKNOWN_INSTRUCTION in logs:
+        return (
+            "executes an instruction that Valgrind does not know, such as those of AVX-512: its instructions"
+            " cannot be counted"
+        )
+    return f"under Valgrind {ended.how()}"
+
+
+def cost_in(path: Path, but_for: Path | None = None) -> Cost:
+    """The sum over all lines of one file, without what the library `but_for` executed."""
+    left_out = str(but_for).encode() if but_for is not None else None
+    names: dict[bytes, bytes] = {}
+    instructions = calls = 0
+    with path.open("rb") as lines:
+        current, inclusive = b"", False
+        for line in lines:
+            if line[0] in _COST:
+                if not inclusive and current != left_out:
+                    fields = line.split()
+                    instructions += int(fields[1]) if len(fields) > 1 else 0
+                    calls += int(fields[2]) if len(fields) > 2 else 0
+                inclusive = False
+            elif line.startswith(b"calls="):
+                inclusive = True
+            elif line.startswith(b"ob=") and (match := _OBJECT.match(line.rstrip(b"\n"))):
+                if match[2] is not None:
+                    names[match[1]] = match[2]
+                current = names.get(match[1], b"")
+    return Cost(instructions, calls)
+
+
+def _is_run(path: Path) -> bool:
+    with path.open("rb") as lines:
+        return any(line.startswith(b"desc: Trigger: Client Request: toll") for line in _first(lines))
+
+
+def _first(lines: Iterable[bytes], most: int = 40) -> Iterable[bytes]:
+    for _, line in zip(range(most), lines, strict=False):
+        yield line

@@ -1,0 +1,71 @@
+"""The two libraries that counting preloads: one tells where runs begin and end, one counts allocations.
+
+Both are compiled once for their text, with the machine's own C++ compiler, into the user's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tollbench.launching.command import run_command
+from tollbench.launching.environment import own_environment
+from tollbench.launching.failure import LaunchFailed
+
+MARKS = "counts_preload.cpp"
+ALLOCATIONS = "allocations_preload.cpp"
+_NEEDED = (MARKS, ALLOCATIONS, "allocations_preload.hpp")
+_OPTIONS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fno-builtin")
+_VALGRIND_HEADER = Path("/usr/include/valgrind/callgrind.h")  # libtoll_counts.so asks callgrind with it
+_LIMIT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Preloaded:
+    """Paths of the compiled libraries."""
+
+    marks: Path
+    allocations: Path
+
+    def __post_init__(self) -> None:
+        if " " in str(self.marks) or ":" in str(self.marks):
+            raise LaunchFailed(
+                f"nothing can be preloaded from {self.marks.parent}, whose name has a space or a colon in it:"
+                " set XDG_CACHE_HOME to another folder"
+            )
+
+
+def compiled(sources: Path, cache: Path) -> Preloaded:
+    """The libraries of the sources in `sources`, below `cache`. Raises LaunchFailed: what has to be done."""
+    try:
+        texts = b"".join((sources / name).read_bytes() for name in _NEEDED)
+    except OSError as error:
+        raise LaunchFailed(f"the sources of what counts are not there: {error}") from None
+    mark = hashlib.blake2b(texts, digest_size=12)
+    mark.update(b"1" if _VALGRIND_HEADER.exists() else b"0")
+    folder = cache / "preloaded" / mark.hexdigest()
+    found = Preloaded(folder / "libtoll_counts.so", folder / "libtoll_allocations.so")
+    for library, source in ((found.marks, MARKS), (found.allocations, ALLOCATIONS)):
+        if not library.exists():
+            _compile(sources / source, library)
+    return found
+
+
+def _compile(source: Path, library: Path) -> None:
+    compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        raise LaunchFailed("counting needs a C++ compiler, once (apt-get install g++)")
+    try:
+        library.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
+            made = Path(scratch, library.name)
+            command = [compiler, *_OPTIONS, str(source), "-o", str(made), "-ldl"]
+            ended = run_command(command, own_environment(), Path(scratch), _LIMIT_S)
+            if ended.exit_code != 0:
+                raise LaunchFailed(f"what counts does not compile: {compiler} {ended.how()}")
+            made.replace(library)
+    except OSError as error:
+        raise LaunchFailed(f"what counts cannot be kept in {library.parent}: {error.strerror}") from None

@@ -1,0 +1,113 @@
+"""The runs of one benchmark within one launch, each with its number of iterations; libtoll_counts.so tells.
+
+Google Benchmark looks for a number of iterations by trying 1, 10, 100 ... until a run is long enough. Asked
+for a length that none reaches, and ended after a fixed number of runs, every side makes the same ones.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tollbench.counting.fixed import fixed
+from tollbench.launching.command import Ended, run_command, working_folder
+from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.interrupt import Interrupt
+
+_RECORD = re.compile(r"(\d+) (\d+) (\d+) (\d+) ([01]) (.*)")
+_RUN = re.compile(r"Running (.*) for (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One line of what the preloaded library wrote; the numbers are of allocations."""
+
+    calls: int
+    bytes: int
+    peak_bytes: int
+    ns: int  # wall time of a run
+    counted: bool  # whether malloc is the counting library's
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRun:
+    """The benchmark's function, called once."""
+
+    iterations: int
+    told: Told
+
+
+@dataclass(frozen=True, slots=True)
+class Launching:
+    """What every launch that counts is given."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    folder: Path | None
+    limit_s: float
+    interrupt: Interrupt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A launch that has ended, while its files are there."""
+
+    ended: Ended
+    scratch: Path
+
+    def told(self) -> list[Told]:
+        """What all processes of the launch wrote, in the order of their numbers."""
+        found = []
+        for path in sorted(self.scratch.glob("told.*")):
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                if match := _RECORD.fullmatch(line):
+                    calls, size, peak, ns = (int(match[at]) for at in range(1, 5))
+                    found.append(Told(calls, size, peak, ns, match[5] == "1", match[6]))
+        return found
+
+    def runs(self, name: str) -> list[MarkedRun]:
+        """Of the benchmark called `name`. Raises LaunchFailed where another one ran, or none."""
+        found = []
+        for told in self.told():
+            if match := _RUN.fullmatch(told.text):
+                if match[1] != name:
+                    raise LaunchFailed(f"ran {match[1]} where {name} was asked for")
+                found.append(MarkedRun(int(match[2]), told))
+        if not found:
+            raise LaunchFailed(self._silent())
+        return found
+
+    def _silent(self) -> str:
+        if self.ended.exit_code != 0:
+            return self.ended.how()
+        if not list(self.scratch.glob("told.*")):
+            return (
+                "takes no preloaded library, as static and set-uid executables do not: its runs cannot be"
+                " told apart"
+            )
+        return "does not say where its runs begin, as Google Benchmark since 1.5 does with --v=2"
+
+
+@contextmanager
+def launched(
+    asked: Launching,
+    libraries: Sequence[Path],
+    variables: Mapping[str, str],
+    under: Sequence[str] = (),
+) -> Iterator[Launched]:
+    """Runs a program once in the fixed environment. In `under`, {} is the folder of the launch's files.
+
+    Raises LaunchFailed where it cannot start or breaks a limit, and Interrupted.
+    """
+    with tempfile.TemporaryDirectory(prefix="toll-count-") as made, working_folder(asked.folder) as place:
+        scratch = Path(made)
+        environment = {**asked.environment, "TOLL_COUNTS_OUT": str(scratch / "told"), **variables}
+        tool = [word.replace("{}", str(scratch)) for word in under]
+        launch = fixed(asked.command, environment, libraries=libraries, under=tool)
+        ended = run_command(launch.command, launch.environment, place, asked.limit_s, asked.interrupt)
+        yield Launched(ended, scratch)

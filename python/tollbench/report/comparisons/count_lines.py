@@ -1,0 +1,151 @@
+"""The words and numbers of counts, alike in every format: rows for what differs, a line for what is equal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tollbench import numbers
+from tollbench.compare.verdicts import Comparison, Comparisons, CountChange, CountVerdict
+from tollbench.text import clean
+
+_WORDS = {
+    CountVerdict.MORE: "more",
+    CountVerdict.FEWER: "fewer",
+    CountVerdict.EQUAL: "equal",
+    CountVerdict.OPEN: "open",
+    CountVerdict.FAILED: "not counted",
+}
+_IN_BYTES = ("bytes", "peak", "size")
+_FULL = 1e15  # below it every whole number stands in full
+
+
+@dataclass(frozen=True, slots=True)
+class CountLine:
+    """One count that a reader has to look at."""
+
+    item: CountChange
+    benchmark: str
+    b: str
+    metric: str  # "instructions an iteration"
+    a_count: str
+    b_count: str
+    change: str  # "+1 (+0.30 %)"
+    verdict: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EqualLine:
+    """The counts of one benchmark that are the same on both sides."""
+
+    benchmark: str
+    b: str
+    told: str  # "instructions 334, allocations 0"
+
+
+def any_counts(found: Comparisons) -> bool:
+    """Whether anything was to be counted."""
+    return any(item.counts for item in found.comparisons)
+
+
+def changed(found: Comparisons) -> list[CountLine]:
+    """What breaks a rule first, then what differs or is open, then what was not counted; no equal ones."""
+    lines = [_line(item, each) for item in found.comparisons for each in item.counts if not _is_equal(each)]
+    return sorted(lines, key=lambda line: (not line.item.fails, line.item.verdict is CountVerdict.FAILED))
+
+
+def equal(found: Comparisons) -> Iterator[EqualLine]:
+    """A line for each benchmark and side."""
+    for item in found.comparisons:
+        told = [f"{_metric(count)} {_number(count.b, count)}" for count in item.counts if _is_equal(count)]
+        if told:
+            yield EqualLine(clean(item.benchmark), clean(item.b), ", ".join(told))
+
+
+def headline(found: Comparisons) -> str:
+    """How many counts of each verdict, and how many break a rule; "" where nothing was counted."""
+    counts = [count for item in found.comparisons for count in item.counts]
+    if not counts:
+        return ""
+    many = [(sum(each.verdict is verdict for each in counts), word) for verdict, word in _WORDS.items()]
+    told = "counts: " + ", ".join(f"{number} {word}" for number, word in many if number)
+    broken = sum(bool(each.fails) for each in counts)
+    if broken:
+        return f"{broken} {'count breaks' if broken == 1 else 'counts break'} --fail-on ({told})"
+    return told
+
+
+def footnotes(found: Comparisons) -> Sequence[str]:
+    """What holds for all counts."""
+    if not any_counts(found):
+        return ()
+    gate = (
+        f"The exit code is 1 where a count breaks {' or '.join(map(clean, found.fail_on))}."
+        if found.fail_on
+        else "Counts are told and do not change the exit code: --fail-on makes them a gate."
+    )
+    return [gate, *map(clean, found.count_notes)]
+
+
+def sentence(item: Comparison) -> str:
+    """All counts of a row in one text, for formats without a table of them."""
+    return "; ".join(_told(count) for count in item.counts)
+
+
+def _told(count: CountChange) -> str:
+    if count.verdict is CountVerdict.FAILED:
+        return f"{count.metric} not counted: {clean(count.reason)}"
+    numbers_told = f"{_metric(count)} {_number(count.a, count)} to {_number(count.b, count)}"
+    broken = f", breaks {clean(count.fails)}" if count.fails else ""
+    return f"{numbers_told}, {_WORDS[count.verdict]}{broken}"
+
+
+def _is_equal(count: CountChange) -> bool:
+    return count.verdict is CountVerdict.EQUAL and not count.fails
+
+
+def _line(item: Comparison, count: CountChange) -> CountLine:
+    return CountLine(
+        count,
+        benchmark=clean(item.benchmark),
+        b=clean(item.b),
+        metric=_metric(count),
+        a_count=_number(count.a, count),
+        b_count=_number(count.b, count),
+        change=_change(count),
+        verdict=f"BREAKS {clean(count.fails)}" if count.fails else _WORDS[count.verdict],
+        reason=clean(count.reason),
+    )
+
+
+def _metric(count: CountChange) -> str:
+    return f"{count.metric} a{'n' * (count.per == 'iteration')} {count.per}" if count.per else count.metric
+
+
+def _number(value: float | None, count: CountChange) -> str:
+    """A whole number in full; a mean of iterations with three decimals."""
+    if value is None:
+        return numbers.MISSING
+    whole = value.is_integer() and abs(value) < _FULL
+    return numbers.fixed(value, 0 if whole else 3) + (" B" if count.metric in _IN_BYTES else "")
+
+
+def _change(count: CountChange) -> str:
+    if count.a is None or count.b is None:
+        return numbers.MISSING
+    if not count.exact and count.low is not None and count.high is not None:
+        return f"{_signed(count.low)} to {_signed(count.high)}"
+    difference = count.b - count.a
+    share = f" ({'+' if difference > 0 else '−'}{_percent(abs(difference) / count.a)})" if count.a else ""
+    return f"{_signed(difference)}{share if difference else ''}"
+
+
+def _percent(share: float) -> str:
+    return numbers.percent(share) if math.isfinite(share) else "any amount"
+
+
+def _signed(value: float) -> str:
+    text = numbers.fixed(abs(value), 0 if value.is_integer() else 3)
+    return "0" if not value else f"{'+' if value > 0 else '−'}{text}"

@@ -1,0 +1,196 @@
+// libtoll_counts.so: says where the runs of a benchmark begin and end, in a program that was not built for
+// it. Preloaded for counting only, never while anything is timed.
+//
+// Google Benchmark (1.5 and later, with --v=2) writes "Running NAME for N" before it calls a benchmark with N
+// iterations, and "Ran in ..." behind it. Each piece of such a line is one fwrite to stderr, so that whoever
+// stands before fwrite knows the moment. Nothing else of the program is touched; with callgrind, what this
+// library itself executes is left out by its name.
+//
+//   TOLL_COUNTS_OUT       files OUT.PID get a line a run: see `tell`
+//   TOLL_COUNTS_RUNS      after so many runs the process ends (exit code 0): all sides do the same work
+//   TOLL_COUNTS_NEXT_NS   it also ends where the next run, ten times as long, would take longer than this
+//   TOLL_COUNTS_WHOLE     allocations are those of the whole process, told when it ends
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "allocations_preload.hpp"
+
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_ZERO_STATS
+#define CALLGRIND_DUMP_STATS_AT(text) (void)(text)
+#endif
+
+namespace {
+
+using Write = std::size_t (*)(const void*, std::size_t, std::size_t, FILE*);
+using Leave = void (*)(int);
+
+enum class Place { between, in_line, running };
+constexpr char log_begins[] = "-- LOG(";  // "-- LOG(2): Running NAME for N\n", in pieces
+constexpr char log_level_ends[] = "): ";
+
+Write next_write = nullptr;
+Leave next_leave = nullptr;
+int out = -1;
+pid_t teller = 0;
+bool whole = false;
+std::uint64_t runs_wanted = 0;
+std::uint64_t runs = 0;
+std::uint64_t longest_next_ns = 0;
+Place place = Place::between;
+bool log_line =
+    false;  // the piece before was the last of a log line's begin: programs print "Running" as well
+char line[512];
+std::size_t line_used = 0;
+timespec began{};
+
+std::uint64_t number_from(const char* name) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+bool begins(const char* text, std::size_t length, const char* with) {
+    std::size_t at = 0;
+    while (with[at] != '\0') {
+        if (at == length || text[at] != with[at]) { return false; }
+        ++at;
+    }
+    return true;
+}
+
+/// Whether malloc is the counting library's: a program may bring one of its own, which comes before it.
+bool malloc_is_counted() {
+    Dl_info counter{};
+    Dl_info used{};
+    return toll_allocations_start != nullptr &&
+           dladdr(reinterpret_cast<const void*>(toll_allocations_start), &counter) != 0 &&
+           dladdr(dlsym(RTLD_DEFAULT, "malloc"), &used) != 0 && counter.dli_fbase == used.dli_fbase;
+}
+
+/// "calls bytes peak_bytes ns malloc_is_counted text". The text ends the line.
+void tell(const TollAllocations& seen, std::uint64_t nanoseconds, const char* text) {
+    char record[800];
+    const int length = std::snprintf(
+        record, sizeof record, "%llu %llu %llu %llu %d %s\n", static_cast<unsigned long long>(seen.calls),
+        static_cast<unsigned long long>(seen.bytes), static_cast<unsigned long long>(seen.peak_bytes),
+        static_cast<unsigned long long>(nanoseconds), malloc_is_counted() ? 1 : 0, text);
+    (void)!::write(out, record, static_cast<std::size_t>(length));
+}
+
+void run_begins() {
+    place = Place::running;
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    if (toll_allocations_start != nullptr) { toll_allocations_start(); }
+    CALLGRIND_ZERO_STATS;
+}
+
+void run_ends() {
+    CALLGRIND_DUMP_STATS_AT("toll");
+    TollAllocations seen{};
+    if (toll_allocations_stop != nullptr) { toll_allocations_stop(&seen); }
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const std::int64_t took = (now.tv_sec - began.tv_sec) * 1'000'000'000 + (now.tv_nsec - began.tv_nsec);
+    place = Place::between;
+    tell(seen, static_cast<std::uint64_t>(took), line);
+    ++runs;
+    const bool too_long = longest_next_ns != 0 && static_cast<std::uint64_t>(took) * 10 > longest_next_ns;
+    if (runs == runs_wanted || too_long) { next_leave(0); }
+}
+
+void before_text(const char* text, std::size_t length) {
+    if (place == Place::running) {
+        if (begins(text, length, log_begins)) { run_ends(); }
+    } else if (place == Place::between && log_line && begins(text, length, "Running ")) {
+        place = Place::in_line;
+        line_used = 0;
+    }
+    log_line = length == sizeof log_level_ends - 1 && begins(text, length, log_level_ends);
+}
+
+void after_text(const char* text, std::size_t length) {
+    if (place != Place::in_line) { return; }
+    for (std::size_t at = 0; at < length; ++at) {
+        if (text[at] == '\n') {
+            line[line_used] = '\0';
+            run_begins();
+            return;
+        }
+        if (line_used + 1 < sizeof line) { line[line_used++] = text[at]; }
+    }
+}
+
+/// The last word of a process whose allocations are counted as a whole. A child of vfork is not its own.
+void tell_at_end() {
+    if (!whole || out < 0 || getpid() != teller || toll_allocations_stop == nullptr) { return; }
+    whole = false;
+    TollAllocations seen{};
+    toll_allocations_stop(&seen);
+    tell(seen, 0, "whole");
+}
+
+void open_file() {
+    const char* prefix = std::getenv("TOLL_COUNTS_OUT");
+    if (prefix == nullptr) { return; }
+    char path[4200];
+    std::snprintf(path, sizeof path, "%s.%d", prefix, static_cast<int>(getpid()));
+    out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    teller = getpid();
+}
+
+void after_fork() {
+    if (!whole) { return; }
+    close(out);
+    open_file();
+    toll_allocations_start();
+}
+
+[[gnu::constructor]] void begin() {
+    next_write = reinterpret_cast<Write>(dlsym(RTLD_NEXT, "fwrite"));
+    next_leave = reinterpret_cast<Leave>(dlsym(RTLD_NEXT, "_exit"));
+    open_file();
+    runs_wanted = number_from("TOLL_COUNTS_RUNS");
+    longest_next_ns = number_from("TOLL_COUNTS_NEXT_NS");
+    whole = std::getenv("TOLL_COUNTS_WHOLE") != nullptr && toll_allocations_start != nullptr;
+    if (whole) {
+        pthread_atfork(nullptr, nullptr, after_fork);
+        tell({}, 0, "began");
+        toll_allocations_start();
+    }
+}
+
+[[gnu::destructor]] void end() {
+    tell_at_end();
+}
+
+}  // namespace
+
+extern "C" {
+
+std::size_t fwrite(const void* data, std::size_t size, std::size_t count, FILE* stream) {
+    if (next_write == nullptr) { next_write = reinterpret_cast<Write>(dlsym(RTLD_NEXT, "fwrite")); }
+    if (stream != stderr || runs_wanted == 0) { return next_write(data, size, count, stream); }
+    before_text(static_cast<const char*>(data), size * count);
+    const std::size_t written = next_write(data, size, count, stream);
+    after_text(static_cast<const char*>(data), size * count);
+    return written;
+}
+
+[[noreturn]] void _exit(int code) {
+    tell_at_end();
+    if (next_leave != nullptr) { next_leave(code); }
+    for (;;) { syscall(SYS_exit_group, code); }
+}
+
+}  // extern "C"

@@ -1,0 +1,266 @@
+"""`toll compare --count`: verdicts on counts, rules, and the whole way through the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Set
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compiled import compiled
+
+from tollbench.compare.count_rules import held_against, rule
+from tollbench.compare.counters import Amount, Reading
+from tollbench.compare.counts import Counts, change, counted_rows
+from tollbench.compare.stored import StoredComparison
+from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, Verdict
+from tollbench.report.comparisons.comparison_formats import RENDERERS
+
+ROOT = Path(__file__).resolve().parents[3]
+BENCHMARKS = """
+#include <benchmark/benchmark.h>
+#include <string>
+static void text(benchmark::State& state) {
+  for (auto _ : state) {
+    std::string text(LENGTH, 'x');
+    benchmark::DoNotOptimize(text.data());
+  }
+}
+BENCHMARK(text);
+static void add(benchmark::State& state) {
+  int sum = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(sum += 3);
+}
+BENCHMARK(add);
+BENCHMARK_MAIN();
+"""
+# Nobody else measures here, and other tests want the machine's own lock.
+SCRIPT = """
+import sys
+from tollbench.cli import machine_use, main
+machine_use.LOCK_FILES = ()
+sys.argv[0] = "toll"
+sys.exit(main())
+"""
+
+
+@dataclass
+class FakeCounter:
+    """Gives what it was told for each side, over and over."""
+
+    amounts: dict[int, list[int | str]]
+    asked: list[tuple[int, frozenset[str]]] = field(default_factory=list)
+
+    def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
+        made = sum(each == side for each, _ in self.asked)
+        self.asked.append((side, frozenset(metrics)))
+        amount = self.amounts[side][made % len(self.amounts[side])]
+        told = amount if isinstance(amount, str) else Amount(Fraction(amount), "iteration")
+        return {metric: told if metric == "instructions" else Amount(Fraction(1)) for metric in metrics}
+
+
+def counted(a: list[int | str], b: list[int | str]) -> tuple[CountChange, FakeCounter]:
+    counter = FakeCounter({0: a, 1: b})
+    counts = Counts(("A", "B"), counter, frozenset(("instructions", "bytes")), 0.95)
+    (row,) = counts.added(counted_rows({"sort": [1]}, ("A", "B"), 0.95))
+    assert row.verdict is Verdict.COUNTED
+    return row.counts[0], counter
+
+
+@pytest.mark.parametrize(
+    ("b", "verdict"),
+    [(100, CountVerdict.EQUAL), (101, CountVerdict.MORE), (99, CountVerdict.FEWER)],
+)
+def test_two_launches_of_each_side_decide_what_does_not_scatter(b: int, verdict: CountVerdict) -> None:
+    found, counter = counted([100], [b])
+    assert (found.verdict, found.exact, found.a, found.b) == (verdict, True, 100.0, float(b))
+    assert [side for side, _ in counter.asked] == [0, 0, 1, 1]
+
+
+def test_what_scatters_is_launched_more_often_and_gets_an_interval() -> None:
+    found, counter = counted([100, 103, 101], [100, 101, 104])
+    assert (found.verdict, found.exact) == (CountVerdict.OPEN, False)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 0 < found.high
+    assert "scatters" in found.reason
+    assert found.launches == 8
+    # Only what scatters is launched again.
+    assert {metrics for _, metrics in counter.asked[4:]} == {frozenset(("instructions",))}
+
+
+def test_a_difference_far_beyond_the_scatter_is_told() -> None:
+    found, _ = counted([100, 103, 101], [200, 201, 204])
+    assert (found.verdict, found.exact) == (CountVerdict.MORE, False)
+    assert found.low is not None
+    assert found.low > 90
+
+
+def test_a_side_that_cannot_be_counted_says_so_and_has_no_number() -> None:
+    found, _ = counted([100], ["brings a malloc of its own"])
+    assert (found.verdict, found.a, found.b) == (CountVerdict.FAILED, None, None)
+    assert found.reason == "B brings a malloc of its own"
+
+
+def count_of(a: float, b: float, **more: Any) -> CountChange:
+    amounts = [[Amount(Fraction(value))] for value in (a, b)]
+    return change("instructions", *amounts, labels=("A", "B"), level=0.95).model_copy(update=more)
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "b", "broken"),
+    [
+        ("instructions>+1%", 1000, 1010, False),
+        ("instructions>+1%", 1000, 1011, True),
+        ("instructions>=+1%", 1000, 1010, True),
+        ("instructions > +0", 1000, 1000, False),
+        ("instructions>+0", 1000, 1001, True),
+        ("instructions>+0", 0, 1, True),
+        ("instructions>+5%", 0, 1, True),
+        ("instructions<-10%", 1000, 899, True),
+        ("instructions<-10%", 1000, 900, False),
+        ("instructions>500", 1000, 501, True),
+        ("instructions>500", 1000, 500, False),
+        ("allocations>+0", 1000, 2000, False),
+    ],
+)
+def test_a_sign_means_a_change(text: str, a: float, b: float, broken: bool) -> None:
+    (found,) = held_against([count_of(a, b)], [rule(text)])
+    assert found.fails == (text if broken else "")
+
+
+def test_a_rule_is_broken_by_a_whole_interval_only() -> None:
+    rules = [rule("instructions>+1%")]
+    for low, high, broken in ((-5.0, 40.0, False), (9.0, 40.0, False), (11.0, 40.0, True)):
+        (found,) = held_against([count_of(1000, 1020, exact=False, low=low, high=high)], rules)
+        assert bool(found.fails) == broken
+
+
+@pytest.mark.parametrize("text", ["instructions", "instructions>1%", ">+1", "instructions>+x", "a b>+1"])
+def test_what_is_no_rule_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not a rule|without a sign"):
+        rule(text)
+
+
+def toll(folder: Path, *words: str, path: str | None = None) -> tuple[int, str, str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "XDG_CACHE_HOME": str(folder / "cache")}
+    if path is not None:
+        environment["PATH"] = path
+    raw = folder / f"raw-{len(list(folder.glob('raw-*')))}.jsonl"
+    command = [sys.executable, "-c", SCRIPT, "compare", *words, "--raw", str(raw)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def built(folder: Path, name: str, length: int) -> str:
+    try:
+        options = (f"-DLENGTH={length}", "-Wl,--no-as-needed", "-lbenchmark", "-lpthread")
+        return str(compiled(folder, name, BENCHMARKS, *options))
+    except subprocess.CalledProcessError:
+        pytest.skip("Google Benchmark is not installed")
+
+
+def counts_of(found: dict[str, Any]) -> dict[tuple[str, str], tuple[float, float, str]]:
+    return {
+        (row["benchmark"], each["metric"]): (each["a"], each["b"], each["verdict"])
+        for row in found["comparisons"]
+        for each in row["counts"]
+    }
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_an_unchanged_executable_is_counted_from_end_to_end(tmp_path: Path) -> None:
+    a, b = built(tmp_path, "short", 40), built(tmp_path, "a_much_longer_name", 50)
+    asked = ("--count", "instructions,allocations,bytes,peak,syscalls", "--count-only")
+    reports = ("--html", "p.html", "--markdown", "p.md", "--junit", "p.xml")
+    code, out, err = toll(tmp_path, a, b, *asked, "--json", "--fail-on", "bytes>+20%", *reports)
+    assert code == 1, err
+    found = json.loads(out)
+    counts = counts_of(found)
+    assert counts["text", "allocations"] == (1.0, 1.0, "equal")
+    assert counts["text", "bytes"] == (41.0, 51.0, "more")
+    assert counts["add", "bytes"] == (0.0, 0.0, "equal")
+    assert counts["add", "instructions"][2] == "equal"
+    assert counts["add", "instructions"][0] >= 2
+    assert all(each["exact"] for row in found["comparisons"] for each in row["counts"])
+    for name in ("p.html", "p.md", "p.xml"):
+        assert "51 B" in (tmp_path / name).read_text(), name
+    assert 'failures="1"' in (tmp_path / "p.xml").read_text()
+    stored = StoredComparison.read(tmp_path / "raw-0.jsonl").comparisons
+    assert stored.model_dump(mode="json") == found
+    assert "BREAKS bytes>+20%" in RENDERERS["terminal"](stored)
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_what_was_counted_before_a_kill_is_told(tmp_path: Path) -> None:
+    a = built(tmp_path, "a", 40)
+    code, out, err = toll(tmp_path, a, a, "--count", "allocations", "--count-only", "--fail-on", "bytes>+0")
+    assert code == 0, err
+    assert "counts: 4 equal" in out
+    lines = (tmp_path / "raw-0.jsonl").read_text().splitlines(keepends=True)
+    last = next(at for at, line in enumerate(lines) if line.startswith('{"counts"'))
+    (tmp_path / "cut.jsonl").write_text("".join(lines[: last + 1]))
+    found = StoredComparison.read(tmp_path / "cut.jsonl").comparisons
+    assert found.interrupted
+    assert [len(row.counts) for row in found.comparisons] == [2, 0]
+    assert {row.verdict for row in found.comparisons} == {Verdict.COUNTED}
+
+
+def test_counts_stand_beside_times_and_do_not_change_the_exit_code(tmp_path: Path) -> None:
+    a, b = built(tmp_path, "a", 40), built(tmp_path, "b", 50)
+    words = (a, b, "--count", "bytes", "--threshold", "9", "--budget", "2s", "--filter", "text", "--json")
+    code, out, err = toll(tmp_path, *words)
+    (row,) = json.loads(out)["comparisons"]
+    assert row["ratio"] is not None
+    assert row["counts"][0]["verdict"] == "more"
+    assert code in (0, 3), err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--count", "cycles"), "--count cycles: nothing of that name is counted"),
+        (("--fail-on", "instructions"), "--fail-on 'instructions' is not a rule"),
+        (("--fail-on", "cycles>+1%"), "cycles is not counted"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    code, _, err = toll(tmp_path, "true", "true", *words)
+    assert code == 2
+    assert told in err
+
+
+def test_without_valgrind_the_command_that_brings_it_is_told(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("env", "setarch", "c++", "g++", "as", "ld", "true", "git"):
+        if found := shutil.which(name):
+            (tools / name).symlink_to(found)
+    a = built(tmp_path, "a", 40)
+    words = (a, a, "--count", "instructions,bytes", "--count-only")
+    code, out, err = toll(tmp_path, *words, path=str(tools))
+    told = " ".join(out.split())
+    assert "apt-get install valgrind" in told, err
+    assert "bytes an iteration 41 B" in told
+    assert code == 0
+    code, _, _ = toll(tmp_path, *words, "--fail-on", "instructions>+0", path=str(tools))
+    assert code == 2
+
+
+def test_every_format_tells_what_was_not_counted() -> None:
+    rows = counted_rows({"sort": [1]}, ("A", "B"), 0.95)
+    row: Comparison = rows[0].model_copy(update={"counts": (count_of(5, 5, verdict=CountVerdict.FAILED),)})
+    from tollbench.compare.verdicts import Comparisons
+
+    found = Comparisons(
+        comparisons=(row,), kind="command", sides=("A", "B"), level=0.95, threshold=0.01, seconds=1.0
+    )
+    for form, render in RENDERERS.items():
+        assert "not counted" in render(found) or form == "json", form
