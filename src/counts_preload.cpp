@@ -153,6 +153,7 @@ void after_fork() {
     if (!whole) { return; }
     close(out);
     open_file();
+    tell({}, 0, "began");
     toll_allocations_start();
 }
 

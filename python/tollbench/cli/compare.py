@@ -70,6 +70,28 @@ FailOn = Annotated[
         help="Exit code 1 where a count breaks it: 'instructions>+1%', 'allocations>+0'. Several times.",
     ),
 ]
+CountOnly = Annotated[
+    bool, typer.Option("--count-only", help="Count and time nothing; everything, without --count.")
+]
+SaveBaseline = Annotated[
+    Path | None,
+    typer.Option("--save-baseline", metavar="FILE", help="Keep the last side's counts; one side is enough."),
+]
+Baseline = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Compare the one side's counts with those kept there.")
+]
+MeasureAll = Annotated[
+    bool, typer.Option("--measure-all", help="Time also what executes the same code on both sides.")
+]
+AnyExitCode = Annotated[
+    bool, typer.Option("--any-exit-code", help="Command lines may end with a code other than 0.")
+]
+Build = Annotated[
+    str, typer.Option(metavar="COMMAND", help="The sides are git revisions, each built by this command.")
+]
+Program = Annotated[
+    str, typer.Option(metavar="PATH", help="With --build: what is compared, relative to the checkout.")
+]
 
 
 def command(
@@ -91,29 +113,21 @@ def command(
         str, typer.Option("--filter", metavar="REGEX", help="Compare only benchmarks that match.")
     ] = "",
     confirm: Confirm = False,
-    build: Annotated[
-        str, typer.Option(metavar="COMMAND", help="The sides are git revisions, each built by this command.")
-    ] = "",
-    program: Annotated[
-        str, typer.Option(metavar="PATH", help="With --build: what is compared, relative to the checkout.")
-    ] = "",
+    build: Build = "",
+    program: Program = "",
     layouts: Layouts = 0,
     envs: Annotated[
         str, typer.Option("--env", metavar="A,B", help="Compare one thing in these environments.")
     ] = "",
     folder: Folder = None,
-    measure_all: Annotated[
-        bool, typer.Option("--measure-all", help="Time also what executes the same code on both sides.")
-    ] = False,
-    any_exit_code: Annotated[
-        bool, typer.Option("--any-exit-code", help="Command lines may end with a code other than 0.")
-    ] = False,
+    measure_all: MeasureAll = False,
+    any_exit_code: AnyExitCode = False,
     seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
     count: Count = "",
-    count_only: Annotated[
-        bool, typer.Option("--count-only", help="Count and time nothing; everything, without --count.")
-    ] = False,
+    count_only: CountOnly = False,
     fail_on: FailOn = None,
+    save_baseline: SaveBaseline = None,
+    baseline: Baseline = None,
     raw: Raw = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page.")] = None,
@@ -131,6 +145,7 @@ def command(
     from tollbench.cli import comparing, comparing_sides, counting
 
     comparing.check_places(html=html, markdown=markdown, junit=junit)
+    comparing.check_places(**{"save-baseline": save_baseline})
     request = comparing_sides.ComparisonRequest(
         sides=tuple(sides),
         kind=kind,
@@ -149,7 +164,9 @@ def command(
         seed=seed,
         raw=raw,
         measure_all=measure_all,
-        counts=counting.count_request(count, only=count_only, fail_on=fail_on or ()),
+        counts=counting.count_request(
+            count, only=count_only, fail_on=fail_on or (), save=save_baseline, baseline=baseline
+        ),
     )
     found, error = comparing.measured(request, wait=wait)
     comparing.show(found, as_json=as_json, html=html, markdown=markdown, junit=junit, error=error)

@@ -110,7 +110,7 @@ def _with_the_machine(
         raw = stack.enter_context(RawFile(raw_path(request.raw, "compare"), header))
         keeping = Keeping(raw)
         looking = CodeOptions(look_at_code, request.measure_all)
-        if request.counts is not None and request.counts.only:
+        if request.only_counted:
             found = counts.not_timed(subject, settings, keeping)
         else:
             found = _measure(subject, settings, keeping, looking, interrupt if request.confirm else None)
@@ -197,7 +197,7 @@ def _header(settings: ComparisonSettings, subject: Subject, request: ComparisonR
         "threshold": settings.threshold,
         "confirm": request.confirm,
         "layouts": settings.layouts,
-        "count_only": request.counts is not None and request.counts.only,
+        "count_only": request.only_counted,
         "fail_on": [each.text for each in request.counts.rules] if request.counts is not None else [],
         "seed": settings.seed,
         "machine": machine.describe(),
@@ -261,8 +261,7 @@ def exit_code(found: Comparisons) -> Exit:
     """1 for a regression or a count that breaks --fail-on, else 130 after Ctrl-C, 2 for a failure, 3 for what
     is open, else 0. Counts without a rule change nothing, unless they are all there is."""
     verdicts = {item.verdict for item in found.comparisons}
-    all_counts = [count for item in found.comparisons for count in item.counts]
-    if any(item.regression for item in found.comparisons) or any(count.fails for count in all_counts):
+    if any(item.regression for item in found.comparisons) or any(count.fails for count in found.all_counts()):
         return Exit.REGRESSION_OR_FAILED_CHECK
     if found.interrupted:
         return Exit.INTERRUPTED

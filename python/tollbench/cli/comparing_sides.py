@@ -43,6 +43,18 @@ class ComparisonRequest:
     measure_all: bool
     counts: CountRequest | None = None
 
+    @property
+    def is_one_side(self) -> bool:
+        """Whether a single side is held against a baseline, or against itself, and not timed."""
+        return (
+            len(self.sides) == 1 and self.counts is not None and self.counts.alone and not self.environments
+        )
+
+    @property
+    def only_counted(self) -> bool:
+        """Whether nothing is timed."""
+        return self.counts is not None and (self.counts.only or self.is_one_side)
+
 
 def subject_for(
     request: ComparisonRequest, seed: int, interrupt: Interrupt, stack: ExitStack
@@ -51,6 +63,11 @@ def subject_for(
 
     Raises TollError for what makes no sense, LaunchFailed for a side that does not build.
     """
+    if request.counts is not None and request.counts.baseline is not None and not request.is_one_side:
+        raise TollError(
+            "--baseline stands in place of the first side",
+            "name one: toll compare ./bench --baseline FILE",
+        )
     if bool(request.build) != bool(request.program):
         raise TollError(
             "--build and --program belong together",
@@ -73,7 +90,12 @@ def subject_for(
         return subject, None  # what an environment changes is never the same code under the same conditions
     else:
         written = [WrittenSide(text, folder=request.folder) for text in request.sides]
-    return subject_of_written(written, request.kind, options)
+    if request.is_one_side:
+        written *= 2
+    subject, look_at_code = subject_of_written(written, request.kind, options)
+    if request.is_one_side and request.counts is not None and request.counts.baseline is not None:
+        subject.labels = (f"baseline {request.counts.baseline}", subject.labels[0])
+    return subject, look_at_code
 
 
 def subject_of_written(

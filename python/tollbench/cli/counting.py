@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import tollbench
+from tollbench.catalog import machine
 from tollbench.catalog.environments.probing import cache_folder
 from tollbench.cli.console import progress, say
 from tollbench.cli.places import ROOT
-from tollbench.compare import Comparisons, Subject
+from tollbench.compare import Comparisons, Subject, baselines
 from tollbench.compare.adapters import adapters
-from tollbench.compare.count_rules import Rule, rule
-from tollbench.compare.counters import counter_for
+from tollbench.compare.adapters.one_after_another import OneAfterAnother
+from tollbench.compare.adapters.toll_program import ProgramFiles
+from tollbench.compare.baselines import AgainstBaseline, Baseline, Circumstances, circumstances, differences
+from tollbench.compare.count_rules import Rule, held_against, rule
+from tollbench.compare.counters import Counter, Reading, counter_for
 from tollbench.compare.counts import METRICS, Counts, failed, notes
+from tollbench.compare.file_sizes import SIZE, file_changes, parts_of
+from tollbench.compare.judging import EVERYTHING
 from tollbench.compare.subject import Keep
-from tollbench.compare.verdicts import Comparison, Verdict
+from tollbench.compare.verdicts import Comparison, FileChange, Lacking, Verdict
 from tollbench.errors import TollError
+from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 
 _EXAMPLE = "for example: --count instructions,allocations --fail-on 'instructions>+1%'"
@@ -28,9 +37,18 @@ class CountRequest:
     metrics: frozenset[str]
     only: bool  # nothing is timed
     rules: tuple[Rule, ...] = ()
+    save: Path | None = None
+    baseline: Path | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Whether one side is enough: it is held against a baseline, or against itself."""
+        return self.save is not None or self.baseline is not None
 
 
-def count_request(count: str, *, only: bool, fail_on: Sequence[str]) -> CountRequest | None:
+def count_request(
+    count: str, *, only: bool, fail_on: Sequence[str], save: Path | None = None, baseline: Path | None = None
+) -> CountRequest | None:
     """None where nothing is to be counted. Raises TollError for what makes no sense."""
     rules = tuple(map(_rule, fail_on))
     metrics = {word.strip() for word in count.split(",") if word.strip()}
@@ -39,9 +57,11 @@ def count_request(count: str, *, only: bool, fail_on: Sequence[str]) -> CountReq
             f"--count {unknown[0]}: nothing of that name is counted", f"one of {', '.join(METRICS)}"
         )
     metrics |= {each.metric for each in rules}
-    if only and not metrics:
+    if (only or save or baseline) and not count.strip():
         metrics = set(METRICS)
-    return CountRequest(frozenset(metrics), only, rules) if metrics else None
+    if baseline is not None:
+        baselines.read(baseline)  # an error is told before anything is launched
+    return CountRequest(frozenset(metrics), only, rules, save, baseline) if metrics else None
 
 
 def _rule(text: str) -> Rule:
@@ -56,43 +76,111 @@ def _rule(text: str) -> Rule:
 
 def counted(found: Comparisons, subject: Subject, asked: CountRequest, keep: Keep) -> Comparisons:
     """What was found, with counts. An interrupt leaves the rows that it comes before without."""
+    baseline = baselines.read(asked.baseline) if asked.baseline is not None else None
+    if baseline is not None:
+        found = _only_shared(found, baseline)
     rows = [item for item in found.comparisons if item.verdict is not Verdict.FAILED]
     done: dict[tuple[str, str], Comparison] = {}
     interrupted = found.interrupted
-    try:
-        counter = counter_for(subject, ROOT / "src", cache_folder())
-    except LaunchFailed as failure:
-        done = _all_failed(rows, asked, failure.reason)
-    else:
-        if counter is None:
-            known = adapters().get(subject.kind)
-            done = _all_failed(rows, asked, f"is not counted yet: {known.name if known else subject.kind}")
-        elif not interrupted:
-            say(f"counting {', '.join(metric for metric in METRICS if metric in asked.metrics)}")
-            with progress("counting") as bar:
-
-                def tell(name: str) -> None:
-                    bar.step(len(done), len(rows), name, None)
-
-                counts = Counts(subject.labels, counter, asked.metrics, found.level, asked.rules, keep, tell)
-                try:
-                    for item in counts.added(rows):
-                        done[item.benchmark, item.b] = item
-                except Interrupted:
-                    interrupted = True
-    with_counts = tuple(done.get((item.benchmark, item.b), item) for item in found.comparisons)
+    counts = None
+    if asked.metrics - {SIZE} and rows and not interrupted:
+        try:
+            counts = Counts(
+                subject.labels, _counter(subject, baseline), asked.metrics, found.level, asked.rules, keep
+            )
+            interrupted = _count(counts, rows, done)
+        except LaunchFailed as failure:
+            done = _all_failed(rows, asked, failure.reason)
+    files = _files(subject, asked, baseline)
+    told = [*notes(asked.metrics), *_of_baseline(subject, baseline)]
+    if asked.save is not None and not interrupted:
+        readings = counts.readings(len(subject.labels) - 1) if counts is not None else {}
+        baselines.write(asked.save, _baseline(subject, readings))
+        told.append(f"The counts of {subject.labels[-1]} are kept in {asked.save}.")
     return found.model_copy(
         update={
-            "comparisons": with_counts,
+            "comparisons": tuple(done.get((item.benchmark, item.b), item) for item in found.comparisons),
             "interrupted": interrupted,
             "fail_on": tuple(each.text for each in asked.rules),
-            "count_notes": notes(asked.metrics),
+            "files": files,
+            "count_notes": tuple(told),
         }
+    )
+
+
+def _counter(subject: Subject, baseline: Baseline | None) -> Counter:
+    """Raises LaunchFailed where this kind of side is not counted."""
+    counter = counter_for(subject, ROOT / "src", cache_folder())
+    if counter is None:
+        known = adapters().get(subject.kind)
+        raise LaunchFailed(
+            f"{known.name if known else subject.kind} is not counted yet; --kind command counts it"
+        )
+    return counter if baseline is None else AgainstBaseline(baseline, counter)
+
+
+def _count(counts: Counts, rows: Sequence[Comparison], done: dict[tuple[str, str], Comparison]) -> bool:
+    """Fills `done`; whether somebody interrupted."""
+    say(f"counting {', '.join(metric for metric in METRICS if metric in counts.metrics)}")
+    with progress("counting") as bar:
+        counts.on_benchmark = lambda name: bar.step(len(done), len(rows), name, None)
+        try:
+            for item in counts.added(rows):
+                done[item.benchmark, item.b] = item
+        except Interrupted:
+            return True
+    return False
+
+
+def _files(subject: Subject, asked: CountRequest, baseline: Baseline | None) -> tuple[FileChange, ...]:
+    if SIZE not in asked.metrics or not isinstance(subject, OneAfterAnother | ProgramFiles):
+        return ()
+    first = baseline.parts if baseline is not None else None
+    return tuple(
+        file.model_copy(update={"count": held_against([file.count], asked.rules)[0]})
+        for file in file_changes(subject.sides, subject.labels, first)
     )
 
 
 def _all_failed(
     rows: Sequence[Comparison], asked: CountRequest, reason: str
 ) -> dict[tuple[str, str], Comparison]:
-    counts = tuple(failed(metric, reason) for metric in METRICS if metric in asked.metrics)
+    counts = tuple(failed(metric, reason) for metric in METRICS if metric in asked.metrics - {SIZE})
     return {(item.benchmark, item.b): item.model_copy(update={"counts": counts}) for item in rows}
+
+
+def _only_shared(found: Comparisons, baseline: Baseline) -> Comparisons:
+    """What the baseline does not know is listed, and so is what it alone knows."""
+    names = {item.benchmark for item in found.comparisons}
+    rows = [item for item in found.comparisons if item.benchmark in (*baseline.counts, EVERYTHING)]
+    gone = [] if EVERYTHING in names else [name for name in baseline.counts if name not in names]
+    lacking = [Lacking(benchmark=item.benchmark, missing_in=found.sides[:1]) for item in found.comparisons]
+    lacking = [each for each in lacking if each.benchmark not in (*baseline.counts, EVERYTHING)]
+    lacking += [Lacking(benchmark=name, missing_in=found.sides[1:]) for name in gone]
+    return found.model_copy(update={"comparisons": tuple(rows), "lacking": (*found.lacking, *lacking)})
+
+
+def _of_baseline(subject: Subject, baseline: Baseline | None) -> Sequence[str]:
+    if baseline is None:
+        return ()
+    told = [baselines.WHY_NO_TIMES]
+    if isinstance(subject, OneAfterAnother):
+        told += differences(baseline.circumstances, circumstances(subject.sides[-1], _cpu()))
+    return told
+
+
+def _baseline(subject: Subject, readings: Mapping[str, Sequence[Reading]]) -> Baseline:
+    side = subject.sides[-1] if isinstance(subject, OneAfterAnother) else None
+    return Baseline(
+        toll_version=tollbench.__version__,
+        side=subject.labels[-1],
+        kind=subject.kind,
+        made_utc=SystemClock().utc(),
+        circumstances=circumstances(side, _cpu()) if side is not None else Circumstances(),
+        counts=baselines.kept(readings),
+        parts=parts_of(side) if side is not None else {},
+    )
+
+
+def _cpu() -> str:
+    return str(machine.describe().get("cpu", ""))

@@ -74,7 +74,7 @@ def unjudged(found: Comparisons) -> bool:
 
     Of a table without rules whose rows are timed, what could not be counted changes nothing.
     """
-    counts = [count for item in found.comparisons for count in item.counts]
+    counts = found.all_counts()
     failed = [count for count in counts if count.verdict is CountVerdict.FAILED]
     asked = {rule(text).metric for text in found.fail_on}
     only = all(item.verdict is Verdict.COUNTED for item in found.comparisons)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
+from tollbench.compare.adapters.command_line import Commands
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark, exactly
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.subject import Side, Subject
-from tollbench.counting import instructions
+from tollbench.counting import instructions, system_calls
 from tollbench.counting.preloaded import Preloaded, compiled
-from tollbench.counting.runs import Launched, Launching, MarkedRun, launched
+from tollbench.counting.runs import OWN_MALLOC, Launched, Launching, MarkedRun, launched
 from tollbench.launching.failure import LaunchFailed
 
 INSTRUCTIONS, SYSCALLS = "instructions", "syscalls"
@@ -24,13 +25,13 @@ UNDER_VALGRIND = frozenset((INSTRUCTIONS, SYSCALLS))
 BY_MALLOC = frozenset((ALLOCATIONS, BYTES, PEAK))
 ITERATION, RUN, PROCESS = "iteration", "run", "process"
 
+ALL = "from start to end"
+ALL_UNDER_VALGRIND = "from start to end, with Valgrind's own part of the start"
+ALL_PEAK = "of the process that needs most"
 MOST_RUNS = 4  # 1, 10, 100 and 1,000 iterations
 _LONGEST_RUN_NS = 100_000_000  # without Valgrind, which takes some fifty times as long
 _NEVER_LONG_ENOUGH_S = 1_000_000
 _THREADS = re.compile(r"/threads:(\d+)")
-OWN_MALLOC = (
-    "brings a malloc of its own, which comes before the counting library: its allocations are not seen"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ def counter_for(subject: Subject, sources: Path, cache: Path) -> Counter | None:
     """
     if isinstance(subject, GoogleBenchmark):
         return Ladder(subject, compiled(sources, cache))
+    if isinstance(subject, Commands):
+        return WholeProcess(subject, compiled(sources, cache))
     return None
 
 
@@ -75,15 +78,13 @@ class Ladder:
 
     def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
         """Of one side."""
-        found: dict[str, Amount | str] = {}
-        for wanted, count in ((BY_MALLOC, self._allocated), (UNDER_VALGRIND, self._executed)):
-            if not metrics & wanted:
-                continue
-            try:
-                found |= count(self.subject.sides[side], name)
-            except LaunchFailed as failure:
-                found |= dict.fromkeys(wanted, failure.reason)
-        return {metric: amount for metric, amount in found.items() if metric in metrics}
+        return _read(
+            metrics,
+            {
+                BY_MALLOC: lambda: self._allocated(self.subject.sides[side], name),
+                UNDER_VALGRIND: lambda: self._executed(self.subject.sides[side], name),
+            },
+        )
 
     def _allocated(self, side: Side, name: str) -> Reading:
         with self._launched(side, name, self._runs_of(name)) as made:
@@ -134,15 +135,86 @@ class Ladder:
             f"--benchmark_min_time={_NEVER_LONG_ENOUGH_S}",
             "--v=2",
         ]
-        options = self.subject.options
-        asked = Launching(
-            [*side.command, *arguments], side.environment, side.folder, options.limit_s, options.interrupt
-        )
+        asked = _asked(self.subject, side, arguments)
         variables = {"TOLL_COUNTS_RUNS": str(runs)}
         if longest:
             variables["TOLL_COUNTS_NEXT_NS"] = str(_LONGEST_RUN_NS)
         libraries = [self.preloaded.marks] if under else [self.preloaded.allocations, self.preloaded.marks]
         return launched(asked, libraries, variables, under)
+
+
+@dataclass
+class WholeProcess:
+    """A command line from its start to its end, all of its processes; starting them is a part of it."""
+
+    subject: Commands
+    preloaded: Preloaded
+
+    def read(self, side: int, name: str, metrics: Set[str]) -> Reading:  # noqa: ARG002 -- there is only one
+        """Of one side."""
+        return _read(
+            metrics,
+            {
+                BY_MALLOC: lambda: self._allocated(self.subject.sides[side]),
+                frozenset((INSTRUCTIONS,)): lambda: self._executed(self.subject.sides[side]),
+                frozenset((SYSCALLS,)): lambda: self._called(self.subject.sides[side]),
+            },
+        )
+
+    def _allocated(self, side: Side) -> Reading:
+        libraries = [self.preloaded.allocations, self.preloaded.marks]
+        with launched(_asked(self.subject, side), libraries, {"TOLL_COUNTS_WHOLE": "1"}) as made:
+            self._check(made)
+            ends = made.whole()
+        return {
+            ALLOCATIONS: Amount(Fraction(sum(end.calls for end in ends)), note=ALL),
+            BYTES: Amount(Fraction(sum(end.bytes for end in ends)), note=ALL),
+            PEAK: Amount(
+                Fraction(max(end.peak_bytes for end in ends)),
+                note=ALL if len(ends) == 1 else ALL_PEAK,
+            ),
+        }
+
+    def _executed(self, side: Side) -> Reading:
+        if told := instructions.missing_tool():
+            raise LaunchFailed(told)
+        with launched(_asked(self.subject, side), [], {}, instructions.CALLGRIND) as made:
+            if reason := instructions.refusal(made.scratch):
+                raise LaunchFailed(reason)
+            self._check(made)
+            cost = instructions.cost_of_all(made.scratch)
+        return {INSTRUCTIONS: Amount(Fraction(cost.instructions), note=ALL_UNDER_VALGRIND)}
+
+    def _called(self, side: Side) -> Reading:
+        if told := system_calls.missing_tool():
+            raise LaunchFailed(told)
+        with launched(_asked(self.subject, side), [], {}, system_calls.STRACE) as made:
+            self._check(made)
+            return {SYSCALLS: Amount(Fraction(system_calls.system_calls(made.scratch)), note=ALL)}
+
+    def _check(self, made: Launched) -> None:
+        code = made.ended.exit_code
+        if code != 0 and not (self.subject.options.any_exit_code and code > 0):
+            raise LaunchFailed(made.ended.how())
+
+
+def _asked(subject: OneAfterAnother, side: Side, arguments: Sequence[str] = ()) -> Launching:
+    options = subject.options
+    return Launching(
+        [*side.command, *arguments], side.environment, side.folder, options.limit_s, options.interrupt
+    )
+
+
+def _read(metrics: Set[str], kinds: Mapping[frozenset[str], Callable[[], Reading]]) -> Reading:
+    """Launches once for each kind that `metrics` need; a launch that fails is the reason of all it tells."""
+    found: dict[str, Amount | str] = {}
+    for wanted, count in kinds.items():
+        if metrics & wanted:
+            try:
+                found |= count()
+            except LaunchFailed as failure:
+                found |= dict.fromkeys(wanted, failure.reason)
+    return {metric: amount for metric, amount in found.items() if metric in metrics}
 
 
 def _each(name: str, runs: Sequence[MarkedRun], totals: Sequence[int]) -> Amount:

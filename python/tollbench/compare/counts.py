@@ -63,6 +63,10 @@ class Counts:
             )
             yield item.model_copy(update={"counts": counts})
 
+    def readings(self, side: int) -> dict[str, list[Reading]]:
+        """All launches of one side, by benchmark."""
+        return {name: taken for (of, name), taken in self._taken.items() if of == side}
+
     def _of(self, name: str, side: int) -> Iterator[CountChange]:
         self._take(0, name, self.metrics, LAUNCHES)
         self._take(side, name, self.metrics, LAUNCHES)

@@ -62,6 +62,23 @@ class CountChange(ComparisonRecord):
     fails: str = Field(default="", description="the rule of --fail-on that it breaks; empty: none")
 
 
+class PartChange(ComparisonRecord):
+    """A part of a file whose size differs, bytes."""
+
+    kind: str = Field(description="section or symbol")
+    name: str
+    a: int = Field(ge=0, description="0: the first side has none")
+    b: int = Field(ge=0, description="0: the side that is judged has none")
+
+
+class FileChange(ComparisonRecord):
+    """How large one side's executable is in memory, against the first side's."""
+
+    b: str = Field(description="label of the side that is judged")
+    count: CountChange
+    parts: tuple[PartChange, ...] = Field(default=(), description="what differs, the largest symbols first")
+
+
 class Comparison(ComparisonRecord):
     """One benchmark, one side against the first."""
 
@@ -128,4 +145,10 @@ class Comparisons(ComparisonRecord):
     started_utc: str = ""
     machine: str = Field(default="", description="processor, CPUs, kernel")
     fail_on: tuple[str, ...] = Field(default=(), description="rules of --fail-on, as they were written")
+    files: tuple[FileChange, ...] = Field(default=(), description="what --count size asked for")
     count_notes: tuple[str, ...] = Field(default=(), description="what holds for all counts of the table")
+
+    def all_counts(self) -> list[CountChange]:
+        """Of all benchmarks and files."""
+        of_benchmarks = [count for item in self.comparisons for count in item.counts]
+        return [*of_benchmarks, *(file.count for file in self.files)]

@@ -26,7 +26,6 @@ CALLGRIND = (
     "--log-file={}/log.%p",
 )
 _UNKNOWN_INSTRUCTION = b"Unrecognised instruction"
-_MAKES_THREADS = b"sys_clone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +58,18 @@ def cost_of_all(scratch: Path) -> Cost:
 
 def how_it_ended(ended: Ended, scratch: Path) -> str:
     """A reason for a launch that ended badly, by what Valgrind wrote about it."""
+    return refusal(scratch) or f"under Valgrind {ended.how()}"
+
+
+def refusal(scratch: Path) -> str:
+    """Why Valgrind's counts are not to be had, by what it wrote of any process; "" where they are."""
     logs = b"".join(path.read_bytes() for path in sorted(scratch.glob("log.*")))
     if _UNKNOWN_INSTRUCTION in logs:
         return (
             "executes an instruction that Valgrind does not know, such as those of AVX-512: its instructions"
             " cannot be counted"
         )
-    return f"under Valgrind {ended.how()}"
+    return ""
 
 
 def cost_in(path: Path, but_for: Path | None = None) -> Cost:

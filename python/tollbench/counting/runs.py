@@ -21,6 +21,13 @@ from tollbench.launching.interrupt import Interrupt
 _RECORD = re.compile(r"(\d+) (\d+) (\d+) (\d+) ([01]) (.*)")
 _RUN = re.compile(r"Running (.*) for (\d+)")
 
+OWN_MALLOC = (
+    "brings a malloc of its own, which comes before the counting library: its allocations are not seen"
+)
+TAKES_NOTHING = (
+    "takes no preloaded library, as static and set-uid executables do not: nothing in it can be counted so"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -61,13 +68,17 @@ class Launched:
     scratch: Path
 
     def told(self) -> list[Told]:
-        """What all processes of the launch wrote, in the order of their numbers."""
-        found = []
+        """What all processes of the launch wrote."""
+        return [each for told in self._by_process().values() for each in told]
+
+    def _by_process(self) -> dict[str, list[Told]]:
+        found: dict[str, list[Told]] = {}
         for path in sorted(self.scratch.glob("told.*")):
             for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
                 if match := _RECORD.fullmatch(line):
                     calls, size, peak, ns = (int(match[at]) for at in range(1, 5))
-                    found.append(Told(calls, size, peak, ns, match[5] == "1", match[6]))
+                    told = Told(calls, size, peak, ns, match[5] == "1", match[6])
+                    found.setdefault(path.name, []).append(told)
         return found
 
     def runs(self, name: str) -> list[MarkedRun]:
@@ -82,14 +93,27 @@ class Launched:
             raise LaunchFailed(self._silent())
         return found
 
+    def whole(self) -> list[Told]:
+        """The last word of every process. Raises LaunchFailed where one did not say it."""
+        found = []
+        for told in self._by_process().values():
+            if told[-1].text != "whole":
+                raise LaunchFailed(
+                    "has a process that did not tell what it allocated: it was killed, or became a program"
+                    " that takes no preloaded library"
+                )
+            if not told[-1].counted:
+                raise LaunchFailed(OWN_MALLOC)
+            found.append(told[-1])
+        if not found:
+            raise LaunchFailed(TAKES_NOTHING)
+        return found
+
     def _silent(self) -> str:
         if self.ended.exit_code != 0:
             return self.ended.how()
         if not list(self.scratch.glob("told.*")):
-            return (
-                "takes no preloaded library, as static and set-uid executables do not: its runs cannot be"
-                " told apart"
-            )
+            return TAKES_NOTHING
         return "does not say where its runs begin, as Google Benchmark since 1.5 does with --v=2"
 
 

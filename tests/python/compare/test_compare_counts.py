@@ -223,9 +223,112 @@ def test_counts_stand_beside_times_and_do_not_change_the_exit_code(tmp_path: Pat
     assert code in (0, 3), err
 
 
+TALKATIVE = """
+#include <cstdlib>
+#include <unistd.h>
+#include <sys/wait.h>
+int main(int count, char** words) {
+  for (int i = 0; i < TIMES; i++) {
+    getppid();
+    *static_cast<volatile char*>(std::malloc(1000)) = 1;
+  }
+  if (fork() == 0) {
+    for (int i = 0; i < 5; i++) *static_cast<volatile char*>(std::malloc(10)) = 1;
+    _exit(0);
+  }
+  wait(nullptr);
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_a_command_is_counted_with_all_its_processes(tmp_path: Path) -> None:
+    a = compiled(tmp_path, "a", TALKATIVE, "-DTIMES=10")
+    b = compiled(tmp_path, "b_with_a_longer_name", TALKATIVE, "-DTIMES=13")
+    code, out, err = toll(tmp_path, str(a), str(b), "--count-only", "--json")
+    assert code == 0, err
+    counts = counts_of(json.loads(out))
+    assert counts["command", "allocations"] == (15.0, 18.0, "more")
+    assert counts["command", "bytes"] == (10050.0, 13050.0, "more")
+    assert counts["command", "peak"][1] - counts["command", "peak"][0] >= 3000
+    assert counts["command", "syscalls"][1] - counts["command", "syscalls"][0] == 3
+    assert counts["command", "instructions"][2] == "more"
+
+
+@pytest.mark.parametrize(
+    ("side", "told"),
+    [
+        ("STATIC", "takes no preloaded library"),
+        ("KILLED", "has a process that did not tell what it allocated"),
+        ("false", "exited with code 1"),
+    ],
+)
+def test_a_command_that_cannot_be_counted_says_why(tmp_path: Path, side: str, told: str) -> None:
+    text = "#include <cstdlib>\n"
+    text += "#include <csignal>\n#include <sys/wait.h>\n#include <unistd.h>\nint main() { BODY }"
+    static = compiled(tmp_path, "static", text, "-DBODY=return 0;", "-static")
+    killed = compiled(tmp_path, "killed", text, "-DBODY=if (fork() == 0) std::raise(9); wait(nullptr);")
+    words = side.replace("STATIC", str(static)).replace("KILLED", str(killed))
+    code, out, err = toll(tmp_path, words, words, "--count", "bytes", "--count-only")
+    assert told in " ".join(out.split()), err
+    assert code == 2
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_a_baseline_is_compared_with_later(tmp_path: Path) -> None:
+    a, b = built(tmp_path, "a", 40), built(tmp_path, "b", 50)
+    asked = ("--count", "instructions,bytes,size")
+    code, out, err = toll(tmp_path, a, *asked, "--save-baseline", "kept.json")
+    assert code == 0, err
+    assert "are kept in kept.json" in out
+    code, out, err = toll(tmp_path, a, *asked, "--baseline", "kept.json", "--fail-on", "bytes>+0")
+    assert code == 0, err
+    assert "Times are not compared with a stored baseline" in out
+    assert "another one" not in out
+    code, out, _ = toll(tmp_path, b, *asked, "--baseline", "kept.json", "--fail-on", "bytes>+0", "--json")
+    assert code == 1
+    found = json.loads(out)
+    assert counts_of(found)["text", "bytes"] == (41.0, 51.0, "more")
+    assert counts_of(found)["add", "instructions"][2] == "equal"
+    assert found["files"][0]["count"]["metric"] == "size"
+    kept = json.loads((tmp_path / "kept.json").read_text())
+    kept["circumstances"]["cpu"] = "Z80"
+    kept["circumstances"]["libraries"]["libc.so.6"] = "abc"
+    kept["counts"]["gone"] = kept["counts"].pop("add")
+    (tmp_path / "other.json").write_text(json.dumps(kept))
+    code, out, _ = toll(tmp_path, a, *asked, "--baseline", "other.json")
+    told = " ".join(out.split())
+    assert "The processor is another one than the baseline's (Z80" in told
+    assert "Libraries are other ones than the baseline's (libc.so.6)" in told
+    assert "gone is missing in" in told
+    assert "add is missing in baseline other.json" in told
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "is no baseline"),
+        ("[]", "is no baseline"),
+        (
+            '{"toll_baseline":1,"kind":"command","circumstances":{},"counts":{"x":{"bytes":{"values":["1/0"]}}}}',
+            "values",
+        ),
+        (None, "cannot read the baseline"),
+    ],
+)
+def test_what_is_no_baseline_is_refused(tmp_path: Path, content: str | None, told: str) -> None:
+    if content is not None:
+        (tmp_path / "kept.json").write_text(content)
+    code, _, err = toll(tmp_path, "true", "--baseline", "kept.json")
+    assert code == 2
+    assert told in err
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (("--baseline", "/dev/null"), "is no baseline"),
         (("--count", "cycles"), "--count cycles: nothing of that name is counted"),
         (("--fail-on", "instructions"), "--fail-on 'instructions' is not a rule"),
         (("--fail-on", "cycles>+1%"), "cycles is not counted"),

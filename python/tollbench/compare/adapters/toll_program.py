@@ -254,13 +254,12 @@ class ProgramFiles(Programs):
 
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
         super().__init__([Offering(side.label, {}, layouts=side.layouts) for side in sides], options)
-        self._sides = tuple(sides)
+        self.sides = tuple(sides)
 
     def survey(self) -> Survey:
         """Asks every side. Raises LaunchFailed for one that does not answer as a program does."""
         self._offerings = tuple(
-            Offering(side.label, _described(side, self._options), layouts=side.layouts)
-            for side in self._sides
+            Offering(side.label, _described(side, self._options), layouts=side.layouts) for side in self.sides
         )
         return super().survey()
 

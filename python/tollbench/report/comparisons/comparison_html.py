@@ -68,7 +68,8 @@ def render(found: Comparisons) -> str:
             ticks=axis.ticks(),
             style=_asset("compare.css"),
             regression=any(
-                item.regression or any(count.fails for count in item.counts) for item in found.comparisons
+                [item.regression for item in found.comparisons]
+                + [bool(count.fails) for count in found.all_counts()]
             ),
         )
     )

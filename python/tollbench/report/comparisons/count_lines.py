@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tollbench import numbers
-from tollbench.compare.verdicts import Comparison, Comparisons, CountChange, CountVerdict
+from tollbench.compare.verdicts import Comparisons, CountChange, CountVerdict
 from tollbench.text import clean
 
 _WORDS = {
@@ -45,28 +45,43 @@ class EqualLine:
     told: str  # "instructions 334, allocations 0"
 
 
+OF_FILE = "(file)"  # in place of a benchmark's name
+
+
 def any_counts(found: Comparisons) -> bool:
     """Whether anything was to be counted."""
-    return any(item.counts for item in found.comparisons)
+    return bool(found.all_counts())
+
+
+def _by_row(found: Comparisons) -> Iterator[tuple[str, str, Sequence[CountChange]]]:
+    for item in found.comparisons:
+        yield item.benchmark, item.b, item.counts
+    for file in found.files:
+        yield OF_FILE, file.b, (file.count,)
 
 
 def changed(found: Comparisons) -> list[CountLine]:
     """What breaks a rule first, then what differs or is open, then what was not counted; no equal ones."""
-    lines = [_line(item, each) for item in found.comparisons for each in item.counts if not _is_equal(each)]
+    lines = [
+        _line(benchmark, b, each)
+        for benchmark, b, counts in _by_row(found)
+        for each in counts
+        if not _is_equal(each)
+    ]
     return sorted(lines, key=lambda line: (not line.item.fails, line.item.verdict is CountVerdict.FAILED))
 
 
 def equal(found: Comparisons) -> Iterator[EqualLine]:
     """A line for each benchmark and side."""
-    for item in found.comparisons:
-        told = [f"{_metric(count)} {_number(count.b, count)}" for count in item.counts if _is_equal(count)]
+    for benchmark, b, counts in _by_row(found):
+        told = [f"{_metric(count)} {_number(count.b, count)}" for count in counts if _is_equal(count)]
         if told:
-            yield EqualLine(clean(item.benchmark), clean(item.b), ", ".join(told))
+            yield EqualLine(clean(benchmark), clean(b), ", ".join(told))
 
 
 def headline(found: Comparisons) -> str:
     """How many counts of each verdict, and how many break a rule; "" where nothing was counted."""
-    counts = [count for item in found.comparisons for count in item.counts]
+    counts = found.all_counts()
     if not counts:
         return ""
     many = [(sum(each.verdict is verdict for each in counts), word) for verdict, word in _WORDS.items()]
@@ -89,9 +104,9 @@ def footnotes(found: Comparisons) -> Sequence[str]:
     return [gate, *map(clean, found.count_notes)]
 
 
-def sentence(item: Comparison) -> str:
+def sentence(counts: Sequence[CountChange]) -> str:
     """All counts of a row in one text, for formats without a table of them."""
-    return "; ".join(_told(count) for count in item.counts)
+    return "; ".join(map(_told, counts))
 
 
 def _told(count: CountChange) -> str:
@@ -106,11 +121,11 @@ def _is_equal(count: CountChange) -> bool:
     return count.verdict is CountVerdict.EQUAL and not count.fails
 
 
-def _line(item: Comparison, count: CountChange) -> CountLine:
+def _line(benchmark: str, b: str, count: CountChange) -> CountLine:
     return CountLine(
         count,
-        benchmark=clean(item.benchmark),
-        b=clean(item.b),
+        benchmark=clean(benchmark),
+        b=clean(b),
         metric=_metric(count),
         a_count=_number(count.a, count),
         b_count=_number(count.b, count),

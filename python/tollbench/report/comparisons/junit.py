@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from tollbench.compare.verdicts import Comparison, Comparisons, CountVerdict, Verdict
+from tollbench.compare.verdicts import Comparison, Comparisons, CountChange, CountVerdict, FileChange, Verdict
 from tollbench.report.comparisons import count_lines
 from tollbench.report.comparisons.comparison_lines import ComparisonLine, headline, lines
 from tollbench.text import clean
@@ -15,11 +16,11 @@ _NOT_XML = {code: "\ufffd" for code in (*range(0x20), 0xFFFE, 0xFFFF) if code no
 def render(found: Comparisons) -> str:
     """One test suite."""
     shown = lines(found)
-    kinds = [_kind(line.item) for line in shown]
+    kinds = [*(_kind(line.item) for line in shown), *(_kind_of([file.count]) for file in found.files)]
     suite = ElementTree.Element(
         "testsuite",
         name="toll compare",
-        tests=str(len(shown)),
+        tests=str(len(shown) + len(found.files)),
         failures=str(kinds.count("failure")),
         errors=str(kinds.count("error")),
         skipped=str(kinds.count("skipped")),
@@ -28,6 +29,8 @@ def render(found: Comparisons) -> str:
     )
     for line in shown:
         _case(suite, line)
+    for file in found.files:
+        _file_case(suite, file)
     ElementTree.SubElement(suite, "system-out").text = _text(headline(found))
     root = ElementTree.Element("testsuites")
     root.append(suite)
@@ -37,13 +40,32 @@ def render(found: Comparisons) -> str:
 
 def _kind(item: Comparison) -> str:
     """The element that tells a row's answer."""
-    if item.regression or any(count.fails for count in item.counts):
+    of_counts = _kind_of(item.counts)
+    if item.regression or of_counts == "failure":
         return "failure"
-    if item.verdict is Verdict.FAILED or (
-        item.counts and all(count.verdict is CountVerdict.FAILED for count in item.counts)
-    ):
+    if item.verdict is Verdict.FAILED or of_counts == "error":
         return "error"
     return "skipped" if item.verdict is Verdict.INCONCLUSIVE else "system-out"
+
+
+def _kind_of(counts: Sequence[CountChange]) -> str:
+    if any(count.fails for count in counts):
+        return "failure"
+    nothing = counts and all(count.verdict is CountVerdict.FAILED for count in counts)
+    return "error" if nothing else "system-out"
+
+
+def _file_case(suite: ElementTree.Element, file: FileChange) -> None:
+    name = f"{count_lines.OF_FILE} {file.count.metric}"
+    case = ElementTree.SubElement(suite, "testcase", classname=_text(clean(file.b)), name=name, time="0.000")
+    told = _text(count_lines.sentence([file.count]))
+    match _kind_of([file.count]):
+        case "failure":
+            ElementTree.SubElement(case, "failure", type="count", message=told)
+        case "error":
+            ElementTree.SubElement(case, "error", type="failed", message=told)
+        case _:
+            ElementTree.SubElement(case, "system-out").text = told
 
 
 def _case(suite: ElementTree.Element, line: ComparisonLine) -> None:
@@ -52,7 +74,7 @@ def _case(suite: ElementTree.Element, line: ComparisonLine) -> None:
         suite, "testcase", classname=_text(line.b), name=_text(line.benchmark), time=f"{item.seconds:.3f}"
     )
     timed = "" if item.verdict is Verdict.COUNTED else f"{line.change} ({line.interval}); {line.reason}"
-    counted = count_lines.sentence(item)
+    counted = count_lines.sentence(item.counts)
     told = _text("; ".join(filter(None, [timed, counted])))
     match _kind(item):
         case "failure":
