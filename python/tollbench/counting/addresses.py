@@ -167,9 +167,11 @@ class Addresses:
         a, b = self._a.image, self._b.image
         one, other = a.relocations.get(left), b.relocations.get(right)
         internal, internal_b = a.pointer(left), b.pointer(right)
-        if one is not None and other is not None and (one.kind in THREAD_RELOCATIONS or internal is None):
-            self._symbol(one, other, taken=taken)
-            return
+        if one is not None and other is not None:
+            of_thread = one.kind in THREAD_RELOCATIONS or other.kind in THREAD_RELOCATIONS
+            if of_thread or internal is None:
+                self._symbol(one, other, taken=taken)
+                return
         if internal is None or internal_b is None:
             self._found.differ("takes data from elsewhere on one side only")
             return
