@@ -91,8 +91,8 @@ class Match:
     def differing_always(self) -> list[PairedPlace]:
         """What differs of all that every run may need: a part of `differing`, whatever a run executes.
 
-        That is what the entry, the initialisers and what other files take by name lead to, without the functions
-        whose address is taken there. `main` is one of those.
+        That is what the entry, the initialisers and what other files take by name lead to, without the
+        functions whose address is taken there. `main` is one of those.
         """
         functions = {(place.pair, place.a) for place in self.places if place.kind is PlaceKind.CODE}
         return self.differing(functions, functions)

@@ -18,10 +18,11 @@ def show(found: Rebuilds, console: Console | None = None) -> None:
     """Prints the table and the answers below it."""
     console = console or Console()
     table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    for index, head in enumerate(_HEADS):
+    heads, *rows = _table(found)
+    for index, head in enumerate(heads):
         table.add_column(head, justify="right" if index else "left")
-    for line in found.lines:
-        table.add_row(*map(Text, _row(line)), style="bold" if line.move == EVERY else "")
+    for row in rows:
+        table.add_row(*map(Text, row), style="bold" if row is rows[-1] else "")
     console.print()
     console.print(table)
     console.print()
@@ -31,7 +32,8 @@ def show(found: Rebuilds, console: Console | None = None) -> None:
 
 def markdown(found: Rebuilds) -> str:
     """The same as a Markdown table with its sentences, for documents."""
-    table = [list(_HEADS), ["---", *["---:"] * (len(_HEADS) - 1)], *map(_row, found.lines)]
+    heads, *rows = _table(found)
+    table = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
     return "\n".join(["| " + " | ".join(row) + " |" for row in table] + ["", *sentences(found)]) + "\n"
 
 
@@ -44,8 +46,9 @@ def sentences(found: Rebuilds) -> list[str]:
             f"False alarms: {count_of(every.differing)} rows about edits that change no code"
             f"{interval_of(every.differing)}; regressions among them: {every.regressions.count}.",
             f"Tables with a false alarm: {count_of(found.alarming_tables)}.",
-            f"Proved to be unchanged code: {count_of(every.unchanged)} rows"
-            + (", timed all the same." if found.measured_all else ", and not timed."),
+            "Unchanged code was timed all the same."
+            if found.measured_all
+            else f"Proved to be unchanged code, and not timed: {count_of(every.unchanged)} rows.",
         ]
     if every.failed:
         reason = next(row.found.reason for row in found.rows if row.found.verdict == "failed")
@@ -59,6 +62,12 @@ def sentences(found: Rebuilds) -> list[str]:
         + (" Interrupted." if found.interrupted else "")
     )
     return told
+
+
+def _table(found: Rebuilds) -> list[list[str]]:
+    """Without the column of what was not timed, where everything was."""
+    rows = [list(_HEADS), *map(_row, found.lines)]
+    return [row[:1] + row[2:] for row in rows] if found.measured_all else rows
 
 
 def _row(line: MoveLine) -> list[str]:
