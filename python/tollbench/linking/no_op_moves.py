@@ -44,17 +44,17 @@ def moved(
     links: dict[str, RecordedLink | None] = {UNMOVED: link}
     for size in NOP_BYTES:
         code = _assembled(program, f"nops-{size}", _nops(size), interrupt)
-        links[f"{size} bytes of nops before it"] = _with_first(link, code)
+        links[f"{size} bytes of nops"] = _with_first(link, code)
     code = _assembled(program, "dead", _dead_functions(random.Random(f"{seed} dead functions")), interrupt)
-    links["functions that nobody calls before it"] = _with_first(link, code)
-    links["its objects in another order"] = _reordered(link, random.Random(f"{seed} order of objects"))
+    links["functions that nobody calls"] = _with_first(link, code)
+    links["objects in another order"] = _reordered(link, random.Random(f"{seed} order of objects"))
     made = {}
     for number, (move, changed) in enumerate(links.items(), _FIRST_NAME):
         if changed is not None:
             made[move] = _made(program, changed, number, interrupt)
             on_link(move)
-    made["its functions in another order"] = _in_a_layout(program, seed, len(links) + _FIRST_NAME, interrupt)
-    on_link("its functions in another order")
+    made["functions in another order"] = _in_a_layout(program, seed, len(links) + _FIRST_NAME, interrupt)
+    on_link("functions in another order")
     return made
 
 
