@@ -47,11 +47,13 @@ target_compile_features(toll_allocations PRIVATE cxx_std_20)
 target_compile_options(toll_allocations PRIVATE ${TOLL_WARNINGS} -fno-builtin -fno-lto)
 target_link_libraries(toll_allocations PRIVATE ${CMAKE_DL_LIBS})
 
-# `toll compare --count` compiles it by itself, where nothing else is built; here it is held to the same rules.
-add_library(toll_counts SHARED src/counts_preload.cpp)
-target_compile_features(toll_counts PRIVATE cxx_std_20)
-target_compile_options(toll_counts PRIVATE ${TOLL_WARNINGS} -fno-builtin -fno-lto)
-target_link_libraries(toll_counts PRIVATE ${CMAKE_DL_LIBS})
+# `toll compare --count` compiles these by itself, where nothing else is built; here they are held to the same rules.
+foreach(library IN ITEMS counts marks)
+  add_library(toll_${library} SHARED src/${library}_preload.cpp)
+  target_compile_features(toll_${library} PRIVATE cxx_std_20)
+  target_compile_options(toll_${library} PRIVATE ${TOLL_WARNINGS} -fno-builtin -fno-lto)
+  target_link_libraries(toll_${library} PRIVATE ${CMAKE_DL_LIBS})
+endforeach()
 
 foreach(program IN ITEMS canary empty)
   add_executable(toll_${program} src/${program}.cpp)

@@ -8,7 +8,7 @@
 //
 //   TOLL_COUNTS_OUT       files OUT.PID get a line a run: see `tell`
 //   TOLL_COUNTS_RUNS      after so many runs the process ends (exit code 0): all sides do the same work
-//   TOLL_COUNTS_NEXT_NS   it also ends where the next run, ten times as long, would take longer than this
+//   TOLL_COUNTS_NEXT_NS   it also ends where the next run, of ten times as many, would take more CPU time
 //   TOLL_COUNTS_WHOLE     allocations are those of the whole process, told when it ends
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -53,7 +53,9 @@ bool log_line =
     false;  // the piece before was the last of a log line's begin: programs print "Running" as well
 char line[512];
 std::size_t line_used = 0;
-timespec began{};
+std::uint64_t began_ns = 0;
+std::uint64_t began_cpu_ns = 0;
+constexpr std::uint64_t longer = 10;  // the next run's iterations, and the time that others may take of it
 
 std::uint64_t number_from(const char* name) {
     const char* text = std::getenv(name);
@@ -88,9 +90,16 @@ void tell(const TollAllocations& seen, std::uint64_t nanoseconds, const char* te
     (void)!::write(out, record, static_cast<std::size_t>(length));
 }
 
+std::uint64_t now_ns(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 void run_begins() {
     place = Place::running;
-    clock_gettime(CLOCK_MONOTONIC, &began);
+    began_ns = now_ns(CLOCK_MONOTONIC);
+    began_cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
     if (toll_allocations_start != nullptr) { toll_allocations_start(); }
     CALLGRIND_ZERO_STATS;
 }
@@ -99,13 +108,14 @@ void run_ends() {
     CALLGRIND_DUMP_STATS_AT("toll");
     TollAllocations seen{};
     if (toll_allocations_stop != nullptr) { toll_allocations_stop(&seen); }
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const std::int64_t took = (now.tv_sec - began.tv_sec) * 1'000'000'000 + (now.tv_nsec - began.tv_nsec);
+    const std::uint64_t took_ns = now_ns(CLOCK_MONOTONIC) - began_ns;
+    const std::uint64_t took_cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - began_cpu_ns;
     place = Place::between;
-    tell(seen, static_cast<std::uint64_t>(took), line);
+    tell(seen, took_ns, line);
     ++runs;
-    const bool too_long = longest_next_ns != 0 && static_cast<std::uint64_t>(took) * 10 > longest_next_ns;
+    // CPU time, so that a busy machine makes the same runs; waiting is given ten times as long.
+    const bool too_long =
+        longest_next_ns != 0 && (took_cpu_ns * longer > longest_next_ns || took_ns > longest_next_ns);
     if (runs == runs_wanted || too_long) { next_leave(0); }
 }
 
@@ -188,7 +198,7 @@ std::size_t fwrite(const void* data, std::size_t size, std::size_t count, FILE* 
     return written;
 }
 
-[[noreturn]] void _exit(int code) {
+[[gnu::noreturn]] void _exit(int code) {
     tell_at_end();
     if (next_leave != nullptr) { next_leave(code); }
     for (;;) { syscall(SYS_exit_group, code); }

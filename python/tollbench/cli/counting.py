@@ -17,7 +17,8 @@ from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.adapters.toll_program import ProgramFiles
 from tollbench.compare.baselines import AgainstBaseline, Baseline, Circumstances, circumstances, differences
 from tollbench.compare.count_rules import Rule, held_against, rule
-from tollbench.compare.counters import Counter, Reading, counter_for
+from tollbench.compare.counters import Counter, Reading
+from tollbench.compare.counting_sides import counter_for
 from tollbench.compare.counts import METRICS, Counts, failed, notes
 from tollbench.compare.file_sizes import SIZE, file_changes, parts_of
 from tollbench.compare.judging import EVERYTHING

@@ -7,15 +7,14 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import Protocol
 
 from tollbench.compare.adapters.command_line import Commands
-from tollbench.compare.adapters.google_benchmark import GoogleBenchmark, exactly
+from tollbench.compare.adapters.google_benchmark import exactly
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
-from tollbench.compare.subject import Side, Subject
+from tollbench.compare.subject import Side
 from tollbench.counting import instructions, system_calls
-from tollbench.counting.preloaded import Preloaded, compiled
+from tollbench.counting.preloaded import Preloaded
 from tollbench.counting.runs import OWN_MALLOC, Launched, Launching, MarkedRun, launched
 from tollbench.launching.failure import LaunchFailed
 
@@ -53,18 +52,6 @@ class Counter(Protocol):
         """Launches as often as `metrics` need, once each. Raises Interrupted."""
 
 
-def counter_for(subject: Subject, sources: Path, cache: Path) -> Counter | None:
-    """None for a kind of side that is not counted.
-
-    What is preloaded is compiled from `sources` and kept below `cache`. Raises LaunchFailed where that fails.
-    """
-    if isinstance(subject, GoogleBenchmark):
-        return Ladder(subject, compiled(sources, cache))
-    if isinstance(subject, Commands):
-        return WholeProcess(subject, compiled(sources, cache))
-    return None
-
-
 @dataclass
 class Ladder:
     """Google Benchmark's own runs of 1, 10, 100 ... iterations: the last two tell what one iteration takes.
@@ -78,7 +65,7 @@ class Ladder:
 
     def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
         """Of one side."""
-        return _read(
+        return read_kinds(
             metrics,
             {
                 BY_MALLOC: lambda: self._allocated(self.subject.sides[side], name),
@@ -152,7 +139,7 @@ class WholeProcess:
 
     def read(self, side: int, name: str, metrics: Set[str]) -> Reading:  # noqa: ARG002 -- there is only one
         """Of one side."""
-        return _read(
+        return read_kinds(
             metrics,
             {
                 BY_MALLOC: lambda: self._allocated(self.subject.sides[side]),
@@ -205,7 +192,7 @@ def _asked(subject: OneAfterAnother, side: Side, arguments: Sequence[str] = ()) 
     )
 
 
-def _read(metrics: Set[str], kinds: Mapping[frozenset[str], Callable[[], Reading]]) -> Reading:
+def read_kinds(metrics: Set[str], kinds: Mapping[frozenset[str], Callable[[], Reading]]) -> Reading:
     """Launches once for each kind that `metrics` need; a launch that fails is the reason of all it tells."""
     found: dict[str, Amount | str] = {}
     for wanted, count in kinds.items():

@@ -1,7 +1,8 @@
 """Counts of every benchmark, held against the first side's: exact where they do not scatter.
 
-Each side is launched twice. Where both launches of a side agree, what they gave is the count, and the verdict
-is exact. Where they do not, each side is launched as often as an interval of the median difference needs.
+Each side is launched twice, and twice more where the sides differ. Where all launches of a side agree, what
+they gave is the count, and the verdict is exact. Where they do not, each side is launched as often as an
+interval of the median difference needs.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.stats import fewest_values, median_interval
 
 LAUNCHES = 2  # of each side: they either agree or scatter
+CONFIRMING_LAUNCHES = 4  # where the sides differ: a tossed coin may agree with itself twice
 SCATTERING_LAUNCHES = 8  # of each side, at least, where they do not
 METRICS = ("instructions", "allocations", "bytes", "peak", "syscalls", "size")
 
@@ -71,19 +73,35 @@ class Counts:
         self._take(0, name, self.metrics, LAUNCHES)
         self._take(side, name, self.metrics, LAUNCHES)
         both = [self._amounts(one, name) for one in (0, side)]
+        if different := frozenset(metric for metric in both[0] if _differ(both[0][metric], both[1][metric])):
+            both = self._again(side, name, different, CONFIRMING_LAUNCHES)
         if scattering := {metric for metric in both[0] if any(_scatters(each[metric]) for each in both)}:
             wanted = max(SCATTERING_LAUNCHES, fewest_values(self.level))
-            # What one kind of launch tells comes together.
-            again = frozenset().union(*(kind for kind in (UNDER_VALGRIND, BY_MALLOC) if kind & scattering))
-            for _ in range(LAUNCHES, wanted):  # in turns: whatever drifts meets both
-                self._take(0, name, again & self.metrics, 1)
-                self._take(side, name, again & self.metrics, 1)
-            both = [self._amounts(one, name) for one in (0, side)]
+            both = self._again(side, name, scattering, wanted)
         for metric in METRICS:
             if metric in both[0]:
                 yield change(
                     metric, *(each[metric] for each in both), labels=self._two(side), level=self.level
                 )
+
+    def _again(
+        self, side: int, name: str, metrics: Set[str], wanted: int
+    ) -> list[dict[str, list[Amount | str]]]:
+        """Launches both until each has told `metrics` so often; in turns, so that a drift meets both."""
+        # What one kind of launch tells comes together.
+        kinds = [kind for kind in (UNDER_VALGRIND, BY_MALLOC) if kind & metrics]
+        asked = frozenset().union(*kinds) & self.metrics
+        while True:
+            both = [self._amounts(one, name) for one in (0, side)]
+            short = [
+                one
+                for one, told in zip((0, side), both, strict=True)
+                if min(len(told[metric]) for metric in metrics) < wanted
+            ]
+            if not short:
+                return both
+            for one in short:
+                self._take(one, name, asked, 1)
 
     def _two(self, side: int) -> tuple[str, str]:
         return self.labels[0], self.labels[side]
@@ -111,6 +129,11 @@ def _scatters(amounts: Sequence[Amount | str]) -> bool:
     return len({each.value for each in amounts if isinstance(each, Amount)}) > 1
 
 
+def _differ(a: Sequence[Amount | str], b: Sequence[Amount | str]) -> bool:
+    values = [{each.value for each in amounts if isinstance(each, Amount)} for amounts in (a, b)]
+    return bool(values[0] and values[1]) and values[0] != values[1]
+
+
 def change(
     metric: str,
     a: Sequence[Amount | str],
@@ -127,6 +150,8 @@ def change(
     theirs = [each for each in b if isinstance(each, Amount)]
     both = (_median(ours), _median(theirs))
     how = theirs[0].note
+    if ours[0].note != how:
+        how = f"{how}; {labels[0]} {ours[0].note}"
     low = high = None
     exact = not (_scatters(ours) or _scatters(theirs))
     if exact:

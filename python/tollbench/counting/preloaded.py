@@ -1,6 +1,6 @@
-"""The two libraries that counting preloads: one tells where runs begin and end, one counts allocations.
+"""The libraries that counting preloads: one tells where runs begin and end, one counts allocations.
 
-Both are compiled once for their text, with the machine's own C++ compiler, into the user's cache.
+Each is compiled once for their text, with the machine's own C++ compiler, into the user's cache.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from tollbench.launching.failure import LaunchFailed
 
 MARKS = "counts_preload.cpp"
 ALLOCATIONS = "allocations_preload.cpp"
-_NEEDED = (MARKS, ALLOCATIONS, "allocations_preload.hpp")
+OWN_MARKS = "marks_preload.cpp"
+_NEEDED = (MARKS, ALLOCATIONS, OWN_MARKS, "allocations_preload.hpp")
 _OPTIONS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fno-builtin")
 _VALGRIND_HEADER = Path("/usr/include/valgrind/callgrind.h")  # libtoll_counts.so asks callgrind with it
 _LIMIT_S = 120.0
@@ -27,8 +28,9 @@ _LIMIT_S = 120.0
 class Preloaded:
     """Paths of the compiled libraries."""
 
-    marks: Path
+    marks: Path  # into programs of other libraries, and command lines
     allocations: Path
+    own_marks: Path  # into toll programs, in place of `allocations`
 
     def __post_init__(self) -> None:
         if " " in str(self.marks) or ":" in str(self.marks):
@@ -47,8 +49,10 @@ def compiled(sources: Path, cache: Path) -> Preloaded:
     mark = hashlib.blake2b(texts, digest_size=12)
     mark.update(b"1" if _VALGRIND_HEADER.exists() else b"0")
     folder = cache / "preloaded" / mark.hexdigest()
-    found = Preloaded(folder / "libtoll_counts.so", folder / "libtoll_allocations.so")
-    for library, source in ((found.marks, MARKS), (found.allocations, ALLOCATIONS)):
+    names = ("libtoll_counts.so", "libtoll_allocations.so", "libtoll_marks.so")
+    found = Preloaded(*(folder / name for name in names))
+    sources_of = {found.marks: MARKS, found.allocations: ALLOCATIONS, found.own_marks: OWN_MARKS}
+    for library, source in sources_of.items():
         if not library.exists():
             _compile(sources / source, library)
     return found

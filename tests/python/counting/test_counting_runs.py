@@ -12,7 +12,8 @@ import pytest
 from compiled import compiled
 
 from tollbench.compare import MeasuringOptions, WrittenSide, resolve, subject_of
-from tollbench.compare.counters import BY_MALLOC, UNDER_VALGRIND, Amount, Reading, counter_for
+from tollbench.compare.counters import BY_MALLOC, UNDER_VALGRIND, Amount, Reading
+from tollbench.compare.counting_sides import counter_for
 from tollbench.counting.instructions import CALLGRIND, Cost, cost_in, how_it_ended
 from tollbench.counting.runs import Launching, launched
 from tollbench.launching.environment import own_environment

@@ -87,8 +87,8 @@ class Programs:
     ) -> None:
         self._offerings = tuple(offerings)
         self.labels = tuple(offering.label for offering in offerings)
+        self.options = options
         self._limits = Limits(options.limit_s, 0)
-        self._options = options
         self._starter = Starter(launcher or ProcessLauncher(options.interrupt), clock or SystemClock())
         self._work: dict[str, TurnWork] = {}
         self._failed: dict[str, dict[int, str]] = {}  # benchmark -> side -> reason; left out from then on
@@ -102,10 +102,10 @@ class Programs:
         """Compares the names."""
         self._failed.clear()
         offers = [
-            [name for name in offering.errands if re.search(self._options.pattern, name)]
+            [name for name in offering.errands if re.search(self.options.pattern, name)]
             for offering in self._offerings
         ]
-        return survey_of(self.labels, offers, self._options.pattern)
+        return survey_of(self.labels, offers, self.options.pattern)
 
     def group(self, waiting: Sequence[str]) -> Sequence[str]:
         """One benchmark a round: each is a process of its own."""
@@ -121,6 +121,17 @@ class Programs:
             for side, count in sorted(self._restless[name].items())
             if count > _NOTED * launches
         ]
+
+    def offers(self, side: int, name: str) -> bool:
+        """Whether a side has a benchmark."""
+        return name in self._offerings[side].errands
+
+    def errand(self, side: int, name: str) -> Errand:
+        """How a side is launched for a benchmark. Raises LaunchFailed where it cannot be."""
+        offering = self._offerings[side]
+        if reason := offering.unusable.get(name, ""):
+            raise LaunchFailed(f"cannot be launched: {reason}")
+        return offering.errands[name]
 
     def round(self, names: Sequence[str], seed: int) -> Round:
         """One launch of every side, alive at the same time."""
@@ -199,13 +210,10 @@ class Programs:
         return self._work[name]
 
     def _errand(self, side: int, name: str, layout: int | None) -> Errand:
-        offering = self._offerings[side]
-        if reason := offering.unusable.get(name, ""):
-            raise LaunchFailed(f"cannot be launched: {reason}")
-        errand = offering.errands[name]
+        errand = self.errand(side, name)
         if layout is None:
             return errand
-        return replace(errand, command=(offering.layouts[layout], *errand.command[1:]))
+        return replace(errand, command=(self._offerings[side].layouts[layout], *errand.command[1:]))
 
     def _start(self, stack: ExitStack, errand: Errand, rng: random.Random) -> Conversation:
         errand = replace(errand, folder=stack.enter_context(working_folder(errand.folder)))
@@ -259,7 +267,7 @@ class ProgramFiles(Programs):
     def survey(self) -> Survey:
         """Asks every side. Raises LaunchFailed for one that does not answer as a program does."""
         self._offerings = tuple(
-            Offering(side.label, _described(side, self._options), layouts=side.layouts) for side in self.sides
+            Offering(side.label, _described(side, self.options), layouts=side.layouts) for side in self.sides
         )
         return super().survey()
 

@@ -1,0 +1,28 @@
+"""Who counts which kind of side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tollbench.compare.adapters.command_line import Commands
+from tollbench.compare.adapters.google_benchmark import GoogleBenchmark
+from tollbench.compare.adapters.toll_program import Programs
+from tollbench.compare.counters import Counter, Ladder, WholeProcess
+from tollbench.compare.program_counter import ProgramPasses
+from tollbench.compare.subject import Subject
+from tollbench.counting.preloaded import compiled
+
+
+def counter_for(subject: Subject, sources: Path, cache: Path) -> Counter | None:
+    """None for a kind of side that is not counted.
+
+    What is preloaded is compiled from `sources` and kept below `cache`. Raises LaunchFailed where that fails.
+    """
+    if not isinstance(subject, GoogleBenchmark | Commands | Programs):
+        return None
+    preloaded = compiled(sources, cache)
+    if isinstance(subject, GoogleBenchmark):
+        return Ladder(subject, preloaded)
+    if isinstance(subject, Commands):
+        return WholeProcess(subject, preloaded)
+    return ProgramPasses(subject, preloaded)

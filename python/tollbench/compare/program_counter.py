@@ -1,0 +1,152 @@
+"""Counts of toll programs: the counting pass of protocol 1 has a begin and an end that a library can mark."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+
+from tollbench.compare.adapters.toll_program import Programs
+from tollbench.compare.counters import (
+    ALLOCATIONS,
+    BY_MALLOC,
+    BYTES,
+    INSTRUCTIONS,
+    ITERATION,
+    PEAK,
+    RUN,
+    SYSCALLS,
+    UNDER_VALGRIND,
+    Amount,
+    Reading,
+    read_kinds,
+)
+from tollbench.counting import instructions
+from tollbench.counting.fixed import fixed
+from tollbench.counting.preloaded import Preloaded
+from tollbench.launching.child import Limits
+from tollbench.launching.clock import SystemClock
+from tollbench.launching.command import working_folder
+from tollbench.launching.conversation import Conversation
+from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.process import ProcessLauncher
+from tollbench.launching.starting import Starter
+from tollbench.words import Allocations
+
+_LONGEST_PASS_NS = 100_000_000  # without Valgrind
+_MOST_ITERATIONS = 1000
+
+
+@dataclass
+class ProgramPasses:
+    """Two counting passes of one launch, of n and of 10 n iterations: their difference is that of 9 n."""
+
+    subject: Programs
+    preloaded: Preloaded
+    _iterations: dict[str, int] = field(
+        default_factory=dict
+    )  # benchmark -> of the longer pass, for all sides
+
+    def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
+        """Of one side."""
+        return read_kinds(
+            metrics,
+            {
+                BY_MALLOC: lambda: self._allocated(side, name),
+                UNDER_VALGRIND: lambda: self._executed(side, name),
+            },
+        )
+
+    def _allocated(self, side: int, name: str) -> Reading:
+        passes = self._passes_of(name)
+        with self._started(side, name, self.preloaded.allocations) as (program, _):
+            found = [program.count_allocations(count) for count in passes]
+            program.stop()
+        return {
+            ALLOCATIONS: _each(found, [each.calls for each in found]),
+            BYTES: _each(found, [each.bytes for each in found]),
+            PEAK: Amount(
+                Fraction(found[-1].peak_bytes), RUN, f"in a pass of {found[-1].iterations:,} iterations"
+            ),
+        }
+
+    def _executed(self, side: int, name: str) -> Reading:
+        if told := instructions.missing_tool():
+            raise LaunchFailed(told)
+        passes = self._passes_of(name)
+        with self._started(side, name, self.preloaded.own_marks, instructions.CALLGRIND) as (
+            program,
+            scratch,
+        ):
+            try:
+                found = [program.count_allocations(count) for count in passes]
+                program.stop()
+            except LaunchFailed as failure:
+                raise LaunchFailed(instructions.refusal(scratch) or failure.reason) from None
+            costs = instructions.costs_of_runs(scratch, self.preloaded.own_marks)
+        if len(costs) != len(found):
+            raise LaunchFailed(f"made {len(found)} passes under Valgrind, which counted {len(costs)}")
+        return {
+            INSTRUCTIONS: _each(found, [cost.instructions for cost in costs]),
+            SYSCALLS: _each(found, [cost.system_calls for cost in costs]),
+        }
+
+    def _passes_of(self, name: str) -> tuple[int, ...]:
+        """Iterations of the passes: as many as take every side little time. Raises LaunchFailed."""
+        if name not in self._iterations:
+            self._iterations[name] = min(
+                self._affordable(side, name)
+                for side in range(len(self.subject.labels))
+                if self.subject.offers(side, name)
+            )
+        most = self._iterations[name]
+        return (most // 10, most) if most >= 10 else (most,)
+
+    def _affordable(self, side: int, name: str) -> int:
+        count = 1
+        with self._started(side, name, self.preloaded.allocations) as (program, _):
+            while count < _MOST_ITERATIONS:
+                began_ns = time.monotonic_ns()
+                program.count_allocations(count)
+                if (time.monotonic_ns() - began_ns) * 10 > _LONGEST_PASS_NS:
+                    break
+                count *= 10
+            program.stop()
+        return count
+
+    @contextmanager
+    def _started(
+        self, side: int, name: str, library: Path, under: Sequence[str] = ()
+    ) -> Iterator[tuple[Conversation, Path]]:
+        """A program that has begun, in the fixed environment, and the folder of the launch's files."""
+        errand = self.subject.errand(side, name)
+        options = self.subject.options
+        with (
+            tempfile.TemporaryDirectory(prefix="toll-count-") as made,
+            working_folder(errand.folder) as place,
+        ):
+            tool = [word.replace("{}", made) for word in under]
+            launch = fixed(errand.command, errand.environment, libraries=[library], under=tool)
+            errand = replace(
+                errand, command=launch.command, environment=launch.environment, folder=place, entered=False
+            )
+            starter = Starter(ProcessLauncher(options.interrupt), SystemClock())
+            limits, padding = Limits(options.limit_s, 0), random.Random(1)
+            with starter.started(errand, limits, padding, Conversation) as program:
+                program.begin()
+                yield program, Path(made)
+
+
+def _each(passes: Sequence[Allocations], totals: Sequence[int]) -> Amount:
+    """What one iteration takes: by both passes, or by the only one there is."""
+    last = passes[-1].iterations
+    if len(passes) == 1:
+        return Amount(Fraction(totals[0], last), ITERATION, f"by one pass of {last:,} iterations")
+    before = passes[0].iterations
+    told = f"by passes of {before:,} and {last:,} iterations"
+    return Amount(Fraction(totals[1] - totals[0], last - before), ITERATION, told)
