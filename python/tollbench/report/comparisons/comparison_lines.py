@@ -78,7 +78,8 @@ def _sentence(item: Comparison) -> str:
     """On the verdict, with what is known of the code."""
     if item.verdict is Verdict.UNCHANGED_CODE:
         return f"{item.code}; {item.reason}"
-    return f"{item.reason}; code: {item.code}" if item.code else item.reason
+    code = f"code {item.code}" if item.code.startswith("changed: ") else item.code
+    return f"{item.reason}; {code}" if code else item.reason
 
 
 def time(ns: float | None) -> str:
