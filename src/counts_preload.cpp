@@ -9,6 +9,9 @@
 //   TOLL_COUNTS_OUT       files OUT.PID get a line a run: see `tell`
 //   TOLL_COUNTS_RUNS      after so many runs the process ends (exit code 0): all sides do the same work
 //   TOLL_COUNTS_NEXT_NS   it also ends where the next run, of ten times as many, would take more CPU time
+//   TOLL_COUNTS_SKIP      the program is Catch2's: runs are its samples, which lie between two looks at the
+//   clock;
+//                         so many looks come before the first sample
 //   TOLL_COUNTS_WHOLE     allocations are those of the whole process, told when it ends
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -35,6 +38,7 @@ namespace {
 
 using Write = std::size_t (*)(const void*, std::size_t, std::size_t, FILE*);
 using Leave = void (*)(int);
+using ReadClock = int (*)(clockid_t, timespec*);
 
 enum class Place { between, in_line, running };
 constexpr char log_begins[] = "-- LOG(";  // "-- LOG(2): Running NAME for N\n", in pieces
@@ -42,6 +46,7 @@ constexpr char log_level_ends[] = "): ";
 
 Write next_write = nullptr;
 Leave next_leave = nullptr;
+ReadClock next_clock = nullptr;
 int out = -1;
 pid_t teller = 0;
 bool whole = false;
@@ -56,6 +61,13 @@ std::size_t line_used = 0;
 std::uint64_t began_ns = 0;
 std::uint64_t began_cpu_ns = 0;
 constexpr std::uint64_t longer = 10;  // the next run's iterations, and the time that others may take of it
+
+// Catch2's XML report: <BenchmarkResults ...><!--All values in nano seconds--> samples <mean ...
+bool sampling = false;
+constexpr std::uint64_t no_report = ~std::uint64_t{0};
+std::uint64_t reads_to_skip = no_report;
+std::uint64_t reads = 0;
+std::uint64_t sections = 0;
 
 std::uint64_t number_from(const char* name) {
     const char* text = std::getenv(name);
@@ -92,7 +104,7 @@ void tell(const TollAllocations& seen, std::uint64_t nanoseconds, const char* te
 
 std::uint64_t now_ns(clockid_t clock) {
     timespec now{};
-    clock_gettime(clock, &now);
+    next_clock(clock, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
@@ -116,7 +128,41 @@ void run_ends() {
     // CPU time, so that a busy machine makes the same runs; waiting is given ten times as long.
     const bool too_long =
         longest_next_ns != 0 && (took_cpu_ns * longer > longest_next_ns || took_ns > longest_next_ns);
-    if (runs == runs_wanted || too_long) { next_leave(0); }
+    if (reads_to_skip == no_report && (runs == runs_wanted || too_long)) { next_leave(0); }
+}
+
+void tell_of_section(const char* what, std::uint64_t number) {
+    std::snprintf(line, sizeof line, "%s %llu %llu", what, static_cast<unsigned long long>(sections),
+                  static_cast<unsigned long long>(number));
+    tell({}, 0, line);
+}
+
+bool is(const char* text, std::size_t length, const char* wanted) {
+    return begins(text, length, wanted) && wanted[length] == '\0';
+}
+
+/// One piece of what is written to stdout.
+void look_at_report(const char* text, std::size_t length) {
+    if (is(text, length, "All values in nano seconds")) {
+        sampling = true;
+        reads = 0;
+    } else if (sampling && is(text, length, "mean")) {
+        sampling = false;
+        tell_of_section("Looks", reads);
+        ++sections;
+    }
+}
+
+/// The clock is read before and after a sample, and often before the first one, which is left out.
+void before_read() {
+    if (reads >= reads_to_skip && (reads - reads_to_skip) % 2 == 1) {
+        std::snprintf(line, sizeof line, "Sample %llu", static_cast<unsigned long long>(sections));
+        run_ends();
+    }
+}
+void after_read() {
+    if (reads >= reads_to_skip && (reads - reads_to_skip) % 2 == 0) { run_begins(); }
+    ++reads;
 }
 
 void before_text(const char* text, std::size_t length) {
@@ -160,7 +206,7 @@ void open_file() {
 }
 
 void after_fork() {
-    if (!whole) { return; }
+    if (!whole || toll_allocations_start == nullptr) { return; }
     close(out);
     open_file();
     tell({}, 0, "began");
@@ -169,9 +215,11 @@ void after_fork() {
 
 [[gnu::constructor]] void begin() {
     next_write = reinterpret_cast<Write>(dlsym(RTLD_NEXT, "fwrite"));
+    next_clock = reinterpret_cast<ReadClock>(dlsym(RTLD_NEXT, "clock_gettime"));
     next_leave = reinterpret_cast<Leave>(dlsym(RTLD_NEXT, "_exit"));
     open_file();
     runs_wanted = number_from("TOLL_COUNTS_RUNS");
+    if (std::getenv("TOLL_COUNTS_SKIP") != nullptr) { reads_to_skip = number_from("TOLL_COUNTS_SKIP"); }
     longest_next_ns = number_from("TOLL_COUNTS_NEXT_NS");
     whole = std::getenv("TOLL_COUNTS_WHOLE") != nullptr && toll_allocations_start != nullptr;
     if (whole) {
@@ -191,11 +239,28 @@ extern "C" {
 
 std::size_t fwrite(const void* data, std::size_t size, std::size_t count, FILE* stream) {
     if (next_write == nullptr) { next_write = reinterpret_cast<Write>(dlsym(RTLD_NEXT, "fwrite")); }
+    if (next_write == nullptr) { return 0; }
+    if (stream == stdout && reads_to_skip != no_report) {
+        look_at_report(static_cast<const char*>(data), size * count);
+    }
     if (stream != stderr || runs_wanted == 0) { return next_write(data, size, count, stream); }
     before_text(static_cast<const char*>(data), size * count);
     const std::size_t written = next_write(data, size, count, stream);
     after_text(static_cast<const char*>(data), size * count);
     return written;
+}
+
+int clock_gettime(clockid_t clock, timespec* into) {
+    if (next_clock == nullptr) {
+        next_clock = reinterpret_cast<ReadClock>(dlsym(RTLD_NEXT, "clock_gettime"));
+    }
+    const ReadClock next = next_clock;
+    if (next == nullptr) { return -1; }
+    if (!sampling) { return next(clock, into); }
+    before_read();
+    const int failure = next(clock, into);
+    after_read();
+    return failure;
 }
 
 [[gnu::noreturn]] void _exit(int code) {

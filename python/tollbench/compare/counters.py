@@ -28,6 +28,7 @@ ALL = "from start to end"
 ALL_UNDER_VALGRIND = "from start to end, with Valgrind's own part of the start"
 ALL_PEAK = "of the process that needs most"
 MOST_RUNS = 4  # 1, 10, 100 and 1,000 iterations
+_FEWEST_RUNS = 3  # for a difference of two
 _LONGEST_RUN_NS = 100_000_000  # without Valgrind, which takes some fifty times as long
 _NEVER_LONG_ENOUGH_S = 1_000_000
 _THREADS = re.compile(r"/threads:(\d+)")
@@ -122,7 +123,7 @@ class Ladder:
             f"--benchmark_min_time={_NEVER_LONG_ENOUGH_S}",
             "--v=2",
         ]
-        asked = _asked(self.subject, side, arguments)
+        asked = asked_of(self.subject, side, arguments)
         variables = {"TOLL_COUNTS_RUNS": str(runs)}
         if longest:
             variables["TOLL_COUNTS_NEXT_NS"] = str(_LONGEST_RUN_NS)
@@ -150,7 +151,7 @@ class WholeProcess:
 
     def _allocated(self, side: Side) -> Reading:
         libraries = [self.preloaded.allocations, self.preloaded.marks]
-        with launched(_asked(self.subject, side), libraries, {"TOLL_COUNTS_WHOLE": "1"}) as made:
+        with launched(asked_of(self.subject, side), libraries, {"TOLL_COUNTS_WHOLE": "1"}) as made:
             self._check(made)
             ends = made.whole()
         return {
@@ -165,7 +166,7 @@ class WholeProcess:
     def _executed(self, side: Side) -> Reading:
         if told := instructions.missing_tool():
             raise LaunchFailed(told)
-        with launched(_asked(self.subject, side), [], {}, instructions.CALLGRIND) as made:
+        with launched(asked_of(self.subject, side), [], {}, instructions.CALLGRIND) as made:
             if reason := instructions.refusal(made.scratch):
                 raise LaunchFailed(reason)
             self._check(made)
@@ -175,7 +176,7 @@ class WholeProcess:
     def _called(self, side: Side) -> Reading:
         if told := system_calls.missing_tool():
             raise LaunchFailed(told)
-        with launched(_asked(self.subject, side), [], {}, system_calls.STRACE) as made:
+        with launched(asked_of(self.subject, side), [], {}, system_calls.STRACE) as made:
             self._check(made)
             return {SYSCALLS: Amount(Fraction(system_calls.system_calls(made.scratch)), note=ALL)}
 
@@ -185,7 +186,8 @@ class WholeProcess:
             raise LaunchFailed(made.ended.how())
 
 
-def _asked(subject: OneAfterAnother, side: Side, arguments: Sequence[str] = ()) -> Launching:
+def asked_of(subject: OneAfterAnother, side: Side, arguments: Sequence[str] = ()) -> Launching:
+    """How a side is launched to be counted."""
     options = subject.options
     return Launching(
         [*side.command, *arguments], side.environment, side.folder, options.limit_s, options.interrupt
@@ -205,12 +207,19 @@ def read_kinds(metrics: Set[str], kinds: Mapping[frozenset[str], Callable[[], Re
 
 
 def _each(name: str, runs: Sequence[MarkedRun], totals: Sequence[int]) -> Amount:
-    """What one iteration takes: by the last two runs, or by the only one there is."""
+    """What one iteration takes: by the last two runs, or by the last one alone.
+
+    The process's first run is no part of a difference: it also does what is done once.
+    """
     threads = int(match[1]) if (match := _THREADS.search(name)) else 1
     last = runs[-1].iterations
-    if len(runs) == 1:
+    if len(runs) < _FEWEST_RUNS:
         told = f"by one run of {last:,} iteration{'s' * (last != 1)}, with what surrounds its loop"
-        return Amount(Fraction(totals[0], last * threads), ITERATION, told)
+        return Amount(Fraction(totals[-1], last * threads), ITERATION, told)
     before = runs[-2].iterations
     more = Fraction(totals[-1] - totals[-2], (last - before) * threads)
+    if more < 0:
+        raise LaunchFailed(
+            f"took less for {last:,} iterations than for {before:,}: it scatters too much to be counted"
+        )
     return Amount(more, ITERATION, f"by runs of {before:,} and {last:,} iterations")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tollbench.compare.adapters.catch2 import Catch2
 from tollbench.compare.adapters.command_line import Commands
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark
 from tollbench.compare.adapters.toll_program import Programs
 from tollbench.compare.counters import Counter, Ladder, WholeProcess
 from tollbench.compare.program_counter import ProgramPasses
+from tollbench.compare.sample_counter import Samples
 from tollbench.compare.subject import Subject
 from tollbench.counting.preloaded import compiled
 
@@ -18,11 +20,13 @@ def counter_for(subject: Subject, sources: Path, cache: Path) -> Counter | None:
 
     What is preloaded is compiled from `sources` and kept below `cache`. Raises LaunchFailed where that fails.
     """
-    if not isinstance(subject, GoogleBenchmark | Commands | Programs):
+    if not isinstance(subject, GoogleBenchmark | Catch2 | Commands | Programs):
         return None
     preloaded = compiled(sources, cache)
     if isinstance(subject, GoogleBenchmark):
         return Ladder(subject, preloaded)
+    if isinstance(subject, Catch2):
+        return Samples(subject, preloaded)
     if isinstance(subject, Commands):
         return WholeProcess(subject, preloaded)
     return ProgramPasses(subject, preloaded)

@@ -44,7 +44,10 @@ _MOST_ITERATIONS = 1000
 
 @dataclass
 class ProgramPasses:
-    """Two counting passes of one launch, of n and of 10 n iterations: their difference is that of 9 n."""
+    """Two counting passes of one launch, of n and of 10 n iterations: their difference is that of 9 n.
+
+    A pass of one iteration comes before them: it also does what is done once.
+    """
 
     subject: Programs
     preloaded: Preloaded
@@ -105,7 +108,7 @@ class ProgramPasses:
                 if self.subject.offers(side, name)
             )
         most = self._iterations[name]
-        return (most // 10, most) if most >= 10 else (most,)
+        return (1, most // 10, most) if most >= 10 else (1, most)
 
     def _affordable(self, side: int, name: str) -> int:
         count = 1
@@ -143,10 +146,14 @@ class ProgramPasses:
 
 
 def _each(passes: Sequence[Allocations], totals: Sequence[int]) -> Amount:
-    """What one iteration takes: by both passes, or by the only one there is."""
-    last = passes[-1].iterations
-    if len(passes) == 1:
-        return Amount(Fraction(totals[0], last), ITERATION, f"by one pass of {last:,} iterations")
-    before = passes[0].iterations
+    """What one iteration takes: by the last two passes, or by one where an iteration takes long."""
+    last, before = passes[-1].iterations, passes[-2].iterations
+    if len(passes) == 2:
+        told = f"by one pass of {last:,} iteration{'s' * (last != 1)}"
+        return Amount(Fraction(totals[-1], last), ITERATION, told)
     told = f"by passes of {before:,} and {last:,} iterations"
-    return Amount(Fraction(totals[1] - totals[0], last - before), ITERATION, told)
+    if totals[-1] < totals[-2]:
+        raise LaunchFailed(
+            f"took less for {last:,} iterations than for {before:,}: it scatters too much to be counted"
+        )
+    return Amount(Fraction(totals[-1] - totals[-2], last - before), ITERATION, told)

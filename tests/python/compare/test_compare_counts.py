@@ -284,6 +284,36 @@ def test_toll_programs_are_counted_by_their_counting_pass(tmp_path: Path) -> Non
     assert (b - a, verdict) == (1.0, "more")
 
 
+CATCH2 = """
+#define CATCH_CONFIG_MAIN
+#define CATCH_CONFIG_ENABLE_BENCHMARKING
+#include <catch2/catch.hpp>
+#include <string>
+TEST_CASE("texts, two [of] them") {
+  BENCHMARK("nothing") { return 3; };
+  BENCHMARK("text") { return std::string(LENGTH, 'x'); };
+}
+"""
+
+
+@pytest.mark.slow  # its header takes 15 s to compile
+def test_allocations_of_catch2_benchmarks_are_counted_by_the_sample(tmp_path: Path) -> None:
+    try:
+        paths = [str(compiled(tmp_path, f"c{n}", CATCH2, f"-DLENGTH={n}", "-O0")) for n in (40, 50)]
+    except subprocess.CalledProcessError:
+        pytest.skip("Catch2 2 is not installed")
+    code, out, err = toll(
+        tmp_path, *paths, "--count-only", "--count", "instructions,allocations,bytes", "--json"
+    )
+    assert code == 0, err
+    counts = counts_of(json.loads(out))
+    case = "texts, two [of] them"
+    assert counts[f"{case} / nothing", "allocations"] == (0.0, 0.0, "equal")
+    assert counts[f"{case} / text", "allocations"] == (1.0, 1.0, "equal")
+    assert counts[f"{case} / text", "bytes"] == (41.0, 51.0, "more")
+    assert counts[f"{case} / text", "instructions"][2] == "failed"
+
+
 TALKATIVE = """
 #include <cstdlib>
 #include <unistd.h>

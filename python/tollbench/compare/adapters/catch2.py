@@ -28,6 +28,7 @@ class Benchmark(NamedTuple):
     name: str  # "test case / section / benchmark", each of which may hold " / " itself
     case: str
     mean_ns: float
+    iterations: int = 0  # of a sample
 
 
 KIND = "catch2"
@@ -65,6 +66,10 @@ class Catch2(OneAfterAnother):
                 values.setdefault(benchmark.name, []).append(benchmark.mean_ns)
         return values, ended
 
+    def case_of(self, side: Side, name: str) -> str:
+        """The test case that holds a benchmark."""
+        return self._cases[side.label][name]
+
     def _measured(
         self, side: Side, tests: Sequence[str], seed: int | None, *, samples: int
     ) -> tuple[list[Benchmark], Ended]:
@@ -101,6 +106,14 @@ def literal(test_case: str) -> str:
     return "".join(f"\\{letter}" if letter in '\\,[]"~' else letter for letter in test_case)
 
 
+def reported(report: bytes) -> list[Benchmark]:
+    """The benchmarks in an XML report, in the order in which they ran. Raises LaunchFailed."""
+    try:
+        return list(_benchmarks(ElementTree.fromstring(report)))
+    except ElementTree.ParseError:
+        raise LaunchFailed("printed no report that Catch2 would print") from None
+
+
 def _failed_case(root: ElementTree.Element) -> str | None:
     for case in root.iter("TestCase"):
         result = case.find("OverallResult")
@@ -122,7 +135,9 @@ def _below(element: ElementTree.Element, path: str, case: str) -> Iterator[Bench
             yield from _below(child, name, case)
         elif child.tag == "BenchmarkResults":
             mean = child.find("mean")
-            yield Benchmark(name, case, _number(mean.get("value", "") if mean is not None else ""))
+            ns = _number(mean.get("value", "") if mean is not None else "")
+            count = child.get("iterations", "")
+            yield Benchmark(name, case, ns, int(count) if count.isdecimal() else 0)
 
 
 def _number(text: str) -> float:
