@@ -21,10 +21,9 @@ Rigorous benchmarking in reasonable time (ISMM 2013).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from tollbench.stats.order_statistics import Floats
@@ -33,13 +32,8 @@ from tollbench.stats.sequential import Bounds
 SPENDING_POWER = 3.0  # most of alpha is for the last look, which has all pairs
 FEWEST_CLUSTERS = 8  # of fewer, all may show the commoner of two modes too often
 LOOK_GROWTH = 2.0
-
-
-class Spread(NamedTuple):
-    """Standard deviations on the log scale."""
-
-    between: float  # of what clusters are without the noise of their pairs
-    within: float  # of single values of one cluster
+REDEALT = 499
+UNLIKELY = 0.05
 
 
 def fewest_clusters(alpha: float) -> int:
@@ -51,7 +45,7 @@ def fewest_clusters(alpha: float) -> int:
 
 
 def look_due(pairs: int, looked_at: int, clusters: int) -> bool:
-    """Whether all `clusters` have been visited equally often, twice at least and twice as often as before.
+    """Whether there are pairs for each of `clusters`, twice at least and twice as many as at the last look.
 
     Twice at least, as one value a cluster cannot tell what clusters are from the noise of values.
     """
@@ -99,21 +93,30 @@ def centres_of(logs: ArrayLike, clusters: ArrayLike) -> Floats:
     return np.array([np.median(values[numbers == number]) for number in np.unique(numbers)])
 
 
-def spread(logs: ArrayLike, clusters: ArrayLike) -> Spread | None:
-    """How far clusters lie apart, and values within one; None where no cluster has two values.
+def spread(logs: ArrayLike, clusters: ArrayLike) -> float | None:
+    """The standard deviation of what clusters are, without the noise of their values; log scale.
 
-    By moments: the variance of the clusters' medians is that of the clusters and that of a median of so many
-    values. The noise within is taken from median deviations, as single launches may be far off.
+    0 where it cannot be told from that noise, None where no cluster has two values. `logs` come in the order
+    of their time: what the n-th value of each cluster shares, such as a slow minute, is no part of it.
+
+    Values are dealt to the clusters anew, the n-th ones among themselves, 499 times. Fewer than one in
+    twenty of these must have medians that lie as far apart. What the medians' variance has beyond those is
+    the clusters': a median of m values of mixed clusters still has `factor / m` of it. The noise needs no
+    shape, and launches that are far off count on both sides of the difference.
     """
     values, numbers = np.asarray(logs, dtype=np.float64), np.asarray(clusters)
     groups = [values[numbers == number] for number in np.unique(numbers)]
-    repeated = [group for group in groups if group.size > 1]
-    if not repeated or len(groups) < 2:
+    visits = min((group.size for group in groups), default=0)
+    if visits < 2 or len(groups) < 2:
         return None
-    within = _noise_of(repeated)
-    medians = np.array([np.median(group) for group in groups])
-    noise = within**2 * float(np.mean([_median_factor(group.size) / group.size for group in groups]))
-    return Spread(math.sqrt(max(0.0, float(medians.var(ddof=1)) - noise)), within)
+    table = np.array([group[:visits] for group in groups])  # (clusters, visits)
+    seen = float(np.median(table, axis=1).var(ddof=1))
+    rng = np.random.default_rng(table.size)  # the same answer for the same values
+    dealt = np.array([np.median(rng.permuted(table, axis=0), axis=1).var(ddof=1) for _ in range(REDEALT)])
+    if np.count_nonzero(dealt >= seen) + 1 > (REDEALT + 1) * UNLIKELY:
+        return 0.0
+    own_share = 1.0 - _median_factor(visits) / visits
+    return math.sqrt(max(0.0, seen - float(dealt.mean())) / own_share)
 
 
 def clusters_needed(logs: ArrayLike, clusters: ArrayLike, alpha: float, margin: float) -> int:
@@ -137,12 +140,6 @@ def clusters_needed(logs: ArrayLike, clusters: ArrayLike, alpha: float, margin: 
 
 def _quantile(alpha: float, clusters: int) -> float:
     return float(-stdtrit(clusters - 1, alpha / 2.0))
-
-
-def _noise_of(groups: list[NDArray[np.float64]]) -> float:
-    """The standard deviation of a value about its cluster, from half the distances of pairs within it."""
-    distances = np.concatenate([np.abs(np.diff(group)) for group in groups])
-    return float(np.median(distances)) / (0.6744897501960817 * math.sqrt(2.0))
 
 
 def _median_factor(count: int) -> float:
