@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tollbench.compare.judging import Judge, Track, sequence_for
+from tollbench.compare.judging import Judge
 from tollbench.compare.subject import (
     ComparisonSettings,
     ComparisonStep,
@@ -18,6 +18,7 @@ from tollbench.compare.subject import (
     Subject,
     Survey,
 )
+from tollbench.compare.tracks import Track, sequence_for
 from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, Verdict
 from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -199,7 +200,7 @@ class _Engine:
         self._tracks: list[Track] = []
         self._code: dict[tuple[str, int], Standing] = {}
         self._left_out: set[tuple[str, int]] = set()
-        self._judge = Judge(subject.labels, settings.threshold, 1.0 - settings.level)
+        self._judge = Judge(subject.labels, settings.threshold, 1.0 - settings.level, settings.layouts)
         self._fewest_layouts = 0
         self._rounds = 0
 
@@ -331,6 +332,7 @@ class _Engine:
                 "layouts": found.layouts,
                 "failures": found.failures,
                 "looks": looks,
+                "seconds": {track.name: round(took_s / len(tracks), 6) for track in tracks},
                 "done": [track.name for track in tracks if track.done],
             }
         )

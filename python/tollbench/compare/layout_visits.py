@@ -17,6 +17,7 @@ class LayoutVisits:
     def __init__(self, layouts: int) -> None:
         self._layouts = layouts
         self._visits: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        self._to_reverse: dict[tuple[str, int], list[int]] = {}  # orders that had no opposite yet
 
     def draw(self, names: Sequence[str], rng: random.Random) -> int | None:
         """One that the benchmarks of this round have been launched in least; None: there are no layouts."""
@@ -25,6 +26,13 @@ class LayoutVisits:
         visits = [sum(self._visits[name][number] for name in names) for number in range(self._layouts)]
         return rng.choice([number for number, count in enumerate(visits) if count == min(visits)])
 
-    def visited(self, name: str, number: int) -> None:
-        """A round of this benchmark gave values."""
+    def order(self, name: str, number: int | None, drawn: list[int]) -> list[int]:
+        """Of sides: every second visit of a layout reverses the one before, so that coming first cancels."""
+        before = self._to_reverse.get((name, number)) if number is not None else None
+        return drawn if before is None else before[::-1]
+
+    def visited(self, name: str, number: int, order: list[int]) -> None:
+        """A round of this benchmark gave values, in this order of its sides."""
         self._visits[name][number] += 1
+        if self._to_reverse.pop((name, number), None) is None:
+            self._to_reverse[name, number] = list(order)

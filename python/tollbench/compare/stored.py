@@ -18,7 +18,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from tollbench.compare.counts import counted_rows
 from tollbench.compare.engine import unconfirmed
-from tollbench.compare.judging import Judge, Track, sequence_for
+from tollbench.compare.judging import Judge
+from tollbench.compare.tracks import Track, sequence_for
 from tollbench.compare.verdicts import Comparison, Comparisons, CountChange, Finite, Lacking
 from tollbench.errors import TollError
 from tollbench.stats import bonferroni
@@ -102,6 +103,7 @@ class RoundRecord(_Record):
     failures: dict[Text, dict[int, Text]] = {}
     looks: dict[Text, Annotated[float, Field(ge=0.0, le=1e6)]] = {}  # benchmark -> share of the measuring
     done: tuple[Text, ...] = ()  # benchmarks that are not measured again
+    seconds: dict[Text, Annotated[float, Field(ge=0.0, le=1e9)]] = {}  # wall time, shared by those of a round
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +257,7 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
         for name, sides in survey.sides_of.items()
     }
     alpha = 1.0 - bonferroni(level, sum(map(len, timed.values())) or 1)
-    judge = Judge(header.sides, header.threshold, alpha)
+    judge = Judge(header.sides, header.threshold, alpha, header.layouts)
     tracks = {
         name: Track(name, {side: sequence_for(header.layouts)(alpha) for side in sides})
         for name, sides in timed.items()
@@ -313,6 +315,7 @@ def _replay(track: Track, item: RoundRecord) -> None:
         if name in item.layouts:
             track.layouts.append(item.layouts[name])
     track.failures |= item.failures.get(name, {})
+    track.seconds += item.seconds.get(name, 0.0)
     if name in item.looks:
         track.look(item.looks[name])
     track.done = name in item.done

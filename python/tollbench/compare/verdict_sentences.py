@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from tollbench import numbers
+from tollbench.compare.evidence import Evidence, Needed
+from tollbench.compare.subject import LAYOUTS
 from tollbench.compare.verdicts import Verdict
 from tollbench.stats import equivalence
 from tollbench.stats.sequential import Bounds
 
-SEEN = 0.001  # a spread below it cannot be told from none
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What one verdict rests on."""
-
-    middle: float  # log ratio; NaN without pairs
-    pairs: int
-    fewest: int  # pairs, or layouts, without which there is no interval
-    layouts: int = 0  # of each side that were launched; 0: the sides as they are
-    spread: float | None = None  # standard deviation between layouts of one side, log scale; None: not known
-    needed_layouts: int = 0  # to know the ratio to the threshold; 0: more launches of these are enough
-    needed_s: float = 0.0  # wall time that either would take
+SEEN = 0.001  # a spread below it is not worth its words
 
 
 def sentence(verdict: Verdict, bounds: Bounds, threshold: float, evidence: Evidence) -> str:
@@ -48,38 +36,48 @@ def _known(verdict: Verdict, bounds: Bounds, threshold: float, evidence: Evidenc
     if not (math.isfinite(bounds.low) and math.isfinite(bounds.high)):
         return _too_few(evidence)
     possible = f"a difference of up to {largest}{mean} remains possible"
-    if not evidence.layouts:
+    if not evidence.offered:
         return f"{possible}; a larger --budget narrows it"
-    return f"{possible}; to know it to ± {least} takes about {_what_it_takes(evidence)}"
+    return f"{possible}; {_what_it_takes(evidence.needed, least)}"
 
 
 def _too_few(evidence: Evidence) -> str:
-    if not evidence.layouts:
+    fewest, offered = evidence.fewest, evidence.offered
+    if not offered:
+        told = f"{evidence.pairs} pairs of launches fitted into the time; at least {fewest} are needed:"
+    elif offered < fewest:
         return (
-            f"{evidence.pairs} pairs of launches fitted into the time; at least {evidence.fewest} are needed:"
-            " --budget, --total-budget"
+            f"{offered} layouts are too few; at least {fewest} are needed at this level: --layouts {fewest}"
         )
-    if evidence.layouts < evidence.fewest:
-        return (
-            f"{evidence.layouts} layouts were measured; at least {evidence.fewest} are needed at this level:"
-            f" --layouts {evidence.fewest}, --budget, --total-budget"
+    else:
+        told = (
+            f"{evidence.pairs} pairs of launches, of {evidence.layouts} of {offered} layouts, fitted into the"
+            f" time; {2 * offered} are needed:"
         )
-    return f"{evidence.pairs} pairs of launches fitted into the time: --budget, --total-budget"
+    return f"{told} --budget, --total-budget"
 
 
-def _what_it_takes(evidence: Evidence) -> str:
-    """As options. What launches scatter by goes with more of them; what layouts do, with more layouts."""
-    budget = f"--budget {math.ceil(evidence.needed_s)}s"
-    return f"--layouts {evidence.needed_layouts} {budget}" if evidence.needed_layouts else budget
+def _what_it_takes(needed: Needed | None, least: str) -> str:
+    """What launches scatter by goes with more of them; what layouts do, with more layouts."""
+    if needed is None:
+        return "a larger --budget or --total-budget narrows it"
+    if needed.layouts > LAYOUTS[-1]:
+        return f"to know it to ± {least} takes more than {LAYOUTS[-1]:,} layouts"
+    layouts = f"--layouts {needed.layouts}" if needed.layouts else ""
+    seconds = math.ceil(needed.seconds)
+    time = f"{seconds:,} s a benchmark (--budget, --total-budget)" if seconds else ""
+    return f"to know it to ± {least} takes about " + (
+        " and ".join(filter(None, [layouts, time])) or "more time"
+    )
 
 
 def _of_layout(evidence: Evidence) -> str:
     """What layout does to one side, which is not what the change does."""
-    if not evidence.layouts or evidence.spread is None:
+    if evidence.spread is None:
         return ""
     spread = math.expm1(evidence.spread)
     if spread < SEEN:
-        return "; layout alone does not move this benchmark visibly"
+        return "; what layout alone does cannot be told from what launches scatter by"
     return f"; layout alone moves this benchmark by ± {numbers.difference(spread)}"
 
 

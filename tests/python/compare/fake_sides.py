@@ -74,9 +74,10 @@ class FakeSubject:
         self.seeds.append(seed)
         self.clock.ns += round(1e9 * self.round_s)
         rng = random.Random(seed)
-        order = rng.sample(range(len(self.labels)), len(self.labels))
+        drawn = rng.sample(range(len(self.labels)), len(self.labels))
         found = Round(raw=[{"benchmarks": list(names)}])
         visit = self._visits.draw(names, rng)
+        order = self._visits.order(names[0], visit, drawn)
         for name in names:
             if reason := self.breaks.get((name, len(self.rounds)), ""):
                 found.failures[name] = {len(self.labels) - 1: reason}
@@ -93,7 +94,7 @@ class FakeSubject:
                 ]
                 if visit is not None:
                     found.layouts[name] = visit
-                    self._visits.visited(name, visit)
+                    self._visits.visited(name, visit, order)
                     found.values[name] = [
                         value * layout(visit, index, self.layout_spread)
                         for index, value in enumerate(found.values[name])

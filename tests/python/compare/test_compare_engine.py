@@ -22,7 +22,7 @@ from tollbench.compare import (
     compare,
     confirm,
 )
-from tollbench.compare.judging import Track
+from tollbench.compare.tracks import Track
 from tollbench.errors import TollError
 from tollbench.launching.failure import Interrupted
 from tollbench.report.comparisons.comparison_lines import footnotes

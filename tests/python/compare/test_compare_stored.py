@@ -17,9 +17,9 @@ import tollbench as toll
 from tollbench.cli import main
 from tollbench.compare import Comparisons, ComparisonSettings, Verdict, before_confirming, compare
 from tollbench.compare import stored as stored_module
-from tollbench.compare.judging import Track
 from tollbench.compare.raw_file import RawFile
 from tollbench.compare.stored import MARK, RoundRecord, StoredComparison, is_comparison
+from tollbench.compare.tracks import Track
 from tollbench.errors import TollError
 from tollbench.report.comparisons.comparison_formats import RENDERERS
 

@@ -106,8 +106,8 @@ class OneAfterAnother(ABC):
         """One launch of each side; a side that has failed is left out, so that the others have the time."""
         found = Round()
         rng = random.Random(seed)
-        order = list(range(len(self.sides)))
-        rng.shuffle(order)
+        drawn = list(range(len(self.sides)))
+        rng.shuffle(drawn)
         for name in names:
             if name not in self._failed:
                 self._failed[name] = dict(self.prepare(name))
@@ -116,6 +116,7 @@ class OneAfterAnother(ABC):
             found.failures[names[0]] = dict(out)
             return found
         layout = self._visits.draw(names, rng)
+        order = self._visits.order(names[0], layout, drawn)
         launched: dict[int, Values] = {}
         broken: dict[int, str] = {}
         for position, index in enumerate(order):
@@ -135,7 +136,7 @@ class OneAfterAnother(ABC):
                 found.order[name] = [index for index in order if index in launched]
                 if layout is not None:
                     found.layouts[name] = layout
-                    self._visits.visited(name, layout)
+                    self._visits.visited(name, layout, order)
         return found
 
     def _launch(self, found: Round, place: InRound, names: Sequence[str], seed: int) -> Values | str:

@@ -158,7 +158,7 @@ class Programs:
                 found.order[name] = sides
                 if layout is not None:
                     found.layouts[name] = layout
-                    self._visits.visited(name, layout)
+                    self._visits.visited(name, layout, sides)
                 measured = {
                     "iterations": self._work[name].iterations,
                     "ns": blocks.ns.tolist(),

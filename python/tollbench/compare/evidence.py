@@ -1,0 +1,98 @@
+"""What a verdict rests on, and what would make it known better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tollbench.compare.tracks import Track
+from tollbench.stats.cluster_sequence import (
+    centres_of,
+    clusters_needed,
+    fewest_clusters,
+    mean_over_clusters,
+    spread,
+)
+from tollbench.stats.sequential import fewest_pairs
+
+BY_LAYOUTS = 0.25  # of the variance between layouts; of less, more launches narrow an interval as well
+ALL_BY_LAYOUTS = 0.9  # of it: launching each layout more than twice would be wasted
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What it takes to know a ratio to the threshold."""
+
+    layouts: int  # 0: those that there are
+    seconds: float  # wall time of this benchmark; 0: not known
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one verdict rests on."""
+
+    middle: float  # log ratio; NaN without pairs
+    pairs: int
+    fewest: int  # pairs, or layouts, without which there is no interval
+    layouts: int = 0  # of each side that were launched
+    offered: int = 0  # of each side that there are; 0: the sides as they are
+    spread: float | None = None  # between layouts of one side, log scale; 0: not seen, None: not known
+    needed: Needed | None = None  # None: not known
+
+
+class JudgedBy(Protocol):
+    """Of a judge."""
+
+    @property
+    def alpha(self) -> float:
+        """What one interval may err with."""
+
+    @property
+    def threshold(self) -> float:
+        """A difference beyond it matters: 0.01 is 1 %."""
+
+    @property
+    def layouts(self) -> int:
+        """Of each side that there are; 0: the sides as they are."""
+
+
+def evidence_of(track: Track, side: int, terms: JudgedBy) -> Evidence:
+    """Of one side against the first."""
+    logs = track.logs(side)
+    if not terms.layouts:
+        middle = float(np.median(logs)) if logs else math.nan
+        return Evidence(middle, len(logs), fewest_pairs(terms.alpha))
+    numbers = track.layouts_of(side)
+    return Evidence(
+        mean_over_clusters(logs, numbers),
+        len(logs),
+        fewest_clusters(terms.alpha),
+        layouts=len(set(numbers)),
+        offered=terms.layouts,
+        spread=_spread_of(track, (0, side)),
+        needed=_needed(track, logs, numbers, terms),
+    )
+
+
+def _spread_of(track: Track, sides: Sequence[int]) -> float | None:
+    """Between layouts of one and the same side: the mean of what `sides` show."""
+    found = [spread(*track.side_logs(side)) for side in sides]
+    known = [one for one in found if one is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _needed(track: Track, logs: Sequence[float], layouts: Sequence[int], terms: JudgedBy) -> Needed | None:
+    between = spread(logs, layouts)
+    if between is None:
+        return None  # no layout was launched twice: whether more of them or more launches would do is open
+    count = len(set(layouts))
+    needed = clusters_needed(logs, layouts, terms.alpha, math.log1p(terms.threshold))
+    share = between**2 / float(centres_of(logs, layouts).var(ddof=1)) if between else 0.0
+    if share <= BY_LAYOUTS:
+        return Needed(0, track.seconds * needed / count)
+    visits = 2.0 if share > ALL_BY_LAYOUTS else max(2.0, len(logs) / count)
+    return Needed(needed, track.seconds / len(track.values) * needed * visits)
