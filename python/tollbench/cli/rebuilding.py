@@ -21,6 +21,7 @@ from tollbench.compare.adapters import AUTO
 from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.rebuilds import Rebuilds, RebuildTerms, tried
 from tollbench.compare.sides import WrittenSide
+from tollbench.compare.subject import Unusable
 from tollbench.errors import Exit, TollError
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.linking.layouts import linked_alike
@@ -45,6 +46,18 @@ class RebuildRequest:
     threshold: float
     seed: int | None
     raw: Path | None
+
+
+def check_options(*, rebuild: bool, with_it: Mapping[str, object], without_it: Mapping[str, object]) -> None:
+    """Raises TollError for what was asked for and would be ignored: options that belong to the other kind."""
+    ignored = without_it if rebuild else with_it
+    if named := [name for name, asked in ignored.items() if asked]:
+        verb = "goes" if len(named) == 1 else "go"
+        raise TollError(
+            f"{', '.join(named)} {verb} {'without' if rebuild else 'with'} --rebuild",
+            f"leave {'them' if len(named) > 1 else 'it'} out"
+            + ("" if rebuild else ", or ask for --rebuild --build COMMAND --program PATH"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,5 +196,9 @@ def _table(moves: _Moves, move: str, bar: Progress, *, measure_all: bool) -> Com
         bar.step(at.elapsed_s, at.elapsed_s + at.left_s, known, at.left_s)
 
     options = MeasuringOptions(moves.settings.budget_s, moves.interrupt)
-    subject, look_at_code = subject_of_written(moves.pair(move), AUTO, options)
+    try:
+        pair = moves.pair(move)
+    except LaunchFailed as failure:  # a row, so that the tables before it are not lost
+        return compare(Unusable((UNMOVED, move), failure.reason), moves.settings)
+    subject, look_at_code = subject_of_written(pair, AUTO, options)
     return compare(subject, moves.settings, on_step=step, look_at_code=look_at_code, measure_all=measure_all)

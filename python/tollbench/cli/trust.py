@@ -8,8 +8,27 @@ from typing import Annotated
 import typer
 
 EXAMPLE = "toll trust --budget 5m"
+SLOWDOWNS = "0.5,1,2,5"
+EQUAL = 2
 
 
+Operations = Annotated[
+    list[str] | None,
+    typer.Argument(help="Contenders of reference/operations, with * and ?; all if not given."),
+]
+Trials = Annotated[int, typer.Option(help="End after so many comparisons; 0: when the time is spent.")]
+Slowdowns = Annotated[
+    str,
+    typer.Option(
+        metavar="PERCENT,...", help="Injected on the second side, in per cent; none: equal sides alone."
+    ),
+]
+Build = Annotated[
+    str, typer.Option(metavar="COMMAND", help="With --rebuild: builds the commit that is checked out.")
+]
+Program = Annotated[
+    str, typer.Option(metavar="PATH", help="With --rebuild: what is compared, relative to the checkout.")
+]
 Rebuild = Annotated[
     bool,
     typer.Option(
@@ -37,35 +56,21 @@ Layouts = Annotated[int, typer.Option(metavar="N", help="With --rebuild: as of t
 
 
 def command(
-    operations: Annotated[
-        list[str] | None,
-        typer.Argument(help="Contenders of reference/operations, with * and ?; all if not given."),
-    ] = None,
+    operations: Operations = None,
     budget: Annotated[str, typer.Option(metavar="TIME", help="Wall time for all trials.")] = "280s",
     trial_budget: Annotated[str, typer.Option(metavar="TIME", help="Most time for one comparison.")] = "10s",
-    trials: Annotated[
-        int, typer.Option(help="End after so many comparisons; 0: when the time is spent.")
-    ] = 0,
-    slowdowns: Annotated[
-        str,
-        typer.Option(
-            metavar="PERCENT,...", help="Injected on the second side, in per cent; none: equal sides alone."
-        ),
-    ] = "0.5,1,2,5",
+    trials: Trials = 0,
+    slowdowns: Slowdowns = SLOWDOWNS,
     equal: Annotated[
         int, typer.Option(help="Comparisons of equal sides for one of each slow-down; 0: slow-downs alone.")
-    ] = 2,
+    ] = EQUAL,
     threshold: Annotated[float, typer.Option(help="As of toll compare: 0.01 is 1 %.")] = 0.01,
     seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
     raw: Raw = None,
     disturb: Disturb = "",
     rebuild: Rebuild = False,
-    build: Annotated[
-        str, typer.Option(metavar="COMMAND", help="With --rebuild: builds the commit that is checked out.")
-    ] = "",
-    program: Annotated[
-        str, typer.Option(metavar="PATH", help="With --rebuild: what is compared, relative to the checkout.")
-    ] = "",
+    build: Build = "",
+    program: Program = "",
     layouts: Layouts = 0,
     measure_all: MeasureAll = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
@@ -82,6 +87,17 @@ def command(
     from tollbench.cli import rebuilding, trusting
     from tollbench.cli.comparing import seconds
 
+    rebuilding.check_options(
+        rebuild=rebuild,
+        with_it={"--build": build, "--program": program, "--layouts": layouts, "--measure-all": measure_all},
+        without_it={
+            "OPERATIONS": operations,
+            "--trials": trials,
+            "--slowdowns": slowdowns != SLOWDOWNS,
+            "--equal": equal != EQUAL,
+            "--disturb": disturb,
+        },
+    )
     if rebuild:
         again = rebuilding.RebuildRequest(
             build=build,

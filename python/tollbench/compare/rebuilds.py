@@ -94,7 +94,11 @@ def tried(
     tables: dict[str, bool] = {}
     interrupted = False
     for move in moves:
-        found = table_of(move)
+        try:
+            found = table_of(move)
+        except Interrupted:
+            interrupted = True
+            break
         own = [MovedRow(move=move, found=item) for item in found.comparisons]
         interrupted = found.interrupted
         if interrupted:

@@ -60,7 +60,8 @@ class ComparisonSettings:
             if not holds:
                 raise TollError(
                     f"the {name} has a value that no comparison can be made with; it can be {told}",
-                    "write for example --level 0.95 --threshold 0.01 --budget 60s",
+                    "write for example --level 0.95 --threshold 0.01 --budget 60s"
+                    + (" --layouts 16" if self.layouts else ""),
                 )
 
 

@@ -7,6 +7,7 @@ Without Doing Anything Obviously Wrong!" (2009); Curtsinger and Berger, "Stabili
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -15,10 +16,8 @@ from pathlib import Path
 from tollbench.launching.failure import fault_of
 from tollbench.launching.interrupt import Interrupt
 from tollbench.linking.placing import Steps, in_order, steps_of_layout
-from tollbench.linking.relinking import Linkable, cannot, check_order, linkable
+from tollbench.linking.relinking import Linkable, cannot, check_order, linkable, room_in
 from tollbench.linking.wrapped import WrappedBuild
-
-Addresses = tuple[tuple[str, int], ...]
 
 
 def linked(
@@ -56,7 +55,7 @@ def linked_alike(
             name = f"{program.executable.name}.layout-{layout:0{digits}d}"
             jobs.append((side, program.executable.with_name(name), layout, steps[side]))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        futures: list[Future[Addresses]] = [
+        futures: list[Future[bytes]] = [
             pool.submit(_link, side, programs[side], output, layout, seed, steps, interrupt)
             for side, output, layout, steps in jobs
         ]
@@ -83,11 +82,12 @@ def _link(
     seed: int,
     steps: Steps,
     interrupt: Interrupt | None,
-) -> Addresses:
-    """Where everything stands in one layout, now linked."""
-    with fault_of(side):
+) -> bytes:
+    """A digest of where everything stands in one layout, now linked."""
+    with fault_of(side), room_in(program.scratch):
         script = program.scratch / f"{output.name}.x"
         script.write_bytes(os.fsencode(program.script.with_steps(steps, program.patterns)))
         _, sections = program.linked(output, ["-T", str(script)], interrupt)
         check_order(program, in_order(program.blocks, layout, seed), sections)
-        return tuple((program.key_of(section), section.address) for section in sections)
+        stands = [(program.key_of(section), section.address) for section in sections]
+        return hashlib.blake2b(repr(stands).encode("utf-8", "surrogateescape"), digest_size=16).digest()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import filecmp
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -41,6 +42,18 @@ _SYSTEM = ("/usr/", "/lib/", "/lib64/", "/nix/", "/opt/")
 def cannot(why: str) -> LaunchFailed:
     """For a program that cannot be linked in other layouts; `why` goes on behind a colon."""
     return LaunchFailed(f"cannot be linked in other layouts: {why}")
+
+
+@contextmanager
+def room_in(folder: Path) -> Iterator[None]:
+    """Raises LaunchFailed where the disk refuses what is written to `folder` or beside the program."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot(
+            f"{folder} takes no more of what linking needs ({error.strerror or error}); make room there, let"
+            " TMPDIR name another disk, or ask for fewer layouts"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -117,7 +130,8 @@ def understood(
     `scratch` takes what further links leave, and `made` is what the executable holds, where that is known.
     Raises LaunchFailed where it is not the link that made the executable, or nothing can be moved.
     """
-    scratch.mkdir(parents=True, exist_ok=True)
+    with room_in(scratch.parent):
+        scratch.mkdir(parents=True, exist_ok=True)
     made = made or _as_built(executable)
     is_lld = _is_lld(link, interrupt)
     if link.has_own_script:
@@ -300,7 +314,8 @@ def _can_be_named(section: MappedSection, link: RecordedLink, unique: frozenset[
 def _probed(known: Linkable, interrupt: Interrupt | None) -> Linkable:
     """With sizes and alignments as one more link shows them."""
     script = known.scratch / "probe.x"
-    script.write_bytes(os.fsencode(known.script.with_probes(known.blocks, known.patterns)))
+    with room_in(known.scratch):
+        script.write_bytes(os.fsencode(known.script.with_probes(known.blocks, known.patterns)))
     _, sections = known.linked(known.scratch / "probe", ["-T", str(script)], interrupt)
     order = check_order(known, known.blocks, sections)
     blocks = []

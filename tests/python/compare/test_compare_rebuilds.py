@@ -16,13 +16,13 @@ from fake_sides import FakeClock, FakeSubject, steady
 from rich.console import Console
 
 from tollbench import cli
-from tollbench.cli import comparing, machine_use
+from tollbench.cli import comparing, machine_use, rebuilding
 from tollbench.cli.rebuilding import exit_code
 from tollbench.compare import Comparisons, ComparisonSettings, compare
 from tollbench.compare.rebuilds import EVERY, Rebuilds, RebuildTerms, tried
 from tollbench.compare.subject import Standing
 from tollbench.errors import Exit
-from tollbench.launching.failure import Interrupted
+from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.report.comparisons import rebuild_tables
 
 SCHEMA = Path(__file__).parents[3] / "schemas/trust-rebuild.schema.json"
@@ -95,6 +95,18 @@ def test_a_full_disk_ends_it_with_what_is_known() -> None:
     assert {row.move for row in found.rows} == {"dead"}
 
 
+def test_an_interrupt_while_a_move_is_linked_keeps_the_tables_before_it() -> None:
+    def table_of(move: str) -> Comparisons:
+        if move == "nops":
+            raise Interrupted
+        return table(0.0)
+
+    moves = ("dead", "nops", "order")
+    found = tried(TERMS, moves, table_of, seconds=lambda: 1.0, keep=lambda _record: None)
+    assert found.interrupted
+    assert {row.move for row in found.rows} == {"dead"}
+
+
 def test_the_report_says_what_was_counted() -> None:
     found = counted({"nops": table(0.05), "dead [red]": table(0.0)})
     text = StringIO()
@@ -155,6 +167,29 @@ def test_layouts_of_moved_programs_are_timed(
     assert len(found["rows"]) == 1  # the budget was spent after the first move
     assert found["rows"][0]["found"]["layouts"] == 8
     assert found["rows"][0]["found"]["code"] == "both sides execute the same code on the same constants"
+
+
+def test_a_move_that_cannot_be_put_in_layouts_is_a_row(
+    toll: Callable[..., int], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_arguments: object) -> None:
+        raise LaunchFailed("cannot be linked in other layouts: the disk is full")
+
+    monkeypatch.setattr(rebuilding, "linked_alike", refuses)
+    assert toll(*BUILD, "--layouts", "8", "--json") == 3  # nothing could be judged
+    found = json.loads(capsys.readouterr().out)
+    assert {row["found"]["verdict"] for row in found["rows"]} == {"failed"}
+    assert "the disk is full" in found["rows"][0]["found"]["reason"]
+
+
+def test_options_that_would_be_ignored_are_refused(
+    toll: Callable[..., int], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert toll(*BUILD, "sort*", "--slowdowns", "1") == 2
+    assert "OPERATIONS, --slowdowns go without --rebuild" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["toll", "trust", "--layouts", "16"])
+    assert cli.main() == 2
+    assert "--layouts goes with --rebuild" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

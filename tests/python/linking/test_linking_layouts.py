@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,31 @@ def test_code_that_two_revisions_share_keeps_its_address(tmp_path: Path) -> None
         grown = {section.name: section.size for section in sections(revisions[1], other)}
         differing = [name for name in NAMES if sizes[section_of(name)] != grown[section_of(name)]]
         assert differing == ["work_c", "work_f"]
+
+
+def test_an_alignment_of_one_side_is_no_gift_to_the_other(tmp_path: Path) -> None:
+    first, second = tmp_path / "0", tmp_path / "1"
+    write_sources(first)
+    write_sources(second)
+    (second / "work.cpp").write_text(
+        'extern "C" int work_c(int) __attribute__((aligned(64)));\n' + (second / "work.cpp").read_text()
+    )
+    revisions = [linkable(build(folder, GXX), folder / "bench") for folder in (first, second)]
+    before, after = linked_alike(revisions, 12, SEED)
+    name = section_of("work_c")
+    assert {addresses(revisions[1], layout)[name] % 64 for layout in after} == {0}
+    assert len({addresses(revisions[0], layout)[name] % 64 for layout in before}) > 2
+    for one, other in zip(before, after, strict=True):
+        places, later = addresses(revisions[0], one), addresses(revisions[1], other)
+        assert all(later[key] == places[key] for key in places if key != name)
+
+
+def test_a_disk_that_takes_no_more_is_a_sentence(plain: Plain, tmp_path: Path) -> None:
+    program = linkable(*plain)
+    gone = replace(program, scratch=tmp_path / "gone")
+    with pytest.raises(LaunchFailed, match="gone takes no more of what linking needs") as failed:
+        linked_alike([program, gone], 2, SEED)
+    assert failed.value.side == 1
 
 
 BUILDS = {
