@@ -78,8 +78,9 @@ def before_confirming(settings: ComparisonSettings) -> ComparisonSettings:
 
     Two thirds of the time for all, and half of what may err. A row shows the interval of one measurement or
     the other. That any interval of the first one misses has a probability of (1 - level) / 2 at most, and so
-    it has for the second one, whatever that was asked to measure, as its coins are its own. Together that is
-    1 - level at most, whichever rows the first measurement chose for the second.
+    it has for the second one, whatever that was asked to measure. Together that is 1 - level at most,
+    whichever rows the first measurement chose for the second. (Over layouts both measure the same ones: the
+    second is no second opinion about those, but each errs no more often than that all the same.)
     """
     return replace(_half_the_error(settings), total_s=settings.total_s * FIRST_SHARE)
 
