@@ -44,7 +44,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "counting": {"launching"},
     "linking": {"launching"},
     "compare": {"stats", "store", "analysis", "launching", "linking", "counting"},
-    "report": {"analysis.results", "compare.verdicts", "compare.trials", "compare.rebuilds"},
+    "report": {
+        "analysis.results",
+        "compare.verdicts",
+        "compare.trials",
+        "compare.rebuilds",
+        "compare.explanations",
+    },
     "export": {"store", "analysis"},
     "notebook": {"store", "analysis", "export"},
     "cli": {"catalog", "store", "plan", "building", "launching", "linking", "analysis", "measure", "compare"}

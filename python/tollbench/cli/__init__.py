@@ -20,7 +20,20 @@ import typer
 from tollbench import __version__
 from tollbench.errors import REFUSALS, Exit, TollError
 
-VERBS = ("run", "report", "compare", "trust", "list", "doctor", "setup", "env", "export", "new", "test")
+VERBS = (
+    "run",
+    "report",
+    "compare",
+    "why",
+    "trust",
+    "list",
+    "doctor",
+    "setup",
+    "env",
+    "export",
+    "new",
+    "test",
+)
 MODULES = {"list": "list_"}  # of the verbs that Python has another use for
 
 

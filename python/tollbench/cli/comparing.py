@@ -85,7 +85,7 @@ def measured(request: ComparisonRequest, *, wait: bool) -> tuple[Comparisons, To
         layouts=request.layouts,
     )
     settings.check()
-    _check_pattern(request.pattern)
+    check_pattern(request.pattern)
     check_kind(request.kind)
     try:
         return _with_the_machine(request, settings, wait=wait)
@@ -128,7 +128,8 @@ def _with_the_machine(
     return found, keeping.error
 
 
-def _check_pattern(pattern: str) -> None:
+def check_pattern(pattern: str) -> None:
+    """Raises TollError for what is no regular expression."""
     try:
         re.compile(pattern)
     except re.error as error:

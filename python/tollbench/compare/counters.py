@@ -75,7 +75,7 @@ class Ladder:
         )
 
     def _allocated(self, side: Side, name: str) -> Reading:
-        with self._launched(side, name, self._runs_of(name)) as made:
+        with self.launch(side, name, self.runs_of(name)) as made:
             runs = made.runs(name)
             if not runs[-1].told.counted:
                 raise LaunchFailed(OWN_MALLOC)
@@ -90,7 +90,7 @@ class Ladder:
     def _executed(self, side: Side, name: str) -> Reading:
         if told := instructions.missing_tool():
             raise LaunchFailed(told)
-        with self._launched(side, name, self._runs_of(name), instructions.CALLGRIND) as made:
+        with self.launch(side, name, self.runs_of(name), instructions.CALLGRIND) as made:
             if made.ended.exit_code != 0:
                 raise LaunchFailed(instructions.how_it_ended(made.ended, made.scratch))
             runs = made.runs(name)
@@ -105,19 +105,20 @@ class Ladder:
             SYSCALLS: _each(name, runs, [cost.system_calls for cost in costs]),
         }
 
-    def _runs_of(self, name: str) -> int:
+    def runs_of(self, name: str) -> int:
         """As many as all sides make before one takes too long. Raises LaunchFailed where one makes none."""
         if name not in self._runs:
             made = []
             for index in self.subject.offering(name):
-                with self._launched(self.subject.sides[index], name, MOST_RUNS, longest=True) as trial:
+                with self.launch(self.subject.sides[index], name, MOST_RUNS, longest=True) as trial:
                     made.append(len(trial.runs(name)))
             self._runs[name] = min(made)
         return self._runs[name]
 
-    def _launched(
+    def launch(
         self, side: Side, name: str, runs: int, under: Sequence[str] = (), *, longest: bool = False
     ) -> AbstractContextManager[Launched]:
+        """One launch that makes so many runs and ends. Raises LaunchFailed, Interrupted."""
         arguments = [
             f"--benchmark_filter={exactly([name])}",
             f"--benchmark_min_time={_NEVER_LONG_ENOUGH_S}",
@@ -211,7 +212,7 @@ def _each(name: str, runs: Sequence[MarkedRun], totals: Sequence[int]) -> Amount
 
     The process's first run is no part of a difference: it also does what is done once.
     """
-    threads = int(match[1]) if (match := _THREADS.search(name)) else 1
+    threads = threads_of(name)
     last = runs[-1].iterations
     if len(runs) < _FEWEST_RUNS:
         told = f"by one run of {last:,} iteration{'s' * (last != 1)}, with what surrounds its loop"
@@ -223,3 +224,8 @@ def _each(name: str, runs: Sequence[MarkedRun], totals: Sequence[int]) -> Amount
             f"took less for {last:,} iterations than for {before:,}: it scatters too much to be counted"
         )
     return Amount(more, ITERATION, f"by runs of {before:,} and {last:,} iterations")
+
+
+def threads_of(name: str) -> int:
+    """How many threads run a benchmark, each of them its number of iterations."""
+    return int(match[1]) if (match := _THREADS.search(name)) else 1

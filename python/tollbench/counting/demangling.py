@@ -10,9 +10,27 @@ _LONGEST = 120
 
 def readable(symbol: str) -> str:
     """C++'s mangled names in words, by the C++ library's own demangler; as they are where there is none."""
-    demangled = _demangled(symbol.encode()) if symbol.startswith("_Z") else None
-    text = demangled or symbol
+    text = full_name(symbol)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+@cache
+def full_name(symbol: str) -> str:
+    """The same, however long it is."""
+    return (_demangled(symbol.encode()) if symbol.startswith("_Z") else None) or symbol
+
+
+def short(name: str) -> str:
+    """A function's name without its parameters."""
+    name = name.replace("(anonymous namespace)::", "")
+    depth, at = 0, len(name)
+    for place, letter in enumerate(name):
+        if letter in "<>":
+            depth += {"<": 1, ">": -1}[letter]
+        elif letter == "(" and depth == 0 and not name[:place].endswith("operator"):
+            at = place
+            break
+    return name[:at]
 
 
 @cache

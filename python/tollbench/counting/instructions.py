@@ -43,9 +43,14 @@ def missing_tool() -> str:
 
 def costs_of_runs(scratch: Path, but_for: Path) -> list[Cost]:
     """Of each run, in order; what the library `but_for` executed itself is left out."""
+    return [cost_in(path, but_for) for path in files_of_runs(scratch)]
+
+
+def files_of_runs(scratch: Path) -> list[Path]:
+    """Callgrind's files of marked runs, in order."""
     parts = [path for path in scratch.glob("cost.*") if path.name.count(".") == 2]
     parts.sort(key=lambda path: int(path.suffix[1:]))
-    return [cost_in(path, but_for) for path in parts if _is_run(path)]
+    return [path for path in parts if _is_run(path)]
 
 
 def cost_of_all(scratch: Path) -> Cost:

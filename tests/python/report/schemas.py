@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from tollbench.analysis.results import Results
+from tollbench.compare.explanations import Explanations
 from tollbench.compare.rebuilds import Rebuilds
 from tollbench.compare.trials import Trust
 from tollbench.compare.verdicts import Comparisons
@@ -23,6 +24,7 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "compare": Comparisons,
     "trust": Trust,
     "trust-rebuild": Rebuilds,
+    "why": Explanations,
 }
 
 

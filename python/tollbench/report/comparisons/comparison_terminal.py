@@ -39,9 +39,14 @@ class _Output(Console):
         raise BrokenPipeError  # rich itself would exit with 1, which says: a regression
 
 
+def output() -> Console:
+    """Standard output, with a fixed width where it is no terminal."""
+    return _Output(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+
+
 def show(found: Comparisons, console: Console | None = None) -> None:
     """Prints the table, what it rests on, and the answer as the last line."""
-    console = console or _Output(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    console = console or output()
     several = len(found.sides) > 2
     console.print()
     for index, side in enumerate(found.sides):

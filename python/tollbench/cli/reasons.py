@@ -1,0 +1,143 @@
+"""One `toll why` from its words to its reports."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import tollbench
+from tollbench.catalog.environments.probing import cache_folder
+from tollbench.cli.comparing import check_pattern, machine_line
+from tollbench.cli.comparing_sides import ComparisonRequest, subject_for
+from tollbench.cli.console import progress, say
+from tollbench.cli.machine_use import machine_taken
+from tollbench.cli.places import ROOT
+from tollbench.compare import Subject
+from tollbench.compare.adapters import adapters, check_kind
+from tollbench.compare.counters import Ladder, WholeProcess, counter_for
+from tollbench.compare.engine import sides_without
+from tollbench.compare.explaining import Explainer
+from tollbench.compare.explanations import Explanation, Explanations
+from tollbench.compare.subject import LookAtCode, Standing
+from tollbench.errors import Exit, TollError
+from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.measure import Interrupt, SystemClock
+from tollbench.report.comparisons import why_terminal
+from tollbench.report.comparisons.why_formats import RENDERERS
+from tollbench.store.writing import write_text
+
+PROVED = (
+    "both sides execute the same code on the same constants: a difference in time is layout or the machine"
+)
+
+
+def explained(request: ComparisonRequest, *, wait: bool) -> Explanations:
+    """Every benchmark that both sides offer. Raises TollError where the request makes no sense."""
+    check_pattern(request.pattern)
+    check_kind(request.kind)
+    if len(request.sides) < 2:
+        raise TollError("why needs two sides", "for example: toll why ./bench_old ./bench_new")
+    started = SystemClock().utc()
+    with ExitStack() as stack:
+        interrupt = stack.enter_context(Interrupt())
+        stack.enter_context(machine_taken(interrupt, wait=wait))
+        try:
+            subject, look_at_code = subject_for(request, request.seed or 1, interrupt, stack)
+            found = _all(subject, look_at_code)
+        except LaunchFailed as failure:
+            raise TollError(f"nothing can be explained: {failure.reason}", "mend that side first") from None
+        except Interrupted:
+            raise TollError(
+                "interrupted before anything was explained", "start again when it suits", Exit.INTERRUPTED
+            ) from None
+    told = {
+        "toll_version": tollbench.__version__,
+        "command_line": shlex.join(["toll", *sys.argv[1:]]),
+        "machine": machine_line(),
+        "started_utc": started,
+    }
+    return found.model_copy(update=told)
+
+
+def explainer_for(subject: Subject, standings: Mapping[tuple[str, int], Standing]) -> Explainer:
+    """Raises LaunchFailed where this kind of side cannot be explained."""
+    counter = counter_for(subject, ROOT / "src", cache_folder())
+    if not isinstance(counter, Ladder | WholeProcess):
+        known = adapters().get(subject.kind)
+        raise LaunchFailed(
+            f"{known.name if known else subject.kind} is not explained yet; --kind command explains it as a"
+            " whole process"
+        )
+    return Explainer(counter, subject.labels, lambda name, side: standings.get((name, side)))
+
+
+def _all(subject: Subject, look_at_code: LookAtCode | None) -> Explanations:
+    """Raises LaunchFailed, Interrupted; once one benchmark is explained, an interrupt leaves it at that."""
+    survey = subject.survey()
+    sides_of = {name: sides_without(survey.missing.get(name, ()), subject.labels) for name in survey.common}
+    standings = look_at_code(sides_of) if look_at_code is not None else {}
+    explainer = explainer_for(subject, standings)
+    rows = [(name, side) for name, sides in sides_of.items() for side in sides]
+    found: list[Explanation] = []
+    interrupted = False
+    say(f"explaining {', '.join(subject.labels)}; nothing is timed")
+    with progress("explaining") as bar:
+        try:
+            for name, side in rows:
+                bar.step(len(found), len(rows), name, None)
+                standing = standings.get((name, side))
+                found.append(
+                    _proved(subject, name, side, standing)
+                    if standing is not None and standing.unchanged
+                    else explainer.explain(name, side)
+                )
+        except Interrupted:
+            if not found:
+                raise
+            interrupted = True
+    return Explanations(
+        kind=subject.kind, sides=subject.labels, explanations=tuple(found), interrupted=interrupted
+    )
+
+
+def _proved(subject: Subject, name: str, side: int, standing: Standing) -> Explanation:
+    return Explanation(
+        benchmark=name,
+        a=subject.labels[0],
+        b=subject.labels[side],
+        per="",
+        sentence=f"code unchanged: {PROVED}",
+        unchanged_code=True,
+        code=standing.told,
+    )
+
+
+def show(found: Explanations, *, as_json: bool, html: Path | None, markdown: Path | None) -> None:
+    """Prints what was found and writes the files that were asked for. Raises TollError at the end."""
+    errors = []
+    try:
+        if as_json:
+            print(found.model_dump_json(indent=2), flush=True)
+        else:
+            why_terminal.show(found)
+    finally:
+        for form, path in (("html", html), ("markdown", markdown)):
+            if path is not None:
+                try:
+                    write_text(path, RENDERERS[form](found), f"name a writable place: --{form} FILE")
+                except TollError as error:
+                    errors.append(error)
+    if errors:
+        raise TollError("; ".join(error.what for error in errors), errors[0].next_step, errors[0].code)
+
+
+def exit_code(found: Explanations) -> Exit:
+    """130 after Ctrl-C, 2 where no benchmark could be explained, else 0."""
+    if found.interrupted:
+        return Exit.INTERRUPTED
+    if all(each.failed for each in found.explanations):
+        return Exit.USAGE
+    return Exit.FINE

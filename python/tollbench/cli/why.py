@@ -1,0 +1,70 @@
+"""`toll why`: which functions a change of a benchmark began in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tollbench.cli.compare import AnyExitCode, Build, Folder, Kind, Program
+from tollbench.compare.adapters import AUTO
+
+EXAMPLE = "toll why ./bench_old ./bench_new --filter sort"
+
+
+def command(
+    sides: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="A B",
+            help="Executables, command lines in quotes, or with --build git revisions.",
+        ),
+    ],
+    kind: Kind = AUTO,
+    pattern: Annotated[
+        str, typer.Option("--filter", metavar="REGEX", help="Explain only benchmarks that match.")
+    ] = "",
+    limit: Annotated[
+        str, typer.Option(metavar="TIME", help="Most time for one launch, which Valgrind makes slow.")
+    ] = "60s",
+    build: Build = "",
+    program: Program = "",
+    folder: Folder = None,
+    any_exit_code: AnyExitCode = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page.")] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="For a pull-request comment.")] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for another run on this machine to end.")
+    ] = False,
+) -> None:
+    """Name the functions that a benchmark's change began in: instructions, calls, allocations, misses.
+
+    Nothing is timed: counts and misses are Valgrind's. Exit code: 2 where nothing could be explained, else 0.
+    """
+    from tollbench.cli import comparing, comparing_sides, reasons
+
+    comparing.check_places(html=html, markdown=markdown)
+    request = comparing_sides.ComparisonRequest(
+        sides=tuple(sides),
+        kind=kind,
+        budget_s=comparing.seconds("--limit", limit),
+        total_s=600.0,
+        threshold=0.01,
+        level=0.95,
+        pattern=pattern,
+        confirm=False,
+        build=build,
+        program=program,
+        layouts=0,
+        environments=(),
+        folder=folder,
+        any_exit_code=any_exit_code,
+        seed=1,
+        raw=None,
+        measure_all=False,
+    )
+    found = reasons.explained(request, wait=wait)
+    reasons.show(found, as_json=as_json, html=html, markdown=markdown)
+    raise typer.Exit(reasons.exit_code(found))

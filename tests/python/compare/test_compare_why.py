@@ -1,0 +1,189 @@
+"""`toll why`: whose doing a change is, what comes first, and the whole way through the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compiled import compiled
+
+from tollbench.compare.blame import doings
+from tollbench.compare.explanations import Amounts
+from tollbench.compare.ranking import Suspect, ranked
+from tollbench.counting.call_graphs import Body, CallGraph, Function, Part
+from tollbench.counting.demangling import short
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = """
+import sys
+from tollbench.cli import machine_use, main
+machine_use.LOCK_FILES = ()
+sys.argv[0] = "toll"
+sys.exit(main())
+"""
+BENCHMARKS = """
+#include <benchmark/benchmark.h>
+#include <numeric>
+#include <vector>
+[[gnu::noinline]] long weigh(const std::vector<int>& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 0L);
+}
+[[gnu::noinline]] long careful(const std::vector<int>& numbers) {
+  std::vector<int> KIND = numbers;
+  benchmark::DoNotOptimize(own.data());
+  return weigh(own);
+}
+static void sums(benchmark::State& state) {
+  std::vector<int> numbers(500, 3);
+  for (auto _ : state) benchmark::DoNotOptimize(careful(numbers));
+}
+BENCHMARK(sums);
+static void add(benchmark::State& state) {
+  int sum = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(sum += 3);
+}
+BENCHMARK(add);
+BENCHMARK_MAIN();
+"""
+
+
+def graph(own: dict[str, float], calls: dict[tuple[str, str], float]) -> CallGraph:
+    """Of functions by what a call of each takes itself, and how often a call of one calls another."""
+    named = {name: Function("", name) for name in own}
+    entered = dict.fromkeys(own, 0.0)
+    entered["loop"] = 1.0
+    taken: dict[str, float] = {}
+
+    def enter(name: str, times: float) -> float:
+        total = own[name]
+        for (caller, callee), count in calls.items():
+            if caller == name:
+                entered[callee] += times * count
+                total += count * enter(callee, times * count)
+        taken[name] = total
+        return total
+
+    enter("loop", 1.0)
+    bodies = {}
+    for name, function in named.items():
+        part = Part([own[name] * entered[name]])
+        for (caller, callee), count in calls.items():
+            if caller == name:
+                times = count * entered[name]
+                part.calls[named[callee]] = [times, times * taken[callee]]
+        bodies[function] = Body({function: part}, entered[name], [taken[name] * entered[name]])
+    return CallGraph(("Ir",), bodies)
+
+
+def shares(a: CallGraph, b: CallGraph) -> dict[str, float]:
+    return {name.name: doing.amount[0] for name, doing in doings(a, b).items() if abs(doing.amount[0]) > 1e-9}
+
+
+def test_who_calls_more_often_is_at_fault_and_not_who_is_called() -> None:
+    own = {"loop": 2.0, "f": 10.0, "g": 7.0, "copy": 50.0}
+    before = graph(own, {("loop", "f"): 1, ("f", "g"): 2, ("g", "copy"): 1})
+    after = graph(own, {("loop", "f"): 1, ("f", "g"): 5, ("g", "copy"): 1})
+    assert shares(before, after) == {"f": pytest.approx(3 * 57)}
+
+
+def test_a_function_that_takes_more_itself_is_at_fault_however_deep_it_lies() -> None:
+    calls: dict[tuple[str, str], float] = {("loop", "f"): 3, ("f", "g"): 2}
+    before = graph({"loop": 2.0, "f": 10.0, "g": 7.0}, calls)
+    after = graph({"loop": 2.0, "f": 10.0, "g": 9.0}, calls)
+    assert shares(before, after) == {"g": pytest.approx(12)}
+
+
+def test_a_new_function_is_the_doing_of_who_calls_it() -> None:
+    before = graph({"loop": 2.0, "f": 10.0}, {("loop", "f"): 3})
+    after = graph({"loop": 2.0, "f": 10.0, "new": 40.0}, {("loop", "f"): 3, ("f", "new"): 1})
+    assert shares(before, after) == {"f": pytest.approx(120)}
+
+
+def test_what_is_inlined_on_one_side_cancels() -> None:
+    before = graph({"loop": 2.0, "f": 10.0, "g": 7.0}, {("loop", "f"): 1, ("f", "g"): 2})
+    f, g = Function("", "f"), Function("", "g")
+    after = graph({"loop": 2.0, "f": 10.0}, {("loop", "f"): 1})
+    after.bodies[f].parts[g] = Part([14.0])
+    after.bodies[f].taken = [24.0]
+    assert shares(before, after) == {}
+
+
+def suspect(name: str, instructions: float, *, changed: bool | None, own: float = 10.0) -> Suspect:
+    amounts = Amounts(a=own, b=own + instructions)
+    return Suspect(Function("", name), instructions, instructions, amounts, changed, in_loop=True)
+
+
+def test_a_changed_function_follows_the_unchanged_one_that_gained() -> None:
+    found = ranked(
+        [
+            suspect("search", 90.0, changed=False),
+            suspect("other", 5.0, changed=False),
+            suspect("hash", -4.0, changed=True),
+        ],
+        Amounts(a=100, b=191),
+        same=False,
+    )
+    assert [each.function.name for each in found] == ["search", "hash", "other"]
+
+
+def test_where_instructions_are_equal_what_changed_comes_first() -> None:
+    found = ranked(
+        [suspect("same", 0.001, changed=False), suspect("moved", 0.0, changed=True)],
+        Amounts(a=9, b=9),
+        same=True,
+    )
+    assert [each.function.name for each in found] == ["moved"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("f(int)", "f"),
+        ("(anonymous namespace)::f(std::vector<int>)", "f"),
+        ("(anonymous namespace)::Hash::operator()(Key const&) const", "Hash::operator()"),
+        ("std::map<int, void (*)(int)>::find(int)", "std::map<int, void (*)(int)>::find"),
+        ("main", "main"),
+    ],
+)
+def test_names_are_shortened_to_what_one_says(name: str, expected: str) -> None:
+    assert short(name) == expected
+
+
+def toll(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    command = [sys.executable, "-c", SCRIPT, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def benchmarks(folder: Path, name: str, kind: str) -> str:
+    return str(
+        compiled(folder, name, BENCHMARKS.replace("KIND", kind), "-g", "-Wl,--no-as-needed", "-lbenchmark")
+    )
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_a_copy_is_the_doing_of_who_copies(tmp_path: Path) -> None:
+    before, after = benchmarks(tmp_path, "before", "const& own"), benchmarks(tmp_path, "after", "own")
+    ended = toll("why", before, after, "--json", folder=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    rows: dict[str, dict[str, Any]] = {
+        each["benchmark"]: each for each in json.loads(ended.stdout)["explanations"]
+    }
+    assert rows["add"]["unchanged_code"]
+    assert "code unchanged" in rows["add"]["sentence"]
+    first = rows["sums"]["functions"][0]
+    assert short(first["function"]) == "careful"
+    assert first["changed"]
+    assert first["share"] > 0.95
+    assert first["allocations"] == {"a": 0.0, "b": 1.0}
+    assert first["calls"] == {"a": 1.0, "b": 1.0}
+    assert "before.cpp" in first["source"] or "after.cpp" in first["source"]
+    assert "of it in careful(), which changed" in rows["sums"]["sentence"]
+    gained = {short(each["function"]) for each in rows["sums"]["functions"]}
+    assert "malloc" in gained
