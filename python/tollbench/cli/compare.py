@@ -86,6 +86,9 @@ MeasureAll = Annotated[
 AnyExitCode = Annotated[
     bool, typer.Option("--any-exit-code", help="Command lines may end with a code other than 0.")
 ]
+Why = Annotated[
+    bool, typer.Option("--why", help="Name the functions that differences beyond the threshold began in.")
+]
 Build = Annotated[
     str, typer.Option(metavar="COMMAND", help="The sides are git revisions, each built by this command.")
 ]
@@ -123,6 +126,7 @@ def command(
     measure_all: MeasureAll = False,
     any_exit_code: AnyExitCode = False,
     seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
+    why: Why = False,
     count: Count = "",
     count_only: CountOnly = False,
     fail_on: FailOn = None,
@@ -164,6 +168,7 @@ def command(
         seed=seed,
         raw=raw,
         measure_all=measure_all,
+        why=why,
         counts=counting.count_request(
             count, only=count_only, fail_on=fail_on or (), save=save_baseline, baseline=baseline
         ),

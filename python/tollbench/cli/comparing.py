@@ -19,6 +19,7 @@ from tollbench.cli.asking import seconds as length_of_time
 from tollbench.cli.comparing_sides import ComparisonRequest, subject_for
 from tollbench.cli.console import progress, say
 from tollbench.cli.counting import counted
+from tollbench.cli.explainers import with_reasons
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.places import RUNS
 from tollbench.compare import (
@@ -116,6 +117,8 @@ def _with_the_machine(
             found = _measure(subject, settings, keeping, looking, interrupt if request.confirm else None)
         if request.counts is not None:
             found = counted(found, subject, request.counts, keeping)
+        if request.why:
+            found = with_reasons(found, subject, look_at_code, request)
         told = {
             "raw": str(raw.path),
             "toll_version": tollbench.__version__,

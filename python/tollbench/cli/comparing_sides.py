@@ -42,6 +42,7 @@ class ComparisonRequest:
     raw: Path | None
     measure_all: bool
     counts: CountRequest | None = None
+    why: bool = False  # explain what differs
 
     @property
     def is_one_side(self) -> bool:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import tollbench
-from tollbench.catalog.environments.probing import cache_folder
 from tollbench.cli.comparing import check_pattern, machine_line
 from tollbench.cli.comparing_sides import ComparisonRequest, subject_for
 from tollbench.cli.console import progress, say
+from tollbench.cli.explainers import explainer_for, hunks_of
 from tollbench.cli.machine_use import machine_taken
-from tollbench.cli.places import ROOT
 from tollbench.compare import Subject
-from tollbench.compare.adapters import adapters, check_kind
-from tollbench.compare.counters import Ladder, WholeProcess, counter_for
+from tollbench.compare.adapters import check_kind
 from tollbench.compare.engine import sides_without
-from tollbench.compare.explaining import Explainer
 from tollbench.compare.explanations import Explanation, Explanations
+from tollbench.compare.source_diffs import FileHunk
 from tollbench.compare.subject import LookAtCode, Standing
 from tollbench.errors import Exit, TollError
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -46,7 +44,7 @@ def explained(request: ComparisonRequest, *, wait: bool) -> Explanations:
         stack.enter_context(machine_taken(interrupt, wait=wait))
         try:
             subject, look_at_code = subject_for(request, request.seed or 1, interrupt, stack)
-            found = _all(subject, look_at_code)
+            found = _all(subject, look_at_code, hunks_of(request))
         except LaunchFailed as failure:
             raise TollError(f"nothing can be explained: {failure.reason}", "mend that side first") from None
         except Interrupted:
@@ -62,24 +60,14 @@ def explained(request: ComparisonRequest, *, wait: bool) -> Explanations:
     return found.model_copy(update=told)
 
 
-def explainer_for(subject: Subject, standings: Mapping[tuple[str, int], Standing]) -> Explainer:
-    """Raises LaunchFailed where this kind of side cannot be explained."""
-    counter = counter_for(subject, ROOT / "src", cache_folder())
-    if not isinstance(counter, Ladder | WholeProcess):
-        known = adapters().get(subject.kind)
-        raise LaunchFailed(
-            f"{known.name if known else subject.kind} is not explained yet; --kind command explains it as a"
-            " whole process"
-        )
-    return Explainer(counter, subject.labels, lambda name, side: standings.get((name, side)))
-
-
-def _all(subject: Subject, look_at_code: LookAtCode | None) -> Explanations:
+def _all(
+    subject: Subject, look_at_code: LookAtCode | None, hunks: Mapping[int, Sequence[FileHunk]]
+) -> Explanations:
     """Raises LaunchFailed, Interrupted; once one benchmark is explained, an interrupt leaves it at that."""
     survey = subject.survey()
     sides_of = {name: sides_without(survey.missing.get(name, ()), subject.labels) for name in survey.common}
     standings = look_at_code(sides_of) if look_at_code is not None else {}
-    explainer = explainer_for(subject, standings)
+    explainer = explainer_for(subject, standings, hunks)
     rows = [(name, side) for name, sides in sides_of.items() for side in sides]
     found: list[Explanation] = []
     interrupted = False

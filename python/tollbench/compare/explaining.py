@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 from tollbench.compare import ranking
 from tollbench.compare.blame import Doing, doings
 from tollbench.compare.counters import Ladder, WholeProcess
-from tollbench.compare.explanations import Amounts, Explanation, FlameNode, FunctionChange, SourceLine
+from tollbench.compare.explanations import Amounts, Explanation, FlameNode, FunctionChange, Hunk, SourceLine
 from tollbench.compare.profiling import Profiled, profiled
 from tollbench.compare.ranking import Suspect
+from tollbench.compare.source_diffs import FileHunk, touching
 from tollbench.compare.subject import Standing
 from tollbench.counting.call_graphs import CallGraph, Function, Naming, Tree, graph_of, tree_of
 from tollbench.counting.changed_functions import OTHER_INSTRUCTIONS, ChangedFunctions, plain
@@ -36,6 +38,7 @@ class Explainer:
     counter: Ladder | WholeProcess
     labels: Sequence[str]
     standing: Callable[[str, int], Standing | None]
+    hunks: Mapping[int, Sequence[FileHunk]] = field(default_factory=dict)  # of revisions, by side
     _profiles: dict[tuple[int, str], Profiled] = field(default_factory=dict)
     _changed: dict[tuple[str, str], ChangedFunctions | str] = field(default_factory=dict)
 
@@ -75,7 +78,9 @@ class _Held:
     def __init__(self, explainer: Explainer, name: str, side: int, a: Profiled, b: Profiled) -> None:
         self.explainer, self.name, self.side = explainer, name, side
         self.sides = (a, b)
-        self.naming = [_naming(each.program) for each in self.sides]
+        self.before = self._renamed()  # name on the second side -> another one on the first
+        now = {old: new for new, old in self.before.items()}
+        self.naming = [_naming(a.program, now), _naming(b.program, {})]
         self.aliases = self._aliases()
         self.frames = [
             {site: self._called(frames) for site, frames in each.frames.items()} for each in self.sides
@@ -125,6 +130,20 @@ class _Held:
             system_calls=totals["system_calls"],
         )
 
+    def _renamed(self) -> dict[str, str]:
+        """Functions of the program whose parameters alone are others, so that they stay the same function."""
+        names = [
+            {plain(stack[0]) for stack, site in each.once.costs if site[0] == str(each.program)}
+            for each in self.sides
+        ]
+        short_names = [Counter(map(short, each)) for each in names]
+        only = [{short(name): name for name in each} for each in (names[0] - names[1], names[1] - names[0])]
+        return {
+            only[1][name]: only[0][name]
+            for name in only[0].keys() & only[1].keys()
+            if short_names[0][name] == short_names[1][name] == 1 and not name.startswith("0x")
+        }
+
     def _aliases(self) -> dict[str, str]:
         """Debug information has no more than the last word of a local function that is inlined."""
         found: dict[str, set[str]] = {}
@@ -159,14 +178,15 @@ class _Held:
                 self.code[compiled] = None
                 self.not_compared[changed] = None
                 continue
-            told = changed.difference(compiled.name)
+            told = changed.difference(self.before.get(compiled.name, compiled.name), compiled.name)
             self.code[compiled] = told
             if told == OTHER_INSTRUCTIONS and all(each.frames for each in self.sides):
                 self.code |= self._parts(changed, compiled)
 
     def _parts(self, changed: ChangedFunctions, compiled: Function) -> dict[Function, str]:
         """Which of the functions that were inlined into a changed one differ, and whether it does itself."""
-        places = changed.addresses(compiled.name)
+        before = self.before.get(compiled.name, compiled.name)
+        places = changed.addresses(before, compiled.name)
         frames: list[Mapping[int, Frames]] = []
         for file, addresses in zip(self.files[compiled.file], places, strict=True):
             try:
@@ -174,7 +194,7 @@ class _Held:
                 frames.append({address: self._called(each) for address, each in known.items()})
             except LaunchFailed:
                 return {}
-        parts = changed.changed_parts(compiled, (frames[0], frames[1]))
+        parts = changed.changed_parts(before, compiled, (frames[0], frames[1]))
         if not any(parts.values()):
             return {}  # in another order, or in other registers
         return {
@@ -232,6 +252,7 @@ class _Held:
         source, lines = self._source(function)
         return FunctionChange(
             function=function.name,
+            called=ranking.called(function.name),
             file=function.file,
             inlined_into=tuple(sorted(holders)),
             changed=suspect.changed,
@@ -248,6 +269,7 @@ class _Held:
             system_calls=self._own(function, SYSTEM_CALLS),
             source=source,
             lines=lines,
+            diff=self._diff(function) if suspect.changed is not False else (),
         )
 
     def _of(self, cost: Sequence[float], events: Sequence[str]) -> float:
@@ -293,16 +315,25 @@ class _Held:
 
     def _source(self, function: Function) -> tuple[str, tuple[SourceLine, ...]]:
         """Of the side that runs it, the second one first."""
-        for graph in reversed(self.graphs):
+        for graph, side in ((self.graphs[1], self.side), (self.graphs[0], 0)):
             lines = _lines(graph, function)
             if not lines:
                 continue
+            checkout = str(self.explainer.counter.subject.sides[side].folder) + "/"
+            lines = {(file.removeprefix(checkout), at): cost for (file, at), cost in lines.items()}
             file = max(lines, key=lambda line: lines[line])[0]
             numbers = [line for name, line in lines if name == file and line]
             most = sorted(lines, key=lambda line: -lines[line])[:_MOST_LINES]
             told = tuple(SourceLine(file=name, line=at, instructions=lines[name, at]) for name, at in most)
-            return f"{file}:{min(numbers)}-{max(numbers)}" if numbers else file, told
+            if not numbers:
+                return file, told
+            first, last = min(numbers), max(numbers)
+            return f"{file}:{first}-{last}" if first < last else f"{file}:{first}", told
         return "", ()
+
+    def _diff(self, function: Function) -> tuple[Hunk, ...]:
+        ones, others = (_extent(_lines(graph, function)) for graph in self.graphs)
+        return touching(self.explainer.hunks.get(self.side, ()), ones, others)
 
     def _flame(self) -> FlameNode:
         loop = {
@@ -323,7 +354,7 @@ def _joined(name: str, a: Tree, b: Tree, least: float) -> FlameNode:
     for each in dict.fromkeys((*b.below, *a.below)):
         one, other = a.below.get(each, Tree(each)), b.below.get(each, Tree(each))
         if max(one.whole, other.whole) >= least:
-            below.append(_joined(each, one, other, least))
+            below.append(_joined(ranking.called(each), one, other, least))
     return FlameNode(name=name, a=a.whole, b=b.whole, below=tuple(below))
 
 
@@ -336,13 +367,26 @@ def _lines(graph: CallGraph, function: Function) -> dict[tuple[str, int], float]
     return found
 
 
-def _naming(program: Path) -> Naming:
+def _extent(lines: Mapping[tuple[str, int], float]) -> dict[str, tuple[int, int]]:
+    """Of each file the first and the last line."""
+    found: dict[str, tuple[int, int]] = {}
+    for file, line in lines:
+        if line:
+            first, last = found.get(file, (line, line))
+            found[file] = (min(first, line), max(last, line))
+    return found
+
+
+def _naming(program: Path, renamed: Mapping[str, str]) -> Naming:
     known: dict[tuple[str, str], Function] = {}
 
     def name(file: str, symbol: str) -> Function:
         if (file, symbol) not in known:
             own = file in ("", str(program))
-            known[file, symbol] = Function("" if own else Path(file).name, plain(symbol))
+            called = plain(symbol)
+            known[file, symbol] = (
+                Function("", renamed.get(called, called)) if own else Function(Path(file).name, called)
+            )
         return known[file, symbol]
 
     return name

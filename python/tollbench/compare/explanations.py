@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tollbench.compare.verdicts import ComparisonRecord, Finite
+from tollbench.compare.printed import ComparisonRecord, Finite
 
 
 class Amounts(ComparisonRecord):
@@ -39,7 +39,8 @@ class Hunk(ComparisonRecord):
 class FunctionChange(ComparisonRecord):
     """One function of the source, compiled by itself or inlined."""
 
-    function: str
+    function: str = Field(description="with its parameters")
+    called: str = Field(description="the same in short")
     file: str = Field(description="of its code: empty for the program itself, else a shared library")
     inlined_into: tuple[str, ...] = Field(default=(), description="functions that hold it; empty: it is one")
     changed: bool | None = Field(description="whether its code or data differ; null where nobody knows")

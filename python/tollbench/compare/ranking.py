@@ -125,11 +125,11 @@ def _where(functions: Sequence[FunctionChange]) -> list[str]:
     parts = []
     if first.share is not None and first.share > 0:
         share = min(first.share, 1.0)
-        parts.append(f"{numbers.percent(share)} of it in {_called(first)}, {_state(first)}")
+        parts.append(f"{numbers.percent(share)} of it in {first.called}, {_state(first)}")
     if not first.changed:
         changed = [each for each in functions if each.changed][:2]
         if changed:
-            parts.append("changed: " + ", ".join(f"{_called(each)} ({each.code})" for each in changed))
+            parts.append("changed: " + ", ".join(f"{each.called} ({each.code})" for each in changed))
     return parts
 
 
@@ -155,19 +155,20 @@ def _without_instructions(
             parts.append(f"but {word} {_number(misses.a)} to {_number(misses.b)} (simulated)")
     changed = [each for each in functions if each.changed][:3]
     if changed:
-        parts.append("code changed: " + ", ".join(f"{_called(each)} ({each.code})" for each in changed))
+        parts.append("code changed: " + ", ".join(f"{each.called} ({each.code})" for each in changed))
     elif not parts:
         parts.append("no changed function was found in its loop")
     return parts
 
 
-def _called(function: FunctionChange) -> str:
-    name = short(function.function)
+def called(function: str) -> str:
+    """A function as a sentence names it: without its parameters, and long lists of a template's arguments."""
+    name = short(function)
     if len(name) > _LONGEST_NAME:
         while (closed := _ARGUMENTS.sub("\0", name)) != name:  # of templates, the innermost first
             name = closed
         name = name.replace("\0", "<...>")
-    return name if name.endswith("operator()") else f"{name}()"
+    return name if name.endswith("operator()") or name.startswith("0x") else f"{name}()"
 
 
 def _change(amounts: Amounts) -> str:

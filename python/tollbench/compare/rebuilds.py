@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pydantic import Field
 
+from tollbench.compare.printed import ComparisonRecord, Finite
 from tollbench.compare.trials import Counted, counted
-from tollbench.compare.verdicts import Comparison, ComparisonRecord, Comparisons, Finite, NotNegative, Verdict
+from tollbench.compare.verdicts import Comparison, Comparisons, NotNegative, Verdict
 from tollbench.launching.failure import Interrupted
 
 EVERY = "*"  # the line of all moves together

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench.compare.sides import WrittenSide
+from tollbench.compare.source_diffs import FileHunk, parsed
 from tollbench.errors import TollError
 from tollbench.launching.command import Ended, run_command
 from tollbench.launching.environment import own_environment
@@ -192,6 +193,13 @@ def changed(repository: Path) -> bool:
     """Whether tracked files differ from HEAD. Not even the index's time stamps are refreshed."""
     status = _git(repository, "--no-optional-locks", "status", "--porcelain", "--untracked-files=no")
     return status.returncode == 0 and bool(status.stdout.strip())
+
+
+def difference(repository: Path, a: Revision, b: Revision) -> list[FileHunk]:
+    """What changed from one to the other, line by line. Empty where git cannot tell."""
+    options = ["--unified=0", "--no-prefix", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"]
+    told = _git(repository, "-c", "core.quotePath=false", "diff", *options, a.commit, b.commit)
+    return parsed(told.stdout) if told.returncode == 0 else []
 
 
 def _missing(program: str, checkout: Path) -> str | None:

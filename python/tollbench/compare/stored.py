@@ -19,8 +19,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from tollbench.compare.counts import counted_rows
 from tollbench.compare.engine import unconfirmed
 from tollbench.compare.judging import Judge
+from tollbench.compare.printed import Finite
 from tollbench.compare.tracks import Track, sequence_for
-from tollbench.compare.verdicts import Comparison, Comparisons, CountChange, Finite, Lacking
+from tollbench.compare.verdicts import Comparison, Comparisons, CountChange, Lacking
 from tollbench.errors import TollError
 from tollbench.stats import bonferroni
 

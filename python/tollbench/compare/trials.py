@@ -15,8 +15,9 @@ from statistics import median
 from pydantic import Field
 
 from tollbench.compare.engine import compare
+from tollbench.compare.printed import ComparisonRecord, Finite
 from tollbench.compare.subject import ComparisonSettings, Keep, Subject
-from tollbench.compare.verdicts import ComparisonRecord, Finite, NotNegative, Verdict
+from tollbench.compare.verdicts import NotNegative, Verdict
 from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.failure import Interrupted
 from tollbench.stats.proportion import exact_share

@@ -5,9 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+from tollbench.compare.explanations import Explanation
+from tollbench.compare.printed import ComparisonRecord, Finite
+
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 
@@ -22,12 +24,6 @@ class Verdict(StrEnum):
     COUNTED = "counted"  # not timed: only counts were asked for
     INCONCLUSIVE = "inconclusive"
     FAILED = "failed"
-
-
-class ComparisonRecord(BaseModel):
-    """A part of what `toll compare` and `toll trust` print for programs."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class CountVerdict(StrEnum):
@@ -146,6 +142,9 @@ class Comparisons(ComparisonRecord):
     machine: str = Field(default="", description="processor, CPUs, kernel")
     fail_on: tuple[str, ...] = Field(default=(), description="rules of --fail-on, as they were written")
     files: tuple[FileChange, ...] = Field(default=(), description="what --count size asked for")
+    why: tuple[Explanation, ...] = Field(
+        default=(), description="what --why found of rows that differ by more than the threshold"
+    )
     count_notes: tuple[str, ...] = Field(default=(), description="what holds for all counts of the table")
 
     def all_counts(self) -> list[CountChange]:

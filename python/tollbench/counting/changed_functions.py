@@ -44,9 +44,12 @@ class ChangedFunctions:
     def __init__(self, a: Image, b: Image) -> None:
         self.a, self.b = _named(a), _named(b)
 
-    def difference(self, name: str) -> str:
-        """What differs in a function's own code and in what it reads; "" for nothing."""
-        ones, others = self.a.functions.get(name, []), self.b.functions.get(name, [])
+    def difference(self, before: str, name: str) -> str:
+        """What differs in a function's own code and in what it reads; "" for nothing.
+
+        `before` is what the first side calls it.
+        """
+        ones, others = self.a.functions.get(before, []), self.b.functions.get(name, [])
         if not ones or not others:
             return "" if not ones and not others else f"only in the {'first' if ones else 'second'}"
         codes = [self.a.walked.code(start) for start in ones], [self.b.walked.code(start) for start in others]
@@ -100,14 +103,15 @@ class ChangedFunctions:
         return "" if contents[0] == contents[1] else "other content"
 
     def changed_parts(
-        self, function: Function, frames: tuple[Mapping[int, Frames], Mapping[int, Frames]]
+        self, before: str, function: Function, frames: tuple[Mapping[int, Frames], Mapping[int, Frames]]
     ) -> dict[Function, int]:
         """By inlined function, itself included, how many instructions one side has and the other has not.
 
         Which register holds a value is the compiler's affair, and so is where in the stack it lies.
         """
         sides = [
-            _instructions(side, function, known) for side, known in zip((self.a, self.b), frames, strict=True)
+            _instructions(self.a, before, function, frames[0]),
+            _instructions(self.b, function.name, function, frames[1]),
         ]
         found = {}
         for part in sides[0].keys() | sides[1].keys():
@@ -115,11 +119,11 @@ class ChangedFunctions:
             found[part] = ((one - other) + (other - one)).total()
         return found
 
-    def addresses(self, name: str) -> tuple[Iterable[int], Iterable[int]]:
+    def addresses(self, before: str, name: str) -> tuple[Iterable[int], Iterable[int]]:
         """Of all instructions of a function on both sides."""
         both = []
-        for side in (self.a, self.b):
-            starts = side.functions.get(name, [])
+        for side, called in ((self.a, before), (self.b, name)):
+            starts = side.functions.get(called, [])
             both.append([at for start in starts for at in side.walked.code(start).starts[:-1]])
         return both[0], both[1]
 
@@ -173,11 +177,11 @@ def _content(image: Image, index: int) -> tuple[int, bytes, tuple[tuple[int, str
 
 
 def _instructions(
-    side: _Named, function: Function, frames: Mapping[int, Frames]
+    side: _Named, name: str, function: Function, frames: Mapping[int, Frames]
 ) -> dict[Function, Counter[tuple[object, ...]]]:
     found: dict[Function, Counter[tuple[object, ...]]] = {}
     image = side.walked.image
-    for start in side.functions.get(function.name, ()):
+    for start in side.functions.get(name, ()):
         index = image.functions.containing(start)
         end = start if index is None else image.functions.ends[index]
         for item in x86.Decoder(64, image.read(start, end - start), ip=start):

@@ -16,9 +16,13 @@ from compiled import compiled
 from tollbench.compare.blame import doings
 from tollbench.compare.explanations import Amounts
 from tollbench.compare.ranking import Suspect, ranked
+from tollbench.compare.source_diffs import parsed, touching
+from tollbench.compare.stored import StoredComparison
 from tollbench.counting.call_graphs import Body, CallGraph, Function, Part
 from tollbench.counting.demangling import short
+from tollbench.report.comparisons.comparison_formats import RENDERERS
 
+needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = """
 import sys
@@ -162,12 +166,14 @@ def toll(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def benchmarks(folder: Path, name: str, kind: str) -> str:
-    return str(
-        compiled(folder, name, BENCHMARKS.replace("KIND", kind), "-g", "-Wl,--no-as-needed", "-lbenchmark")
-    )
+    try:
+        text = BENCHMARKS.replace("KIND", kind)
+        return str(compiled(folder, name, text, "-g", "-Wl,--no-as-needed", "-lbenchmark"))
+    except subprocess.CalledProcessError:
+        pytest.skip("Google Benchmark is not installed")
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@needs_valgrind
 def test_a_copy_is_the_doing_of_who_copies(tmp_path: Path) -> None:
     before, after = benchmarks(tmp_path, "before", "const& own"), benchmarks(tmp_path, "after", "own")
     ended = toll("why", before, after, "--json", folder=tmp_path)
@@ -187,3 +193,100 @@ def test_a_copy_is_the_doing_of_who_copies(tmp_path: Path) -> None:
     assert "of it in careful(), which changed" in rows["sums"]["sentence"]
     gained = {short(each["function"]) for each in rows["sums"]["functions"]}
     assert "malloc" in gained
+
+
+def commit(repository: Path, kind: str) -> None:
+    (repository / "src").mkdir(exist_ok=True)
+    (repository / "src/bench.cpp").write_text(BENCHMARKS.replace("KIND", kind))
+    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", kind], check=True)
+
+
+@needs_valgrind
+def test_revisions_show_the_lines_of_the_diff_that_touch_a_function(tmp_path: Path) -> None:
+    benchmarks(tmp_path, "probe", "own")  # skips where nothing can be built
+    repository = tmp_path / "project"
+    repository.mkdir()
+    subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    commit(repository, "const& own")
+    commit(repository, "own")
+    build = "g++ -O2 -g src/bench.cpp -o bench -lbenchmark"
+    words = ("why", "--build", build, "--program", "./bench", "HEAD~1", "HEAD", "--filter", "sums")
+    ended = toll(*words, "--json", "--html", str(tmp_path / "why.html"), folder=repository)
+    assert ended.returncode == 0, ended.stderr
+    (found,) = json.loads(ended.stdout)["explanations"]
+    first = found["functions"][0]
+    assert first["called"] == "careful()"
+    assert first["source"] == "src/bench.cpp:8-12"
+    (hunk,) = first["diff"]
+    assert hunk["file"] == "src/bench.cpp"
+    assert hunk["text"] == "-  std::vector<int> const& own = numbers;\n+  std::vector<int> own = numbers;"
+    assert not any(each["diff"] for each in found["functions"] if each["called"] == "weigh()")
+    page = (tmp_path / "why.html").read_text()
+    assert "<ins>+  std::vector&lt;int&gt; own = numbers;</ins>" in page
+    assert 'class="flame"' in page
+
+
+@needs_valgrind
+def test_a_comparison_explains_what_it_found_slower(tmp_path: Path) -> None:
+    before, after = benchmarks(tmp_path, "before", "const& own"), benchmarks(tmp_path, "after", "own")
+    page, raw = tmp_path / "page.html", tmp_path / "raw.jsonl"
+    words = ("compare", before, after, "--why", "--filter", "sums", "--threshold", "0.05", "--json")
+    ended = toll(*words, "--budget", "20s", "--html", str(page), "--raw", str(raw), folder=tmp_path)
+    found = json.loads(ended.stdout)
+    assert found["comparisons"][0]["verdict"] == "slower", ended.stderr
+    (why,) = found["why"]
+    assert why["sentence"].startswith("time +")
+    assert why["functions"][0]["called"] == "careful()"
+    assert "careful()" in page.read_text()
+    stored = StoredComparison.read(raw).comparisons
+    assert stored.why[0].functions[0].called == "careful()"
+    for form in ("terminal", "markdown"):
+        assert "careful" in RENDERERS[form](stored)
+
+
+@needs_valgrind
+def test_what_cannot_be_explained_says_why(tmp_path: Path) -> None:
+    text = "int main() { __builtin_trap(); }"
+    one, other = (str(compiled(tmp_path, name, text)) for name in ("one", "other"))
+    ended = toll("why", "--kind", "command", f"{one} 1", f"{other} 2", folder=tmp_path)
+    assert ended.returncode == 2
+    assert "crashed with SIGILL" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@needs_valgrind
+def test_stripped_sides_are_explained_without_names(tmp_path: Path) -> None:
+    before, after = benchmarks(tmp_path, "before", "const& own"), benchmarks(tmp_path, "after", "own")
+    for program in (before, after):
+        subprocess.run(["strip", program], check=True)
+    ended = toll("why", before, after, "--filter", "sums", "--json", folder=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    (found,) = json.loads(ended.stdout)["explanations"]
+    assert found["instructions"]["b"] > found["instructions"]["a"]
+    assert any("no debug information" in note for note in found["notes"])
+    assert found["functions"]
+
+
+DIFF = """diff --git a.cpp a.cpp
+--- a.cpp
++++ a.cpp
+@@ -10,2 +10 @@ void f() {
+-  one();
+-  two();
++  three();
+@@ -30 +28,0 @@
+-  reserve();
+"""
+
+
+def test_hunks_belong_to_functions_whose_lines_they_touch() -> None:
+    first, second = parsed(DIFF)
+    assert (first.a, first.b) == (range(10, 12), range(10, 11))
+    assert (second.a, second.b) == (range(30, 31), range(28, 28))
+    near = {"/tmp/clone/a.cpp": (11, 20)}
+    assert [each.line_a for each in touching([first, second], near, {})] == [10]
+    assert touching([first, second], {"/tmp/clone/ba.cpp": (11, 20)}, {}) == ()
+    # The line that went stood right before the first one that still runs.
+    assert [each.line_a for each in touching([first, second], {}, {"a.cpp": (29, 33)})] == [30]

@@ -104,18 +104,18 @@ def test_what_differs_is_told_of_each_function_and_of_what_was_inlined(tmp_path:
     before = _built(tmp_path, "before", INLINED.replace("THREE", "1237").replace("FOURTH", "3"))
     after = _built(tmp_path, "after", INLINED.replace("THREE", "1239").replace("FOURTH", "9"))
     changed = ChangedFunctions(Image(before), Image(after))
-    assert changed.difference("outer(int)") == "other instructions"
-    assert changed.difference("other(int)") == ""
-    assert changed.difference("looked_up(int)") == "reads table (other content)"
-    assert changed.difference("nobody()") == ""
-    places = changed.addresses("outer(int)")
+    assert changed.difference("outer(int)", "outer(int)") == "other instructions"
+    assert changed.difference("other(int)", "other(int)") == ""
+    assert changed.difference("looked_up(int)", "looked_up(int)") == "reads table (other content)"
+    assert changed.difference("nobody()", "nobody()") == ""
+    places = changed.addresses("outer(int)", "outer(int)")
     frames = frames_of(before, places[0]), frames_of(after, places[1])
-    parts = changed.changed_parts(Function("", "outer(int)"), frames)
+    parts = changed.changed_parts("outer(int)", Function("", "outer(int)"), frames)
     assert parts[Function("", "thrice")] == 2
     assert parts[Function("", "outer(int)")] == 0
 
 
 def test_headers_of_libraries_are_of_others() -> None:
     assert Frame("f", "/usr/include/c++/12/bits/stl_vector.h", 3).is_of_others
-    assert Frame("f", "/home/me/gcc/lib/gcc/x86_64/12/include/x.h", 3).is_of_others
-    assert not Frame("f", "/home/me/project/parse.cpp", 3).is_of_others
+    assert Frame("f", "/srv/gcc/lib/gcc/x86_64/12/include/x.h", 3).is_of_others
+    assert not Frame("f", "/srv/project/parse.cpp", 3).is_of_others

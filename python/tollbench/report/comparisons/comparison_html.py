@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from tollbench.compare.verdicts import Comparisons
-from tollbench.report.comparisons import count_lines
+from tollbench.report.comparisons import count_lines, why_html, why_lines
 from tollbench.report.comparisons.comparison_lines import ComparisonLine, change, footnotes, headline, timed
-from tollbench.text import clean
+from tollbench.report.comparisons.comparison_page import asset, templates
 
-PAGE = Path(__file__).parent / "page"
 _LEAST_SHOWN = 0.02  # of the ratio axis to each side, so that noise does not fill it
 _MOST_SHOWN = 1.0
 _TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -53,7 +48,7 @@ def render(found: Comparisons) -> str:
     axis = axis_for(found)
     margin = (axis.at(1.0 / (1.0 + found.threshold)), axis.at(1.0 + found.threshold))
     return (
-        _templates()
+        templates()
         .get_template("compare.html.j2")
         .render(
             found=found,
@@ -66,7 +61,9 @@ def render(found: Comparisons) -> str:
             several=len(found.sides) > 2,
             margin=margin,
             ticks=axis.ticks(),
-            style=_asset("compare.css"),
+            style=asset("compare.css") + (asset("why.css") if found.why else ""),
+            why=why_html.parts(found.why),
+            why_notes=why_lines.footnotes(found.why),
             regression=any(
                 [item.regression for item in found.comparisons]
                 + [bool(count.fails) for count in found.all_counts()]
@@ -89,20 +86,3 @@ def _bar(line: ComparisonLine, axis: Axis) -> Bar | None:
     if item.ratio is None:
         return None
     return Bar(axis.at(item.low, 0.0), axis.at(item.high, 100.0), axis.at(item.ratio))
-
-
-def _asset(name: str) -> str:
-    return (PAGE / name).read_text(encoding="utf-8")
-
-
-@cache
-def _templates() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_asset),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["clean"] = clean
-    return environment

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from tollbench.compare.verdicts import Comparisons, Verdict
-from tollbench.report.comparisons import count_lines
+from tollbench.report.comparisons import count_lines, why_markdown
 from tollbench.report.comparisons.comparison_lines import ComparisonLine, footnotes, headline, timed
+from tollbench.report.comparisons.markdown_text import escaped
 from tollbench.text import clean
 
 _SHOWN_AT_ONCE = 20
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@$&-])")
 
 
 def render(found: Comparisons) -> str:
@@ -28,6 +27,7 @@ def render(found: Comparisons) -> str:
         parts += [_table(first), ""]
     if rest:
         parts += _folded(f"{len(rest)} more", _table(rest))
+    parts += why_markdown.sections(found.why, several=len(found.sides) > 2)
     parts += _counts(found)
     parts += [f"{escaped(note)}  " for note in footnotes(found)]
     return "\n".join(parts) + "\n"
@@ -60,11 +60,6 @@ def _count_table(shown: Sequence[count_lines.CountLine]) -> str:
         cells = [line.benchmark, line.b, line.metric, line.a_count, line.b_count, line.change]
         rows.append("| " + " | ".join(map(escaped, cells)) + f" | {verdict}: {escaped(line.reason)} |")
     return "\n".join(rows)
-
-
-def escaped(text: str) -> str:
-    """Text that Markdown, and a mention or a link in it, cannot make anything of."""
-    return _SPECIAL.sub(r"\\\1", text)
 
 
 def _table(shown: list[ComparisonLine]) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from tollbench.compare.verdicts import Comparisons, CountVerdict, Verdict
-from tollbench.report.comparisons import count_lines
+from tollbench.report.comparisons import count_lines, why_lines, why_terminal
 from tollbench.report.comparisons.comparison_lines import ComparisonLine, footnotes, headline, timed
+from tollbench.report.comparisons.terminal_output import output
 from tollbench.text import clean
 
 _STYLES = {
@@ -31,19 +30,6 @@ _COUNT_STYLES = {
 }
 
 
-_PIPE_WIDTH = 120  # rich would take 80 where it cannot ask
-
-
-class _Output(Console):
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError  # rich itself would exit with 1, which says: a regression
-
-
-def output() -> Console:
-    """Standard output, with a fixed width where it is no terminal."""
-    return _Output(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-
-
 def show(found: Comparisons, console: Console | None = None) -> None:
     """Prints the table, what it rests on, and the answer as the last line."""
     console = console or output()
@@ -57,7 +43,9 @@ def show(found: Comparisons, console: Console | None = None) -> None:
         _show_times(console, shown, several=several)
     if count_lines.any_counts(found):
         _show_counts(console, found, several=several)
-    for note in footnotes(found):
+    for each in found.why:
+        why_terminal.show_one(console, each, several=several)
+    for note in (*why_lines.footnotes(found.why), *footnotes(found)):
         console.print(Text(note, style="dim"))
     console.print(Text(headline(found), style="bold"))
 

@@ -1,11 +1,14 @@
-"""The formats in which an explanation is written to a file."""
+"""The formats in which explanations are written to a file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from tollbench.compare.explanations import Explanations
+from tollbench.report.comparisons import why_html, why_markdown
 
 RENDERERS: Mapping[str, Callable[[Explanations], str]] = {
+    "html": why_html.render,
     "json": lambda found: found.model_dump_json(indent=2),
+    "markdown": why_markdown.render,
 }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tollbench import numbers
-from tollbench.compare.explanations import Amounts, Explanation, FunctionChange
+from tollbench.compare.explanations import Amounts, Explanation, Explanations, FunctionChange
 from tollbench.text import clean
 
 SIMULATED = (
@@ -34,6 +34,21 @@ class WhyLine:
     code: str
 
 
+def headline(found: Explanations) -> str:
+    """The sentence of the only benchmark, or how many there are."""
+    if len(found.explanations) == 1:
+        return clean(found.explanations[0].sentence)
+    told = [(sum(bool(each.functions) for each in found.explanations), "explained")]
+    told += [(sum(bool(each.unchanged_code) for each in found.explanations), "of unchanged code")]
+    told += [(sum(each.failed for each in found.explanations), "failed")]
+    return f"{len(found.explanations)} benchmarks: " + ", ".join(f"{n} {word}" for n, word in told if n)
+
+
+def footnotes(explanations: Iterable[Explanation]) -> Sequence[str]:
+    """What holds for all tables of functions."""
+    return (DOING, SIMULATED) if any(each.functions for each in explanations) else ()
+
+
 def lines(found: Explanation) -> list[WhyLine]:
     """The likeliest function first."""
     return [_line(each) for each in found.functions]
@@ -48,7 +63,7 @@ def _line(item: FunctionChange) -> WhyLine:
     share = f" ({numbers.percent(item.share)})" if item.share is not None else ""
     return WhyLine(
         item,
-        function=clean(item.function),
+        function=clean(item.called),
         where=clean("; ".join(places)),
         doing=f"{signed(item.doing)}{share if item.doing else ''}",
         own=both(item.instructions),

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tollbench.compare.explanations import Explanation, Explanations
 from tollbench.report.comparisons import why_lines
-from tollbench.report.comparisons.comparison_terminal import output
+from tollbench.report.comparisons.terminal_output import output
 from tollbench.text import clean
 
 _MOST_SHOWN = 8
@@ -25,9 +25,8 @@ def show(found: Explanations, console: Console | None = None) -> None:
     for each in found.explanations:
         show_one(console, each, several=len(found.sides) > 2)
     console.print()
-    if any(each.functions for each in found.explanations):
-        console.print(Text(why_lines.DOING, style="dim"))
-        console.print(Text(why_lines.SIMULATED, style="dim"))
+    for note in why_lines.footnotes(found.explanations):
+        console.print(Text(note, style="dim"))
     if found.interrupted:
         console.print(Text("Interrupted: this is what was known by then."))
 

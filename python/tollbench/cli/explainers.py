@@ -1,0 +1,86 @@
+"""Who explains what is compared, for `toll why` and `toll compare --why`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tollbench.catalog.environments.probing import cache_folder
+from tollbench.cli.comparing_sides import ComparisonRequest
+from tollbench.cli.console import say
+from tollbench.cli.places import ROOT
+from tollbench.compare import Comparison, Comparisons, Subject, Verdict, revisions
+from tollbench.compare.adapters import adapters
+from tollbench.compare.counters import Ladder, WholeProcess, counter_for
+from tollbench.compare.explaining import Explainer
+from tollbench.compare.explanations import Explanation
+from tollbench.compare.source_diffs import FileHunk
+from tollbench.compare.subject import LookAtCode, Standing
+from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.report.comparisons.comparison_lines import change
+
+MOST_EXPLAINED = 5  # rows of a comparison
+
+
+def explainer_for(
+    subject: Subject,
+    standings: Mapping[tuple[str, int], Standing],
+    hunks: Mapping[int, Sequence[FileHunk]],
+) -> Explainer:
+    """Raises LaunchFailed where this kind of side cannot be explained."""
+    counter = counter_for(subject, ROOT / "src", cache_folder())
+    if not isinstance(counter, Ladder | WholeProcess):
+        known = adapters().get(subject.kind)
+        raise LaunchFailed(
+            f"{known.name if known else subject.kind} is not explained yet; --kind command explains it as a"
+            " whole process"
+        )
+    return Explainer(counter, subject.labels, lambda name, side: standings.get((name, side)), hunks)
+
+
+def hunks_of(request: ComparisonRequest) -> dict[int, list[FileHunk]]:
+    """What each revision changed against the first; nothing where the sides are none."""
+    if not request.build:
+        return {}
+    first, *others = revisions.revisions(Path.cwd(), request.sides)
+    return {side: revisions.difference(Path.cwd(), first, each) for side, each in enumerate(others, 1)}
+
+
+def with_reasons(
+    found: Comparisons, subject: Subject, look_at_code: LookAtCode | None, request: ComparisonRequest
+) -> Comparisons:
+    """What was found, with explanations of rows that differ by more than the threshold, the worst first."""
+    rows = [item for item in found.comparisons if _beyond(item, found.threshold)]
+    rows = sorted(rows, key=lambda item: -abs(math.log(item.ratio or 1.0)))[:MOST_EXPLAINED]
+    if not rows or found.interrupted:
+        return found
+    say(f"explaining {', '.join(item.benchmark for item in rows)}")
+    made: list[Explanation] = []
+    interrupted = False
+    try:
+        sides_of: dict[str, list[int]] = {}
+        for item in rows:
+            sides_of.setdefault(item.benchmark, []).append(subject.labels.index(item.b))
+        standings = look_at_code(sides_of) if look_at_code is not None else {}
+        explainer = explainer_for(subject, standings, hunks_of(request))
+        for item in rows:
+            each = explainer.explain(item.benchmark, subject.labels.index(item.b))
+            made.append(each.model_copy(update={"sentence": f"time {change(item.ratio)}; {each.sentence}"}))
+    except LaunchFailed as failure:
+        made = [_refused(item, failure.reason) for item in rows]
+    except Interrupted:
+        interrupted = True
+    return found.model_copy(update={"why": tuple(made), "interrupted": interrupted})
+
+
+def _beyond(item: Comparison, threshold: float) -> bool:
+    if item.verdict not in (Verdict.SLOWER, Verdict.FASTER) or item.ratio is None:
+        return False
+    return abs(math.log(item.ratio)) > math.log1p(threshold)
+
+
+def _refused(item: Comparison, reason: str) -> Explanation:
+    return Explanation(
+        benchmark=item.benchmark, a=item.a, b=item.b, per="", sentence=f"not explained: {reason}", failed=True
+    )
