@@ -12,7 +12,8 @@ from tollbench.cli.console import say
 from tollbench.cli.places import ROOT
 from tollbench.compare import Comparison, Comparisons, Subject, Verdict, revisions
 from tollbench.compare.adapters import adapters
-from tollbench.compare.counters import Ladder, WholeProcess, counter_for
+from tollbench.compare.counters import Ladder, WholeProcess
+from tollbench.compare.counting_sides import counter_for
 from tollbench.compare.explaining import Explainer
 from tollbench.compare.explanations import Explanation
 from tollbench.compare.source_diffs import FileHunk
