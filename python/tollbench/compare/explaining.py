@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,7 @@ MEMORY_MISSES = ("ILmr", "DLmr", "DLmw")
 MISPREDICTED = ("Bcm", "Bim")
 SYSTEM_CALLS = ("sysCount",)
 INSTRUCTIONS = ("Ir",)
+_PLACE = re.compile("0x[0-9a-f]+")  # in place of a name, as callgrind writes it
 _MOST_LINES = 3
 _LEAST_OF_A_FLAME = 0.002  # of all instructions: narrower frames cannot be seen
 
@@ -80,7 +82,7 @@ class _Held:
         self.sides = (a, b)
         self.before = self._renamed()  # name on the second side -> another one on the first
         now = {old: new for new, old in self.before.items()}
-        self.naming = [_naming(a.program, now), _naming(b.program, {})]
+        self.naming = [self._naming(0, now), self._naming(1, {})]
         self.aliases = self._aliases()
         self.frames = [
             {site: self._called(frames) for site, frames in each.frames.items()} for each in self.sides
@@ -116,9 +118,11 @@ class _Held:
             a=self.explainer.labels[0],
             b=self.explainer.labels[self.side],
             per=self.sides[1].per,
-            sentence=ranking.sentence(self.name, self.sides[1].per, totals, functions, unchanged=unchanged),
+            sentence=ranking.sentence(
+                self.name, self.sides[1].per, totals, functions, unchanged=unchanged, code=self._proof()
+            ),
             unchanged_code=unchanged,
-            code=self.standing.told if self.standing is not None else "",
+            code=self._proof(),
             functions=functions,
             flame=self._flame(),
             notes=(*self.sides[0].notes, *self.sides[1].notes, *self.not_compared),
@@ -144,6 +148,26 @@ class _Held:
             if short_names[0][name] == short_names[1][name] == 1 and not name.startswith("0x")
         }
 
+    def _naming(self, side: int, renamed: Mapping[str, str]) -> Naming:
+        program = str(self.sides[side].program)
+        changed = self.explainer.changed((str(self.sides[0].program), str(self.sides[1].program)))
+        known: dict[tuple[str, str], Function] = {}
+
+        def named(file: str, symbol: str) -> Function:
+            if file not in ("", program):
+                return Function(Path(file).name, plain(symbol))
+            called = plain(symbol)
+            if _PLACE.fullmatch(called) and not isinstance(changed, str):
+                called = changed.nameless(side, int(called, 16))
+            return Function("", renamed.get(called, called))
+
+        def name(file: str, symbol: str) -> Function:
+            if (file, symbol) not in known:
+                known[file, symbol] = named(file, symbol)
+            return known[file, symbol]
+
+        return name
+
     def _aliases(self) -> dict[str, str]:
         """Debug information has no more than the last word of a local function that is inlined."""
         found: dict[str, set[str]] = {}
@@ -157,6 +181,9 @@ class _Held:
         return tuple(
             replace(frame, function=self.aliases.get(frame.function, frame.function)) for frame in frames
         )
+
+    def _proof(self) -> str:
+        return self.standing.told if self.standing is not None else ""
 
     def _files(self) -> dict[str, tuple[str, str]]:
         """Of every function's file where it lies on both sides."""
@@ -375,18 +402,3 @@ def _extent(lines: Mapping[tuple[str, int], float]) -> dict[str, tuple[int, int]
             first, last = found.get(file, (line, line))
             found[file] = (min(first, line), max(last, line))
     return found
-
-
-def _naming(program: Path, renamed: Mapping[str, str]) -> Naming:
-    known: dict[tuple[str, str], Function] = {}
-
-    def name(file: str, symbol: str) -> Function:
-        if (file, symbol) not in known:
-            own = file in ("", str(program))
-            called = plain(symbol)
-            known[file, symbol] = (
-                Function("", renamed.get(called, called)) if own else Function(Path(file).name, called)
-            )
-        return known[file, symbol]
-
-    return name

@@ -91,8 +91,9 @@ def sentence(
     functions: Sequence[FunctionChange],
     *,
     unchanged: bool | None,
+    code: str,
 ) -> str:
-    """What is known, most important first."""
+    """What is known, most important first; `code` is what the proof says."""
     told = totals["instructions"]
     an = "an iteration" if per == "iteration" else f"a {per}"
     if equal(name, told):
@@ -103,7 +104,7 @@ def sentence(
     else:
         parts = [
             f"instructions {_change(told)} ({_number(told.a)} to {_number(told.b)} {an})",
-            *_where(functions),
+            *_where(functions, code),
         ]
     calls = totals["system_calls"]
     if abs(calls.more) > 0.01:
@@ -118,7 +119,7 @@ def sentence(
     return "; ".join(parts)
 
 
-def _where(functions: Sequence[FunctionChange]) -> list[str]:
+def _where(functions: Sequence[FunctionChange], code: str) -> list[str]:
     if not functions:
         return []
     first = functions[0]
@@ -130,6 +131,8 @@ def _where(functions: Sequence[FunctionChange]) -> list[str]:
         changed = [each for each in functions if each.changed][:2]
         if changed:
             parts.append("changed: " + ", ".join(f"{each.called} ({each.code})" for each in changed))
+        elif code:
+            parts.append(code)
     return parts
 
 

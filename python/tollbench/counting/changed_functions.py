@@ -7,7 +7,7 @@ this says what else differs: what it finds is told to a reader, no verdict rests
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import iced_x86 as x86
@@ -16,6 +16,8 @@ from tollbench.counting.call_graphs import Function, innermost
 from tollbench.counting.code import Code, Reference, Use
 from tollbench.counting.demangling import full_name
 from tollbench.counting.image import Image
+from tollbench.counting.matching import Match
+from tollbench.counting.paired_places import PlaceKind
 from tollbench.counting.source_frames import Frames
 from tollbench.counting.walked_image import WalkedImage
 
@@ -31,6 +33,14 @@ class _Named:
     walked: WalkedImage
     functions: dict[str, list[int]] = field(default_factory=dict)
     objects: dict[str, int] = field(default_factory=dict)  # index
+    pairs: Mapping[int, int] = field(default_factory=dict)  # where functions begin on the first side
+
+    def nameless(self, address: int) -> str:
+        """What a function without a symbol is called that holds an address."""
+        functions = self.walked.image.functions
+        index = functions.containing(address)
+        start = address if index is None else functions.starts[index]
+        return f"{start:#x}" if start not in self.pairs else f"{self.pairs[start]:#x}"
 
 
 def plain(symbol: str) -> str:
@@ -42,16 +52,21 @@ class ChangedFunctions:
     """Of one file that both sides have."""
 
     def __init__(self, a: Image, b: Image) -> None:
-        self.a, self.b = _named(a), _named(b)
+        pairs = _paired(a, b) if a.stripped or b.stripped else {}
+        self.a, self.b = _named(a, {}), _named(b, pairs)
 
-    def difference(self, before: str, name: str) -> str:
-        """What differs in a function's own code and in what it reads; "" for nothing.
+    def nameless(self, side: int, address: int) -> str:
+        """What a function without a symbol is called: by its place on the first side, if it has one."""
+        return (self.a, self.b)[side].nameless(address)
+
+    def difference(self, before: str, name: str) -> str | None:
+        """What differs in a function's own code and in what it reads; "" for nothing, None: nobody knows.
 
         `before` is what the first side calls it.
         """
         ones, others = self.a.functions.get(before, []), self.b.functions.get(name, [])
         if not ones or not others:
-            return "" if not ones and not others else f"only in the {'first' if ones else 'second'}"
+            return None if not ones and not others else f"only in the {'first' if ones else 'second'}"
         codes = [self.a.walked.code(start) for start in ones], [self.b.walked.code(start) for start in others]
         shapes = [sorted(code.shape for code in each) for each in codes]
         if shapes[0] != shapes[1]:
@@ -128,11 +143,33 @@ class ChangedFunctions:
         return both[0], both[1]
 
 
-def _named(image: Image) -> _Named:
-    found = _Named(WalkedImage(image))
+def _paired(a: Image, b: Image) -> dict[int, int]:
+    """Functions of the second side, and where they are on the first.
+
+    A walk through both meets them; what it does not reach, behind a difference, is known by its instructions
+    where no other function has the same.
+    """
+    found = {place.b: place.a for place in Match([(a, b)]).places if place.kind is PlaceKind.CODE}
+    ones = _by_shape(a, set(found.values()))
+    others = _by_shape(b, set(found))
+    return found | {others[shape]: ones[shape] for shape in ones.keys() & others.keys()}
+
+
+def _by_shape(image: Image, but_for: Collection[int]) -> dict[bytes, int]:
+    """Functions that are like no other one."""
+    found: dict[bytes, list[int]] = {}
+    walked = WalkedImage(image)
+    for start in image.functions.starts:
+        if start not in but_for:
+            found.setdefault(walked.code(start).shape, []).append(start)
+    return {shape: starts[0] for shape, starts in found.items() if len(starts) == 1 and shape}
+
+
+def _named(image: Image, pairs: Mapping[int, int]) -> _Named:
+    found = _Named(WalkedImage(image), pairs=pairs)
     for start, symbol in zip(image.functions.starts, image.functions.names, strict=True):
-        if symbol:
-            found.functions.setdefault(plain(symbol), []).append(start)
+        name = plain(symbol) if symbol else found.nameless(start)
+        found.functions.setdefault(name, []).append(start)
     for index, symbol in enumerate(image.objects.names):
         found.objects.setdefault(full_name(symbol), index)
     return found

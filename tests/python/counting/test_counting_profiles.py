@@ -107,7 +107,7 @@ def test_what_differs_is_told_of_each_function_and_of_what_was_inlined(tmp_path:
     assert changed.difference("outer(int)", "outer(int)") == "other instructions"
     assert changed.difference("other(int)", "other(int)") == ""
     assert changed.difference("looked_up(int)", "looked_up(int)") == "reads table (other content)"
-    assert changed.difference("nobody()", "nobody()") == ""
+    assert changed.difference("nobody()", "nobody()") is None
     places = changed.addresses("outer(int)", "outer(int)")
     frames = frames_of(before, places[0]), frames_of(after, places[1])
     parts = changed.changed_parts("outer(int)", Function("", "outer(int)"), frames)
