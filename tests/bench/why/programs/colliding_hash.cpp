@@ -32,7 +32,9 @@ using Table = std::unordered_map<Key, int, HashOfKey>;
 void lookups(benchmark::State& state) {
     Table table;
     for (std::uint32_t row = 0; row < 32; ++row) {
-        for (std::uint32_t column = 0; column < 32; ++column) { table[{row, column}] = static_cast<int>(row); }
+        for (std::uint32_t column = 0; column < 32; ++column) {
+            table[{row, column}] = static_cast<int>(row);
+        }
     }
     for (auto _ : state) {
         int sum = 0;

@@ -18,7 +18,9 @@ struct alignas(128) Counter {
 std::array<Counter, 2> counters;
 
 [[gnu::noinline]] void count_up(int thread) {
-    for (int step = 0; step < 50; ++step) { counters[static_cast<std::size_t>(thread)].value.fetch_add(1, std::memory_order_relaxed); }
+    for (int step = 0; step < 50; ++step) {
+        counters[static_cast<std::size_t>(thread)].value.fetch_add(1, std::memory_order_relaxed);
+    }
 }
 
 [[gnu::noinline]] int mixed(int value) {

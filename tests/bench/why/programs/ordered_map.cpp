@@ -31,7 +31,9 @@ private:
 
 void registry(benchmark::State& state) {
     Registry registry;
-    for (int number = 0; number < 4000; ++number) { registry.add("name of " + std::to_string(number), number); }
+    for (int number = 0; number < 4000; ++number) {
+        registry.add("name of " + std::to_string(number), number);
+    }
     const std::string wanted = "name of 1729";
     for (auto _ : state) { benchmark::DoNotOptimize(ask(registry, wanted)); }
 }

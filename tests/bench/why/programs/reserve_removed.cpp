@@ -29,7 +29,9 @@ namespace {
 
 void splitting(benchmark::State& state) {
     std::string text;
-    for (int word = 0; word < 60; ++word) { text += std::string(static_cast<std::size_t>(word % 9 + 1), 'w') + ' '; }
+    for (int word = 0; word < 60; ++word) {
+        text += std::string(static_cast<std::size_t>(word % 9 + 1), 'w') + ' ';
+    }
     for (auto _ : state) { benchmark::DoNotOptimize(longest(split(text))); }
 }
 BENCHMARK(splitting);
