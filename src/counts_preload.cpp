@@ -7,8 +7,9 @@
 // library itself executes is left out by its name.
 //
 //   TOLL_COUNTS_OUT       files OUT.PID get a line a run: see `tell`
-//   TOLL_COUNTS_RUNS      after so many runs the process ends (exit code 0): all sides do the same work
-//   TOLL_COUNTS_NEXT_NS   it also ends where the next run, of ten times as many, would take more CPU time
+//   TOLL_COUNTS_RUNS      where a run more than so many would begin, the process ends (exit code 0) and tells
+//                         "enough": all sides do the same work, and an error in the last run is not missed
+//   TOLL_COUNTS_NEXT_NS   so it does where the next run, of ten times as many, would take more CPU time
 //   TOLL_COUNTS_SKIP      the program is Catch2's: runs are its samples, which lie between two looks at the
 //   clock;
 //                         so many looks come before the first sample
@@ -53,6 +54,7 @@ bool whole = false;
 std::uint64_t runs_wanted = 0;
 std::uint64_t runs = 0;
 std::uint64_t longest_next_ns = 0;
+bool enough = false;
 Place place = Place::between;
 bool log_line =
     false;  // the piece before was the last of a log line's begin: programs print "Running" as well
@@ -128,7 +130,7 @@ void run_ends() {
     // CPU time, so that a busy machine makes the same runs; waiting is given ten times as long.
     const bool too_long =
         longest_next_ns != 0 && (took_cpu_ns * longer > longest_next_ns || took_ns > longest_next_ns);
-    if (reads_to_skip == no_report && (runs == runs_wanted || too_long)) { next_leave(0); }
+    enough = runs == runs_wanted || too_long;
 }
 
 void tell_of_section(const char* what, std::uint64_t number) {
@@ -169,6 +171,10 @@ void before_text(const char* text, std::size_t length) {
     if (place == Place::running) {
         if (begins(text, length, log_begins)) { run_ends(); }
     } else if (place == Place::between && log_line && begins(text, length, "Running ")) {
+        if (enough) {
+            tell({}, 0, "enough");
+            next_leave(0);
+        }
         place = Place::in_line;
         line_used = 0;
     }

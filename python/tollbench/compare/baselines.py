@@ -30,7 +30,7 @@ WHY_NO_TIMES = (
     "Times are not compared with a stored baseline: a time belongs to its hour, its machine and where the"
     " linker put the code. Compare both builds side by side for that."
 )
-Exact = Annotated[str, StringConstraints(pattern=r"^\d{1,30}(/[1-9]\d{0,30})?$")]
+Exact = Annotated[str, StringConstraints(pattern=r"^-?\d{1,30}(/[1-9]\d{0,30})?$")]
 Text = Annotated[str, StringConstraints(max_length=10_000)]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
 
 from tollbench.compare.adapters.command_line import Commands
-from tollbench.compare.adapters.google_benchmark import exactly
+from tollbench.compare.adapters.google_benchmark import GoogleBenchmark, exactly, results_in
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.subject import Side
 from tollbench.counting import instructions, system_calls
@@ -28,15 +28,20 @@ ALL = "from start to end"
 ALL_UNDER_VALGRIND = "from start to end, with Valgrind's own part of the start"
 ALL_PEAK = "of the process that needs most"
 MOST_RUNS = 4  # 1, 10, 100 and 1,000 iterations
-_FEWEST_RUNS = 3  # for a difference of two
 _LONGEST_RUN_NS = 100_000_000  # without Valgrind, which takes some fifty times as long
 _NEVER_LONG_ENOUGH_S = 1_000_000
+_OWN_LENGTH = re.compile(r"/iterations:\d")
 _THREADS = re.compile(r"/threads:(\d+)")
+_LOOKED_AT = re.compile(r"/(threads|iterations):\d")  # or an argument of that name
+_RESULTS = "results.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """One count as it is: no rounding, so that two may be held against each other exactly."""
+    """One count as it is: no rounding, so that two may be held against each other exactly.
+
+    A difference of two runs that scatter may be below zero.
+    """
 
     value: Fraction
     per: str = PROCESS  # iteration, run or process
@@ -60,9 +65,10 @@ class Ladder:
     What happens once a run, such as filling a vector before the loop, is in both and so in neither result.
     """
 
-    subject: OneAfterAnother
+    subject: GoogleBenchmark
     preloaded: Preloaded
     _runs: dict[str, int] = field(default_factory=dict)  # benchmark -> how many runs every side makes
+    _threads: dict[tuple[str, str], int] = field(default_factory=dict)  # side and benchmark -> threads
 
     def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
         """Of one side."""
@@ -76,15 +82,15 @@ class Ladder:
 
     def _allocated(self, side: Side, name: str) -> Reading:
         with self.launch(side, name, self.runs_of(name)) as made:
-            runs = made.runs(name)
+            runs = _runs(made, name)
             if not runs[-1].told.counted:
                 raise LaunchFailed(OWN_MALLOC)
+        last = runs[-1]
+        threads = self.asked_threads_of(side, name)
         return {
-            ALLOCATIONS: _each(name, runs, [run.told.calls for run in runs]),
-            BYTES: _each(name, runs, [run.told.bytes for run in runs]),
-            PEAK: Amount(
-                Fraction(runs[-1].told.peak_bytes), RUN, f"in a run of {runs[-1].iterations:,} iterations"
-            ),
+            ALLOCATIONS: _each(threads, runs, [run.told.calls for run in runs]),
+            BYTES: _each(threads, runs, [run.told.bytes for run in runs]),
+            PEAK: Amount(Fraction(last.told.peak_bytes), RUN, f"in a run of {counted(last.iterations)}"),
         }
 
     def _executed(self, side: Side, name: str) -> Reading:
@@ -93,17 +99,26 @@ class Ladder:
         with self.launch(side, name, self.runs_of(name), instructions.CALLGRIND) as made:
             if made.ended.exit_code != 0:
                 raise LaunchFailed(instructions.how_it_ended(made.ended, made.scratch))
-            runs = made.runs(name)
+            runs = _runs(made, name)
             costs = instructions.costs_of_runs(made.scratch, self.preloaded.marks)
         if len(costs) != len(runs):
             raise LaunchFailed(
                 f"made {len(runs)} runs under Valgrind, which counted {len(costs)} (is valgrind/callgrind.h"
                 " installed? apt-get install valgrind)"
             )
+        threads = self.asked_threads_of(side, name)
         return {
-            INSTRUCTIONS: _each(name, runs, [cost.instructions for cost in costs]),
-            SYSCALLS: _each(name, runs, [cost.system_calls for cost in costs]),
+            INSTRUCTIONS: _each(threads, runs, [cost.instructions for cost in costs]),
+            SYSCALLS: _each(threads, runs, [cost.system_calls for cost in costs]),
         }
+
+    def asked_threads_of(self, side: Side, name: str) -> int:
+        """Raises LaunchFailed where the benchmark reports an error, which repetitions could hide."""
+        if not _LOOKED_AT.search(name):
+            return 1
+        if (side.label, name) not in self._threads:
+            self._threads[side.label, name] = self.subject.threads_of(side, name)
+        return self._threads[side.label, name]
 
     def runs_of(self, name: str) -> int:
         """As many as all sides make before one takes too long. Raises LaunchFailed where one makes none."""
@@ -111,7 +126,7 @@ class Ladder:
             made = []
             for index in self.subject.offering(name):
                 with self.launch(self.subject.sides[index], name, MOST_RUNS, longest=True) as trial:
-                    made.append(len(trial.runs(name)))
+                    made.append(len(_runs(trial, name)))
             self._runs[name] = min(made)
         return self._runs[name]
 
@@ -124,7 +139,11 @@ class Ladder:
             f"--benchmark_min_time={_NEVER_LONG_ENOUGH_S}",
             "--v=2",
         ]
-        asked = asked_of(self.subject, side, arguments)
+        if _OWN_LENGTH.search(name):  # its only run would be the process's first one
+            arguments.append(f"--benchmark_repetitions={MOST_RUNS}")
+        # What the side's own words may ask for would be overwritten with every launch.
+        files = ["--benchmark_out={}/" + _RESULTS, "--benchmark_out_format=json"]
+        asked = replace(asked_of(self.subject, side, arguments), own_files=files)
         variables = {"TOLL_COUNTS_RUNS": str(runs)}
         if longest:
             variables["TOLL_COUNTS_NEXT_NS"] = str(_LONGEST_RUN_NS)
@@ -207,22 +226,34 @@ def read_kinds(metrics: Set[str], kinds: Mapping[frozenset[str], Callable[[], Re
     return {metric: amount for metric, amount in found.items() if metric in metrics}
 
 
-def _each(name: str, runs: Sequence[MarkedRun], totals: Sequence[int]) -> Amount:
+def _runs(made: Launched, name: str) -> list[MarkedRun]:
+    """Raises LaunchFailed where the process did not end well, or the benchmark reports an error."""
+    if made.ended.exit_code != 0:
+        raise LaunchFailed(made.ended.how())
+    runs = made.runs(name)
+    if not made.cut():
+        results_in(made.scratch / _RESULTS)
+    return runs
+
+
+def counted(iterations: int) -> str:
+    """In words."""
+    return f"{iterations:,} iteration{'s' * (iterations != 1)}"
+
+
+def _each(threads: int, runs: Sequence[MarkedRun], totals: Sequence[int]) -> Amount:
     """What one iteration takes: by the last two runs, or by the last one alone.
 
     The process's first run is no part of a difference: it also does what is done once.
     """
-    threads = threads_of(name)
     last = runs[-1].iterations
-    if len(runs) < _FEWEST_RUNS:
-        told = f"by one run of {last:,} iteration{'s' * (last != 1)}, with what surrounds its loop"
+    # A source may fix the number of iterations, and have several runs of as many.
+    at = next((at for at in range(len(runs) - 2, 0, -1) if runs[at].iterations < last), 0)
+    if not at:
+        told = f"by one run of {counted(last)}, with what surrounds its loop"
         return Amount(Fraction(totals[-1], last * threads), ITERATION, told)
-    before = runs[-2].iterations
-    more = Fraction(totals[-1] - totals[-2], (last - before) * threads)
-    if more < 0:
-        raise LaunchFailed(
-            f"took less for {last:,} iterations than for {before:,}: it scatters too much to be counted"
-        )
+    before = runs[at].iterations
+    more = Fraction(totals[-1] - totals[at], (last - before) * threads)
     return Amount(more, ITERATION, f"by runs of {before:,} and {last:,} iterations")
 
 

@@ -73,7 +73,7 @@ class Counts:
         self._take(0, name, self.metrics, LAUNCHES)
         self._take(side, name, self.metrics, LAUNCHES)
         both = [self._amounts(one, name) for one in (0, side)]
-        if different := frozenset(metric for metric in both[0] if _differ(both[0][metric], both[1][metric])):
+        if different := frozenset(each for each in both[0] if _doubtful(both[0][each], both[1][each])):
             both = self._again(side, name, different, CONFIRMING_LAUNCHES)
         if scattering := {metric for metric in both[0] if any(_scatters(each[metric]) for each in both)}:
             wanted = max(SCATTERING_LAUNCHES, fewest_values(self.level))
@@ -129,9 +129,12 @@ def _scatters(amounts: Sequence[Amount | str]) -> bool:
     return len({each.value for each in amounts if isinstance(each, Amount)}) > 1
 
 
-def _differ(a: Sequence[Amount | str], b: Sequence[Amount | str]) -> bool:
+def _doubtful(a: Sequence[Amount | str], b: Sequence[Amount | str]) -> bool:
+    """Or are below zero, which is nonsense unless it scatters."""
     values = [{each.value for each in amounts if isinstance(each, Amount)} for amounts in (a, b)]
-    return bool(values[0] and values[1]) and values[0] != values[1]
+    if not values[0] or not values[1]:
+        return False
+    return values[0] != values[1] or min(values[0]) < 0
 
 
 def change(
@@ -154,6 +157,9 @@ def change(
         how = f"{how}; {labels[0]} {ours[0].note}"
     low = high = None
     exact = not (_scatters(ours) or _scatters(theirs))
+    for label, value in zip(labels, both, strict=True):
+        if value < 0 and exact:
+            return failed(metric, f"{label} takes less for more iterations, in every launch: {how}")
     if exact:
         verdict = _verdict(both[1] - both[0], both[1] - both[0])
     else:
@@ -165,8 +171,8 @@ def change(
     return CountChange(
         metric=metric,
         per=theirs[0].per,
-        a=float(both[0]),
-        b=float(both[1]),
+        a=max(0.0, float(both[0])),
+        b=max(0.0, float(both[1])),
         low=low,
         high=high,
         exact=exact,
@@ -231,7 +237,9 @@ def _median(amounts: Sequence[Amount]) -> Fraction:
 
 def _spread(amounts: Sequence[Amount]) -> float:
     values = [each.value for each in amounts]
-    return float((max(values) - min(values)) / max(values)) if max(values) else 0.0
+    if min(values) < 0 or not max(values):
+        return 0.0  # of what scatters around nothing, no share says much
+    return float((max(values) - min(values)) / max(values))
 
 
 def not_timed(subject: Subject, settings: ComparisonSettings, keep: Keep) -> Comparisons:

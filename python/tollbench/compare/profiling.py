@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark
-from tollbench.compare.counters import ITERATION, PROCESS, Ladder, WholeProcess, threads_of
+from tollbench.compare.counters import ITERATION, PROCESS, Ladder, WholeProcess
 from tollbench.compare.subject import Side
 from tollbench.counting import instructions, profiles
 from tollbench.counting.profiles import PROFILING, CostProfile, Site
@@ -60,9 +60,11 @@ def _of_runs(counter: Ladder, side: Side, name: str) -> Profiled:
             )
         marks = str(counter.preloaded.marks)
         read = [profiles.read(file).without(marks) for file in files[-2:]]
-    before = read[-2] if len(read) > 1 else None
+    # A source may fix the number of iterations, and have several runs of as many.
+    apart = len(read) > 1 and runs[-2].iterations < runs[-1].iterations
+    before = read[-2] if apart else None
     more = runs[-1].iterations - (runs[-2].iterations if before is not None else 0)
-    each = profiles.per_iteration(read[-1], before, more * threads_of(name))
+    each = profiles.per_iteration(read[-1], before, more * counter.asked_threads_of(side, name))
     return Profiled(each, ITERATION, Path(side.command[0]).resolve(), {}, read[-1])
 
 

@@ -21,6 +21,7 @@ from tollbench.launching.interrupt import Interrupt
 _RECORD = re.compile(r"(\d+) (\d+) (\d+) (\d+) ([01]) (.*)")
 _RUN = re.compile(r"Running (.*) for (\d+)")
 
+ENOUGH = "enough"
 OWN_MALLOC = (
     "brings a malloc of its own, which comes before the counting library: its allocations are not seen"
 )
@@ -58,6 +59,7 @@ class Launching:
     folder: Path | None
     limit_s: float
     interrupt: Interrupt | None = None
+    own_files: Sequence[str] = ()  # further words, in which {} is the folder of the launch's files
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,10 @@ class Launched:
     def told(self) -> list[Told]:
         """What all processes of the launch wrote."""
         return [each for told in self._by_process().values() for each in told]
+
+    def cut(self) -> bool:
+        """Whether the process was ended after the runs that were wanted."""
+        return any(told.text == ENOUGH for told in self.told())
 
     def _by_process(self) -> dict[str, list[Told]]:
         found: dict[str, list[Told]] = {}
@@ -132,6 +138,7 @@ def launched(
         scratch = Path(made)
         environment = {**asked.environment, "TOLL_COUNTS_OUT": str(scratch / "told"), **variables}
         tool = [word.replace("{}", str(scratch)) for word in under]
-        launch = fixed(asked.command, environment, libraries=libraries, under=tool)
+        command = [*asked.command, *(word.replace("{}", str(scratch)) for word in asked.own_files)]
+        launch = fixed(command, environment, libraries=libraries, under=tool)
         ended = run_command(launch.command, launch.environment, place, asked.limit_s, asked.interrupt)
         yield Launched(ended, scratch)

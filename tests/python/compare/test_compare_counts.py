@@ -115,6 +115,14 @@ def test_a_side_that_cannot_be_counted_says_so_and_has_no_number() -> None:
     assert found.reason == "B brings a malloc of its own"
 
 
+def test_a_count_below_zero_is_told_of_what_scatters_alone() -> None:
+    found, _ = counted([-2], [-2])
+    assert (found.verdict, found.a) == (CountVerdict.FAILED, None)
+    assert "takes less for more iterations" in found.reason
+    found, _ = counted([-2, -2, 3, 0], [-2, 4, 0])
+    assert (found.verdict, found.exact, found.a) == (CountVerdict.OPEN, False, 0.0)
+
+
 def count_of(a: float, b: float, **more: Any) -> CountChange:
     amounts = [[Amount(Fraction(value))] for value in (a, b)]
     return change("instructions", *amounts, labels=("A", "B"), level=0.95).model_copy(update=more)

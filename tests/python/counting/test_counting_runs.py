@@ -23,9 +23,11 @@ needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="va
 BENCHMARKS = """
 #include <benchmark/benchmark.h>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <unistd.h>
 #include <vector>
+constexpr int LAST_RUN = 1000;
 static void loop(benchmark::State& state) {
   std::vector<int> filled(state.range(0), 3);  // once a run: no part of an iteration
   for (auto _ : state) {
@@ -56,6 +58,24 @@ static void slow(benchmark::State& state) {
   for (auto _ : state) usleep(30000);
 }
 BENCHMARK(slow);
+BENCHMARK(fixed)->Name("often")->Iterations(5)->Repetitions(3);
+BENCHMARK(strings)->Name("named")->ArgName("threads")->Arg(4);
+BENCHMARK(strings)->Name("truly")->Threads(2);
+static void skips(benchmark::State& state) {
+  int made = 0;
+  for (auto _ : state) {
+    if (++made > LAST_RUN / 2) { state.SkipWithError("enough of it"); break; }
+  }
+}
+BENCHMARK(skips);
+static void crashes(benchmark::State& state) {
+  for (auto _ : state) if (state.max_iterations == LAST_RUN) std::abort();
+}
+BENCHMARK(crashes);
+static void leaves(benchmark::State& state) {
+  for (auto _ : state) if (state.max_iterations == LAST_RUN) std::exit(0);
+}
+BENCHMARK(leaves);
 BENCHMARK_MAIN();
 """
 
@@ -126,8 +146,28 @@ def test_allocations_are_those_that_the_source_makes(tmp_path: Path, cache: Path
     assert (found["allocations"], found["bytes"]) == (2, 128)
     assert found["peak"] >= 128
     assert read(executable, cache, "loop/1000", BY_MALLOC)["allocations"] == 0
-    fixed = read(executable, cache, "fixed/iterations:5", BY_MALLOC)  # one run: with what surrounds its loop
-    assert fixed["allocations"] >= 1
+    for name in ("fixed/iterations:5", "often/iterations:5/repeats:3"):  # with what surrounds their loop
+        assert 1 <= read(executable, cache, name, BY_MALLOC)["allocations"] < 2, name
+
+
+def test_an_argument_that_is_called_threads_is_none(tmp_path: Path, cache: Path) -> None:
+    executable = program(tmp_path)
+    for name in ("named/threads:4", "truly/threads:2"):
+        assert read(executable, cache, name, BY_MALLOC)["allocations"] == 2, name
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("skips", "reports an error: enough of it"),
+        ("crashes", "crashed with SIGABRT"),
+        ("leaves", "ended well, but wrote no results"),
+    ],
+)
+def test_a_benchmark_that_fails_in_its_last_run_has_no_count(
+    tmp_path: Path, cache: Path, name: str, told: str
+) -> None:
+    assert told in read(program(tmp_path), cache, name, frozenset(("allocations",)))["allocations"]
 
 
 @needs_valgrind
