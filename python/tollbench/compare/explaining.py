@@ -20,6 +20,7 @@ from tollbench.counting.call_graphs import CallGraph, Function, Naming, Tree, gr
 from tollbench.counting.changed_functions import OTHER_INSTRUCTIONS, ChangedFunctions, plain
 from tollbench.counting.demangling import short
 from tollbench.counting.image import Image, Unreadable
+from tollbench.counting.instructions import missing_tool
 from tollbench.counting.source_frames import Frames, frames_of
 from tollbench.launching.failure import LaunchFailed
 
@@ -48,6 +49,8 @@ class Explainer:
         """One benchmark, one side against the first. Raises Interrupted."""
         label = self.labels[side]
         try:
+            if told := missing_tool():
+                raise LaunchFailed(f"not explained: {told}")
             both = self._profiled(0, name), self._profiled(side, name)
         except LaunchFailed as failure:
             return Explanation(
@@ -281,7 +284,7 @@ class _Held:
             function=function.name,
             called=ranking.called(function.name),
             file=function.file,
-            inlined_into=tuple(sorted(holders)),
+            inlined_into=tuple(sorted(map(ranking.called, holders))),
             changed=suspect.changed,
             code=self._told(function) or "",
             doing=suspect.instructions,

@@ -34,8 +34,6 @@ class Profiled:
 
 def profiled(counter: Ladder | WholeProcess, side: Side, name: str) -> Profiled:
     """One launch. Raises LaunchFailed with a reason, and Interrupted."""
-    if told := instructions.missing_tool():
-        raise LaunchFailed(told)
     found = _of_runs(counter, side, name) if isinstance(counter, Ladder) else _whole(counter, side)
     found.frames = _frames(found, counter.subject.options.interrupt)
     if not found.frames:

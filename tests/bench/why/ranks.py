@@ -68,7 +68,7 @@ def compiled(name: str, folder: Path, options: argparse.Namespace) -> list[Path]
 
 def is_at_fault(function: str, wanted: tuple[str, ...]) -> bool:
     """By the name before its parameters, without the namespace without a name."""
-    short = function.replace("(anonymous namespace)::", "")
+    short = function.replace("(anonymous namespace)::", "").replace("[abi:cxx11]", "")
     head = (
         short.split("(", 1)[0] if "operator()" not in short else short.split("operator()")[0] + "operator()"
     )
