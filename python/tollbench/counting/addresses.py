@@ -98,6 +98,7 @@ class Addresses:
         section = a.section_at(left)
         filled = left in a.relocations and right in b.relocations
         if not filled or section is None or section.varies:
+            self._found.calls_computed = True
             self.read(left, right, 8)
         else:
             self.pointer(left, right, taken=False)

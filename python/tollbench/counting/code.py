@@ -28,6 +28,7 @@ _ENDS = frozenset(
         x86.FlowControl.EXCEPTION,
     )
 )
+_COMPUTED = frozenset((x86.FlowControl.INDIRECT_CALL, x86.FlowControl.INDIRECT_BRANCH))
 _NEAR = frozenset((x86.OpKind.NEAR_BRANCH16, x86.OpKind.NEAR_BRANCH32, x86.OpKind.NEAR_BRANCH64))
 _ASKS_THE_PROCESSOR = frozenset((x86.Mnemonic.CPUID, x86.Mnemonic.XGETBV))
 # With a register for the bit's number these reach beyond the operand.
@@ -66,6 +67,7 @@ class Code:
     branches_by_table: bool  # has a jump to an address that was computed
     reads_distances: bool  # reads numbers of four bytes from a table and makes eight of them
     asks_the_processor: bool  # which instructions it has
+    calls_computed: bool  # has a call or jump to an address in a register, or found through one
     understood: bool
 
     def position(self, address: int) -> tuple[int, int] | None:
@@ -90,7 +92,7 @@ def decode(image: Image, start: int) -> Code:
         raw = image.read(start, MOST_BYTES_WITHOUT_A_TABLE)
         instructions = list(_stub(_decoded(raw, start)))
         if not instructions or instructions[-1].flow_control not in _ENDS:
-            return Code(b"", (), (start, start), (0, 0), False, False, False, understood=False)
+            return Code(b"", (), (start, start), (0, 0), False, False, False, False, understood=False)
     return _Coder(raw, start).code(instructions)
 
 
@@ -127,7 +129,7 @@ class _Coder:
             number += item.mnemonic != x86.Mnemonic.NOP
         self._starts.append(decoded[-1].next_ip if decoded else self._start)
         parts: list[bytes] = []
-        by_table = distances = asks = False
+        by_table = distances = asks = calls = False
         understood = bool(instructions)
         for instruction in instructions:
             parts.append(self._part(instruction))
@@ -135,6 +137,7 @@ class _Coder:
             distances |= (
                 instruction.mnemonic == x86.Mnemonic.MOVSXD and instruction.op1_kind == x86.OpKind.MEMORY
             )
+            calls |= instruction.flow_control in _COMPUTED and not instruction.is_ip_rel_memory_operand
             asks |= instruction.mnemonic in _ASKS_THE_PROCESSOR
             understood &= instruction.mnemonic != x86.Mnemonic.INVALID
         shape = b"".join(bytes((len(part),)) + part for part in parts)
@@ -142,7 +145,8 @@ class _Coder:
             self._fall_through(instructions[-1])
         understood &= not self._adds_up_addresses(instructions)
         starts, numbers = tuple(self._starts), tuple(self._numbers)
-        return Code(shape, tuple(self._references), starts, numbers, by_table, distances, asks, understood)
+        flags = (by_table, distances, asks, calls, understood)
+        return Code(shape, tuple(self._references), starts, numbers, *flags)
 
     def _adds_up_addresses(self, instructions: Sequence[x86.Instruction]) -> bool:
         """Whether addresses are made of a place in the function and a number, as for large code models."""

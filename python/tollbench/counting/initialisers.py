@@ -13,13 +13,17 @@ from tollbench.counting.image import INITIALISERS
 from tollbench.counting.paired_places import Found, PairedPlace, PlaceKind, Places
 from tollbench.counting.walked_image import WalkedImage
 
-# What an initialiser may ask of other files without minding when: memory, and to be registered. The order in
-# which benchmarks are registered is that in which they are listed.
+# What an initialiser may ask of other files without minding when: memory, constants (tables of virtual
+# functions, types), trees that it hands over itself, and to be registered. The order in which benchmarks are
+# registered is that in which they are listed.
 ORDERLESS = re.compile(
-    r"_Zn[wa]|_Zd[la]|malloc$|free$|mem(cpy|set|move|cmp)$|str(len|cmp)$|__cxa_(atexit|finalize|guard|begin|end|re)"
+    r"_Zn[wa]|_Zd[la]|malloc$|free$|mem(cpy|set|move|cmp)$|str(len|cmp)$"
+    r"|__cxa_(atexit|finalize|guard|begin|end|re|pure_virtual$)|_ZT[VSI]N(9benchmark|10__cxxabiv1)"
     r"|_ZNK?9benchmark|_ZNSt8ios_base4Init|_Unwind_Resume|_ZNSt7__cxx1112basic_string|_ZSt\d+__throw_"
-    r"|__stack_chk_fail|_ITM_|__gmon_start__|_ZSt9terminatev"
+    r"|_ZSt\d+_Rb_tree_|__stack_chk_fail|_ITM_|__gmon_start__|_ZSt9terminatev"
 )
+# Calls at once what it is given.
+CALLS_BACK = re.compile(r"_ZN9benchmark8internal9Benchmark5Apply")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +83,37 @@ def any_order(places: Places, reordered: Reordered) -> bool:
 
 
 def _touches(places: Places, start: PairedPlace) -> set[tuple[int, int]] | None:
-    """The variables that a function and what it calls may write to; None where nobody knows."""
-    seen, waiting = {start}, [start]
+    """The variables that a function and what it calls may write to; None where nobody knows.
+
+    What it merely has the address of, such as the body of a benchmark, is called later, unless something
+    there calls a computed address: that may be any of these.
+    """
+    seen = _reached(places, start, taken=False)
+    if any(_calls_taken(places.found[place]) for place in seen):
+        seen = _reached(places, start, taken=True)
     touched = set()
-    while waiting:
-        place = waiting.pop()
-        found = places.found[place]
-        if any(not ORDERLESS.match(name) for name in found.asks):
+    for place in seen:
+        if any(not ORDERLESS.match(name) for name in places.found[place].asks):
             return None
         image = places.pairs[place.pair][0].image
         section = image.section_at(place.a) if place.kind in (PlaceKind.DATA, PlaceKind.STRETCH) else None
         if section is not None and section.varies:
             index = image.objects.containing(place.a)
             touched.add((place.pair, place.a if index is None else image.objects.starts[index]))
-        more = [target for target in found.goes_on if target not in seen]
-        seen.update(more)
-        waiting += more
     return touched
+
+
+def _calls_taken(found: Found) -> bool:
+    return found.calls_computed or any(CALLS_BACK.match(name) for name in found.asks)
+
+
+def _reached(places: Places, start: PairedPlace, *, taken: bool) -> set[PairedPlace]:
+    """All that a function leads to, with functions whose address is taken if `taken`."""
+    seen, waiting = {start}, [start]
+    while waiting:
+        found = places.found[waiting.pop()]
+        targets = (*found.goes_on, *found.takes) if taken else found.goes_on
+        more = {target for target in targets if target not in seen}
+        seen |= more
+        waiting += more
+    return seen

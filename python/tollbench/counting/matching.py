@@ -160,6 +160,7 @@ class Match:
         if a.asks_for(one, EMPTY_TABLE) and b.asks_for(other, EMPTY_TABLE):
             return
         found.dispatches = one.asks_the_processor
+        found.calls_computed = one.calls_computed
         for left, right in zip(one.references, other.references, strict=True):
             if (left.use, left.size) != (right.use, right.size):
                 found.differ("other instructions")

@@ -44,6 +44,7 @@ class Found:
     goes_on: list[PairedPlace] = field(default_factory=list)  # whatever runs this may need these
     takes: list[PairedPlace] = field(default_factory=list)  # functions whose address it has
     dispatches: bool = False  # chooses among functions by what the processor can do
+    calls_computed: bool = False  # calls an address of which nobody knows where it comes from
     asks: set[str] = field(default_factory=set)  # symbols of other files that it needs
 
     def differ(self, why: str) -> None:
