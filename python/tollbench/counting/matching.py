@@ -182,7 +182,7 @@ class Match:
             addresses.read(left.target, right.target, left.size)
         elif left.use is Use.GOES_THROUGH:
             addresses.called_through(left.target, right.target)
-        elif not self._ends_a_loop(place, left, right):
+        elif not self._ends_a_loop(place, left, right) and not self._relative(place, left, right, addresses):
             owner = place.a if code.branches_by_table else None
             addresses.any_use(left.target, right.target, owner=owner)
             if code.reads_distances:
@@ -205,6 +205,18 @@ class Match:
         return (
             walked and only_compared(a.image, place.a, left.at) and only_compared(b.image, place.b, right.at)
         )
+
+    def _relative(self, place: PairedPlace, left: Reference, right: Reference, addresses: Addresses) -> bool:
+        """Whether both load a table's address only to add distances to it; what it lists is held together."""
+        a, b = self._walked.pairs[place.pair]
+        ones, others = a.listed(place.a, left.at), b.listed(place.b, right.at)
+        whole = all(side.reach(at) >= 4 * len(ones) for side, at in ((a, left.target), (b, right.target)))
+        if not ones or len(ones) != len(others) or not whole:
+            return False
+        if addresses.corresponding(left.target, right.target):
+            for one, other in zip(ones, others, strict=True):
+                addresses.any_use(one, other)
+        return True
 
     def _distances(self, pair: int, left: int, right: int, addresses: Addresses) -> None:
         """Where numbers from an address on may be distances from there, as Clang makes tables of texts."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from tollbench.counting.code import Code, Use, decode
 from tollbench.counting.image import COPY, INITIALISERS, Image
+from tollbench.counting.relative_tables import relative_tables
 from tollbench.counting.texts import text_at
 
 UNWINDING = (".eh_frame", ".eh_frame_hdr", ".gcc_except_table")  # compared function by function
@@ -23,6 +24,7 @@ class WalkedImage:
         self._places = sorted(image.relocations)
         self._pointed_at: list[int] | None = None
         self._tables: set[int] = set()
+        self._relative_tables: dict[int, dict[int, int]] = {}  # function -> instruction -> entries
         self._object_ends: dict[int, int] | None = None
 
     def code(self, start: int) -> Code:
@@ -156,8 +158,34 @@ class WalkedImage:
         return 0
 
     def starts_table(self, address: int) -> bool:
-        """Whether a jump table was found there."""
+        """Whether a table of distances was found there, to instructions or to data."""
         return address in self._tables
+
+    def listed(self, start: int, at: int) -> list[int]:
+        """What a table of distances leads to whose address the instruction at `at` of a function loads.
+
+        Empty where it loads no such address, or one of numbers that lead out of the file.
+        """
+        code = self.code(start)
+        if not code.reads_distances:
+            return []
+        if start not in self._relative_tables:
+            places = [item.at for item in code.references if item.use is Use.TAKES]
+            self._relative_tables[start] = relative_tables(self.image, start, places)
+        count = self._relative_tables[start].get(at, 0)
+        table = next((item.target for item in code.references if item.at == at), 0)
+        section = self.image.section_at(table)
+        if not count or section is None or section.varies or section.is_code or section.zero:
+            return []
+        values = self.distances(table, 4 * count)
+        if len(values) != count or self.relocated(table, 4 * count):
+            return []
+        targets = [table + value for value in values if value]
+        inside = all(self.image.section_at(target) is not None for target in targets)
+        if not inside or len(targets) != count:
+            return []
+        self._tables.add(table)
+        return targets
 
     def distances(self, address: int, size: int) -> list[int]:
         """Signed numbers of four bytes."""
@@ -179,3 +207,5 @@ class WalkedImage:
             for reference in self.code(start).references:
                 if reference.use is not Use.GOES_TO:
                     yield reference.target
+                if reference.use is Use.TAKES:
+                    yield from self.listed(start, reference.at)
