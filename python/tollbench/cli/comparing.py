@@ -115,8 +115,9 @@ def _with_the_machine(
             found = counts.not_timed(subject, settings, keeping)
         else:
             found = _measure(subject, settings, keeping, looking, interrupt if request.confirm else None)
+        unsaved = None
         if request.counts is not None:
-            found = counted(found, subject, request.counts, keeping)
+            found, unsaved = counted(found, subject, request.counts, keeping)
         if request.why:
             found = with_reasons(found, subject, look_at_code, request)
         told = {
@@ -128,7 +129,7 @@ def _with_the_machine(
         found = found.model_copy(update=told)
         with suppress(Interrupted):  # a full disk, which `keeping` tells
             keeping({"found": found.model_dump(mode="json")})
-    return found, keeping.error
+    return found, keeping.error or unsaved
 
 
 def check_pattern(pattern: str) -> None:

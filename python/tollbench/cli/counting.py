@@ -23,7 +23,7 @@ from tollbench.compare.counts import METRICS, Counts, failed, notes
 from tollbench.compare.file_sizes import SIZE, file_changes, parts_of
 from tollbench.compare.judging import EVERYTHING
 from tollbench.compare.subject import Keep
-from tollbench.compare.verdicts import Comparison, FileChange, Lacking, Verdict
+from tollbench.compare.verdicts import Comparison, CountVerdict, FileChange, Lacking, Verdict
 from tollbench.errors import TollError
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -62,6 +62,8 @@ def count_request(
         metrics = set(METRICS)
     if baseline is not None:
         baselines.read(baseline)  # an error is told before anything is launched
+    if save is not None:
+        baselines.check_replaceable(save)
     return CountRequest(frozenset(metrics), only, rules, save, baseline) if metrics else None
 
 
@@ -75,8 +77,13 @@ def _rule(text: str) -> Rule:
     return found
 
 
-def counted(found: Comparisons, subject: Subject, asked: CountRequest, keep: Keep) -> Comparisons:
-    """What was found, with counts. An interrupt leaves the rows that it comes before without."""
+def counted(
+    found: Comparisons, subject: Subject, asked: CountRequest, keep: Keep
+) -> tuple[Comparisons, TollError | None]:
+    """What was found, with counts, and why the baseline could not be written, if it could not.
+
+    An interrupt leaves the rows that it comes before without counts.
+    """
     baseline = baselines.read(asked.baseline) if asked.baseline is not None else None
     if baseline is not None:
         found = _only_shared(found, baseline)
@@ -93,20 +100,38 @@ def counted(found: Comparisons, subject: Subject, asked: CountRequest, keep: Kee
         except LaunchFailed as failure:
             done = _all_failed(rows, asked, failure.reason)
     files = _files(subject, asked, baseline)
-    told = [*notes(asked.metrics), *_of_baseline(subject, baseline)]
-    if asked.save is not None and not interrupted:
-        readings = counts.readings(len(subject.labels) - 1) if counts is not None else {}
-        baselines.write(asked.save, _baseline(subject, readings))
-        told.append(f"The counts of {subject.labels[-1]} are kept in {asked.save}.")
-    return found.model_copy(
+    found = found.model_copy(
         update={
             "comparisons": tuple(done.get((item.benchmark, item.b), item) for item in found.comparisons),
             "interrupted": interrupted,
             "fail_on": tuple(each.text for each in asked.rules),
             "files": files,
-            "count_notes": tuple(told),
         }
     )
+    told = [*notes(asked.metrics), *_of_baseline(subject, baseline)] if rows else []
+    error = None
+    if asked.save is not None:
+        try:
+            told.append(_saved(asked.save, found, subject, asked, counts))
+        except TollError as refused:
+            error = refused
+    return found.model_copy(update={"count_notes": tuple(told)}), error
+
+
+def _saved(
+    place: Path, found: Comparisons, subject: Subject, asked: CountRequest, counts: Counts | None
+) -> str:
+    """A sentence on what was kept, or why nothing was. Raises TollError where the disk refuses."""
+    all_counts = found.all_counts()
+    if found.interrupted or all(each.verdict is CountVerdict.FAILED for each in all_counts):
+        why = "somebody interrupted" if found.interrupted else "nothing was counted"
+        return f"No baseline was written to {place}: {why}."
+    replaced = asked.baseline is not None and asked.baseline.resolve() == place.resolve()
+    if replaced and any(each.fails for each in all_counts):
+        return f"{place} stays as it was: a count breaks a rule against it."
+    readings = counts.readings(len(subject.labels) - 1) if counts is not None else {}
+    baselines.write(place, _baseline(subject, readings))
+    return f"The counts of {subject.labels[-1]} are kept in {place}."
 
 
 def _counter(subject: Subject, baseline: Baseline | None) -> Counter:

@@ -66,7 +66,7 @@ class Baseline(_Kept):
     made_utc: Text = ""
     circumstances: Circumstances
     counts: dict[Text, dict[Text, KeptCount]]
-    parts: dict[Text, Annotated[int, Field(ge=0)]] = {}  # of the executable, bytes
+    parts: dict[Text, Annotated[int, Field(ge=0, lt=2**63)]] = {}  # of the executable, bytes
 
 
 def read(path: Path) -> Baseline:
@@ -83,6 +83,22 @@ def read(path: Path) -> Baseline:
 
 
 _NEXT = "make one: toll compare ./bench --count instructions --save-baseline FILE"
+
+
+def check_replaceable(path: Path) -> None:
+    """Raises TollError for an existing file that is no baseline: it may be what somebody still needs."""
+    try:
+        empty = not path.is_file() or path.stat().st_size == 0
+    except OSError:
+        return  # whoever writes tells
+    if empty:
+        return
+    try:
+        read(path)
+    except TollError as error:
+        raise TollError(
+            f"{error.what}; --save-baseline does not replace it", "name another place: --save-baseline FILE"
+        ) from None
 
 
 def write(path: Path, baseline: Baseline) -> None:

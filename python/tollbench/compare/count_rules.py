@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from tollbench.compare.verdicts import Comparisons, CountChange, CountVerdict, Verdict
 
-_WRITTEN = re.compile(r"\s*([a-z]+)\s*(>=|<=|>|<)\s*([+−-]?)\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
+_NUMBER = r"\d{1,30}(?:\.\d{0,30})?|\.\d{1,30}"
+_WRITTEN = re.compile(rf"\s*([a-z]+)\s*(>=|<=|>|<)\s*([+−-]?)\s*({_NUMBER})\s*(%?)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class Rule:
     metric: str
     over: bool  # ">": what lies above the limit breaks the rule
     or_equal: bool
-    limit: float  # a share where it is relative
+    limit: Fraction  # a share where it is relative; 1.1 % of 1,000 is 11, which no float says
     is_change: bool
     relative: bool
 
@@ -27,14 +29,15 @@ class Rule:
         """Whether a count surely breaks it: of one that scatters, the whole interval has to."""
         if found.metric != self.metric or found.a is None or found.b is None:
             return False
-        low, high = found.b - found.a, found.b - found.a
+        before, after = Fraction(found.a), Fraction(found.b)
+        low = high = after - before
         if not found.exact:
             if found.low is None or found.high is None:
                 return False
-            low, high = found.low, found.high
+            low, high = Fraction(found.low), Fraction(found.high)
         if not self.is_change:
-            low, high = found.a + low, found.a + high
-        limit = self.limit * found.a if self.relative else self.limit
+            low, high = before + low, before + high
+        limit = self.limit * before if self.relative else self.limit
         value = low if self.over else high
         if self.or_equal and value == limit:
             return True
@@ -49,13 +52,13 @@ def rule(text: str) -> Rule:
     metric, operator, sign, number, percent = match.groups()
     if percent and not sign:
         raise ValueError("has a percentage without a sign: of what?")
-    factor = (-1.0 if sign in ("-", "−") else 1.0) * (0.01 if percent else 1.0)
+    factor = Fraction(-1 if sign in ("-", "−") else 1, 100 if percent else 1)
     return Rule(
         text,
         metric,
         over=operator.startswith(">"),
         or_equal=operator.endswith("="),
-        limit=float(number) * factor,
+        limit=Fraction(number) * factor,
         is_change=bool(sign),
         relative=bool(percent),
     )

@@ -151,6 +151,8 @@ def change(
             return failed(metric, f"{label} {reasons[0]}")
     ours = [each for each in a if isinstance(each, Amount)]
     theirs = [each for each in b if isinstance(each, Amount)]
+    if ours[0].per != theirs[0].per:  # a stranger's baseline
+        return failed(metric, f"{labels[0]} counts by the {ours[0].per}, {labels[1]} by the {theirs[0].per}")
     both = (_median(ours), _median(theirs))
     how = theirs[0].note
     if ours[0].note != how:

@@ -134,6 +134,8 @@ def count_of(a: float, b: float, **more: Any) -> CountChange:
         ("instructions>+1%", 1000, 1010, False),
         ("instructions>+1%", 1000, 1011, True),
         ("instructions>=+1%", 1000, 1010, True),
+        ("instructions>+1.1%", 1000, 1011, False),
+        ("instructions>=+7%", 100, 107, True),
         ("instructions > +0", 1000, 1000, False),
         ("instructions>+0", 1000, 1001, True),
         ("instructions>+0", 0, 1, True),
@@ -413,6 +415,11 @@ def test_a_baseline_is_compared_with_later(tmp_path: Path) -> None:
             '{"toll_baseline":1,"kind":"command","circumstances":{},"counts":{"x":{"bytes":{"values":["1/0"]}}}}',
             "values",
         ),
+        (
+            '{"toll_baseline":1,"kind":"command","circumstances":{},"counts":{},"parts":{"code":1%s}}'
+            % ("0" * 400),
+            "parts.code",
+        ),
         (None, "cannot read the baseline"),
     ],
 )
@@ -422,6 +429,36 @@ def test_what_is_no_baseline_is_refused(tmp_path: Path, content: str | None, tol
     code, _, err = toll(tmp_path, "true", "--baseline", "kept.json")
     assert code == 2
     assert told in err
+
+
+def test_a_baseline_is_saved_only_where_nothing_is_lost(tmp_path: Path) -> None:
+    program = "#include <cstdlib>\nint main() { return std::malloc(BYTES) == nullptr; }"
+    a, b = (str(compiled(tmp_path, f"p{n}", program, f"-DBYTES={n}", "-O0")) for n in (10, 20))
+    bytes_of = ("--count", "bytes", "--save-baseline")
+    precious = tmp_path / "precious.txt"
+    precious.write_text("mine\n")
+    code, _, err = toll(tmp_path, a, *bytes_of, str(precious))
+    assert (code, precious.read_text()) == (2, "mine\n")
+    assert "does not replace it" in err
+    kept = tmp_path / "kept.json"
+    assert toll(tmp_path, a, *bytes_of, str(kept))[0] == 0
+    before = kept.read_text()
+    code, out, _ = toll(tmp_path, "false", *bytes_of, str(kept))
+    assert (code, kept.read_text()) == (2, before)
+    assert "nothing was counted" in " ".join(out.split())
+    ratchet = (*bytes_of, str(kept), "--baseline", str(kept), "--fail-on", "bytes>+0")
+    code, out, _ = toll(tmp_path, b, *ratchet)
+    assert (code, kept.read_text()) == (1, before)
+    assert "stays as it was" in " ".join(out.split())
+    code, out, err = toll(tmp_path, a, *bytes_of, "/dev/full")
+    assert code == 2
+    assert "bytes a process" in out  # what was counted is told all the same
+    assert "No space left on device" in err
+    other = json.loads(before)
+    other["counts"]["command"]["bytes"]["per"] = "iteration"
+    kept.write_text(json.dumps(other))
+    code, out, _ = toll(tmp_path, a, "--count", "bytes", "--baseline", str(kept))
+    assert "counts by the iteration" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

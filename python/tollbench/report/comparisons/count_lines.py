@@ -95,7 +95,7 @@ def headline(found: Comparisons) -> str:
 def footnotes(found: Comparisons) -> Sequence[str]:
     """What holds for all counts."""
     if not any_counts(found):
-        return ()
+        return [*map(clean, found.count_notes)]
     gate = (
         f"The exit code is 1 where a count breaks {' or '.join(map(clean, found.fail_on))}."
         if found.fail_on
