@@ -66,12 +66,14 @@ def rank(room: str) -> int:
 
 
 def tracked() -> list[Path]:
-    """Files that git knows, or all files of a checkout without git."""
+    """Files that git knows, or all files of a checkout without git; a link is the file that it leads to."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode == 0 and listed.stdout:
-        return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+        found = [ROOT / name for name in listed.stdout.split("\0") if name]
+        return [path for path in found if path.is_file() and not path.is_symlink()]
     own = ("python", "include", "src", "suites", "tests", "docs", "schemas", "cmake")
-    return [path for folder in own for path in (ROOT / folder).rglob("*") if path.is_file()]
+    found = [path for folder in own for path in (ROOT / folder).rglob("*")]
+    return [path for path in found if path.is_file() and not path.is_symlink()]
 
 
 def room_of(file: str) -> str:

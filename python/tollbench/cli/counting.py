@@ -10,7 +10,6 @@ import tollbench
 from tollbench.catalog import machine
 from tollbench.catalog.environments.probing import cache_folder
 from tollbench.cli.console import progress, say
-from tollbench.cli.places import ROOT
 from tollbench.compare import Comparisons, Subject, baselines
 from tollbench.compare.adapters import adapters
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
@@ -136,7 +135,7 @@ def _saved(
 
 def _counter(subject: Subject, baseline: Baseline | None) -> Counter:
     """Raises LaunchFailed where this kind of side is not counted."""
-    counter = counter_for(subject, ROOT / "src", cache_folder())
+    counter = counter_for(subject, cache_folder())
     if counter is None:
         known = adapters().get(subject.kind)
         raise LaunchFailed(

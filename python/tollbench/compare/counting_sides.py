@@ -12,17 +12,17 @@ from tollbench.compare.counters import Counter, Ladder, WholeProcess
 from tollbench.compare.program_counter import ProgramPasses
 from tollbench.compare.sample_counter import Samples
 from tollbench.compare.subject import Subject
-from tollbench.counting.preloaded import compiled
+from tollbench.counting.preloaded import SOURCES, compiled
 
 
-def counter_for(subject: Subject, sources: Path, cache: Path) -> Counter | None:
+def counter_for(subject: Subject, cache: Path) -> Counter | None:
     """None for a kind of side that is not counted.
 
-    What is preloaded is compiled from `sources` and kept below `cache`. Raises LaunchFailed where that fails.
+    What is preloaded is kept below `cache`. Raises LaunchFailed where that fails.
     """
     if not isinstance(subject, GoogleBenchmark | Catch2 | Commands | Programs):
         return None
-    preloaded = compiled(sources, cache)
+    preloaded = compiled(SOURCES, cache)
     if isinstance(subject, GoogleBenchmark):
         return Ladder(subject, preloaded)
     if isinstance(subject, Catch2):

@@ -15,6 +15,7 @@ from tollbench.launching.command import run_command
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import LaunchFailed
 
+SOURCES = Path(__file__).with_name("sources")  # links to those of src/, which a wheel has as files
 MARKS = "counts_preload.cpp"
 ALLOCATIONS = "allocations_preload.cpp"
 OWN_MARKS = "marks_preload.cpp"

@@ -15,10 +15,10 @@ from tollbench.compare import MeasuringOptions, WrittenSide, resolve, subject_of
 from tollbench.compare.counters import BY_MALLOC, UNDER_VALGRIND, Amount, Reading
 from tollbench.compare.counting_sides import counter_for
 from tollbench.counting.instructions import CALLGRIND, Cost, cost_in, how_it_ended
+from tollbench.counting.preloaded import SOURCES
 from tollbench.counting.runs import Launching, launched
 from tollbench.launching.environment import own_environment
 
-SOURCES = Path(__file__).resolve().parents[3] / "src"
 needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 BENCHMARKS = """
 #include <benchmark/benchmark.h>
@@ -97,7 +97,7 @@ def program(folder: Path, added: str = '""', *options: str) -> Path:
 
 def read(executable: Path, cache: Path, name: str, metrics: frozenset[str]) -> dict[str, Any]:
     kind, sides = resolve([WrittenSide(str(executable)), WrittenSide(str(executable))])
-    counter = counter_for(subject_of(kind, sides, MeasuringOptions(60.0)), SOURCES, cache)
+    counter = counter_for(subject_of(kind, sides, MeasuringOptions(60.0)), cache)
     assert counter is not None
     found: Reading = counter.read(1, name, metrics)
     return {
@@ -218,7 +218,7 @@ def test_a_program_that_cannot_be_counted_says_why(
 ) -> None:
     executable = compiled(tmp_path, "p", text, *options)
     kind, sides = resolve([WrittenSide(str(executable))] * 2, "google-benchmark")
-    counter = counter_for(subject_of(kind, sides, MeasuringOptions(60.0)), SOURCES, cache)
+    counter = counter_for(subject_of(kind, sides, MeasuringOptions(60.0)), cache)
     assert counter is not None
     found = counter.read(0, "any", UNDER_VALGRIND)
     assert told in str(found["instructions"])
@@ -236,6 +236,14 @@ def test_an_instruction_that_valgrind_does_not_know_is_the_reason(tmp_path: Path
 def test_a_stripped_executable_is_counted_as_well(tmp_path: Path, cache: Path) -> None:
     whole = read(program(tmp_path / "a"), cache, "strings", UNDER_VALGRIND)
     assert read(program(tmp_path / "b", '""', "-s"), cache, "strings", UNDER_VALGRIND) == whole
+
+
+def test_what_is_preloaded_is_compiled_from_the_same_sources_as_in_a_checkout() -> None:
+    """A wheel has no src/: links stand for the files there, so that nothing is there twice."""
+    source = Path(__file__).resolve().parents[3] / "src"
+    found = {link.name: link.resolve() for link in SOURCES.iterdir()}
+    assert found == {name: source / name for name in found}
+    assert {"counts_preload.cpp", "marks_preload.cpp", "allocations_preload.cpp"} <= found.keys()
 
 
 def test_what_a_called_function_took_is_not_added_a_second_time(tmp_path: Path) -> None:

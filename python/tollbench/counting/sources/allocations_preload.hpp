@@ -1,0 +1,1 @@
+../../../../src/allocations_preload.hpp

@@ -1,0 +1,1 @@
+../../../../src/counts_preload.cpp

@@ -1,0 +1,1 @@
+../../../../src/marks_preload.cpp
