@@ -9,7 +9,6 @@ from pathlib import Path
 from tollbench.catalog.environments.probing import cache_folder
 from tollbench.cli.comparing_sides import ComparisonRequest
 from tollbench.cli.console import say
-from tollbench.cli.places import ROOT
 from tollbench.compare import Comparison, Comparisons, Subject, Verdict, revisions
 from tollbench.compare.adapters import adapters
 from tollbench.compare.counters import Ladder, WholeProcess
@@ -30,7 +29,7 @@ def explainer_for(
     hunks: Mapping[int, Sequence[FileHunk]],
 ) -> Explainer:
     """Raises LaunchFailed where this kind of side cannot be explained."""
-    counter = counter_for(subject, ROOT / "src", cache_folder())
+    counter = counter_for(subject, cache_folder())
     if not isinstance(counter, Ladder | WholeProcess):
         known = adapters().get(subject.kind)
         raise LaunchFailed(
