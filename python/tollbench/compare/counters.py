@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
 from tollbench.compare.adapters.command_line import Commands
-from tollbench.compare.adapters.google_benchmark import GoogleBenchmark, exactly, results_in
+from tollbench.compare.adapters.google_benchmark import GoogleBenchmark, exactly
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.subject import Side
 from tollbench.counting import instructions, system_calls
@@ -33,7 +33,6 @@ _NEVER_LONG_ENOUGH_S = 1_000_000
 _OWN_LENGTH = re.compile(r"/iterations:\d")
 _THREADS = re.compile(r"/threads:(\d+)")
 _LOOKED_AT = re.compile(r"/(threads|iterations):\d")  # or an argument of that name
-_RESULTS = "results.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class Ladder:
 
     def _allocated(self, side: Side, name: str) -> Reading:
         with self.launch(side, name, self.runs_of(name)) as made:
-            runs = _runs(made, name)
+            runs = self._runs_in(made, side, name)
             if not runs[-1].told.counted:
                 raise LaunchFailed(OWN_MALLOC)
         last = runs[-1]
@@ -99,7 +98,7 @@ class Ladder:
         with self.launch(side, name, self.runs_of(name), instructions.CALLGRIND) as made:
             if made.ended.exit_code != 0:
                 raise LaunchFailed(instructions.how_it_ended(made.ended, made.scratch))
-            runs = _runs(made, name)
+            runs = self._runs_in(made, side, name)
             costs = instructions.costs_of_runs(made.scratch, self.preloaded.marks)
         if len(costs) != len(runs):
             raise LaunchFailed(
@@ -112,13 +111,28 @@ class Ladder:
             SYSCALLS: _each(threads, runs, [cost.system_calls for cost in costs]),
         }
 
+    def _runs_in(self, made: Launched, side: Side, name: str) -> list[MarkedRun]:
+        """Raises LaunchFailed where the process did not end well, or the benchmark reports an error."""
+        if made.ended.exit_code != 0:
+            raise LaunchFailed(made.ended.how())
+        runs = made.runs(name)
+        if not made.cut():  # it came to an end by itself, and may tell why where that is not counted
+            self._look_at(side, name, _options(name))
+        return runs
+
     def asked_threads_of(self, side: Side, name: str) -> int:
-        """Raises LaunchFailed where the benchmark reports an error, which repetitions could hide."""
-        if not _LOOKED_AT.search(name):
-            return 1
+        """How many threads run it. Raises LaunchFailed where the benchmark reports an error."""
+        if _LOOKED_AT.search(name):
+            self._look_at(side, name, ())
+        return self._threads.get((side.label, name), 1)
+
+    def _look_at(self, side: Side, name: str, options: Sequence[str]) -> None:
+        """By a launch of its own: what a report needs of the heap depends on the program's name.
+
+        Raises LaunchFailed where the benchmark reports an error.
+        """
         if (side.label, name) not in self._threads:
-            self._threads[side.label, name] = self.subject.threads_of(side, name)
-        return self._threads[side.label, name]
+            self._threads[side.label, name] = self.subject.threads_of(side, name, options)
 
     def runs_of(self, name: str) -> int:
         """As many as all sides make before one takes too long. Raises LaunchFailed where one makes none."""
@@ -126,7 +140,7 @@ class Ladder:
             made = []
             for index in self.subject.offering(name):
                 with self.launch(self.subject.sides[index], name, MOST_RUNS, longest=True) as trial:
-                    made.append(len(_runs(trial, name)))
+                    made.append(len(self._runs_in(trial, self.subject.sides[index], name)))
             self._runs[name] = min(made)
         return self._runs[name]
 
@@ -134,16 +148,10 @@ class Ladder:
         self, side: Side, name: str, runs: int, under: Sequence[str] = (), *, longest: bool = False
     ) -> AbstractContextManager[Launched]:
         """One launch that makes so many runs and ends. Raises LaunchFailed, Interrupted."""
-        arguments = [
-            f"--benchmark_filter={exactly([name])}",
-            f"--benchmark_min_time={_NEVER_LONG_ENOUGH_S}",
-            "--v=2",
-        ]
-        if _OWN_LENGTH.search(name):  # its only run would be the process's first one
-            arguments.append(f"--benchmark_repetitions={MOST_RUNS}")
-        # What the side's own words may ask for would be overwritten with every launch.
-        files = ["--benchmark_out={}/" + _RESULTS, "--benchmark_out_format=json"]
-        asked = replace(asked_of(self.subject, side, arguments), own_files=files)
+        arguments = [f"--benchmark_filter={exactly([name])}", *_options(name), "--v=2"]
+        if any(word.startswith("--benchmark_out=") for word in side.command):
+            arguments.append("--benchmark_out=/dev/null")  # else every launch would write over it
+        asked = asked_of(self.subject, side, arguments)
         variables = {"TOLL_COUNTS_RUNS": str(runs)}
         if longest:
             variables["TOLL_COUNTS_NEXT_NS"] = str(_LONGEST_RUN_NS)
@@ -226,14 +234,12 @@ def read_kinds(metrics: Set[str], kinds: Mapping[frozenset[str], Callable[[], Re
     return {metric: amount for metric, amount in found.items() if metric in metrics}
 
 
-def _runs(made: Launched, name: str) -> list[MarkedRun]:
-    """Raises LaunchFailed where the process did not end well, or the benchmark reports an error."""
-    if made.ended.exit_code != 0:
-        raise LaunchFailed(made.ended.how())
-    runs = made.runs(name)
-    if not made.cut():
-        results_in(made.scratch / _RESULTS)
-    return runs
+def _options(name: str) -> Sequence[str]:
+    """For the same runs on all sides."""
+    options = [f"--benchmark_min_time={_NEVER_LONG_ENOUGH_S}"]
+    if _OWN_LENGTH.search(name):  # its only run would be the process's first one
+        options.append(f"--benchmark_repetitions={MOST_RUNS}")
+    return options
 
 
 def counted(iterations: int) -> str:

@@ -38,7 +38,7 @@ class Cost:
 
 def missing_tool() -> str:
     """What has to be installed first; "" where nothing is missing."""
-    return "" if shutil.which("valgrind") else "valgrind is not installed (apt-get install valgrind)"
+    return "" if shutil.which("valgrind") else "needs Valgrind to be counted (apt-get install valgrind)"
 
 
 def costs_of_runs(scratch: Path, but_for: Path) -> list[Cost]:

@@ -59,7 +59,6 @@ class Launching:
     folder: Path | None
     limit_s: float
     interrupt: Interrupt | None = None
-    own_files: Sequence[str] = ()  # further words, in which {} is the folder of the launch's files
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +137,6 @@ def launched(
         scratch = Path(made)
         environment = {**asked.environment, "TOLL_COUNTS_OUT": str(scratch / "told"), **variables}
         tool = [word.replace("{}", str(scratch)) for word in under]
-        command = [*asked.command, *(word.replace("{}", str(scratch)) for word in asked.own_files)]
-        launch = fixed(command, environment, libraries=libraries, under=tool)
+        launch = fixed(asked.command, environment, libraries=libraries, under=tool)
         ended = run_command(launch.command, launch.environment, place, asked.limit_s, asked.interrupt)
         yield Launched(ended, scratch)

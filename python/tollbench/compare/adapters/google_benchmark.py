@@ -191,38 +191,36 @@ class GoogleBenchmark(OneAfterAnother):
             ended = self.run(side, [*arguments, *reporting], seed)
             if ended.exit_code != 0:
                 raise LaunchFailed(ended.how())
-            rows, context = results_in(out)
+            try:
+                written = json.loads(out.read_bytes())
+                rows, context = written["benchmarks"], written["context"]
+            except (OSError, ValueError, KeyError, TypeError):
+                raise LaunchFailed(
+                    "ended well, but wrote no results that Google Benchmark would write"
+                ) from None
         if isinstance(context, dict) and context.get("aslr_enabled") is False:
             self._without_randomisation.add(side.label)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise LaunchFailed("wrote results that are not Google Benchmark's")
+        for row in rows:
+            if row.get("error_occurred"):
+                raise LaunchFailed(f"reports an error: {shown(str(row.get('error_message', '')), 200)}")
+            if row.get("skipped"):
+                raise LaunchFailed(
+                    f"skips {row.get('run_name')}: {shown(str(row.get('skip_message', '')), 200)}"
+                )
         return single(rows), ended
 
-    def threads_of(self, side: Side, name: str) -> int:
-        """How many threads run a benchmark. Raises LaunchFailed.
+    def threads_of(self, side: Side, name: str, options: Sequence[str] = ()) -> int:
+        """How many threads run a benchmark. Raises LaunchFailed, also where it reports an error.
 
         Its name does not tell: an argument may be called "threads" as well.
         """
-        rows, _ = self._measured(side, self.alone(side, name), None)
+        rows, _ = self._measured(side, [*self.alone(side, name), *options], None)
         found = next((row.get("threads") for row in rows if row.get("run_name") == name), None)
         if not isinstance(found, int) or found < 1:
             raise LaunchFailed(f"does not tell how many threads run {name}")
         return found
-
-
-def results_in(out: Path) -> tuple[list[Row], object]:
-    """The rows of --benchmark_out and their context. Raises LaunchFailed where an error stands there."""
-    try:
-        written = json.loads(out.read_bytes())
-        rows, context = written["benchmarks"], written["context"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise LaunchFailed("ended well, but wrote no results that Google Benchmark would write") from None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise LaunchFailed("wrote results that are not Google Benchmark's")
-    for row in rows:
-        if row.get("error_occurred"):
-            raise LaunchFailed(f"reports an error: {shown(str(row.get('error_message', '')), 200)}")
-        if row.get("skipped"):
-            raise LaunchFailed(f"skips {row.get('run_name')}: {shown(str(row.get('skip_message', '')), 200)}")
-    return rows, context
 
 
 def single(rows: Sequence[Row]) -> list[Row]:
