@@ -15,7 +15,7 @@ from pathlib import Path
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
 
-_OBJECT = re.compile(rb"ob=\((\d+)\)(?: (.*))?")
+_OBJECT = re.compile(rb"c?ob=\((\d+)\)(?: (.*))?")  # a number is named where it first stands
 _COST = b"0123456789+-*"
 CALLGRIND = (
     "valgrind",
@@ -93,10 +93,11 @@ def cost_in(path: Path, but_for: Path | None = None) -> Cost:
                 inclusive = False
             elif line.startswith(b"calls="):
                 inclusive = True
-            elif line.startswith(b"ob=") and (match := _OBJECT.match(line.rstrip(b"\n"))):
+            elif line.startswith((b"ob=", b"cob=")) and (match := _OBJECT.match(line.rstrip(b"\n"))):
                 if match[2] is not None:
                     names[match[1]] = match[2]
-                current = names.get(match[1], b"")
+                if line.startswith(b"ob="):
+                    current = names.get(match[1], b"")
     return Cost(instructions, calls)
 
 
