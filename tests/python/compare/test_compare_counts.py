@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 from compiled import compiled
+from rich.console import Console
 
 from tollbench.compare.count_rules import held_against, rule
 from tollbench.compare.counters import Amount, Reading
@@ -22,6 +24,7 @@ from tollbench.compare.counts import Counts, change, counted_rows
 from tollbench.compare.stored import StoredComparison
 from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, Verdict
 from tollbench.report.comparisons.comparison_formats import RENDERERS
+from tollbench.report.comparisons.comparison_terminal import show
 
 ROOT = Path(__file__).resolve().parents[3]
 BENCHMARKS = """
@@ -503,3 +506,22 @@ def test_every_format_tells_what_was_not_counted() -> None:
     )
     for form, render in RENDERERS.items():
         assert "not counted" in render(found) or form == "json", form
+
+
+SIDES = ("./before", "./after", "./afterwards")
+
+
+def test_a_narrow_terminal_shows_every_verdict_of_three_sides_in_full() -> None:
+    name = "BM_of_a_length/that_is/usual:1000"
+    counts = (count_of(5000, 5010, per="iteration"),)
+    rows = [row.model_copy(update={"counts": counts}) for row in counted_rows({name: [1, 2]}, SIDES, 0.95)]
+    from tollbench.compare.verdicts import Comparisons
+
+    found = Comparisons(
+        comparisons=tuple(rows), kind="command", sides=SIDES, level=0.95, threshold=0.01, seconds=1.0
+    )
+    console = Console(width=80, record=True, file=io.StringIO())
+    show(found, console)
+    table = [line for line in console.export_text().splitlines() if line.startswith("BM_")]
+    assert [line.split()[-1] for line in table[:2]] == ["more", "more"]
+    assert all("5,000" in line and "5,010" in line for line in table[:2])

@@ -30,6 +30,9 @@ _COUNT_STYLES = {
 }
 
 
+_WIDE = 110  # columns of a terminal that need no folding of what is counted
+
+
 def show(found: Comparisons, console: Console | None = None) -> None:
     """Prints the table, what it rests on, and the answer as the last line."""
     console = console or output()
@@ -42,6 +45,8 @@ def show(found: Comparisons, console: Console | None = None) -> None:
     if (shown := timed(found)) or not count_lines.any_counts(found):
         _show_times(console, shown, several=several)
     if count_lines.any_counts(found):
+        if shown:
+            console.print()
         _show_counts(console, found, several=several)
     for each in found.why:
         why_terminal.show_one(console, each, several=several)
@@ -69,13 +74,15 @@ def _show_times(console: Console, shown: list[ComparisonLine], *, several: bool)
 def _show_counts(console: Console, found: Comparisons, *, several: bool) -> None:
     """What differs as a table, what is equal in a line for each benchmark."""
     table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    table.add_column("benchmark", overflow="fold")
+    table.add_column("benchmark", overflow="fold", min_width=10)
     if several:
-        table.add_column("side", overflow="fold")
-    table.add_column("count", no_wrap=True)
-    for title in ("first side", "this side" if several else "second side", "change"):
+        table.add_column("side", overflow="fold", min_width=6)
+    narrow = console.width < _WIDE  # then "instructions" stands in a line, "an iteration" in the next
+    table.add_column("count", no_wrap=not narrow, min_width=12)
+    for title in ("first side", "this side" if several else "second side"):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("verdict")
+    table.add_column("change", justify="right", no_wrap=not narrow)
+    table.add_column("verdict", overflow="fold", min_width=7)
     shown = count_lines.changed(found)
     for line in shown:
         style = "bold red" if line.item.fails else _COUNT_STYLES[line.item.verdict]
