@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tollbench.counting.fixed import can_fix_addresses
 from tollbench.launching.command import run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
@@ -70,7 +71,10 @@ def executed(
             f"--callgrind-out-file={out}.%p",
             f"--log-file={log}.%p",
         ]
-        ended = run_command(["valgrind", *options, *command], environment, place, limit_s, interrupt)
+        # Google Benchmark since 1.9.3 starts itself again where addresses are random: more than can be seen.
+        fixed = ["setarch", "-R"] if can_fix_addresses() else []
+        launch = [*fixed, "valgrind", *options, *command]
+        ended = run_command(launch, environment, place, limit_s, interrupt)
         if ended.exit_code != 0:
             raise LaunchFailed(f"under Valgrind {ended.how()}")
         profiles = sorted(Path(scratch).glob("out.*"))

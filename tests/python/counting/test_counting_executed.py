@@ -9,6 +9,7 @@ import pytest
 from compiled import REGISTERED_PROGRAM, compiled
 
 from tollbench.counting.executed import executed
+from tollbench.counting.fixed import can_fix_addresses
 from tollbench.counting.image import Image
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import LaunchFailed
@@ -74,3 +75,21 @@ def test_a_program_that_makes_code_is_told(tmp_path: Path) -> None:
 def test_a_run_that_fails_says_how(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(LaunchFailed, match=told):
         executed([str(compiled(tmp_path, "p", text))], own_environment(), None, 2.0)
+
+
+@needs_valgrind
+@pytest.mark.skipif(not can_fix_addresses(), reason="setarch -R is refused here")
+def test_a_program_that_wants_fixed_addresses_need_not_start_itself_again(tmp_path: Path) -> None:
+    """As Google Benchmark does since 1.9.3."""
+    text = """
+    #include <sys/personality.h>
+    #include <unistd.h>
+    int main(int, char** words) {
+      const int now = personality(0xffffffff);
+      if (now & ADDR_NO_RANDOMIZE) return 0;
+      personality(now | ADDR_NO_RANDOMIZE);
+      execv(words[0], words);
+    }
+    """
+    program = compiled(tmp_path, "p", text)
+    assert not executed([str(program)], own_environment(), tmp_path, 60.0).unseen
