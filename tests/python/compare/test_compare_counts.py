@@ -513,7 +513,7 @@ SIDES = ("./before", "./after", "./afterwards")
 
 def test_a_narrow_terminal_shows_every_verdict_of_three_sides_in_full() -> None:
     name = "BM_of_a_length/that_is/usual:1000"
-    counts = (count_of(5000, 5010, per="iteration"),)
+    counts = (count_of(234.125, 233.875, per="iteration", exact=False, low=-0.25, high=-0.125),)
     rows = [row.model_copy(update={"counts": counts}) for row in counted_rows({name: [1, 2]}, SIDES, 0.95)]
     from tollbench.compare.verdicts import Comparisons
 
@@ -523,5 +523,5 @@ def test_a_narrow_terminal_shows_every_verdict_of_three_sides_in_full() -> None:
     console = Console(width=80, record=True, file=io.StringIO())
     show(found, console)
     table = [line for line in console.export_text().splitlines() if line.startswith("BM_")]
-    assert [line.split()[-1] for line in table[:2]] == ["more", "more"]
-    assert all("5,000" in line and "5,010" in line for line in table[:2])
+    assert [line.split()[-1] for line in table[:2]] == ["fewer", "fewer"]
+    assert all("234.125" in line and "233.875" in line for line in table[:2])
