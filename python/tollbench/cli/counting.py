@@ -18,11 +18,11 @@ from tollbench.compare.baselines import AgainstBaseline, Baseline, Circumstances
 from tollbench.compare.count_rules import Rule, held_against, rule
 from tollbench.compare.counters import Counter, Reading
 from tollbench.compare.counting_sides import counter_for
-from tollbench.compare.counts import METRICS, Counts, failed, notes
+from tollbench.compare.counts import METRICS, Counts, notes
 from tollbench.compare.file_sizes import SIZE, file_changes, parts_of
 from tollbench.compare.judging import EVERYTHING
 from tollbench.compare.subject import Keep
-from tollbench.compare.verdicts import Comparison, CountVerdict, FileChange, Lacking, Verdict
+from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, FileChange, Lacking, Verdict
 from tollbench.errors import TollError
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -170,7 +170,9 @@ def _files(subject: Subject, asked: CountRequest, baseline: Baseline | None) -> 
 def _all_failed(
     rows: Sequence[Comparison], asked: CountRequest, reason: str
 ) -> dict[tuple[str, str], Comparison]:
-    counts = tuple(failed(metric, reason) for metric in METRICS if metric in asked.metrics - {SIZE})
+    counts = tuple(
+        CountChange.missing(metric, reason) for metric in METRICS if metric in asked.metrics - {SIZE}
+    )
     return {(item.benchmark, item.b): item.model_copy(update={"counts": counts}) for item in rows}
 
 

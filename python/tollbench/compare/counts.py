@@ -148,11 +148,13 @@ def change(
     """One count's verdict, from one launch of each side or more. The interval is of the median of b - a."""
     for label, amounts in zip(labels, (a, b), strict=True):
         if reasons := [each for each in amounts if isinstance(each, str)]:
-            return failed(metric, f"{label} {reasons[0]}")
+            return CountChange.missing(metric, f"{label} {reasons[0]}")
     ours = [each for each in a if isinstance(each, Amount)]
     theirs = [each for each in b if isinstance(each, Amount)]
     if ours[0].per != theirs[0].per:  # a stranger's baseline
-        return failed(metric, f"{labels[0]} counts by the {ours[0].per}, {labels[1]} by the {theirs[0].per}")
+        return CountChange.missing(
+            metric, f"{labels[0]} counts by the {ours[0].per}, {labels[1]} by the {theirs[0].per}"
+        )
     both = (_median(ours), _median(theirs))
     how = theirs[0].note
     if ours[0].note != how:
@@ -161,7 +163,9 @@ def change(
     exact = not (_scatters(ours) or _scatters(theirs))
     for label, value in zip(labels, both, strict=True):
         if value < 0 and exact:
-            return failed(metric, f"{label} takes less for more iterations, in every launch: {how}")
+            return CountChange.missing(
+                metric, f"{label} takes less for more iterations, in every launch: {how}"
+            )
     if exact:
         verdict = _verdict(both[1] - both[0], both[1] - both[0])
     else:
@@ -181,20 +185,6 @@ def change(
         launches=len(theirs),
         verdict=verdict,
         reason=how,
-    )
-
-
-def failed(metric: str, reason: str) -> CountChange:
-    """A count that there is not."""
-    return CountChange(
-        metric=metric,
-        per="",
-        a=None,
-        b=None,
-        exact=False,
-        launches=0,
-        verdict=CountVerdict.FAILED,
-        reason=reason,
     )
 
 
@@ -261,7 +251,7 @@ def not_timed(subject: Subject, settings: ComparisonSettings, keep: Keep) -> Com
         interrupted = True
     return Comparisons(
         comparisons=tuple(rows),
-        lacking=tuple(Lacking(benchmark=name, missing_in=labels) for name, labels in survey.missing.items()),
+        lacking=Lacking.of(survey.missing),
         kind=subject.kind,
         sides=subject.labels,
         level=settings.level,

@@ -202,7 +202,6 @@ class _Engine:
         self._code: dict[tuple[str, int], Standing] = {}
         self._left_out: set[tuple[str, int]] = set()
         self._judge = Judge(subject.labels, settings.threshold, 1.0 - settings.level, settings.layouts)
-        self._fewest_layouts = 0
         self._rounds = 0
 
     @property
@@ -244,7 +243,6 @@ class _Engine:
         shared_by = (comparisons or sum(map(len, sides_of.values())) or 1) if self._settings.corrected else 1
         alpha = 1.0 - bonferroni(self._settings.level, shared_by)
         self._judge = replace(self._judge, alpha=alpha)
-        self._fewest_layouts = fewest_clusters(alpha)
         sequence = sequence_for(self._settings.layouts)
         self._tracks = [
             Track(name, {side: sequence(alpha) for side in sides}) for name, sides in sides_of.items()
@@ -293,9 +291,7 @@ class _Engine:
         """All that was found; `failed` says why there was nothing to find."""
         return Comparisons(
             comparisons=tuple(self._judge.nothing(failed) if failed else self.verdicts()),
-            lacking=tuple(
-                Lacking(benchmark=name, missing_in=labels) for name, labels in survey.missing.items()
-            ),
+            lacking=Lacking.of(survey.missing),
             kind=self._subject.kind,
             sides=self._subject.labels,
             level=self._settings.level,
@@ -351,7 +347,8 @@ class _Engine:
             return None
         allotted_s = self._allotted_s(track)
         rounds = len(track.values)
-        if 0 < self._settings.layouts < min(self._fewest_layouts, rounds + 1):
+        layouts = self._settings.layouts
+        if 0 < layouts < fewest_clusters(self._judge.alpha) and rounds >= layouts:
             track.done = True  # they were all seen once, and no time would give them an interval
             return None
         if track.seconds + cost_s > allotted_s or rounds >= self._settings.most_rounds:

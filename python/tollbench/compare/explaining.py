@@ -56,7 +56,7 @@ class Explainer:
             return Explanation(
                 benchmark=name, a=self.labels[0], b=label, per="", sentence=failure.reason, failed=True
             )
-        return _Held(self, name, side, *both).explanation()
+        return _BothSides(self, name, side, *both).explanation()
 
     def changed(self, files: tuple[str, str]) -> ChangedFunctions | str:
         """Who knows which functions of two files differ, or why nobody does."""
@@ -77,7 +77,7 @@ class Explainer:
         return self._profiles[side, name]
 
 
-class _Held:
+class _BothSides:
     """Both sides of one benchmark, held against each other."""
 
     def __init__(self, explainer: Explainer, name: str, side: int, a: Profiled, b: Profiled) -> None:

@@ -28,9 +28,9 @@ def file_changes(
             elif stored:  # of symbols, nothing is stored
                 yield _change(label, Sizes(stored, b.symbols, (), ""), b)
             else:
-                yield FileChange(b=label, count=_failed(f"{labels[0]} has no size"))
+                yield FileChange(b=label, count=CountChange.missing(SIZE, f"{labels[0]} has no size"))
         except Unreadable as reason:
-            yield FileChange(b=label, count=_failed(str(reason)))
+            yield FileChange(b=label, count=CountChange.missing(SIZE, str(reason)))
 
 
 def parts_of(side: Side) -> dict[str, int]:
@@ -87,16 +87,3 @@ def _differing(kind: str, a: Mapping[str, int], b: Mapping[str, int]) -> list[Pa
         for name in names
         if a.get(name, 0) != b.get(name, 0)
     ]
-
-
-def _failed(reason: str) -> CountChange:
-    return CountChange(
-        metric=SIZE,
-        per="",
-        a=None,
-        b=None,
-        exact=False,
-        launches=0,
-        verdict=CountVerdict.FAILED,
-        reason=reason,
-    )

@@ -292,7 +292,7 @@ def _with_counts(
 def _cut_short(header: Header, survey: SurveyRecord, found: Sequence[Comparison]) -> Comparisons:
     return Comparisons(
         comparisons=tuple(found),
-        lacking=tuple(Lacking(benchmark=name, missing_in=by) for name, by in survey.missing.items()),
+        lacking=Lacking.of(survey.missing),
         kind=header.kind,
         sides=header.sides,
         level=header.level,

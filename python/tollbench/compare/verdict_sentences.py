@@ -66,9 +66,8 @@ def _what_it_takes(needed: Needed | None, least: str) -> str:
     layouts = f"--layouts {needed.layouts}" if needed.layouts else ""
     seconds = math.ceil(needed.seconds)
     time = f"{seconds:,} s a benchmark (--budget, --total-budget)" if seconds else ""
-    return f"to know it to ± {least} takes about " + (
-        " and ".join(filter(None, [layouts, time])) or "more time"
-    )
+    takes = " and ".join(filter(None, [layouts, time])) or "more time"
+    return f"to know it to ± {least} takes about {takes}"
 
 
 def _of_layout(evidence: Evidence) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated
 
@@ -56,6 +57,20 @@ class CountChange(ComparisonRecord):
     verdict: CountVerdict
     reason: str = Field(description="how it was counted, or why it was not")
     fails: str = Field(default="", description="the rule of --fail-on that it breaks; empty: none")
+
+    @classmethod
+    def missing(cls, metric: str, reason: str) -> CountChange:
+        """A count that there is not."""
+        return cls(
+            metric=metric,
+            per="",
+            a=None,
+            b=None,
+            exact=False,
+            launches=0,
+            verdict=CountVerdict.FAILED,
+            reason=reason,
+        )
 
 
 class PartChange(ComparisonRecord):
@@ -119,6 +134,11 @@ class Lacking(ComparisonRecord):
 
     benchmark: str
     missing_in: tuple[str, ...] = Field(description="labels of the sides without it")
+
+    @classmethod
+    def of(cls, missing: Mapping[str, tuple[str, ...]]) -> tuple[Lacking, ...]:
+        """By benchmark, the labels of the sides without it."""
+        return tuple(cls(benchmark=name, missing_in=labels) for name, labels in missing.items())
 
 
 class Comparisons(ComparisonRecord):

@@ -11,7 +11,7 @@ inequality, whatever the looks have in common, which is much). Looks come when t
 Assumption: clusters are drawn independently of one another and alike, and their medians are near enough to a
 normal distribution, or differ from it alike on both sides of the truth, as they do where both sides of a pair
 draw from one distribution. A rare mode of one side alone that no drawn cluster shows cannot be known of.
-docs/compare.md has the coverage that was found by simulation.
+docs/layouts.md has the coverage that was found by simulation.
 
 Sources: Student (1908); clusters as the unit, Kish, Survey Sampling (1965); alpha spending, Lan and DeMets
 (1983). Layouts as a random effect: Curtsinger and Berger, Stabilizer (ASPLOS 2013); Kalibera and Jones,
@@ -32,8 +32,8 @@ from tollbench.stats.sequential import Bounds
 SPENDING_POWER = 3.0  # most of alpha is for the last look, which has all pairs
 FEWEST_CLUSTERS = 8  # of fewer, all may show the commoner of two modes too often
 LOOK_GROWTH = 2.0
-REDEALT = 499
-UNLIKELY = 0.05
+REDEALT = 499  # dealings, with the one that was seen 500
+UNLIKELY = 0.05  # a share of dealings: what fewer of them show is the clusters' doing
 
 
 def fewest_clusters(alpha: float) -> int:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from tollbench import numbers
 from tollbench.compare.rebuilds import EVERY, MoveLine, Rebuilds
+from tollbench.report.comparisons.answer_table import AnswerTable
 from tollbench.report.comparisons.trust_tables import count_of, interval_of, times
 from tollbench.text import clean
 
@@ -16,25 +15,17 @@ _HEADS = ("what was edited", "unchanged code", "slower or faster", "inconclusive
 
 def show(found: Rebuilds, console: Console | None = None) -> None:
     """Prints the table and the answers below it."""
-    console = console or Console()
-    table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    heads, *rows = _table(found)
-    for index, head in enumerate(heads):
-        table.add_column(head, justify="right" if index else "left")
-    for row in rows:
-        table.add_row(*map(Text, row), style="bold" if row is rows[-1] else "")
-    console.print()
-    console.print(table)
-    console.print()
-    for sentence in sentences(found):
-        console.print(Text(sentence))
+    _answers(found).show(console)
 
 
 def markdown(found: Rebuilds) -> str:
     """The same as a Markdown table with its sentences, for documents."""
+    return _answers(found).markdown()
+
+
+def _answers(found: Rebuilds) -> AnswerTable:
     heads, *rows = _table(found)
-    table = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
-    return "\n".join(["| " + " | ".join(row) + " |" for row in table] + ["", *sentences(found)]) + "\n"
+    return AnswerTable(heads, rows, -1, sentences(found))
 
 
 def sentences(found: Rebuilds) -> list[str]:

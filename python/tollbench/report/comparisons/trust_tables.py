@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from tollbench import numbers
 from tollbench.compare.trials import NOTHING, Counted, Line, Trust
+from tollbench.report.comparisons.answer_table import AnswerTable
 
 ALL = "*"
 _CONDITIONS = {
@@ -20,26 +19,17 @@ _CONDITIONS = {
 
 def show(found: Trust, console: Console | None = None) -> None:
     """Prints the table and the answers below it."""
-    console = console or Console()
-    table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    heads, rows = _table(found)
-    for index, head in enumerate(heads):
-        table.add_column(head, justify="right" if index else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(Text, row), style="bold" if row is rows[-2] else "")
-    console.print()
-    console.print(table)
-    console.print()
-    for sentence in sentences(found):
-        console.print(Text(sentence))
+    _answers(found).show(console)
 
 
 def markdown(found: Trust) -> str:
     """The same as a Markdown table with its sentences, for documents."""
+    return _answers(found).markdown()
+
+
+def _answers(found: Trust) -> AnswerTable:
     heads, rows = _table(found)
-    table = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
-    lines = ["| " + " | ".join(row) + " |" for row in table]
-    return "\n".join([*lines, "", *sentences(found)]) + "\n"
+    return AnswerTable(heads, rows, -2, sentences(found))
 
 
 def sentences(found: Trust) -> list[str]:
