@@ -14,7 +14,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
 
 set(toll_suites_calls "${PROJECT_BINARY_DIR}/toll_suites.cmake")
 execute_process(
-  COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/toll_suites.py"
+  COMMAND "${Python3_EXECUTABLE}" -I "${PROJECT_SOURCE_DIR}/cmake/toll_suites.py"
     "${PROJECT_SOURCE_DIR}/suites" "${toll_suites_calls}" ${TOLL_SUITES}
   RESULT_VARIABLE toll_suites_failed ERROR_VARIABLE toll_suites_message)
 if(toll_suites_failed)

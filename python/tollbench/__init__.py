@@ -6,10 +6,11 @@ Arrow or pandas (`tollbench.notebook`).
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
+# Nothing is imported here: this runs before `__main__` can leave the current folder.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tollbench.compare.stored import StoredComparison
     from tollbench.notebook import Run
 
@@ -18,6 +19,8 @@ __version__ = "0.1.0"
 
 def open(path: str | Path) -> Run:
     """Opens a run file for reading; see `tollbench.notebook.Run`. Raises `tollbench.errors.TollError`."""
+    from pathlib import Path
+
     from tollbench.notebook import Run
 
     return Run(Path(path))
@@ -28,6 +31,8 @@ def open_comparison(path: str | Path) -> StoredComparison:
 
     See `tollbench.compare.stored.StoredComparison`. Raises `tollbench.errors.TollError`.
     """
+    from pathlib import Path
+
     from tollbench.compare.stored import StoredComparison
 
     return StoredComparison.read(Path(path))

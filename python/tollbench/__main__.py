@@ -1,7 +1,58 @@
-"""`python -m tollbench` is the command line."""
+"""The command line: of the start script, which runs this file by its path, of `python -m`, and of a wheel.
 
+Python puts the current folder on its path for `-m`, and for an empty entry of PYTHONPATH: a stranger's
+`typer.py` there would be imported for the real one. So it goes before anything else is imported; what is
+imported here and in `tollbench/__init__.py` is part of the interpreter itself (docs/security.md).
+"""
+
+import os
 import sys
 
-from tollbench.cli import main
+HOME = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # where toll itself lies
 
-sys.exit(main())
+
+def leave_the_current_folder() -> None:
+    """From now on nothing is imported from the current folder, and no program is found in it.
+
+    Unless toll itself lies there. What PATH names relative to it is forgotten for toll's children too.
+    """
+    if not __package__:  # started by its path, which without -I puts the folder of the rooms on Python's path
+        rooms = os.path.join(HOME, "tollbench")
+        sys.path[:] = [HOME, *(entry for entry in sys.path if os.path.realpath(entry) not in (HOME, rooms))]
+    if not sys.flags.isolated:
+        sys.path[:] = without_relative(sys.path, os.environ.get("PYTHONPATH", ""), _here())
+    if "PATH" in os.environ:
+        absolute = [entry for entry in os.environ["PATH"].split(os.pathsep) if os.path.isabs(entry)]
+        os.environ["PATH"] = os.pathsep.join(absolute) or os.defpath
+
+
+def without_relative(entries: list[str], python_path: str, here: str) -> list[str]:
+    """`entries` of sys.path without the folder `here` and what `python_path` names relative to it.
+
+    Only those before the standard library are looked at: the others are of the interpreter's installation,
+    which may be where somebody stands.
+    """
+    relative = [entry for entry in python_path.split(os.pathsep) if not os.path.isabs(entry)]
+    named = {os.path.realpath(os.path.join(here, entry)) for entry in ("", *relative)} - {HOME}
+    library = os.path.dirname(os.__file__)
+    end = entries.index(library) if library in entries else len(entries)
+    return [entry for entry in entries[:end] if os.path.realpath(entry) not in named] + entries[end:]
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return "/"
+
+
+def start() -> int:
+    """Runs one command line and returns its exit code."""
+    leave_the_current_folder()
+    from tollbench.cli import main
+
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(start())

@@ -21,7 +21,7 @@ MODULE_OF = {"iced-x86": "iced_x86", "pyelftools": "elftools"}  # of distributio
 
 # docs/architecture.md: the rooms of each rank, from the first that a number passes to the last.
 RANKS: tuple[set[str], ...] = (
-    {"errors", "words", "text", "numbers", "stats"},
+    {"errors", "words", "text", "numbers", "interpreters", "stats"},
     {"catalog", "store"},
     {"plan", "building", "launching"},
     {"analysis", "counting", "linking"},
@@ -31,7 +31,7 @@ RANKS: tuple[set[str], ...] = (
     {"notebook"},
     {"cli"},
 )
-BASE = {"errors", "words", "text", "numbers"}
+BASE = {"errors", "words", "text", "numbers", "interpreters"}
 # What each room may import of toll besides itself and, from rank 1 on, BASE: what it needs, and no more.
 MAY_IMPORT: dict[str, set[str]] = {
     "catalog": set(),

@@ -7,12 +7,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tollbench.catalog.tools import run_tool
 from tollbench.errors import Exit, TollError
+from tollbench.interpreters import PYTHON
 from tollbench.words import Toolset
 
 OnLine = Callable[[str], None]
@@ -51,7 +51,7 @@ def configure(
 
     `enter` goes before the commands, and `file_system` is where they find themselves then.
     """
-    command = [*enter, *_command(root, folder, toolset, "/usr/bin/python3" if enter else sys.executable)]
+    command = [*enter, *_command(root, folder, toolset, "/usr/bin/python3" if enter else PYTHON)]
     stamp, now = folder / STAMP, _marks(command, file_system)
     if _told(stamp) == now and _up_to_date(folder, enter):
         return

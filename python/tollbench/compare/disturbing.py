@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+
+from tollbench.interpreters import interpreter
 
 DRIFT = 0.1  # the largest share of time that is added, to both sides: their middle plus and minus 5 %
 
@@ -34,7 +35,7 @@ while not select.select([0], [], [], rng.uniform(0.05, 1.0))[0]:
 @contextmanager
 def load(cpu: int, seed: int) -> Iterator[subprocess.Popen[bytes]]:
     """While entered, a second process keeps `cpu` busy at random moments, about half of the time."""
-    words = [sys.executable, "-ES", "-c", _LOAD, str(cpu), str(seed)]
+    words = interpreter("-S", "-c", _LOAD, str(cpu), str(seed))
     with subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True) as process:
         try:
             yield process

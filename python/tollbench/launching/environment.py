@@ -5,16 +5,23 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from tollbench.launching.failure import LaunchFailed
 
 MAX_PADDING_BYTES = 4096
+_OWN_FOLDER = Path(__file__).resolve().parents[2]
 CALIBRATION_MS = "100"  # of the processor's counter, once; all later launches are told the result
 
 
 def own_environment() -> dict[str, str]:
-    """What programs get: this process's environment without what the start script added for Python."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    """What programs get: this process's environment, without toll's own folder in PYTHONPATH."""
+    made = dict(os.environ)
+    if "PYTHONPATH" in made:  # tests and benchmarks of toll name its folder there
+        entries = made.pop("PYTHONPATH").split(os.pathsep)
+        others = [entry for entry in entries if Path(entry).resolve() != _OWN_FOLDER]
+        made |= {"PYTHONPATH": os.pathsep.join(others)} if others else {}
+    return made
 
 
 def padded(environment: Mapping[str, str], rng: random.Random) -> dict[str, str]:

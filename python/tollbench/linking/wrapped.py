@@ -13,10 +13,10 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tollbench.interpreters import interpreter
 from tollbench.launching.failure import LaunchFailed
 from tollbench.linking import recorder
 
@@ -61,7 +61,7 @@ echo "$name: not found in $COMPILER_PATH" >&2
 exit 127
 """
 _LINKER = """#!/bin/sh
-exec {python} -I -S {recorder} "${{0%/*}}" "${{0##*/}}" "$@"
+exec {recorder} "${{0%/*}}" "${{0##*/}}" "$@"
 """
 
 
@@ -108,11 +108,11 @@ class WrappedBuild:
         wrappers.mkdir()
         program = json.dumps(self.program)  # a name with bytes that are no text survives
         (self.folder / "program").write_text(program, encoding="utf-8")
-        python, script = shlex.quote(sys.executable), shlex.quote(os.path.realpath(recorder.__file__))
+        recording = shlex.join(interpreter("-S", os.path.realpath(recorder.__file__)))
         scripts = {
             "compiler": (_COMPILER, COMPILERS),
             "collect": (_COLLECT, ("collect2",)),
-            "linker": (_LINKER.format(python=python, recorder=script), LINKERS),
+            "linker": (_LINKER.format(recorder=recording), LINKERS),
         }
         for name, (text, links) in scripts.items():
             path = self.folder / name

@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 # Plays python3, venv and pip: writes what it was asked to do, and copies itself as the environment's python.
 PRETENDER = """#!/bin/sh
+[ "$1" = -I ] || {{ echo "the current folder is on Python's path: $*" >&2; exit 9; }}
+shift
 case "$*" in
 -c*) exit 0 ;;
 "-m venv"*)
@@ -26,7 +28,7 @@ case "$*" in
     esac
     sleep "${{PIP_TAKES:-0}}"
     [ -z "${{PIP_FAILS:-}}" ] || {{ echo "no such mirror" >&2; exit 1; }} ;;
-"-m tollbench"*) shift 2; echo "toll($*) with $PYTHONPATH" ;;
+*/tollbench/__main__.py*) of=${{1%/tollbench/*}} && shift && echo "toll($*) of $of" ;;
 *) echo "unexpected: $*" >&2; exit 9 ;;
 esac
 """
@@ -71,7 +73,7 @@ def fresh(tmp_path: Path) -> Checkout:
 def test_the_first_start_makes_the_environment_and_hands_over(fresh):
     done = fresh.start("list", "--json", "a b")
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"toll(list --json a b) with {fresh.folder}/python\n"
+    assert done.stdout == f"toll(list --json a b) of {fresh.folder}/python\n"
     assert fresh.done() == ["venv --clear", "pip"]
 
 
@@ -86,7 +88,7 @@ def test_it_starts_through_a_symbolic_link_and_from_anywhere(fresh, tmp_path):
     link = tmp_path / "a link"
     link.symlink_to(fresh.folder / "toll")
     done = fresh.start("list", script=link, cwd=Path("/"))
-    assert done.stdout == f"toll(list) with {fresh.folder}/python\n"
+    assert done.stdout == f"toll(list) of {fresh.folder}/python\n"
 
 
 def test_an_interrupted_install_is_done_again(fresh):
@@ -133,7 +135,7 @@ def test_two_starts_at_once_install_once(fresh):
     ]
     said = [process.communicate()[0] for process in both]
     assert [process.returncode for process in both] == [0, 0]
-    assert said[0] == said[1] == f"toll(list) with {fresh.folder}/python\n"
+    assert said[0] == said[1] == f"toll(list) of {fresh.folder}/python\n"
     assert fresh.done() == ["venv --clear", "pip"]
 
 
@@ -195,7 +197,7 @@ def test_without_python_root_gets_it_installed(fresh, tmp_path):
     apt = f'echo "apt-get $*" >> "{fresh.log}"; [ "$1" = update ] || {brings}'
     done = bare_machine(fresh, tmp_path, 0, apt)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"toll(list) with {fresh.folder}/python\n"
+    assert done.stdout == f"toll(list) of {fresh.folder}/python\n"
     update, install, *rest = fresh.done()
     assert update.startswith("apt-get update")
     assert install.endswith("python3 python3-venv")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench.catalog.packages import command_for, shared_libraries, table
 from tollbench.catalog.tools import run_tool
+from tollbench.interpreters import interpreter
 from tollbench.words import Environment
 
 PRELOADABLE = ("C", "C++")  # other runtimes manage memory without malloc, or are linked statically
@@ -84,7 +84,7 @@ def _version(allocator: _Allocator, path: Path) -> str:
     code = f"import ctypes\nloaded = ctypes.CDLL(None)\n{allocator.version}"
     try:
         environment = {**os.environ, "LD_PRELOAD": str(path)}
-        done = run_tool([sys.executable, "-I", "-S", "-c", code], env=environment, limit_s=_PROBE_LIMIT_S)
+        done = run_tool(interpreter("-S", "-c", code), env=environment, limit_s=_PROBE_LIMIT_S)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
