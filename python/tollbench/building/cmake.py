@@ -214,6 +214,7 @@ def _compile(build: Build, targets: Sequence[str], on_progress: OnProgress) -> d
         log.open("w", encoding="utf-8") as file,
         subprocess.Popen(
             command,
+            cwd=build.folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

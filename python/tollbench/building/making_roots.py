@@ -124,7 +124,7 @@ def _unpack(making: list[str], target: Path, on_line: OnLine) -> None:
     try:
         maker = subprocess.Popen(
             making, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=False, start_new_session=True,
+            text=False, start_new_session=True, cwd="/",
         )  # fmt: skip
     except FileNotFoundError:
         raise TollError("mmdebstrap is not installed", "sudo apt-get install -y mmdebstrap") from None

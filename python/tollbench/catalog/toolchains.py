@@ -27,8 +27,8 @@ def feature(version: str) -> int:
 
 
 def _homes() -> Iterator[Path]:
-    if home := os.environ.get("JAVA_HOME"):
-        yield Path(home)
+    if (home := Path(os.environ.get("JAVA_HOME", ""))).is_absolute():
+        yield home
     if compiler := shutil.which("javac"):
         yield Path(compiler).resolve().parents[1]
     for folder in JDK_FOLDERS:

@@ -13,7 +13,7 @@ from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, s
 from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.errors import TollError
 from tollbench.launching.conversation import Errand
-from tollbench.launching.environment import own_environment, preloading
+from tollbench.launching.environment import OWN_PROGRAMS, own_environment, preloading
 from tollbench.plan import Plan, Selection, Settings, make
 from tollbench.words import HOST, Case, Environment, Program, Status
 
@@ -103,7 +103,7 @@ def _errand(case: Case, program: Program, environment: Environment, folder: Path
         Errand.command_of(program.command, case.workload, case.contender, case.parameters),
         case.kind,
         preloading(own_environment(), environment.preload),
-        folder,
+        folder or OWN_PROGRAMS,
         answer=case.answer,
         malloc=Path(environment.preload[0]).name if environment.preload else "",
     )

@@ -23,7 +23,7 @@ from tollbench.compare.subject import Subject
 from tollbench.compare.trials import NOTHING, Trial, TrialPlan, Trust, prove
 from tollbench.errors import Exit, TollError
 from tollbench.launching.conversation import Errand
-from tollbench.launching.environment import own_environment
+from tollbench.launching.environment import OWN_PROGRAMS, own_environment
 from tollbench.measure import Interrupt
 from tollbench.plan import Selection, Settings, make
 from tollbench.report.comparisons import trust_tables as output
@@ -209,6 +209,7 @@ def sides(
                     ),
                     Kind.BATCH,
                     own_environment(),
+                    OWN_PROGRAMS,
                     answer=1,
                 )
             },

@@ -6,13 +6,12 @@ the user's .git when it is killed.
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tollbench.compare.git import git, without_git
 from tollbench.compare.sides import WrittenSide
 from tollbench.compare.source_diffs import FileHunk, parsed
 from tollbench.errors import TollError
@@ -70,7 +69,7 @@ def revisions(repository: Path, names: Sequence[str]) -> list[Revision]:
     """The commits that the user named. Raises TollError outside of a repository and for an unknown name."""
     if len(names) < 2:
         raise TollError("a comparison needs two revisions", "for example: main HEAD")
-    top = _git(repository, "rev-parse", "--show-toplevel")
+    top = git(repository, "rev-parse", "--show-toplevel")
     if top.returncode != 0:
         raise TollError(
             f"{repository} is not in a git repository: {shown(top.stderr.strip(), 200)}",
@@ -78,7 +77,7 @@ def revisions(repository: Path, names: Sequence[str]) -> list[Revision]:
         )
     found = []
     for name in names:
-        asked = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        asked = git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         if asked.returncode != 0:
             raise TollError(
                 f"there is no revision {shown(name, 100)!r} in {top.stdout.strip()}",
@@ -107,7 +106,7 @@ def built(
         hear.on_build(revision)
         checkout = scratch / f"{index}-{revision.commit[:10]}"
         _check_out(repository, revision, checkout)
-        environment = _without_git(own_environment())
+        environment = without_git(own_environment())
         if recipe.layouts:
             wrapped.append(WrappedBuild(scratch / f"wrapped-{index}", _program_path(recipe.program)))
             environment = wrapped[-1].environment(environment)
@@ -127,7 +126,7 @@ def built_to_link_again(
     _check_out(repository, revision, checkout)
     program = _program_path(recipe.program)
     wrapped = WrappedBuild(scratch / "wrapped", program)
-    environment = wrapped.environment(_without_git(own_environment()))
+    environment = wrapped.environment(without_git(own_environment()))
     side = _built(checkout, revision, recipe, environment, interrupt)
     try:
         return side, linkable(wrapped, checkout / program, interrupt)
@@ -191,14 +190,14 @@ def _program_path(program: str) -> str:
 
 def changed(repository: Path) -> bool:
     """Whether tracked files differ from HEAD. Not even the index's time stamps are refreshed."""
-    status = _git(repository, "--no-optional-locks", "status", "--porcelain", "--untracked-files=no")
+    status = git(repository, "--no-optional-locks", "status", "--porcelain", "--untracked-files=no")
     return status.returncode == 0 and bool(status.stdout.strip())
 
 
 def difference(repository: Path, a: Revision, b: Revision) -> list[FileHunk]:
     """What changed from one to the other, line by line. Empty where git cannot tell."""
     options = ["--unified=0", "--no-prefix", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"]
-    told = _git(repository, "-c", "core.quotePath=false", "diff", *options, a.commit, b.commit)
+    told = git(repository, "-c", "core.quotePath=false", "diff", *options, a.commit, b.commit)
     return parsed(told.stdout) if told.returncode == 0 else []
 
 
@@ -214,18 +213,17 @@ def _missing(program: str, checkout: Path) -> str | None:
 
 
 def _check_out(repository: Path, revision: Revision, checkout: Path) -> None:
-    cloned = _git(
-        repository, "clone", "--quiet", "--shared", "--no-checkout", _common(repository), str(checkout)
-    )
+    words = ("clone", "--quiet", "--shared", "--no-checkout", _common(repository), str(checkout))
+    cloned = git(repository, *words, protocols="file")
     if cloned.returncode == 0:
-        cloned = _git(checkout, "checkout", "--quiet", "--detach", revision.commit)
+        cloned = git(checkout, "checkout", "--quiet", "--detach", revision.commit)
     if cloned.returncode != 0:
         raise LaunchFailed(f"{revision.label} cannot be checked out: {shown(cloned.stderr.strip(), 300)}")
 
 
 def _common(repository: Path) -> str:
     """The repository's own folder, also where `repository` is a work tree of it."""
-    found = _git(repository, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    found = git(repository, "rev-parse", "--path-format=absolute", "--git-common-dir")
     return found.stdout.strip()
 
 
@@ -247,24 +245,3 @@ def _how(ended: Ended) -> str:
     words = (ended.stderr.strip() or ended.stdout.strip()).decode("utf-8", "replace")
     lines = " / ".join(words.splitlines()[-_LAST_LINES:])
     return f"exited with code {ended.exit_code}: {shown(lines, 500)}"
-
-
-def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """git as it is without the variables that a hook or an alias of the caller may have set."""
-    try:
-        return subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            env={**_without_git(dict(os.environ)), "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except OSError as error:
-        raise TollError(f"git cannot be run: {error.strerror}", "install git") from None
-
-
-def _without_git(environment: dict[str, str]) -> dict[str, str]:
-    steering = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
-    return {name: value for name, value in environment.items() if name not in steering}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench.counting.fixed import can_fix_addresses
+from tollbench.counting.instructions import VALGRIND
 from tollbench.launching.command import run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
@@ -73,7 +74,7 @@ def executed(
         ]
         # Google Benchmark since 1.9.3 starts itself again where addresses are random: more than can be seen.
         fixed = ["setarch", "-R"] if can_fix_addresses() else []
-        launch = [*fixed, "valgrind", *options, *command]
+        launch = [*fixed, *VALGRIND, *options, *command]
         ended = run_command(launch, environment, place, limit_s, interrupt)
         if ended.exit_code != 0:
             raise LaunchFailed(f"under Valgrind {ended.how()}")

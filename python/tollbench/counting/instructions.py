@@ -15,10 +15,12 @@ from pathlib import Path
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
 
+# Valgrind also takes options from .valgrindrc of the current folder, unless it is told not to.
+VALGRIND = ("valgrind", "--command-line-only=yes")
 _OBJECT = re.compile(rb"c?ob=\((\d+)\)(?: (.*))?")  # a number is named where it first stands
 _COST = b"0123456789+-*"
 CALLGRIND = (
-    "valgrind",
+    *VALGRIND,
     "--tool=callgrind",
     "--collect-systime=yes",
     "--trace-children=yes",

@@ -10,6 +10,8 @@ from pathlib import Path
 from tollbench.launching.failure import LaunchFailed
 
 MAX_PADDING_BYTES = 4096
+# Where programs of toll's own suites run: runtimes load code from the current folder, as Erlang's does.
+OWN_PROGRAMS = Path("/")
 _OWN_FOLDER = Path(__file__).resolve().parents[2]
 CALIBRATION_MS = "100"  # of the processor's counter, once; all later launches are told the result
 

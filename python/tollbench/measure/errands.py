@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench.launching.conversation import Errand
-from tollbench.launching.environment import preloading
+from tollbench.launching.environment import OWN_PROGRAMS, preloading
 from tollbench.measure.state import CaseState
 from tollbench.plan import Plan
 from tollbench.words import Environment, Kind, Program, Workload
@@ -42,6 +42,7 @@ class Errands:
             command=Errand.command_of(state.program.command, case.workload, case.contender, case.parameters),
             kind=case.kind,
             environment=preloading(self._variables, environment.preload),
+            folder=OWN_PROGRAMS,
             answer=case.answer,
             details=frozenset(detail.name for detail in self._workloads[case.workload].details),
             malloc=Path(environment.preload[0]).name if environment.preload else "",
@@ -75,6 +76,7 @@ class Errands:
             command=Errand.command_of(program.command, program.workload, program.contender, {}),
             kind=Kind.BATCH,
             environment=self._variables,
+            folder=OWN_PROGRAMS,
             answer=canary.answer,
             details=frozenset(),
         )

@@ -49,6 +49,7 @@ class Started:
     arguments: dict[str, str]
     environment: Mapping[str, str]
     limits: Limits
+    folder: Path | None = None
     requests: list[dict[str, object]] = field(default_factory=list)
 
 
@@ -80,7 +81,8 @@ class FakeLauncher:
         self.on_start()
         _, serve, _, contender, *parameters = command
         assert serve == "serve"
-        started = Started(contender, dict(item.split("=", 1) for item in parameters), environment, limits)
+        words = dict(item.split("=", 1) for item in parameters)
+        started = Started(contender, words, environment, limits, folder)
         self.started.append(started)
         cost = self.cost_ns(contender, sum(item.contender == contender for item in self.started))
         self.running += 1

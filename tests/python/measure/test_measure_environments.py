@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from fake_machine import Bench, FakeClock, FakeLauncher, workload
 
+from tollbench.launching.environment import OWN_PROGRAMS
 from tollbench.measure import plan_of
 from tollbench.plan import Selection, Settings, make
 from tollbench.store import RunFile
@@ -34,6 +35,14 @@ def test_programs_get_the_allocator_and_count_in_front_of_it(tmp_path):
         assert (counted.status, counted.footing["malloc"]) == (Status.OK, "libtcmalloc.so.4")
     preloads = {item.environment["LD_PRELOAD"] for item in made.launcher.started}
     assert preloads == {"/lib/libtcmalloc.so.4", f"{COUNTER}:/lib/libtcmalloc.so.4"}
+
+
+def test_programs_do_not_run_where_toll_was_started(tmp_path):
+    """Erlang's runtime, for one, loads modules from the current folder, which may be a stranger's."""
+    made = bench(tmp_path, HOST, None)
+    made.run()
+    assert {item.folder for item in made.launcher.started} == {OWN_PROGRAMS}
+    assert len(made.launcher.started) > 3
 
 
 @pytest.mark.parametrize(

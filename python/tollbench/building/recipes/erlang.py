@@ -23,7 +23,7 @@ class Erlang(WithWrapper):
 
     def steps(self, job: Job) -> list[BuildStep]:
         command = (str(job.tool.path), "-o", str(job.out), *map(str, sorted(self.sources(job))))
-        return [BuildStep(command, job.root)]
+        return [BuildStep(command, job.out)]  # where it starts, the compiler looks for modules first
 
     def wrapper(self, job: Job) -> str:
         emulator = (str(job.tool.path.with_name("erl")), "-noshell", "+P", str(MOST_PROCESSES))

@@ -20,6 +20,7 @@ class Go(WithExecutable):
         return [job.source, *files_below(job.root / "languages/go", ".go", ".mod")]
 
     def steps(self, job: Job) -> list[BuildStep]:
-        command = (str(job.tool.path), "build", "-trimpath", "-o", str(job.program), str(job.source))
+        options = ("-trimpath", "-buildvcs=false", "-o", str(job.program))
+        command = (str(job.tool.path), "build", *options, str(job.source))
         # The toolchain that was found is the one that is named in the row: it fetches no other.
         return [BuildStep(command, job.root / "languages/go", {"GOTOOLCHAIN": "local", "GOWORK": "off"})]

@@ -24,6 +24,7 @@ class Haskell(WithExecutable):
 
     def steps(self, job: Job) -> list[BuildStep]:
         options = ["-O2", "-threaded", "-rtsopts", f"-with-rtsopts={RUNTIME_OPTIONS}", "-v1"]
+        options += ["-package-env", "-"]  # else .ghc.environment.* of this folder or one above
         options += ["-outputdir", str(job.out), f"-i{job.root / 'languages/haskell'}"]
         command = (str(job.tool.path), *options, str(job.source), "-o", str(job.program))
-        return [BuildStep(command, job.root)]
+        return [BuildStep(command, job.out)]

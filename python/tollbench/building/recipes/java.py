@@ -23,11 +23,13 @@ class Java(WithWrapper):
         return [job.source, *files_below(job.root / "languages/java", ".java")]
 
     def steps(self, job: Job) -> list[BuildStep]:
-        options = ["-d", str(job.out / "classes"), "-nowarn", *self._preview(job)]
+        # On the class path, by default the current folder, javac also looks for processors, which it runs.
+        classes = str(job.out / "classes")
+        options = ["-d", classes, "-nowarn", "-proc:none", "-cp", classes, *self._preview(job)]
         if self._preview(job):
             options += ["--release", str(self._feature(job))]
         command = (str(job.tool.path), *options, *map(str, sorted(self.sources(job))))
-        return [BuildStep(command, job.root)]
+        return [BuildStep(command, job.out)]
 
     def wrapper(self, job: Job) -> str:
         java = str(job.tool.path.with_name("java"))

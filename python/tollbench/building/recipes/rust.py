@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithExecutable, files_below, told
+from tollbench.catalog.tools import ROOT
 
 OLDEST = (1, 85)  # rust-version in the manifests
 
@@ -31,8 +32,9 @@ class Rust(WithExecutable):
     def steps(self, job: Job) -> list[BuildStep]:
         manifest = job.source.with_name("Cargo.toml")
         command = [str(job.tool.path), "build", "--release", "--locked", "--manifest-path", str(manifest)]
+        # Where they start and above, Cargo and rustup look for settings, which may name programs to run.
         command += ["--bin", job.source.stem, "--target-dir", str(self._target(job))]
-        return [BuildStep(tuple(command), job.source.parent, {"CARGO_TERM_COLOR": "never"})]
+        return [BuildStep(tuple(command), ROOT, {"CARGO_TERM_COLOR": "never"})]
 
     def finish(self, job: Job) -> None:
         shutil.copy2(self._target(job) / "release" / job.source.stem, job.program)

@@ -211,7 +211,7 @@ def _command(parts: Parts) -> Path | None:
     if not parts.family:
         asked = os.environ.get("CXX", "").split(" ")[0]
         there = next(filter(None, map(shutil.which, filter(None, (asked, "c++", "g++", "clang++")))), None)
-        return Path(there) if there else None
+        return Path(there).absolute() if there else None
     if not parts.version:
         there = shutil.which(COMMANDS[parts.family])
         return Path(there) if there else None

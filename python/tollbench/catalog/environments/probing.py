@@ -101,18 +101,19 @@ def _probed(compiler: str, flags: Sequence[str], link_flags: Sequence[str], sour
         program = Path(folder, "probe")
         Path(folder, "probe.cpp").write_text(source, encoding="utf-8")
         command = [compiler, "-std=c++20", *flags, f"{folder}/probe.cpp", "-o", str(program)]
-        reason, _ = _run([*command, "-pthread", *link_flags], "the compiler")
+        reason, _ = _run([*command, "-pthread", *link_flags], "the compiler", folder)
         if reason:
             return Probe(reason.replace(f"{folder}/", ""))
-        reason, said = _run([str(program)], "a small program")
+        reason, said = _run([str(program)], "a small program", folder)
     lines = [*said.splitlines(), "", ""]
     return Probe(reason, lines[0], lines[1])
 
 
-def _run(command: Sequence[str], what: str) -> tuple[str, str]:
+def _run(command: Sequence[str], what: str, folder: str) -> tuple[str, str]:
     """(the reason why it failed or "", what it printed)"""
     try:
-        done = run_tool(command, one_stream=True, env={**os.environ, "LC_ALL": "C"}, limit_s=LIMIT_S)
+        environment = {**os.environ, "LC_ALL": "C"}
+        done = run_tool(command, one_stream=True, cwd=Path(folder), env=environment, limit_s=LIMIT_S)
     except subprocess.TimeoutExpired:
         return f"{what} did not end within {LIMIT_S:g} s", ""
     except OSError as error:
