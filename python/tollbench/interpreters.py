@@ -26,3 +26,8 @@ def interpreter(*words: str) -> list[str]:
 def toll_itself(*words: str) -> list[str]:
     """The command that starts this toll."""
     return interpreter(str(_TOLL), *words)
+
+
+def interpreter_with_path(*words: str) -> list[str]:
+    """The same with PYTHONPATH: for tests and benchmarks, which say by it what is imported."""
+    return [PYTHON, "-P", "-s", *words]

@@ -21,6 +21,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/python/analysis")]
 
+from tollbench.interpreters import interpreter  # noqa: E402
+
 SECONDS, GIGABYTES = 10.0, 1.0
 
 
@@ -91,7 +93,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scale.toll"
         make(path, asked.samples, asked.cases, asked.launches)
-        command = [sys.executable, __file__, "--measure", str(path)]
+        command = interpreter(__file__, "--measure", str(path))
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         print(done.stderr, end="")
         found = json.loads(done.stdout)

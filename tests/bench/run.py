@@ -25,6 +25,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/python/analysis"), str(ROOT / "tests/bench")]
+
+from tollbench.interpreters import interpreter  # noqa: E402
+
 BUILD = ROOT / "build/bench"
 
 
@@ -104,7 +107,7 @@ def list_of_50() -> Iterator[Figure]:
             "s",
             1.0,
         )
-        bare = timed([sys.executable, "-c", "pass"], 9)
+        bare = timed(interpreter("-c", "pass"), 9)
         yield Figure("list", "an interpreter that does nothing", bare, "s")
 
 
@@ -115,7 +118,7 @@ def report() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scale.toll"
         report_scale.make(path, 10_000_000, 20, 20)
-        command = [sys.executable, str(ROOT / "tests/bench/report_scale.py"), "--measure", str(path)]
+        command = interpreter(str(ROOT / "tests/bench/report_scale.py"), "--measure", str(path))
         found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
     if found["samples"] != 10_000_000:
         raise RuntimeError(f"the report saw {found['samples']:,.0f} samples instead of 10 million")

@@ -26,7 +26,7 @@ class Suites(unittest.TestCase):
 
     def turn(self, toml: str | bytes, *which: str) -> subprocess.CompletedProcess[str]:
         self.suite.write_bytes(toml if isinstance(toml, bytes) else toml.encode())
-        command = [sys.executable, SCRIPT, str(self.root / "suites"), str(self.output), *which]
+        command = [sys.executable, "-I", SCRIPT, str(self.root / "suites"), str(self.output), *which]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def test_one_call_a_contender(self) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from tollbench.interpreters import interpreter_with_path
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("cmake", "include", "languages", "src", "suites", "schemas", "python", "third_party")
@@ -37,7 +38,7 @@ def toll_in(checkout: Path) -> Toll:
         *arguments: str, cwd: Path | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "tollbench", *arguments],
+            interpreter_with_path("-m", "tollbench", *arguments),
             cwd=cwd or checkout,
             env={**os.environ, "PYTHONPATH": str(checkout / "python"), "COLUMNS": "120", **environment},
             stdin=subprocess.DEVNULL,

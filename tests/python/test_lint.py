@@ -6,7 +6,6 @@ import ast
 import os
 import re
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
@@ -14,6 +13,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from package_imports import PACKAGE, cycles, imported, sources
+from tollbench.interpreters import interpreter
 
 ROOT = PACKAGE.parents[1]
 MAX_FUNCTION_LINES = 80
@@ -381,8 +381,78 @@ def test_no_header_has_the_name_of_another() -> None:
 def test_what_cmake_reads_of_toll_needs_nothing_installed() -> None:
     """Configuring runs cmake/toll_suites.py with any Python; -I and -S hide what is installed in this one."""
     script = [str(ROOT / "cmake/toll_suites.py"), str(ROOT / "suites"), os.devnull]
-    done = subprocess.run([sys.executable, "-I", "-S", *script], capture_output=True, text=True, check=False)
+    done = subprocess.run(interpreter("-S", *script), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def starts_python(path: Path) -> list[int]:
+    """Lines that name an interpreter; tests/cpp, which can import nothing of toll, may do so with -I."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    lists = [node.elts for node in ast.walk(tree) if isinstance(node, ast.List | ast.Tuple) and node.elts]
+    isolated = [words[0] for words in lists if len(words) > 1 and ast.unparse(words[1]) == "'-I'"]
+    named = [
+        words[0]
+        for words in lists
+        if isinstance(words[0], ast.Constant) and PYTHON_NAME.fullmatch(str(words[0].value))
+    ]
+    asked = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.executable"
+    ]
+    fine = isolated if ROOT / "tests/cpp" in path.parents else []
+    return [node.lineno for node in (*asked, *named) if node not in fine]
+
+
+PYTHON_NAME = re.compile(r"(/\S*/)?python3(\.\d+)?|/\S*/python")
+STARTS_PYTHON = {  # and why
+    "python/tollbench/interpreters.py": "it says how",
+    "tests/python/cli/test_cli_hostile_folder.py": "it does what a user does",
+    "tests/python/hostile_folder.py": "names of a stranger's programs",
+    "tests/peers/run.py": "a script that imports from its own folder",
+}
+
+
+def test_interpreters_are_started_in_one_way() -> None:
+    """Which is tollbench/interpreters.py: `python -c` and `-m` import from the current folder."""
+    found = {str(path.relative_to(ROOT)): starts_python(path) for path in python_sources()}
+    assert {file: lines for file, lines in found.items() if lines and file not in STARTS_PYTHON} == {}
+    assert [file for file in STARTS_PYTHON if not found[file]] == []
+
+
+def test_cmake_and_the_start_script_isolate_interpreters() -> None:
+    texts = {
+        path: path.read_text(encoding="utf-8")
+        for path in tracked()
+        if path.suffix == ".cmake" or path.name == "CMakeLists.txt"
+    }
+    commands = [
+        match for text in texts.values() for match in re.findall(r"COMMAND (\S*[Pp]ython\S*) *(\S*)", text)
+    ]
+    assert commands
+    assert [words for words in commands if words[1] != "-I"] == []
+    script = (ROOT / "toll").read_text(encoding="utf-8")
+    starts = re.findall(r'.*"\$(?:python_?|base|found|1)" -.*|.*__main__.py.*', script)
+    assert len(starts) >= 5
+    assert [line for line in starts if not re.search(r"\bisolated\b|\" -I ", line)] == []
+
+
+def test_every_process_is_told_where_it_starts() -> None:
+    """The current folder may be a stranger's, and a tool may do as a file there says."""
+    starting = {"run", "Popen", "call", "check_call", "check_output"}
+    silent = [
+        f"{file}:{node.lineno}"
+        for file, source in sources().items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "subprocess"
+        and node.func.attr in starting
+        and "cwd" not in {keyword.arg for keyword in node.keywords}
+    ]
+    # The linker's stand-in is started by a build, where that stands.
+    assert [place for place in silent if not place.startswith("linking/recorder.py:")] == []
 
 
 def pins(name: str) -> dict[str, str]:

@@ -6,11 +6,14 @@ That run holds the machine while it builds, because a build disturbs what others
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from tollbench.catalog import environments, machine, suites
-from tollbench.cli.builds import build_plan
-from tollbench.cli.places import ROOT
-from tollbench.plan import PROFILES, Selection, make
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "python")]
+
+from tollbench.catalog import environments, machine, suites  # noqa: E402
+from tollbench.cli.builds import build_plan  # noqa: E402
+from tollbench.cli.places import ROOT  # noqa: E402
+from tollbench.plan import PROFILES, Selection, make  # noqa: E402
 
 
 def main(names: Sequence[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from toll_test.outcomes import Step
 from tollbench.catalog.packages import table
 from tollbench.catalog.suite_rules import headline_of, source_of
+from tollbench.interpreters import interpreter, toll_itself
 
 CXX_FOLDERS = ("include", "src", "suites", "tests")
 PYTHON_FOLDERS = ("python", "tests", "cmake")
@@ -19,7 +19,7 @@ PYTHON_FOLDERS = ("python", "tests", "cmake")
 CTEST_OPTIONS = ("--no-tests=error", "--output-on-failure", "--timeout", "300")
 SANITIZERS = ("asan", "tsan")  # asan is address, leak and undefined behaviour together
 _LAUNCHED_ONCE = (
-    'rm -f build/contenders.toll* && exec "$0" -m tollbench run "$@" --profile check'
+    'rm -f build/contenders.toll* && exec "$0" "$@" --profile check'
     " --output build/contenders.toll --no-html --no-install --wait"
 )
 
@@ -34,23 +34,22 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
 
     Tests wait, and most use one CPU at a time: what is compiled for the next ones is compiled aside.
     """
-    python = sys.executable
-    yield Step("ruff", (python, "-m", "ruff", "check", *PYTHON_FOLDERS))
-    yield Step("ruff format", (python, "-m", "ruff", "format", "--check", *PYTHON_FOLDERS))
+    yield Step("ruff", _python("-m", "ruff", "check", *PYTHON_FOLDERS))
+    yield Step("ruff format", _python("-m", "ruff", "format", "--check", *PYTHON_FOLDERS))
     yield Step("clang-format", ("clang-format-19", "--dry-run", "--Werror", *_cxx_files(root)))
     builds = dict(_builds(fast=fast, everything=everything))
     for name, options in builds.items():
         yield from _compiled_aside(name, *options)
-    yield Step("mypy", (python, "-m", "mypy"))
+    yield Step("mypy", _python("-m", "mypy"))
     if everything:  # made once, then kept; Seastar's rows and tests are skipped without it
-        yield Step("root debian13", (python, "-m", "tollbench", "env", "add", "debian13"))
+        yield Step("root debian13", tuple(toll_itself("env", "add", "debian13")))
     chosen = ("-m", "not slow") if fast else ()
     workers = str(len(os.sched_getaffinity(0)))
-    yield Step("pytest", (python, "-m", "pytest", "-n", workers, "--dist", "loadfile", *chosen))
+    yield Step("pytest", _python("-m", "pytest", "-n", workers, "--dist", "loadfile", *chosen))
     chosen_contenders = ("*",) if everything else ()
     if not fast:
         # pytest builds in the same folder, and would wait for the whole of it.
-        compiled = (python, "tests/toll_test/contenders.py", *chosen_contenders)
+        compiled = _python("tests/toll_test/contenders.py", *chosen_contenders)
         yield Step("contenders: build", compiled, aside=True, behind="pytest")
         tidy = _clang_tidy(root, everything=everything)
         yield Step("clang-tidy", tidy, "dev: configure", aside=True)
@@ -59,10 +58,16 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
         yield Step(f"{name}: ctest", ctest, f"{name}: build")
     if not fast:
         yield Step(
-            "contenders", ("sh", "-c", _LAUNCHED_ONCE, python, *chosen_contenders), "contenders: build"
+            "contenders",
+            ("sh", "-c", _LAUNCHED_ONCE, *toll_itself("run", *chosen_contenders)),
+            "contenders: build",
         )
     if bench:
-        yield Step("bench", (python, "tests/bench/run.py"), alone=True)
+        yield Step("bench", _python("tests/bench/run.py"), alone=True)
+
+
+def _python(*words: str) -> tuple[str, ...]:
+    return tuple(interpreter(*words))
 
 
 def _builds(*, fast: bool, everything: bool) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -131,7 +131,7 @@ def _unpack(making: list[str], target: Path, on_line: OnLine) -> None:
     assert maker.stdout is not None
     assert maker.stderr is not None
     said: list[str] = []
-    with maker, subprocess.Popen(words, stdin=maker.stdout) as taker:
+    with maker, subprocess.Popen(words, stdin=maker.stdout, cwd="/") as taker:
         try:
             maker.stdout.close()
             for raw in maker.stderr:

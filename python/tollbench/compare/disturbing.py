@@ -36,7 +36,7 @@ while not select.select([0], [], [], rng.uniform(0.05, 1.0))[0]:
 def load(cpu: int, seed: int) -> Iterator[subprocess.Popen[bytes]]:
     """While entered, a second process keeps `cpu` busy at random moments, about half of the time."""
     words = interpreter("-S", "-c", _LOAD, str(cpu), str(seed))
-    with subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True) as process:
+    with subprocess.Popen(words, cwd="/", stdin=subprocess.PIPE, start_new_session=True) as process:
         try:
             yield process
         finally:

@@ -62,7 +62,8 @@ def _run_git(
 ) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
-            ["git", "-C", str(folder), *arguments],
+            ["git", *arguments],
+            cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -71,7 +72,7 @@ def _run_git(
             check=False,
         )
     except OSError as error:
-        raise TollError(f"git cannot be run: {error.strerror}", "install git") from None
+        raise TollError(f"git cannot be run in {folder}: {error.strerror}", "install git") from None
 
 
 def without_git(environment: Mapping[str, str]) -> dict[str, str]:

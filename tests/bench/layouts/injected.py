@@ -20,6 +20,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
+sys.path[:0] = [str(ROOT / "python")]
+
+from tollbench.interpreters import interpreter_with_path  # noqa: E402
+
 BUILD = 'g++ -O2 -std=c++20 -DUNITS="$(cat units)" injected.cpp -o injected -lbenchmark -lpthread'
 UNITS = (1000, 1020)
 
@@ -37,7 +41,7 @@ def repository(folder: Path) -> None:
 
 def compared(folder: Path, layouts: int, budget_s: int) -> list[dict[str, object]]:
     """The rows of one comparison."""
-    command = [sys.executable, "-m", "tollbench", "compare", "HEAD~1", "HEAD", "--build", BUILD]
+    command = interpreter_with_path("-m", "tollbench", "compare", "HEAD~1", "HEAD", "--build", BUILD)
     command += ["--program", "./injected", "--layouts", str(layouts), "--budget", f"{budget_s}s"]
     command += ["--total-budget", "1h", "--json", "--wait", "--raw", str(folder / f"{time.time_ns()}.jsonl")]
     environment = {"PYTHONPATH": str(ROOT / "python"), "PATH": "/usr/local/bin:/usr/bin:/bin"}

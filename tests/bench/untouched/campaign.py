@@ -32,6 +32,7 @@ from compiling import Workshop  # noqa: E402
 from judge import DIFFERENT, UNCHANGED, Judge, Judged, Row  # noqa: E402
 from preparing import Case, Prepare, Prepared, all_of, moved, mutated  # noqa: E402
 
+from tollbench.interpreters import toll_itself  # noqa: E402
 from tollbench.stats.proportion import exact_share  # noqa: E402
 
 WHOLLY_UNCHANGED = 29 / 30  # of the moves that a change of source makes; linkers' own are told beside it
@@ -180,7 +181,7 @@ def wanted(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="programs built, and pairs compared, at a time")
     parser.add_argument("--folder", type=Path, default=ROOT / "build/bench/untouched", help="keeps builds")
     parser.add_argument("--benchmark", type=Path, help="another Google Benchmark: a folder with include, lib")
-    parser.add_argument("--toll", default=f"{sys.executable} -m tollbench", help="how toll is started")
+    parser.add_argument("--toll", default=shlex.join(toll_itself()), help="how toll is started")
     parser.add_argument("--budget", default="0.2s", help="for each benchmark that is timed")
     parser.add_argument("--total-budget", default="20s")
     parser.add_argument("--build-only", action="store_true", help="build and check all pairs, compare none")

@@ -18,6 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from tollbench.interpreters import interpreter_with_path
+
 HERE = Path(__file__).resolve().parent
 FIRST = 3
 SHARE = 0.9
@@ -78,7 +80,7 @@ def is_at_fault(function: str, wanted: tuple[str, ...]) -> bool:
 def rank(name: str, folder: Path, options: argparse.Namespace) -> tuple[int, str]:
     """The line of the function at fault, 0 where it is in none, and the sentence above them."""
     programs = compiled(name, folder, options)
-    command = [sys.executable, "-c", SCRIPT, "why", *map(str, programs), "--json"]
+    command = interpreter_with_path("-c", SCRIPT, "why", *map(str, programs), "--json")
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode != 0:
         return 0, ended.stderr.strip()

@@ -152,7 +152,7 @@ class Script(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder) / "program"
             program.write_text("no program")
-            done = subprocess.run([sys.executable, str(SCRIPT), OBJDUMP, str(program)],
+            done = subprocess.run([sys.executable, "-I", str(SCRIPT), OBJDUMP, str(program)],
                                   capture_output=True, text=True, check=False)  # fmt: skip
             self.assertEqual(done.returncode, 0)
             self.assertIn("cannot read", done.stderr)

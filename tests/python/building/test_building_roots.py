@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from tollbench.building import making_roots as making
 from tollbench.catalog import environments
 from tollbench.catalog.environments import roots
 from tollbench.errors import TollError
+from tollbench.interpreters import interpreter_with_path
 
 DEBIAN = roots.recipe("debian13")
 MIRROR = "http://mirror.invalid/debian"
@@ -172,7 +172,7 @@ def test_an_interrupt_leaves_no_half_root_and_a_rerun_works(
         f'touch "{tmp_path}/started"\nwhile :; do sleep 0.1; done\n'
     )
     process = subprocess.Popen(
-        [sys.executable, "-m", "tollbench", "env", "add", "debian13", "--mirror", MIRROR],
+        interpreter_with_path("-m", "tollbench", "env", "add", "debian13", "--mirror", MIRROR),
         env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

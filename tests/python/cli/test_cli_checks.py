@@ -20,6 +20,7 @@ from toll_test.runner import LAST_IN_LINE, run, run_all
 from tollbench.catalog import packages
 from tollbench.cli.console import Progress
 from tollbench.errors import Exit
+from tollbench.interpreters import interpreter, interpreter_with_path, toll_itself
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -113,9 +114,8 @@ def test_all_contenders_are_compiled_everywhere_only_where_that_is_asked_for():
 def test_what_is_built_of_the_contenders_is_what_is_launched(everything, named):
     steps = {step.name: step for step in checks.steps(ROOT, fast=False, bench=False, everything=everything)}
     built, launched = (steps[name].command for name in ("contenders: build", "contenders"))
-    python = launched[3]
-    assert built == (python, "tests/toll_test/contenders.py", *named)
-    assert launched[4:] == tuple(named)
+    assert list(built) == interpreter("tests/toll_test/contenders.py", *named)
+    assert list(launched[3:]) == toll_itself("run", *named)
 
 
 def test_the_root_of_seastar_is_made_only_where_everything_is_asked_for_and_before_what_needs_it():
@@ -194,7 +194,7 @@ run_all([endless, Step("next", ("touch", "next"), "build", aside=True), waits], 
 
 def test_an_interrupt_ends_what_runs_aside(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED],
+        interpreter_with_path("-c", INTERRUPTED),
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'python'}:{ROOT / 'tests'}"},
         stdin=subprocess.DEVNULL,

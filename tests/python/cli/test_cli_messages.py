@@ -7,7 +7,6 @@ import os
 import shutil
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
@@ -17,6 +16,7 @@ from made_runs import Made, make_run
 import tollbench.cli
 from checkouts import copy_checkout
 from tollbench.catalog import suites
+from tollbench.interpreters import interpreter_with_path
 
 VERBS = ("run", "report", "list", "doctor", "setup", "export", "new", "test")
 
@@ -194,7 +194,7 @@ def test_an_export_does_not_replace_a_folder_of_other_things(toll, run_file, tmp
 
 def in_a_shell(checkout: Path, command: str, *arguments: object, **environment: str):
     """`command` is one line of bash; $toll starts the command line, $1 ... are the arguments."""
-    python = f"{sys.executable} -m tollbench"
+    python = " ".join(interpreter_with_path("-m", "tollbench"))
     return subprocess.run(
         ["bash", "-o", "pipefail", "-c", command, "bash", *map(str, arguments)],
         cwd=checkout,

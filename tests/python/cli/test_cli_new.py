@@ -11,6 +11,7 @@ import pytest
 from full_disk import may_mount, on_own_disk
 from tollbench.cli.new import with_line, write
 from tollbench.errors import TollError
+from tollbench.interpreters import interpreter_with_path
 
 # The declared text takes one page more than the old one: where the old one was cut off first, not even its
 # own length of the new one would fit.
@@ -74,7 +75,7 @@ def answer(command: list[str]) -> list[str]:
 
 @pytest.mark.parametrize(("limit", "refused"), [(100, "mine.cpp"), (4 * 4096, "suite.toml")])
 def test_a_limit_for_files_leaves_both_as_they_were(tmp_path, limit, refused):
-    said, unchanged, there = answer([sys.executable, "-c", TRY, str(tmp_path), str(limit), "0"])
+    said, unchanged, there = answer(interpreter_with_path("-c", TRY, str(tmp_path), str(limit), "0"))
     assert f"cannot write {tmp_path / refused}: File too large; " in said
     assert unchanged == "True"
     assert there == "contender.cpp.template suite.toml"
@@ -83,7 +84,7 @@ def test_a_limit_for_files_leaves_both_as_they_were(tmp_path, limit, refused):
 @pytest.mark.skipif(not may_mount(), reason="mounting a small file system takes root")
 @pytest.mark.parametrize(("free_pages", "refused"), [(0, "mine.cpp"), (1, "suite.toml")])
 def test_a_full_disk_leaves_both_as_they_were(tmp_path, free_pages, refused):
-    command = [sys.executable, "-c", TRY, str(tmp_path), "0", str(free_pages)]
+    command = interpreter_with_path("-c", TRY, str(tmp_path), "0", str(free_pages))
     said, unchanged, there = answer(on_own_disk(command, tmp_path, "256k"))
     assert f"cannot write {tmp_path / refused}: No space left on device; make room" in said
     assert unchanged == "True"

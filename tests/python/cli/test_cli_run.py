@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 
 import tollbench as toll
 from checkouts import ROOT, Toll, copy_checkout, toll_in
+from tollbench.interpreters import interpreter_with_path
 from tollbench.words import Purpose
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -139,7 +139,7 @@ def test_nothing_measured_is_inconclusive(first, toll_here):
 
 def start(checkout: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "tollbench", "run", *arguments],
+        interpreter_with_path("-m", "tollbench", "run", *arguments),
         cwd=checkout,
         env={**os.environ, "PYTHONPATH": str(checkout / "python"), "COLUMNS": "120"},
         stdout=subprocess.PIPE,

@@ -24,6 +24,7 @@ from tollbench.compare import Comparison, Comparisons, Verdict
 from tollbench.compare.raw_file import RawFile
 from tollbench.compare.stored import StoredComparison
 from tollbench.errors import TollError
+from tollbench.interpreters import interpreter_with_path
 from tollbench.launching.failure import Interrupted
 from tollbench.measure import Interrupt
 from tollbench.report.comparisons import comparison_terminal
@@ -471,7 +472,7 @@ def test_a_disk_that_takes_no_more_ends_the_measuring_and_what_is_known_is_told(
     sides = ("sleep 0.003", "sleep 0.3") if regression else ("sleep 0.3", "sleep 0.003")
     words = ["compare", *sides, "--budget", "5m", "--raw", str(raw), "--json"]
     done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK + SCRIPT, *words],
+        interpreter_with_path("-c", FULL_DISK + SCRIPT, *words),
         env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
         capture_output=True,
         text=True,
@@ -494,7 +495,7 @@ def test_an_end_from_outside_loses_no_launch(tmp_path: Path, number: signal.Sign
     words = ["compare", "sleep 0.01", "sleep 0.01", "--measure-all", "--threshold", "0.0001"]
     words += ["--raw", str(raw), "--json"]
     toll = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, *words],
+        interpreter_with_path("-c", SCRIPT, *words),
         env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

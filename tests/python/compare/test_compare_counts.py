@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Set
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,6 +22,7 @@ from tollbench.compare.counters import Amount, Reading
 from tollbench.compare.counts import Counts, change, counted_rows
 from tollbench.compare.stored import StoredComparison
 from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, Verdict
+from tollbench.interpreters import interpreter_with_path
 from tollbench.report.comparisons.comparison_formats import RENDERERS
 from tollbench.report.comparisons.comparison_terminal import show
 
@@ -173,7 +173,7 @@ def toll(folder: Path, *words: str, path: str | None = None) -> tuple[int, str, 
     if path is not None:
         environment["PATH"] = path
     raw = folder / f"raw-{len(list(folder.glob('raw-*')))}.jsonl"
-    command = [sys.executable, "-c", SCRIPT, "compare", *words, "--raw", str(raw)]
+    command = interpreter_with_path("-c", SCRIPT, "compare", *words, "--raw", str(raw))
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
     return done.returncode, done.stdout, done.stderr
 

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from compiled import compiled, nothing
 from tollbench.compare.stored import StoredComparison
 from tollbench.compare.subject import Side, Standing
 from tollbench.compare.untouched import MOST_REFUSALS, Untouched
+from tollbench.interpreters import interpreter_with_path
 
 ROOT = Path(__file__).resolve().parents[3]
 BENCHMARKS = """
@@ -73,7 +73,7 @@ pytestmark = [
 def compared(*words: str, code: int | None = 0) -> dict[str, Any]:
     """What `toll compare` prints as JSON."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    command = [sys.executable, "-c", SCRIPT, "compare", *words, "--json"]
+    command = interpreter_with_path("-c", SCRIPT, "compare", *words, "--json")
     command += ["--budget", "0.5s", "--threshold", "5"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert code is None or done.returncode == code, done.stderr

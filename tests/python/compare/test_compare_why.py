@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tollbench.compare.source_diffs import parsed, touching
 from tollbench.compare.stored import StoredComparison
 from tollbench.counting.call_graphs import Body, CallGraph, Function, Part
 from tollbench.counting.demangling import short
+from tollbench.interpreters import interpreter_with_path
 from tollbench.report.comparisons.comparison_formats import RENDERERS
 
 needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
@@ -161,7 +161,7 @@ def test_names_are_shortened_to_what_one_says(name: str, expected: str) -> None:
 
 def toll(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    command = [sys.executable, "-c", SCRIPT, *arguments]
+    command = interpreter_with_path("-c", SCRIPT, *arguments)
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 

@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 from fake_machine import FakeClock, FakeLauncher
 
+from tollbench.interpreters import interpreter
 from tollbench.launching.calibrating import LaunchWork
 from tollbench.launching.child import Limits
 from tollbench.launching.command import run_command
@@ -28,7 +28,7 @@ from tollbench.measure.recording import LaunchOutcome, LaunchPlace, Recorder, Ta
 from tollbench.words import Kind, Purpose, Status
 
 PROGRAM = Path(__file__).parents[1] / "fakes" / "program.py"
-COMMAND = (sys.executable, "-S", "-E", str(PROGRAM))
+COMMAND = tuple(interpreter("-S", str(PROGRAM)))
 ENVIRONMENT = {**os.environ, "TOLL_TEST_OF": str(os.getpid())}
 MARK = f"TOLL_TEST_OF={os.getpid()}".encode()  # other tests may run the same programs at the same time
 PLACE = LaunchPlace(1, Purpose.MEASURE, 1, 0, 5)

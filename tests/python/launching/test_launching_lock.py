@@ -10,6 +10,7 @@ import pytest
 from fake_machine import FakeClock
 
 from tollbench.errors import TollError
+from tollbench.interpreters import interpreter_with_path
 from tollbench.launching.failure import Interrupted
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.machine_lock import machine_lock
@@ -33,7 +34,7 @@ def lock(tmp_path: Path) -> Path:
 def hold(lock: Path) -> subprocess.Popen[str]:
     search = {"PYTHONPATH": os.pathsep.join(sys.path)}
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(lock)],
+        interpreter_with_path("-c", HOLDER, str(lock)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fake_machine import CANARY, header_for, plan_for, workload
 
+from tollbench.interpreters import interpreter
 from tollbench.launching.child import Limits
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.interrupt import Interrupt
@@ -21,7 +22,7 @@ from tollbench.measure.events import Event, LaunchDone
 from tollbench.store import RunFile
 from tollbench.words import Program
 
-PROGRAM = (sys.executable, "-S", "-E", str(Path(__file__).parents[1] / "fakes" / "program.py"))
+PROGRAM = tuple(interpreter("-S", str(Path(__file__).parents[1] / "fakes" / "program.py")))
 ROUNDS = 6
 CONTENDERS = ("fast", "slow")
 

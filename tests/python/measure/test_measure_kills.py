@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from runner import ROUNDS
 
+from tollbench.interpreters import interpreter_with_path
 from tollbench.launching.child import Limits
 from tollbench.launching.command import run_command
 from tollbench.launching.guardian import Guardian
@@ -31,7 +32,7 @@ ENVIRONMENT = {
 def start(path: Path, hold_after: int = 0) -> subprocess.Popen[str]:
     """A run; it does not go on after its `hold_after`-th launch until its standard input ends."""
     return subprocess.Popen(
-        [sys.executable, str(RUNNER), str(path), str(path.with_suffix(".lock")), str(hold_after)],
+        interpreter_with_path(str(RUNNER), str(path), str(path.with_suffix(".lock")), str(hold_after)),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT,
     )  # fmt: skip
 
@@ -130,7 +131,7 @@ def test_second_run_on_the_machine_is_refused_while_the_first_goes_on(tmp_path: 
     assert first.stdout.readline().startswith("starting")
     first.send_signal(signal.SIGSTOP)  # it must not end before the second has tried
     second = subprocess.run(
-        [sys.executable, str(RUNNER), str(tmp_path / "second.toll"), str(tmp_path / "r.lock")],
+        interpreter_with_path(str(RUNNER), str(tmp_path / "second.toll"), str(tmp_path / "r.lock")),
         capture_output=True, text=True, check=False,
         env=ENVIRONMENT,
     )  # fmt: skip
@@ -163,7 +164,7 @@ time.sleep(60)
 )
 def test_all_programs_that_spin_die_with_a_killed_toll(program: str) -> None:
     toll = subprocess.Popen(
-        [sys.executable, "-c", SPINNING, program], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
+        interpreter_with_path("-c", SPINNING, program), stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
     )
     assert toll.stdout is not None
     groups = [int(toll.stdout.readline()) for _ in range(2)]
@@ -189,7 +190,7 @@ run_command(["/bin/sh", "-c", sys.argv[1]], dict(os.environ), Path(sys.argv[2]),
 
 def test_a_command_that_spins_dies_with_a_killed_toll(tmp_path: Path) -> None:
     spins = "echo $$ > new && mv new group; while :; do :; done"
-    toll = subprocess.Popen([sys.executable, "-c", COMMAND, spins, str(tmp_path)], env=ENVIRONMENT)
+    toll = subprocess.Popen(interpreter_with_path("-c", COMMAND, spins, str(tmp_path)), env=ENVIRONMENT)
     group = tmp_path / "group"
     while not group.exists():
         assert toll.poll() is None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from checkouts import copy_checkout
 from tollbench.catalog import environments
+from tollbench.interpreters import interpreter_with_path
 
 UNAVAILABLE = environments.located(environments.named("debian13")).unavailable
 pytestmark = [
@@ -49,7 +49,7 @@ TOLL_CONTENDER(cachecalc, seastar_one_too_many, OneTooMany);
 def toll_in(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """As `checkouts.toll_in`, with the time that it takes to compile against Seastar."""
     return subprocess.run(
-        [sys.executable, "-m", "tollbench", *arguments],
+        interpreter_with_path("-m", "tollbench", *arguments),
         cwd=checkout,
         env={**os.environ, "PYTHONPATH": str(checkout / "python"), "COLUMNS": "120"},
         stdin=subprocess.DEVNULL,

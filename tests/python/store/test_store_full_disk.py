@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from full_disk import may_mount, on_own_disk
+from tollbench.interpreters import interpreter_with_path
 
 FILL = """
 import resource, sys
@@ -38,7 +39,7 @@ print(saved, found == [5000] * saved)
 
 def fill(path: Path, limit: int, disk: str = "") -> list[str]:
     search = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    command = [sys.executable, "-c", FILL, str(path), str(limit)]
+    command = interpreter_with_path("-c", FILL, str(path), str(limit))
     if disk:
         command = on_own_disk(command, path.parent, disk)
     done = subprocess.run(

@@ -15,6 +15,7 @@ import pytest
 from store_runs import CASE, DETAILS, HEADER, PUBLISHED, TIMED, WARMUP, WORKLOAD, launch, make, measured
 
 from tollbench.errors import TollError
+from tollbench.interpreters import interpreter_with_path
 from tollbench.store import RunFile
 from tollbench.words import HOST, Allocations, Purpose, Status
 
@@ -190,7 +191,7 @@ def killed_run(path: Path) -> None:
     """A run whose writer was killed: its last launches are in the write-ahead log alone."""
     search = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     done = subprocess.run(
-        [sys.executable, "-c", KILLED_WRITER, str(path)], env={"PYTHONPATH": search}, check=False
+        interpreter_with_path("-c", KILLED_WRITER, str(path)), env={"PYTHONPATH": search}, check=False
     )
     assert done.returncode == -9
     assert Path(f"{path}-wal").stat().st_size > 0
@@ -243,7 +244,7 @@ def open_as_stranger(path: Path) -> str:
     path.parent.chmod(0o555)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", OPEN_AS_STRANGER, str(path)],
+            interpreter_with_path("-c", OPEN_AS_STRANGER, str(path)),
             env={"PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
@@ -261,7 +262,7 @@ def test_resume_of_a_read_only_file_is_refused_in_words(path: Path) -> None:
     (folder / path.name).chmod(0o444)
     folder.chmod(0o555)
     done = subprocess.run(
-        [sys.executable, "-c", script, str(folder / path.name)],
+        interpreter_with_path("-c", script, str(folder / path.name)),
         env={"PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
