@@ -7,6 +7,7 @@ tests/python/test_lint.py finds interpreters that are started in another way.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -26,6 +27,11 @@ def interpreter(*words: str) -> list[str]:
 def toll_itself(*words: str) -> list[str]:
     """The command that starts this toll."""
     return interpreter(str(_TOLL), *words)
+
+
+def environment_of_tools() -> dict[str, str]:
+    """The user's variables but for Python's: for tools that start it in their own way, as CMake does."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
 
 def interpreter_with_path(*words: str) -> list[str]:

@@ -136,6 +136,7 @@ class HostileFolder:
             **os.environ,
             "PATH": path,
             "PYTHONPATH": os.pathsep.join(["", ".", str(self.folder)]),
+            "PYTHONHOME": str(self.folder / "base"),
             "PYTHONSTARTUP": str(self.folder / "typer.py"),
             "PYTHONUSERBASE": str(self.folder / "base"),
             "XDG_CACHE_HOME": str(self.folder.parent / "cache"),

@@ -24,6 +24,7 @@ from tollbench.building.log import first_error, split_failures
 from tollbench.catalog.machine import usable_cpus
 from tollbench.catalog.tools import run_tool
 from tollbench.errors import TollError
+from tollbench.interpreters import environment_of_tools
 from tollbench.words import Environment, Program, Status, Workload
 
 OnProgress = Callable[[int, int, str], None]  # steps done, steps in all, what is built
@@ -208,7 +209,7 @@ def _compile(build: Build, targets: Sequence[str], on_progress: OnProgress) -> d
     jobs = str(len(usable_cpus()))
     command = [*build.enter, "ninja", "-C", str(build.folder), "-k", "0", "-j", jobs, *targets]
     # ninja's own format is the only progress it offers to a program that reads a pipe.
-    environment = {**os.environ, "NINJA_STATUS": "[%f/%t] ", "CLICOLOR_FORCE": "0"}
+    environment = {**environment_of_tools(), "NINJA_STATUS": "[%f/%t] ", "CLICOLOR_FORCE": "0"}
     log = build.folder / "build.log"
     with (
         log.open("w", encoding="utf-8") as file,
@@ -245,7 +246,7 @@ def _failed(build: Build, targets: Sequence[str], log: Path) -> dict[str, str]:
     reasons = {}
     for target in targets:
         command = [*build.enter, "ninja", "-C", str(build.folder), target]
-        again = run_tool(command)
+        again = run_tool(command, env=environment_of_tools())
         if again.returncode != 0:
             reasons[target] = _reason(build, target, own.get(target, again.stdout))
     return reasons

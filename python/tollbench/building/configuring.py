@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tollbench.catalog.tools import run_tool
 from tollbench.errors import Exit, TollError
-from tollbench.interpreters import PYTHON
+from tollbench.interpreters import PYTHON, environment_of_tools
 from tollbench.words import Toolset
 
 OnLine = Callable[[str], None]
@@ -90,7 +90,7 @@ def _command(root: Path, folder: Path, toolset: Toolset, python: str) -> list[st
 
 def _run(command: Sequence[str], root: Path) -> subprocess.CompletedProcess[str]:
     try:
-        return run_tool(command, one_stream=True, cwd=root)
+        return run_tool(command, one_stream=True, cwd=root, env=environment_of_tools())
     except FileNotFoundError:
         raise TollError("cmake is not installed", "toll doctor names the command that brings it") from None
 
@@ -100,7 +100,7 @@ def _up_to_date(folder: Path, enter: tuple[str, ...]) -> bool:
     if not (folder / "build.ninja").exists() or (not enter and shutil.which("ninja") is None):
         return False
     command = [*enter, "ninja", "-C", str(folder), "build.ninja"]
-    return run_tool(command).returncode == 0
+    return run_tool(command, env=environment_of_tools()).returncode == 0
 
 
 def _forget_other_compiler(folder: Path, toolset: Toolset) -> None:

@@ -189,14 +189,19 @@ def _program_path(program: str) -> str:
 
 
 def changed(repository: Path) -> bool:
-    """Whether tracked files differ from HEAD. Not even the index's time stamps are refreshed."""
-    status = git(repository, "--no-optional-locks", "status", "--porcelain", "--untracked-files=no")
+    """Whether tracked files differ from HEAD. Those in submodules do not count: their gits heed no setting.
+
+    Not even the index's time stamps are refreshed.
+    """
+    options = ("--porcelain", "--untracked-files=no", "--ignore-submodules=dirty")
+    status = git(repository, "--no-optional-locks", "status", *options)
     return status.returncode == 0 and bool(status.stdout.strip())
 
 
 def difference(repository: Path, a: Revision, b: Revision) -> list[FileHunk]:
     """What changed from one to the other, line by line. Empty where git cannot tell."""
     options = ["--unified=0", "--no-prefix", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"]
+    options += ["--submodule=short"]
     told = git(repository, "-c", "core.quotePath=false", "diff", *options, a.commit, b.commit)
     return parsed(told.stdout) if told.returncode == 0 else []
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from checkouts import ROOT
+from checkouts import ROOT, copy_checkout
 from hostile_folder import HostileFolder
+from tollbench.building import configuring
 from tollbench.building.recipes import RECIPES, Job
 from tollbench.catalog import machine, packages
 from tollbench.catalog.environments.probing import probe
 from tollbench.catalog.tools import run_tool
+from tollbench.words import Toolset
 
 SOURCES = {
     "Go": ("go.go", 'package main\n\nimport _ "toll"\n\nfunc main() {}\n'),
@@ -102,3 +105,23 @@ def test_no_recipe_looks_above_the_checkout(
         done = run_tool(step.command, one_stream=True, cwd=step.cwd, env=environment, limit_s=120)
         assert hostile.ran() == [], done.stdout
         assert done.returncode == 0, done.stdout
+
+
+def test_cmake_and_what_it_starts_read_nothing_of_the_current_folder(
+    hostile: HostileFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Presets and a project of a stranger; and Python that CMake starts imports the real modules."""
+    hostile.with_modules()
+    for name, value in hostile.environment().items():
+        if name != "PATH":
+            monkeypatch.setenv(name, value)
+    presets = {"version": 3, "configurePresets": [{"name": "release", "generator": "stranger's"}]}
+    for name in ("CMakePresets.json", "CMakeUserPresets.json"):
+        (hostile.folder / name).write_text(json.dumps(presets))
+    (hostile.folder / "CMakeLists.txt").write_text("message(FATAL_ERROR PWNED)\n")
+    root = copy_checkout(tmp_path / "check out")
+    lines: list[str] = []
+    configuring.configure(root, tmp_path / "build", Toolset(), lines.append)
+    assert not any("PWNED" in line for line in lines)
+    assert hostile.ran() == []
+    assert (tmp_path / "build/toll_suites.cmake").read_text()

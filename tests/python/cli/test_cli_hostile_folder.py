@@ -71,7 +71,7 @@ COMMANDS = (
     ("list", "--json"),
     ("doctor", "--json"),
     ("report", "nothing.toll"),
-    ("compare", "/bin/true", "/bin/true", "--budget", "1s", "--json"),
+    ("compare", "true", "true", "--budget", "1s", "--json"),
 )
 
 

@@ -84,7 +84,25 @@ def missing_objects(hostile: HostileFolder, evil: str) -> None:
     (hostile.folder / f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
 
 
-DOORS = [watcher, hooks, hooks_elsewhere, filters, missing_objects]
+def submodule(hostile: HostileFolder, evil: str) -> None:
+    """A repository inside: its own git reads its own configuration, without what this one was told."""
+    inner = hostile.folder / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    for text in ("one", "two"):
+        (inner / "inner.txt").write_text(text)
+        git(inner, "add", ".")
+        git(inner, "commit", "-qm", text)
+        git(hostile.folder, "-c", "advice.addEmbeddedRepo=false", "add", "inner")
+        (hostile.folder / "file.txt").write_text(f"inner {text}")
+        git(hostile.folder, "add", "file.txt")
+        git(hostile.folder, "commit", "-qm", f"inner {text}")
+    git(hostile.folder, "config", "diff.submodule", "diff")
+    for key in ("core.fsmonitor", "diff.external"):
+        git(inner, "config", key, evil)
+
+
+DOORS = [watcher, hooks, hooks_elsewhere, filters, missing_objects, submodule]
 
 
 @pytest.mark.parametrize("door", DOORS)
