@@ -9,8 +9,7 @@ from pathlib import Path
 
 from toll_test.outcomes import Step, StepOutcome
 from tollbench.cli.console import Progress, clock_time
-from tollbench.errors import TollError
-from tollbench.store.writing import write_text
+from tollbench.writing import write_own
 
 
 class Pace:
@@ -54,6 +53,6 @@ class Pace:
             for outcome in outcomes
             if not outcome.status
         }
-        with contextlib.suppress(OSError, TollError):
+        with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_text(self._path, json.dumps(self._last_s | passed, indent=1))
+            write_own(self._path, json.dumps(self._last_s | passed, indent=1))

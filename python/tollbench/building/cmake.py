@@ -26,6 +26,7 @@ from tollbench.catalog.tools import run_tool
 from tollbench.errors import TollError
 from tollbench.interpreters import environment_of_tools
 from tollbench.words import Environment, Program, Status, Workload
+from tollbench.writing import write_own
 
 OnProgress = Callable[[int, int, str], None]  # steps done, steps in all, what is built
 OWN_TARGETS = ("toll_canary", "toll_allocations")
@@ -201,7 +202,7 @@ def _alone(build: Build) -> Iterator[None]:
 def _remember(build: Build, targets: Sequence[str], failed: dict[str, str]) -> None:
     """For `toll list`, which does not build: what failed, until it is built again."""
     kept = {target: reason for target, reason in failures(build.folder).items() if target not in targets}
-    (build.folder / FAILURES).write_text(json.dumps(kept | failed, indent=1), encoding="utf-8")
+    write_own(build.folder / FAILURES, json.dumps(kept | failed, indent=1))
 
 
 def _compile(build: Build, targets: Sequence[str], on_progress: OnProgress) -> dict[str, str]:

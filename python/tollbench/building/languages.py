@@ -18,6 +18,7 @@ from tollbench.building.recipes.parts import first_error
 from tollbench.catalog.packages import command_for, table
 from tollbench.catalog.tools import run_tool
 from tollbench.words import Contender, Environment, Program, Status, Workload
+from tollbench.writing import write_own
 
 FOLDER = "languages"  # in an environment's build folder
 RESULTS = "results.json"
@@ -162,7 +163,7 @@ def _remember(folder: Path, made: Mapping[Key, Program]) -> None:
         for key, program in made.items()
     }
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / RESULTS).write_text(json.dumps(results, indent=1), encoding="utf-8")
+    write_own(folder / RESULTS, json.dumps(results, indent=1))
 
 
 def _results(folder: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tollbench.cli.named_files import Force, file_path
 from tollbench.compare.adapters import AUTO, adapters
 
 EXAMPLE = "toll compare ./bench_old ./bench_new --budget 20s"
@@ -51,7 +52,9 @@ Layouts = Annotated[
 ]
 Raw = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Keeps every launch; runs/compare-DATE.jsonl if not given."),
+    typer.Option(
+        metavar="FILE", parser=file_path, help="Keeps every launch; runs/compare-DATE.jsonl if not given."
+    ),
 ]
 
 
@@ -75,7 +78,12 @@ CountOnly = Annotated[
 ]
 SaveBaseline = Annotated[
     Path | None,
-    typer.Option("--save-baseline", metavar="FILE", help="Keep the last side's counts; one side is enough."),
+    typer.Option(
+        "--save-baseline",
+        metavar="FILE",
+        parser=file_path,
+        help="Keep the last side's counts; one side is enough.",
+    ),
 ]
 Baseline = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Compare the one side's counts with those kept there.")
@@ -88,6 +96,13 @@ AnyExitCode = Annotated[
 ]
 Why = Annotated[
     bool, typer.Option("--why", help="Name the functions that differences beyond the threshold began in.")
+]
+Html = Annotated[Path | None, typer.Option(metavar="FILE", parser=file_path, help="Write a page.")]
+Markdown = Annotated[
+    Path | None, typer.Option(metavar="FILE", parser=file_path, help="For a pull-request comment.")
+]
+Junit = Annotated[
+    Path | None, typer.Option(metavar="FILE", parser=file_path, help="JUnit XML for CI systems.")
 ]
 Build = Annotated[
     str, typer.Option(metavar="COMMAND", help="The sides are git revisions, each built by this command.")
@@ -133,10 +148,11 @@ def command(
     save_baseline: SaveBaseline = None,
     baseline: Baseline = None,
     raw: Raw = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page.")] = None,
-    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="For a pull-request comment.")] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="JUnit XML for CI systems.")] = None,
+    html: Html = None,
+    markdown: Markdown = None,
+    junit: Junit = None,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for another run on this machine to end.")
     ] = False,
@@ -148,8 +164,7 @@ def command(
     """
     from tollbench.cli import comparing, comparing_sides, counting
 
-    comparing.check_places(html=html, markdown=markdown, junit=junit)
-    comparing.check_places(**{"save-baseline": save_baseline})
+    files = comparing.reports(force=force, html=html, markdown=markdown, junit=junit)
     request = comparing_sides.ComparisonRequest(
         sides=tuple(sides),
         kind=kind,
@@ -166,13 +181,14 @@ def command(
         folder=folder,
         any_exit_code=any_exit_code,
         seed=seed,
-        raw=raw,
+        raw=comparing.raw_path(raw, "compare"),
         measure_all=measure_all,
         why=why,
         counts=counting.count_request(
-            count, only=count_only, fail_on=fail_on or (), save=save_baseline, baseline=baseline
+            count, only=count_only, fail_on=fail_on or (), save=save_baseline, baseline=baseline, force=force
         ),
     )
+    comparing.check_places(request, files.values())
     found, error = comparing.measured(request, wait=wait)
-    comparing.show(found, as_json=as_json, html=html, markdown=markdown, junit=junit, error=error)
+    comparing.show(found, files, as_json=as_json, error=error)
     raise typer.Exit(comparing.exit_code(found))

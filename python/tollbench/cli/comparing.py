@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import select
 import shlex
 import sys
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from tollbench.cli.console import progress, say
 from tollbench.cli.counting import counted
 from tollbench.cli.explainers import with_reasons
 from tollbench.cli.machine_use import machine_taken
+from tollbench.cli.named_files import files_of_sides
 from tollbench.cli.places import RUNS
 from tollbench.compare import (
     Comparisons,
@@ -43,7 +44,8 @@ from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.measure import Interrupt, SystemClock
 from tollbench.report.comparisons import comparison_terminal
 from tollbench.report.comparisons.comparison_formats import RENDERERS
-from tollbench.store.writing import behind_links, is_special, write_text
+from tollbench.writing import Mark, Output, check_outputs, is_special
+from tollbench.writing.marks import OF_COMPARISON, RAW_FILE
 
 
 def seconds(option: str, text: str) -> float:
@@ -54,22 +56,39 @@ def seconds(option: str, text: str) -> float:
         raise TollError(error.what, f"write for example {option} 60s, 5m or 1h") from None
 
 
-def check_places(**places: Path | None) -> None:
-    """Raises TollError for an option whose file could not be written once all is measured."""
-    for option, path in places.items():
-        target = behind_links(path) if path is not None else None
-        if target is None or is_special(target):
-            continue
-        if target.is_dir():
-            raise TollError(f"--{option} {path} is a folder", f"name a file: --{option} {path}/FILE")
-        if not target.parent.is_dir():
-            raise TollError(
-                f"--{option} {path}: there is no folder {target.parent}", "make it, or name another place"
-            )
-        if not os.access(target.parent, os.W_OK):
-            raise TollError(
-                f"--{option} {path}: nothing can be written to {target.parent}", "name another place"
-            )
+def reports(
+    marks: Mapping[str, Mark] = OF_COMPARISON, *, force: bool, **places: Path | None
+) -> dict[str, Output]:
+    """The files that were asked for, by the option's name, which is the form's."""
+    return {
+        form: Output(path, marks[form], f"--{form}", force)
+        for form, path in places.items()
+        if path is not None
+    }
+
+
+def check_places(request: ComparisonRequest, files: Iterable[Output]) -> None:
+    """Raises TollError for a file that could not, or must not, be written once all is measured."""
+    outputs, read = list(files), list(files_of_sides(request.sides, request.folder))
+    if request.raw is not None:
+        outputs.insert(0, raw_output(request.raw))
+    if (counts := request.counts) is not None:
+        if counts.save is not None:
+            outputs.append(counts.save)
+        if counts.baseline is not None and not counts.renews:
+            read.append(counts.baseline)
+    check_outputs(outputs, read)
+
+
+def raw_output(path: Path) -> Output:
+    """A raw file to be made, in a folder that is made with it. Raises TollError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TollError(
+            f"cannot keep the launches in {path}: {error.strerror}", "name another place: --raw FILE"
+        ) from None
+    return Output(path, RAW_FILE, "--raw")
 
 
 def measured(request: ComparisonRequest, *, wait: bool) -> tuple[Comparisons, TollError | None]:
@@ -218,20 +237,13 @@ def machine_line() -> str:
 
 
 def show(
-    found: Comparisons,
-    *,
-    as_json: bool,
-    html: Path | None,
-    markdown: Path | None,
-    junit: Path | None,
-    error: TollError | None = None,
+    found: Comparisons, files: Mapping[str, Output], *, as_json: bool, error: TollError | None = None
 ) -> None:
     """Prints what was found and writes the files that were asked for.
 
     Raises TollError at the end, with `error` and with every file that could not be written: nothing of it
     takes the answer, or another file, from a reader. Its code is 1 where a regression was found.
     """
-    files = {"html": html, "markdown": markdown, "junit": junit}
     errors = [error] if error is not None else []
     try:
         if as_json:
@@ -239,8 +251,13 @@ def show(
         else:
             comparison_terminal.show(found)
     finally:  # a reader that has left, `| head`, wants the files all the same
-        for form, path in files.items():
-            if path is not None and (refused := _refused(found, form, path)) is not None:
+        for form, output in files.items():
+            kept = f"the answer is printed, every launch is in {found.raw}"
+            if found.raw and is_special(Path(found.raw)):
+                kept = ""
+            try:
+                output.write(RENDERERS[form](found), kept)
+            except TollError as refused:
                 errors.append(refused)
     if errors:
         told = "; ".join(error.what for error in errors)
@@ -250,16 +267,6 @@ def show(
 def _worse(verdicts: Exit, error: Exit) -> Exit:
     """A regression that is known stays one: a gate lets 3 pass."""
     return verdicts if verdicts is Exit.REGRESSION_OR_FAILED_CHECK else error
-
-
-def _refused(found: Comparisons, form: str, path: Path) -> TollError | None:
-    """Writes one file; the error where the disk refuses."""
-    try:
-        write_text(path, RENDERERS[form](found))
-    except TollError as error:
-        kept = f"the answer is printed, every launch is in {found.raw}"
-        return TollError(error.what, f"{kept}; name a writable place: --{form} FILE")
-    return None
 
 
 def exit_code(found: Comparisons) -> Exit:

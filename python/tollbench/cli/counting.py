@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, Fi
 from tollbench.errors import TollError
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.writing import Output
+from tollbench.writing.marks import BASELINE
 
 _EXAMPLE = "for example: --count instructions,allocations --fail-on 'instructions>+1%'"
 
@@ -37,8 +40,15 @@ class CountRequest:
     metrics: frozenset[str]
     only: bool  # nothing is timed
     rules: tuple[Rule, ...] = ()
-    save: Path | None = None
+    save: Output | None = None
     baseline: Path | None = None
+
+    @property
+    def renews(self) -> bool:
+        """Whether the counts take the place of those they are held against."""
+        if self.save is None or self.baseline is None:
+            return False
+        return os.path.realpath(self.save.path) == os.path.realpath(self.baseline)
 
     @property
     def alone(self) -> bool:
@@ -47,7 +57,13 @@ class CountRequest:
 
 
 def count_request(
-    count: str, *, only: bool, fail_on: Sequence[str], save: Path | None = None, baseline: Path | None = None
+    count: str,
+    *,
+    only: bool,
+    fail_on: Sequence[str],
+    save: Path | None = None,
+    baseline: Path | None = None,
+    force: bool = False,
 ) -> CountRequest | None:
     """None where nothing is to be counted. Raises TollError for what makes no sense."""
     rules = tuple(map(_rule, fail_on))
@@ -61,9 +77,8 @@ def count_request(
         metrics = set(METRICS)
     if baseline is not None:
         baselines.read(baseline)  # an error is told before anything is launched
-    if save is not None:
-        baselines.check_replaceable(save)
-    return CountRequest(frozenset(metrics), only, rules, save, baseline) if metrics else None
+    kept = Output(save, BASELINE, "--save-baseline", force) if save is not None else None
+    return CountRequest(frozenset(metrics), only, rules, kept, baseline) if metrics else None
 
 
 def _rule(text: str) -> Rule:
@@ -118,19 +133,18 @@ def counted(
 
 
 def _saved(
-    place: Path, found: Comparisons, subject: Subject, asked: CountRequest, counts: Counts | None
+    save: Output, found: Comparisons, subject: Subject, asked: CountRequest, counts: Counts | None
 ) -> str:
     """A sentence on what was kept, or why nothing was. Raises TollError where the disk refuses."""
     all_counts = found.all_counts()
     if found.interrupted or all(each.verdict is CountVerdict.FAILED for each in all_counts):
         why = "somebody interrupted" if found.interrupted else "nothing was counted"
-        return f"No baseline was written to {place}: {why}."
-    replaced = asked.baseline is not None and asked.baseline.resolve() == place.resolve()
-    if replaced and any(each.fails for each in all_counts):
-        return f"{place} stays as it was: a count breaks a rule against it."
+        return f"No baseline was written to {save.path}: {why}."
+    if asked.renews and any(each.fails for each in all_counts):
+        return f"{save.path} stays as it was: a count breaks a rule against it."
     readings = counts.readings(len(subject.labels) - 1) if counts is not None else {}
-    baselines.write(place, _baseline(subject, readings))
-    return f"The counts of {subject.labels[-1]} are kept in {place}."
+    save.write(_baseline(subject, readings).model_dump_json(indent=1) + "\n")
+    return f"The counts of {subject.labels[-1]} are kept in {save.path}."
 
 
 def _counter(subject: Subject, baseline: Baseline | None) -> Counter:

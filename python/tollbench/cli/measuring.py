@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import uuid
@@ -21,32 +20,34 @@ from tollbench.cli.asking import Wishes, settings_of, with_time_to_read
 from tollbench.cli.builds import build_plan, only_planned
 from tollbench.cli.console import Progress, progress, say
 from tollbench.cli.machine_use import machine_taken
+from tollbench.cli.named_files import file_path, files_of_run
 from tollbench.cli.places import ROOT, RUNS, build_folder, run_path, shown_path
 from tollbench.errors import Exit, TollError
 from tollbench.measure import Interrupt, events
 from tollbench.plan import Plan, Selection, make
 from tollbench.store import RunFile, RunHeader, now_utc
-from tollbench.store.writing import write_text
 from tollbench.words import HOST, Environment, Program, Status, Workload
+from tollbench.writing import Output, check_outputs
+from tollbench.writing.marks import OF_RUN, RUN_FILE
 
 # What a run of the profile `check` must not find; what cannot run here is skipped or unsupported instead.
 BROKEN = frozenset(Status) - {Status.OK, Status.PLANNED, Status.SKIPPED, Status.UNSUPPORTED}
 
 
-def planned(selection: Selection, wishes: Wishes, output: str) -> Session:
+def planned(selection: Selection, wishes: Wishes, output: str, *, force: bool = False) -> Session:
     """A new run. Everything that a typing error can break is checked here, before anything is installed."""
     catalogue = suites.load(ROOT)
     cpus = len(machine.usable_cpus())
     selection = replace(selection, environments=environments.expanded(selection.environments))
     settings = with_time_to_read(settings_of(wishes), selection.values.get("input", ()))
     plan = make(catalogue, selection, environments.OFFERED, settings, cpus)
-    return Session(plan, _new_path(output), resume=False)
+    return Session(plan, _new_path(output), resume=False, force=force)
 
 
-def resumed(name: str) -> Session:
+def resumed(name: str, *, force: bool = False) -> Session:
     """The rest of an interrupted run. Raises TollError where it is complete or not ours."""
     path = run_path(name)
-    return Session(_stored_plan(path), path, resume=True)
+    return Session(_stored_plan(path), path, resume=True, force=force)
 
 
 def _stored_plan(path: Path) -> Plan:
@@ -58,16 +59,27 @@ def _stored_plan(path: Path) -> Plan:
 class Session:
     """The stages of one run; each is called once, in order."""
 
-    def __init__(self, plan: Plan, path: Path, *, resume: bool) -> None:
+    def __init__(self, plan: Plan, path: Path, *, resume: bool, force: bool = False) -> None:
         self.plan = plan
         self.path = path
         self.folder = build_folder(HOST.name)
         self.programs: tuple[Program, ...] = ()
         self.run_file: RunFile | None = None
         self.stopped_by = ""
+        self.page = Output(
+            path.with_suffix(".html"),
+            OF_RUN["html"],
+            "the page",
+            force,
+            "name another run file, or do without the page: --no-html",
+        )
         self._enter: tuple[str, ...] = ()
         self._resume = resume
         self._alone = ExitStack()
+
+    def check_page(self, *inputs: Path) -> None:
+        """Raises TollError where the page could not, or must not, be written; `inputs` are read as well."""
+        check_outputs([self.page], [*files_of_run(self.path), *inputs])
 
     def take_machine(self, *, wait: bool) -> None:
         """Before the build, which would disturb another run as much as a measurement does."""
@@ -137,9 +149,9 @@ class Session:
         if html:
             from tollbench.report import html as page
 
-            target = self.path.with_suffix(".html")
-            write_text(target, page.render(results), report.NEXT_STEP)
-            say(f"report: {shown_path(target)}")
+            again = f"toll report {shlex.quote(shown_path(self.path))} --format html --output FILE"
+            self.page.write(page.render(results), f"every launch is in the run file: {again}")
+            say(f"report: {shown_path(self.page.path)}")
         if self.stopped_by == "interrupt":
             say(f"interrupted; go on with: toll run --resume {shlex.quote(shown_path(self.path))}")
             return Exit.INTERRUPTED
@@ -200,7 +212,7 @@ def _system_packages(workloads: Sequence[Workload], wanted: Sequence[Environment
 
 def _new_path(output: str) -> Path:
     """The new run file. Its folder is made; a file that exists and a read-only folder are refused."""
-    path = Path(output) if "/" in output or output.endswith(".toll") else RUNS / output
+    path = file_path(output) if "/" in output or output.endswith(".toll") else RUNS / output
     if not output:
         name = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
         path = RUNS / name
@@ -212,16 +224,14 @@ def _new_path(output: str) -> Path:
             f"cannot make the folder {path.parent}: {error.strerror}",
             "name a writable place: --output /tmp/x.toll",
         ) from None
-    if path.exists():
+    if path.is_file() and not path.is_symlink():
         raise TollError(
             f"{path} exists already",
             f"choose another name, or go on with it: toll run --resume {shlex.quote(str(path))}",
         )
-    if not os.access(path.parent, os.W_OK):
-        raise TollError(
-            f"the folder {path.parent} is read-only for this user",
-            "name a writable place: --output /tmp/x.toll",
-        )
+    # SQLite takes what has these names for its own: an old log would be joined to the new run, or deleted.
+    for file in files_of_run(path):
+        Output(file, RUN_FILE, instead="choose another name: --output NAME").check()
     return path
 
 

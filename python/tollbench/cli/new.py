@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,8 @@ import typer
 from tollbench.errors import TollError
 
 EXAMPLE = "toll new tasks/skynet my_contender"
+_WRITABLE = "make the checkout writable, its suites files and folders of its own"
+_AGAIN = "the same command writes it again"
 # Words that C++ or toll keep for themselves: a file, a target or a type of that name would not build.
 RESERVED = frozenset(
     """
@@ -54,14 +57,15 @@ def command(
 
 def write(directory: Path, name: str) -> Path:
     """Writes NAME.cpp from the template and its line into suite.toml's [contenders]; returns the file."""
-    from tollbench.store.writing import write_text
+    from tollbench.writing import Output
+    from tollbench.writing.marks import CONTENDER, SUITE
 
     template = directory / "contender.cpp.template"
     source, suite = directory / f"{name}.cpp", directory / "suite.toml"
     kind = "".join(word.capitalize() for word in name.split("_"))
     if not template.is_file():
         raise TollError(f"{directory} has no {template.name}", "copy a contender beside it, and add its line")
-    if source.exists():
+    if os.path.lexists(source):
         raise TollError(f"{source} is there already", "choose another name")
     try:
         text = template.read_text(encoding="utf-8").replace("{{name}}", name).replace("{{Type}}", kind)
@@ -70,9 +74,9 @@ def write(directory: Path, name: str) -> Path:
         raise TollError(
             f"cannot read {error.filename}: {error.strerror}", "make the checkout readable"
         ) from None
-    write_text(source, text)
+    Output(source, CONTENDER, "new:", instead=_WRITABLE).write(text, _AGAIN)
     try:
-        write_text(suite, declared)
+        Output(suite, SUITE, "new:", instead=_WRITABLE).write(declared, _AGAIN)
     except TollError:
         source.unlink(missing_ok=True)  # without its line it would only lie about
         raise

@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 import tollbench
 from tollbench.cli.comparing import check_pattern, machine_line
@@ -25,7 +24,7 @@ from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.measure import Interrupt, SystemClock
 from tollbench.report.comparisons import why_terminal
 from tollbench.report.comparisons.why_formats import RENDERERS
-from tollbench.store.writing import write_text
+from tollbench.writing import Output
 
 PROVED = (
     "both sides execute the same code on the same constants: a difference in time is layout or the machine"
@@ -103,7 +102,7 @@ def _proved(subject: Subject, name: str, side: int, standing: Standing) -> Expla
     )
 
 
-def show(found: Explanations, *, as_json: bool, html: Path | None, markdown: Path | None) -> None:
+def show(found: Explanations, files: Mapping[str, Output], *, as_json: bool) -> None:
     """Prints what was found and writes the files that were asked for. Raises TollError at the end."""
     errors = []
     try:
@@ -112,12 +111,11 @@ def show(found: Explanations, *, as_json: bool, html: Path | None, markdown: Pat
         else:
             why_terminal.show(found)
     finally:
-        for form, path in (("html", html), ("markdown", markdown)):
-            if path is not None:
-                try:
-                    write_text(path, RENDERERS[form](found), f"name a writable place: --{form} FILE")
-                except TollError as error:
-                    errors.append(error)
+        for form, output in files.items():
+            try:
+                output.write(RENDERERS[form](found))
+            except TollError as error:
+                errors.append(error)
     if errors:
         raise TollError("; ".join(error.what for error in errors), errors[0].next_step, errors[0].code)
 

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tollbench.cli.console import progress
+from tollbench.cli.named_files import Force, file_path, files_of_run
 from tollbench.cli.places import run_path
 from tollbench.errors import TollError
-from tollbench.store.writing import write_text
+from tollbench.writing import Output, check_outputs
+from tollbench.writing.marks import OF_COMPARISON, OF_RUN
 
 if TYPE_CHECKING:
     from tollbench.analysis.results import Results
     from tollbench.compare import Comparisons
 
-NEXT_STEP = "name a writable place: --output /tmp/report.html"
 EXAMPLE = "toll report runs/monday.toll --format html --output monday.html"
 
 
@@ -39,8 +40,12 @@ def command(
     form: Annotated[
         ReportFormat, typer.Option("--format", "-f", help="How to show it; csv: runs, junit: comparisons.")
     ] = ReportFormat.TERMINAL,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", parser=file_path, metavar="FILE", help="Write to this file."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs: short for --format json.")] = False,
+    force: Force = False,
 ) -> None:
     """Show a run: tables in the terminal, or HTML, Markdown, JSON (schemas/report.schema.json), CSV.
 
@@ -53,29 +58,35 @@ def command(
     from tollbench.compare.stored import StoredComparison, is_comparison
 
     path = run_path(run)
-    if is_comparison(path):
-        _report_comparison(StoredComparison.read(path).comparisons, form, output)
+    compared = is_comparison(path)
+    marks = OF_COMPARISON if compared else OF_RUN
+    if str(form) not in marks:
+        what = "a comparison" if compared else "a run"
+        raise TollError(f"{what} is not shown as {form}", f"choose one of: {', '.join(marks)}")
+    target = Output(output, marks[form], force=force) if output is not None else None
+    if target is not None:
+        check_outputs([target], files_of_run(path))
+    if compared:
+        _report_comparison(StoredComparison.read(path).comparisons, form, target)
         return
     results = analyse(path)
-    if form is ReportFormat.TERMINAL and output is None:
+    if form is ReportFormat.TERMINAL and target is None:
         show(results)
         return
-    _put(_rendered(results, form), output)
+    _put(_rendered(results, form), target)
 
 
-def _put(text: str, output: Path | None) -> None:
+def _put(text: str, output: Output | None) -> None:
     if output is None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
     else:
-        write_text(output, text, NEXT_STEP)
+        output.write(text, "the same command makes it again")
 
 
-def _report_comparison(found: Comparisons, form: ReportFormat, output: Path | None) -> None:
+def _report_comparison(found: Comparisons, form: ReportFormat, output: Output | None) -> None:
     from tollbench.report.comparisons import comparison_terminal
     from tollbench.report.comparisons.comparison_formats import RENDERERS
 
-    if str(form) not in RENDERERS:
-        raise TollError(f"a comparison is not shown as {form}", f"choose one of: {', '.join(RENDERERS)}")
     if form is ReportFormat.TERMINAL and output is None:
         comparison_terminal.show(found)
     else:
@@ -97,16 +108,14 @@ def show(results: Results) -> None:
 
     from tollbench.report import terminal
 
-    class Output(Console):
+    class PipedConsole(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # rich itself would exit with 1, which says: a failed check
 
-    terminal.render(results, Output())
+    terminal.render(results, PipedConsole())
 
 
 def _rendered(results: Results, form: ReportFormat) -> str:
-    if form is ReportFormat.JUNIT:
-        raise TollError("a run is not shown as junit, which is for comparisons", "--format json")
     if form is ReportFormat.TERMINAL:
         return _as_text(results)
     # Each other format is the module of its name; only this one is imported.
@@ -115,13 +124,14 @@ def _rendered(results: Results, form: ReportFormat) -> str:
 
 
 def _as_text(results: Results) -> str:
-    """The terminal's tables for a file: no colours, a fixed width."""
-    from io import StringIO
+    """The terminal's tables for a file: no colours, a fixed width, and a first line that says who made it."""
+    from io import SEEK_END, StringIO
 
     from rich.console import Console
 
     from tollbench.report import terminal
 
-    text = StringIO()
+    text = StringIO("toll report: a run\n")
+    text.seek(0, SEEK_END)
     terminal.render(results, Console(file=text, width=110))
     return text.getvalue()

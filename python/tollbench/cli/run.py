@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tollbench.cli.console import say
+from tollbench.cli.named_files import Force
 from tollbench.errors import TollError
 
 EXAMPLE = "toll run tasks/skynet --set tasks=10000,100000 --budget 60s"
@@ -60,6 +62,7 @@ def command(
         bool, typer.Option("--wait", help="Wait for another run on this machine to end.")
     ] = False,
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no HTML report.")] = False,
+    force: Force = False,
     no_install: Annotated[bool, typer.Option("--no-install", help="Install no system packages.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the results as `toll report --format json` does.")
@@ -76,7 +79,7 @@ def command(
                 "--resume goes on with the plan of its run file and takes no new one",
                 f"leave the rest out: toll run --resume {resume}",
             )
-        session = measuring.resumed(resume)
+        session = measuring.resumed(resume, force=force)
     else:
         wishes = asking.Wishes(
             profile=str(profile),
@@ -87,7 +90,9 @@ def command(
         wanted = Selection.parse(selection or [], values or [], envs or [])
         if input_file:
             wanted = wanted.with_value("input", asking.text_file(input_file))
-        session = measuring.planned(wanted, wishes, output)
+        session = measuring.planned(wanted, wishes, output, force=force)
+    if not no_html:
+        session.check_page(*([Path(input_file)] if input_file else []))
     if not (selection or resume):
         say("measuring the headline of every workload; all contenders: toll run '*' --profile standard")
     with session:

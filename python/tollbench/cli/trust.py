@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tollbench.cli.named_files import file_path
+
 EXAMPLE = "toll trust --budget 5m"
 SLOWDOWNS = "0.5,1,2,5"
 EQUAL = 2
@@ -39,7 +41,9 @@ Rebuild = Annotated[
 ]
 Raw = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Keeps every trial; runs/trust-DATE.jsonl if not given."),
+    typer.Option(
+        metavar="FILE", parser=file_path, help="Keeps every trial; runs/trust-DATE.jsonl if not given."
+    ),
 ]
 Disturb = Annotated[
     str,
@@ -85,7 +89,7 @@ def command(
     nothing could be judged, 130 after Ctrl-C, else 0.
     """
     from tollbench.cli import rebuilding, trusting
-    from tollbench.cli.comparing import seconds
+    from tollbench.cli.comparing import raw_output, raw_path, seconds
 
     rebuilding.check_options(
         rebuild=rebuild,
@@ -98,6 +102,8 @@ def command(
             "--disturb": disturb,
         },
     )
+    raw = raw_path(raw, "trust-rebuild" if rebuild else "trust")
+    raw_output(raw).check()
     if rebuild:
         again = rebuilding.RebuildRequest(
             build=build,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tollbench.cli.compare import AnyExitCode, Build, Folder, Kind, Program
+from tollbench.cli.compare import AnyExitCode, Build, Folder, Html, Kind, Markdown, Program
+from tollbench.cli.named_files import Force
 from tollbench.compare.adapters import AUTO
 
 EXAMPLE = "toll why ./bench_old ./bench_new --filter sort"
@@ -33,8 +33,9 @@ def command(
     folder: Folder = None,
     any_exit_code: AnyExitCode = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page.")] = None,
-    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="For a pull-request comment.")] = None,
+    html: Html = None,
+    markdown: Markdown = None,
+    force: Force = False,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for another run on this machine to end.")
     ] = False,
@@ -44,8 +45,9 @@ def command(
     Nothing is timed: counts and misses are Valgrind's. Exit code: 2 where nothing could be explained, else 0.
     """
     from tollbench.cli import comparing, comparing_sides, reasons
+    from tollbench.writing.marks import OF_EXPLANATION
 
-    comparing.check_places(html=html, markdown=markdown)
+    files = comparing.reports(OF_EXPLANATION, force=force, html=html, markdown=markdown)
     request = comparing_sides.ComparisonRequest(
         sides=tuple(sides),
         kind=kind,
@@ -65,6 +67,7 @@ def command(
         raw=None,
         measure_all=False,
     )
+    comparing.check_places(request, files.values())
     found = reasons.explained(request, wait=wait)
-    reasons.show(found, as_json=as_json, html=html, markdown=markdown)
+    reasons.show(found, files, as_json=as_json)
     raise typer.Exit(reasons.exit_code(found))

@@ -23,7 +23,6 @@ from tollbench.counting.sizes import sizes
 from tollbench.errors import TollError
 from tollbench.launching.command import run_command
 from tollbench.launching.failure import LaunchFailed
-from tollbench.store.writing import write_text
 
 MOST_BYTES = 64 << 20
 WHY_NO_TIMES = (
@@ -83,27 +82,6 @@ def read(path: Path) -> Baseline:
 
 
 _NEXT = "make one: toll compare ./bench --count instructions --save-baseline FILE"
-
-
-def check_replaceable(path: Path) -> None:
-    """Raises TollError for an existing file that is no baseline: it may be what somebody still needs."""
-    try:
-        empty = not path.is_file() or path.stat().st_size == 0
-    except OSError:
-        return  # whoever writes tells
-    if empty:
-        return
-    try:
-        read(path)
-    except TollError as error:
-        raise TollError(
-            f"{error.what}; --save-baseline does not replace it", "name another place: --save-baseline FILE"
-        ) from None
-
-
-def write(path: Path, baseline: Baseline) -> None:
-    """Raises TollError where the disk refuses."""
-    write_text(path, baseline.model_dump_json(indent=1) + "\n", "name a writable place: --save-baseline FILE")
 
 
 def kept(readings: Mapping[str, Sequence[Reading]]) -> dict[str, dict[str, KeptCount]]:

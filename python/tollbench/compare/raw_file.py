@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from tollbench.errors import Exit, TollError
 from tollbench.launching.failure import Interrupted
+from tollbench.writing import is_special, open_new
 
 
 class RawFile:
@@ -21,14 +22,15 @@ class RawFile:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("xb", buffering=0)
+            self._file = open_new(path)
         except OSError as error:
             raise _cannot_keep(path, error) from None
         try:
             self._append(header)
         except OSError as error:
             self._file.close()
-            path.unlink(missing_ok=True)  # else the same command finds it there, once there is room
+            if not is_special(path):
+                path.unlink(missing_ok=True)  # else the same command finds it there, once there is room
             raise _cannot_keep(path, error) from None
 
     def __call__(self, record: Mapping[str, Any]) -> None:
@@ -46,7 +48,7 @@ class RawFile:
         """One line or none of it. Raises OSError."""
         text = json.dumps(_finite(record), allow_nan=False, separators=(",", ":")) + "\n"
         left = text.encode()
-        begin = self._file.tell()
+        begin = self._file.tell() if self._file.seekable() else 0
         try:
             while left:
                 left = left[self._file.write(left) :]

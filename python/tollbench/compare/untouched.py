@@ -29,10 +29,9 @@ from tollbench.counting.image import Image, Unreadable
 from tollbench.counting.loaded import Pairing, paired
 from tollbench.counting.matching import Match
 from tollbench.counting.paired_places import Function, PairedPlace
-from tollbench.errors import TollError
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
-from tollbench.store.writing import write_text
+from tollbench.writing import write_own
 
 RUN_LIMIT_S = 10.0  # of one benchmark under callgrind
 NOWHERE = Path("/nowhere")  # a fresh folder, which is empty
@@ -321,8 +320,8 @@ def _write(path: Path, run: Executed, folder: Path) -> None:
     )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, kept.model_dump_json())
-    except (OSError, TollError):
+        write_own(path, kept.model_dump_json())
+    except OSError:
         return
 
 

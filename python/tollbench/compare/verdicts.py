@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -144,6 +144,9 @@ class Lacking(ComparisonRecord):
 class Comparisons(ComparisonRecord):
     """All that one `toll compare` found. Fields may be added."""
 
+    made_by: Literal["toll compare"] = Field(
+        default="toll compare", description="the first field: by which a file is known"
+    )
     comparisons: tuple[Comparison, ...]
     lacking: tuple[Lacking, ...] = ()
     kind: str = Field(description="what was compared: command, google-benchmark, catch2, toll")

@@ -40,6 +40,7 @@ def _context(header: RunHeader) -> dict[str, Any]:
     frequency = machine.get("frequency_mhz")
     now = frequency.get("now") if isinstance(frequency, Mapping) else None
     return {
+        "library_version": f"toll {header.toll_version}",  # first: by which a file is known
         "date": header.started_utc,
         "host_name": "",
         "executable": header.command_line,
@@ -57,7 +58,6 @@ def _context(header: RunHeader) -> dict[str, Any]:
             if isinstance(cache, Mapping)
         ],
         "load_avg": [conditions["load_1min"]] if conditions.get("load_1min") is not None else [],
-        "library_version": f"toll {header.toll_version}",
         "library_build_type": "release",
     }
 

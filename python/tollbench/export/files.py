@@ -1,20 +1,26 @@
-"""Writes a run's tables: a folder of Parquet or CSV files, or one JSON document. Streams throughout."""
+"""Writes a run's tables: a folder of Parquet or CSV files, or one JSON document. Streams throughout.
+
+All files of a folder are written beside those of an older export, and take their places together.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from tollbench.export.tables import TABLES
+from tollbench.export.tables import TABLES, Table
 from tollbench.store import RunFile
 from tollbench.words import Kind, Purpose
+from tollbench.writing import Mark, Output
+from tollbench.writing.marks import PARQUET_KEY, csv_of, parquet_of
 
 # A spreadsheet runs a cell that starts like this; names in a run file may come from strangers.
 FORMULA = "^([=+@\\-\t\r])"
@@ -43,60 +49,87 @@ def record_batches(run_file: RunFile) -> int:
     return 2 + 2 * len(cases) + sampled  # cases, the canary; launches and batches of each case; samples
 
 
-def parquet(run_file: RunFile, folder: Path, on_batch: OnBatch = lambda _: None) -> list[WrittenFile]:
-    """cases.parquet, launches.parquet, batches.parquet and samples.parquet in `folder`, which must exist."""
+def table_outputs(folder: Path, form: str, *, force: bool = False) -> list[Output]:
+    """The files that `parquet` or `csv` (which `form` names) writes in `folder`: one of each table."""
+    marks = {"parquet": _parquet_mark, "csv": _csv_mark}
+    return [Output(folder / f"{table.name}.{form}", marks[form](table), force=force) for table in TABLES]
+
+
+def _parquet_mark(table: Table) -> Mark:
+    return parquet_of(table.name)
+
+
+def _csv_mark(table: Table) -> Mark:
+    return csv_of(table.name, table.schema.names)
+
+
+def parquet(
+    run_file: RunFile, outputs: Sequence[Output], on_batch: OnBatch = lambda _: None
+) -> list[WrittenFile]:
+    """One file a table, as `table_outputs` has them; their folder must exist. Raises TollError."""
     written = []
-    for table in TABLES:
-        path = folder / f"{table.name}.parquet"
-        with pyarrow.parquet.ParquetWriter(path, table.schema, compression="zstd") as writer:
-            rows = 0
-            for batch in table.stream(run_file):
-                writer.write_batch(batch)
-                rows += batch.num_rows
-                on_batch(table.name)
-        written.append(WrittenFile(table.name, path, rows))
+    with ExitStack() as stack:
+        for table, output in zip(TABLES, outputs, strict=True):
+            schema = table.schema.with_metadata({PARQUET_KEY: table.name})
+            file = stack.enter_context(output.opened())
+            with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+                rows = 0
+                for batch in table.stream(run_file):
+                    writer.write_batch(batch)
+                    rows += batch.num_rows
+                    on_batch(table.name)
+            written.append(WrittenFile(table.name, output.path, rows))
     return written
 
 
-def csv(run_file: RunFile, folder: Path, on_batch: OnBatch = lambda _: None) -> list[WrittenFile]:
-    """cases.csv, launches.csv, batches.csv and samples.csv in `folder`, which must exist."""
+def csv(
+    run_file: RunFile, outputs: Sequence[Output], on_batch: OnBatch = lambda _: None
+) -> list[WrittenFile]:
+    """One file a table, as `table_outputs` has them; their folder must exist. Raises TollError."""
     written = []
-    for table in TABLES:
-        path = folder / f"{table.name}.csv"
-        schema = pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema])
-        with pyarrow.csv.CSVWriter(path, schema) as writer:
-            rows = 0
-            for batch in table.stream(run_file):
-                writer.write_batch(_for_spreadsheets(batch, schema))
-                rows += batch.num_rows
-                on_batch(table.name)
-        written.append(WrittenFile(table.name, path, rows))
+    with ExitStack() as stack:
+        for table, output in zip(TABLES, outputs, strict=True):
+            schema = pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema])
+            file = stack.enter_context(output.opened())
+            with pyarrow.csv.CSVWriter(file, schema) as writer:
+                rows = 0
+                for batch in table.stream(run_file):
+                    writer.write_batch(_for_spreadsheets(batch, schema))
+                    rows += batch.num_rows
+                    on_batch(table.name)
+            written.append(WrittenFile(table.name, output.path, rows))
     return written
 
 
 def json_document(
-    run_file: RunFile, file: IO[str], path: Path, on_batch: OnBatch = lambda _: None
+    run_file: RunFile, file: BinaryIO, path: Path, on_batch: OnBatch = lambda _: None
 ) -> list[WrittenFile]:
     """Writes one object {"run", "cases", "launches", "batches", "samples"} to `file`, which lies at `path`.
+
+    `toll_export`, its first field, says that toll made it.
 
     Each table is an array of objects. Samples are an array of {case, launch, round, nanoseconds: [...]}, one
     entry a launch.
     """
+
+    def put(text: str) -> None:
+        file.write(text.encode())
+
     run = asdict(run_file.header())
     written = []
-    file.write('{"run": ' + json.dumps(run, default=str))
+    put('{"toll_export": 1, "run": ' + json.dumps(run, default=str))
     for table in TABLES:
-        file.write(f',\n"{table.name}": [')
+        put(f',\n"{table.name}": [')
         separator, rows = "\n", 0
         for batch in table.stream(run_file):
             for line in _lines(table.name, batch):
-                file.write(separator + line)
+                put(separator + line)
                 separator = ",\n"
             rows += batch.num_rows
             on_batch(table.name)
-        file.write("]")
+        put("]")
         written.append(WrittenFile(table.name, path, rows))
-    file.write("}\n")
+    put("}\n")
     return written
 
 

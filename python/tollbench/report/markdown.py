@@ -19,6 +19,7 @@ from tollbench.report.sentences import below_table, floor_sentence, published_ra
 from tollbench.report.showing import Column, Shown
 from tollbench.text import clean, headline, said, several
 
+MADE_BY = "<!-- toll report -->"  # by which a later report knows that it may replace the file
 _MARKUP = re.compile(r"([\\`*_{}\[\]#!|~$^]|^[-+](?= )|(?<=^\d)[.)])")
 _REFERENCE = re.compile(r"(?<=[@#])(?=\w)|(?<=GH-)(?=\d)", re.IGNORECASE)
 
@@ -38,7 +39,7 @@ def render(results: Results) -> str:
                 for trouble in troubles(results)
             )
         )
-    return "\n\n".join(blocks) + "\n"
+    return f"{MADE_BY}\n" + "\n\n".join(blocks) + "\n"
 
 
 def code(text: str) -> str:

@@ -247,7 +247,16 @@ def now_utc() -> str:
 def _claim(path: Path) -> None:
     """Makes the empty file: an existing one is never overwritten, and a bad folder is named plainly."""
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o644))
+        for ending in (
+            "-journal",
+            "-wal",
+            "-shm",
+        ):  # what waits there, SQLite would join to the run or delete
+            if os.path.lexists(beside := f"{path}{ending}"):
+                raise TollError(
+                    f"{beside} exists already, and belongs to a run file {path.name}.", "Choose another name."
+                )
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR | os.O_CLOEXEC, 0o666))
     except FileExistsError:
         raise TollError(
             f"{path} exists already.",

@@ -184,14 +184,6 @@ def test_programs_get_what_an_export_wrote(toll, run_file, tmp_path, form, table
         assert written[0]["rows"] == len(json.loads(target.read_text())["benchmarks"]) > 0
 
 
-def test_an_export_does_not_replace_a_folder_of_other_things(toll, run_file, tmp_path):
-    (tmp_path / "letters").mkdir()
-    (tmp_path / "letters/to_grandmother.txt").write_text("dear")
-    done = toll("export", str(run_file), "--format", "parquet", "--output", str(tmp_path / "letters"))
-    fails(done, 2, "more than an export")
-    assert (tmp_path / "letters/to_grandmother.txt").exists()
-
-
 def in_a_shell(checkout: Path, command: str, *arguments: object, **environment: str):
     """`command` is one line of bash; $toll starts the command line, $1 ... are the arguments."""
     python = " ".join(interpreter_with_path("-m", "tollbench"))
@@ -257,14 +249,6 @@ def test_a_pipe_given_as_output_is_written_to_and_stays(toll, checkout, run_file
     assert '"quick"' in done.stdout
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe"]
-
-
-def test_a_link_given_as_output_stays_a_link(toll, run_file, tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "file")
-    for verb in ("report", "export"):
-        assert toll(verb, str(run_file), "-f", "json", "-o", str(tmp_path / "link")).returncode == 0
-        assert (tmp_path / "link").is_symlink()
-        assert '"quick"' in (tmp_path / "file").read_text()
 
 
 def test_a_bug_is_one_line_and_a_saved_traceback(monkeypatch, capsys, tmp_path):

@@ -28,6 +28,7 @@ from tollbench.interpreters import interpreter_with_path
 from tollbench.launching.failure import Interrupted
 from tollbench.measure import Interrupt
 from tollbench.report.comparisons import comparison_terminal
+from tollbench.writing import check_outputs
 
 ROOT = Path(__file__).parents[3]
 FAKE = str(Path(__file__).with_name("fake_google_benchmark.py"))
@@ -85,7 +86,7 @@ def test_files_that_cannot_be_written_cost_neither_the_answer_nor_the_others(
     assert json.loads(told.out)["comparisons"][0]["regression"]
     assert "REGRESSION" in Path("x.md").read_text()
     assert told.err.count("cannot write /dev/full: No space left on device") == 2
-    assert "every launch is in x.jsonl; name a writable place: --html FILE" in told.err
+    assert "name a writable place: --html FILE; the answer is printed, every launch is in x.jsonl" in told.err
 
 
 @pytest.mark.parametrize("option", ["--html", "--markdown", "--junit"])
@@ -101,7 +102,8 @@ def test_a_place_that_nothing_can_be_written_to_is_refused_before_measuring(
 
 
 def test_a_device_and_a_new_file_are_places(toll: Toll) -> None:
-    comparing.check_places(html=None, markdown=Path("/dev/null"), junit=Path("x.xml"))
+    files = comparing.reports(force=False, html=None, markdown=Path("/dev/null"), junit=Path("x.xml"))
+    check_outputs(list(files.values()))
 
 
 def test_a_reader_that_has_left_costs_no_file(

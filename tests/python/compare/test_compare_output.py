@@ -140,7 +140,7 @@ def test_hostile_names_do_nothing() -> None:
     page = html.render(hostile)
     assert "<script" not in page
     assert "&lt;script&gt;" in page
-    comment = markdown.render(hostile)
+    comment = markdown.render(hostile).removeprefix("<!-- toll compare -->\n")
     assert not re.search(r"(?<!\\)[<`@]", comment.replace("<details>", "").replace("<summary>", ""))
     assert all(row.count(" | ") == 6 for row in comment.splitlines() if row.startswith("| \\<"))
     assert ElementTree.fromstring(junit.render(hostile))[0].get("tests") == "1"

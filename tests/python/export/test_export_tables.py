@@ -56,7 +56,7 @@ def asked(query: str) -> duckdb.DuckDBPyRelation:
 def test_duckdb_reads_what_was_measured(batches, tmp_path):
     out = folder(tmp_path)
     with RunFile.open(batches) as run_file:
-        files.parquet(run_file, out)
+        files.parquet(run_file, files.table_outputs(out, "parquet"))
     launches = asked(f"""
         select contender, count(*) filter (status = 'ok'), count(*) filter (status = 'failed')
         from '{out}/launches.parquet' where purpose = 'measure' group by 1 order by 1""").fetchall()
@@ -77,7 +77,7 @@ def test_duckdb_reads_what_was_measured(batches, tmp_path):
 def test_details_are_exported_with_their_batch_and_as_user_counters(batches, tmp_path):
     out = folder(tmp_path)
     with RunFile.open(batches) as run_file:
-        files.parquet(run_file, out)
+        files.parquet(run_file, files.table_outputs(out, "parquet"))
         repetitions = google_benchmark.document(run_file)["benchmarks"]
     query = f"""SELECT round, details FROM '{out}/batches.parquet'
         WHERE contender = 'quick' AND ordinal = 1 ORDER BY round"""
@@ -89,7 +89,7 @@ def test_details_are_exported_with_their_batch_and_as_user_counters(batches, tmp
 def test_duckdb_reads_every_sample(samples, tmp_path):
     out = folder(tmp_path)
     with RunFile.open(samples) as run_file:
-        files.parquet(run_file, out)
+        files.parquet(run_file, files.table_outputs(out, "parquet"))
     rows = asked(f"""
         select json_extract_string(parameters, '$.mode') as mode, launch, list(nanoseconds order by ordinal)
         from '{out}/samples.parquet' group by 1, 2 order by 2""").fetchall()
@@ -105,8 +105,8 @@ def test_duckdb_reads_every_sample(samples, tmp_path):
 def test_csv_holds_the_same_as_parquet(samples, tmp_path):
     out = folder(tmp_path)
     with RunFile.open(samples) as run_file:
-        files.parquet(run_file, out)
-        files.csv(run_file, out)
+        files.parquet(run_file, files.table_outputs(out, "parquet"))
+        files.csv(run_file, files.table_outputs(out, "csv"))
     for name in ("cases", "launches", "batches", "samples"):
         with (out / f"{name}.csv").open(newline="") as file:
             header, *rows = csv.reader(file)
@@ -120,7 +120,7 @@ def test_csv_starts_no_formula(tmp_path):
     run = make_run(tmp_path / "x.toll", [Made("=HYPERLINK(1)", [1.0]), Made("-1+1", [1.0])])
     out = folder(tmp_path)
     with RunFile.open(run) as run_file:
-        files.csv(run_file, out)
+        files.csv(run_file, files.table_outputs(out, "csv"))
     with (out / "cases.csv").open(newline="") as file:
         names = [row["contender"] for row in csv.DictReader(file)]
     assert names == ["'=HYPERLINK(1)", "'-1+1"]
@@ -128,10 +128,10 @@ def test_csv_starts_no_formula(tmp_path):
 
 def test_json_is_one_document(samples, batches, tmp_path):
     for path in (samples, batches):
-        with RunFile.open(path) as run_file, (tmp_path / "run.json").open("w") as file:
+        with RunFile.open(path) as run_file, (tmp_path / "run.json").open("wb") as file:
             files.json_document(run_file, file, tmp_path / "x.json")
         found = json.loads((tmp_path / "run.json").read_text())
-        assert set(found) == {"run", "cases", "launches", "batches", "samples"}
+        assert set(found) == {"toll_export", "run", "cases", "launches", "batches", "samples"}
         if path == samples:
             assert [len(entry["nanoseconds"]) for entry in found["samples"]] == [100] * 4
             assert found["samples"][1]["nanoseconds"] == [float(value) for value in SAMPLES[1]]
@@ -222,7 +222,7 @@ def test_what_was_written_is_counted_and_every_step_told(request, tmp_path, sour
     out = folder(tmp_path)
     told: list[str] = []
     with RunFile.open(request.getfixturevalue(source)) as run_file:
-        written = write(run_file, out, told.append)
+        written = write(run_file, files.table_outputs(out, write.__name__), told.append)
         assert len(told) == files.record_batches(run_file)
     for one in written:
         assert asked(f"select count(*) from '{one.path}'").fetchall() == [(one.rows,)]

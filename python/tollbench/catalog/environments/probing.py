@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import Lock
 
 from tollbench.catalog.tools import run_tool
+from tollbench.writing import write_own
 
 LIMIT_S = 60.0
 PACKAGES_CHANGED = Path("/var/lib/dpkg/status")  # rewritten whenever a package comes or goes
@@ -156,6 +157,4 @@ def _store(key: str, found: Probe) -> None:
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
         content = dict(list(_stored().items())[-500:]) | {key: asdict(found)}
-        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
-            json.dump(content, file)
-        Path(file.name).replace(folder / FILE)
+        write_own(folder / FILE, json.dumps(content))

@@ -21,6 +21,7 @@ from tollbench.catalog.environments.allocators import PRELOADABLE
 from tollbench.catalog.environments.probing import cache_folder
 from tollbench.catalog.tools import run_tool
 from tollbench.words import Environment, Toolset
+from tollbench.writing import write_own
 
 CHECKOUT = Path(__file__).resolve().parents[4]
 MADE = "made.json"
@@ -170,6 +171,4 @@ def _write(path: Path, text: str) -> None:
             return
     except OSError:
         pass
-    new = path.with_name(f"{path.name}.{os.getpid()}")
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
+    write_own(path, text)

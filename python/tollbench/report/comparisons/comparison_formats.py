@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from io import StringIO
+from io import SEEK_END, StringIO
 
 from rich.console import Console
 
@@ -12,8 +12,9 @@ from tollbench.report.comparisons import comparison_html, comparison_markdown, c
 
 
 def _as_text(found: Comparisons) -> str:
-    """The terminal's table for a file: no colours, a fixed width."""
-    text = StringIO()
+    """The terminal's table for a file: no colours, a fixed width, and a first line that says who made it."""
+    text = StringIO("toll report: a comparison\n")
+    text.seek(0, SEEK_END)
     comparison_terminal.show(found, Console(file=text, width=110))
     return text.getvalue()
 

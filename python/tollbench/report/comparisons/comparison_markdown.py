@@ -19,7 +19,7 @@ def render(found: Comparisons) -> str:
     fine = (Verdict.NO_DIFFERENCE, Verdict.UNCHANGED_CODE)
     first = [line for line in shown if line.item.verdict not in fine][:_SHOWN_AT_ONCE]
     rest = [line for line in shown if line not in first]
-    parts = [f"**toll compare: {escaped(headline(found))}**", ""]
+    parts = ["<!-- toll compare -->", f"**toll compare: {escaped(headline(found))}**", ""]
     first_side, *others = [escaped(clean(side)) for side in found.sides]
     parts += [f"{side} is compared with {first_side}." for side in others]
     parts.append("")

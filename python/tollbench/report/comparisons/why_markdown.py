@@ -15,7 +15,7 @@ _SHOWN = 5  # functions of a benchmark
 def render(found: Explanations) -> str:
     """The answer, and a table for each benchmark."""
     first, *others = [escaped(clean(side)) for side in found.sides]
-    head = [f"**toll why: {escaped(why_lines.headline(found))}**", ""]
+    head = ["<!-- toll why -->", f"**toll why: {escaped(why_lines.headline(found))}**", ""]
     head += [f"{side} is held against {first}." for side in others] + [""]
     tail = [f"{escaped(note)}  " for note in why_lines.footnotes(found.explanations)]
     return "\n".join([*head, *sections(found.explanations, several=len(others) > 1), *tail]) + "\n"

@@ -1,0 +1,7 @@
+"""All that toll writes for a user: whole or not at all, and never over what toll did not make."""
+
+from tollbench.writing.marks import Mark
+from tollbench.writing.outputs import Output, check_outputs, is_special, open_new
+from tollbench.writing.whole import write_own
+
+__all__ = ["Mark", "Output", "check_outputs", "is_special", "open_new", "write_own"]

@@ -1,0 +1,226 @@
+"""Files that a user named to be written: judged before the work, written after it.
+
+What stands at the name is replaced only where toll made it for the same purpose, where it is empty, or with
+`--force`. What the same command reads, or writes elsewhere, is never replaced. A device or a pipe
+(/dev/stdout, /dev/null) is written to as it is; a folder may be a link, a file may not.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from tollbench.errors import REFUSALS, TollError
+from tollbench.writing.marks import Mark
+from tollbench.writing.whole import NEW_FILE, folder_of, there, whole
+
+_OWN_DESCRIPTOR: Final = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,9})")
+_STANDARD: Final = {"/dev/stdout": 1, "/dev/stderr": 2}
+_OF_THE_SYSTEM: Final = (Path("/dev"), Path("/proc"))  # where links are the kernel's or root's
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One file that a user named. `instead` says what to name otherwise, after "next:"."""
+
+    path: Path
+    mark: Mark  # what toll makes there; one that no file bears: nothing is ever replaced
+    option: str = "--output"
+    force: bool = False
+    instead: str = ""
+
+    def check(self) -> None:
+        """Raises TollError where it cannot be written, or must not be."""
+        with self._errors():
+            if (descriptor := own_descriptor(self.path)) is not None:
+                if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+                    raise OSError(errno.EBADF, "it is open for reading alone")
+                return
+            if not self.path.parent.is_dir():
+                raise self._refused(f"there is no folder {self.path.parent}", "make it, or ")
+            with folder_of(self.path) as folder:
+                standing = there(folder, self.path.name or ".")
+                if standing is not None:
+                    self._judge(folder, self.path.name or ".", standing)
+            if not self.in_place and not os.access(self.path.parent, os.W_OK | os.X_OK):
+                raise self._refused(f"nothing can be written to {self.path.parent}")
+
+    @property
+    def in_place(self) -> bool:
+        """Whether it is a device or a pipe, which is written to and stays."""
+        return own_descriptor(self.path) is not None or is_special(self.path)
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """What is written to is the file once the block ends well. Raises TollError.
+
+        A pipe whose reader has left takes no more, and that is no error.
+        """
+        self.check()
+        with self._errors():
+            if not self.in_place:
+                with whole(self.path, self._judge) as file:
+                    yield file
+                return
+            with suppress(BrokenPipeError), os.fdopen(_opened_in_place(self.path), "wb") as file:
+                yield file
+
+    def write(self, text: str, again: str = "") -> None:
+        """Makes `text` the content, in UTF-8. Raises TollError: what to do next is `again`, and where that is
+        not given, the text is kept in the temporary folder."""
+        try:
+            with self.opened() as file:
+                file.write(text.encode())
+        except TollError as error:
+            steps = (error.next_step, again or _kept(self.path, text))
+            raise TollError(error.what, "; ".join(filter(None, steps)), error.code) from None
+
+    def _judge(self, folder: int, name: str, standing: os.stat_result) -> None:
+        """Raises TollError, or OSError, for what must not be replaced."""
+        if stat.S_ISLNK(standing.st_mode):
+            if is_special(self.path):
+                return
+            to = os.readlink(name, dir_fd=folder)
+            raise self._refused(f"it is a link to {to}, and toll writes through no link")
+        if stat.S_ISDIR(standing.st_mode):
+            step = self.instead or f"name a file: {self.option} {self.path}/FILE"
+            raise TollError(f"{self.option} {self.path} is a folder", step)
+        if not os.access(self.path, os.W_OK):  # renaming would not ask
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if not stat.S_ISREG(standing.st_mode):
+            if not is_special(self.path):
+                raise self._refused("it is neither a file nor a pipe")
+            return
+        if self.mark.never_replaced:
+            raise self._refused("it is there already")
+        if not (self.force or standing.st_size == 0 or self._bears_mark(folder, name)):
+            raise self._refused(
+                f"it is there already, and toll did not make it as {self.mark.what}",
+                or_else=", or replace it: --force",
+            )
+
+    def _bears_mark(self, folder: int, name: str) -> bool:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            return self.mark.on(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _refused(self, why: str, first: str = "", or_else: str = "") -> TollError:
+        instead = self.instead or f"name another place: {self.option} FILE"
+        return TollError(f"{self.option} {self.path}: {why}", f"{first}{instead}{or_else}")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            step = self.instead or f"name a writable place: {self.option} FILE"
+            helps = REFUSALS.get(error.errno or 0, "")
+            raise TollError(
+                f"cannot write {self.path}: {error.strerror or error}", "; ".join(filter(None, (helps, step)))
+            ) from None
+
+
+def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path] = ()) -> None:
+    """Raises TollError where one cannot be written, is what the command reads, or is another one of them."""
+    for one, other in combinations(outputs, 2):
+        if not one.in_place and _same_file(one.path, other.path, letters=_folded):
+            raise TollError(
+                f"{one.option} {one.path} and {other.option} {other.path} are one file",
+                f"name another place: {other.option} FILE",
+            )
+    read = list(inputs)
+    for output in outputs:
+        for path in read:
+            if not output.in_place and _same_file(output.path, path):
+                raise TollError(
+                    f"{output.option} {output.path} is what this command reads: {path}",
+                    output.instead or f"name another place: {output.option} FILE",
+                )
+        output.check()
+
+
+def own_descriptor(path: Path) -> int | None:
+    """Of /dev/stdout, /dev/fd/3 and the like: what is open already is gone on with, not opened anew."""
+    text = f"/{os.path.normpath(path).lstrip('/')}" if path.is_absolute() else ""
+    if found := _OWN_DESCRIPTOR.fullmatch(text):
+        return int(found[1])
+    return _STANDARD.get(text)
+
+
+def is_special(path: Path) -> bool:
+    """Whether it is a pipe or a device that takes text; a link to one only where the system made it."""
+    try:
+        if path.is_symlink() and not any(path.absolute().is_relative_to(place) for place in _OF_THE_SYSTEM):
+            return False
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return _takes_text(mode)
+
+
+def _takes_text(mode: int) -> bool:
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def open_new(path: Path) -> BinaryIO:
+    """A file that was not there before, or a device or a pipe as it is; unbuffered, to be added to.
+
+    Raises OSError: FileExistsError also for a link that leads nowhere.
+    """
+    in_place = own_descriptor(path) is not None or is_special(path)
+    descriptor = _opened_in_place(path) if in_place else os.open(path, NEW_FILE, 0o666)
+    return os.fdopen(descriptor, "wb", buffering=0)
+
+
+def _opened_in_place(path: Path) -> int:
+    for stream in (sys.stdout, sys.stderr):  # what was printed before comes before
+        if stream is not None:
+            stream.flush()
+    own = own_descriptor(path)
+    flags = os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC
+    if own is not None:
+        return os.dup(own)
+    descriptor = os.open(path, flags)
+    if not _takes_text(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileExistsError(errno.EEXIST, "it became a file while it was opened")
+    return descriptor
+
+
+def _same_file(one: Path, other: Path, *, letters: Callable[[str], str] = str) -> bool:
+    """Whether both are one file, by whatever names; or would be, where it is not there yet."""
+    with suppress(OSError):
+        if one.samefile(other):
+            return True
+    return letters(_named(one)) == letters(_named(other))
+
+
+def _named(path: Path) -> str:
+    return str(Path(os.path.realpath(path.parent), path.name))
+
+
+def _folded(text: str) -> str:
+    """There are file systems on which names that differ in case are one."""
+    return text.casefold()
+
+
+def _kept(path: Path, text: str) -> str:
+    """Where the text that found no place can be had; "" where the temporary folder takes it neither."""
+    with suppress(OSError):
+        kept = Path(tempfile.mkdtemp(prefix="toll-kept-"), path.name[-100:] or "output")
+        kept.write_text(text, encoding="utf-8")
+        return f"it is kept in {kept}"
+    return ""

@@ -1,0 +1,115 @@
+"""Files that come to stand at their place completely or not at all.
+
+What is written goes to a fresh name in the same folder, made so that nothing that waits there is opened or
+followed; it is brought to the disk, and only then takes the place it was written for.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# Gets a folder's descriptor, a name in it, and what has that name; raises where it may not be replaced.
+MayReplace = Callable[[int, str, os.stat_result], None]
+
+_NO_LINKS_HERE: Final = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EACCES}
+_TRIES: Final = 20
+
+
+def write_own(path: Path, text: str) -> None:
+    """A file of toll's own, in its cache or a build folder: what stood there is replaced. Raises OSError."""
+    with whole(path, lambda _folder, _name, _there: None) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def folder_of(path: Path) -> Iterator[int]:
+    """The folder of `path`, held: it stays the same, whatever is renamed meanwhile. Raises OSError."""
+    descriptor = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def there(folder: int, name: str) -> os.stat_result | None:
+    """What has that name, a link itself included. Raises OSError where the folder does not tell."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def whole(path: Path, may_replace: MayReplace) -> Iterator[BinaryIO]:
+    """What is written to becomes the file at `path` once the block ends well; else nothing is left of it.
+
+    A file that is replaced keeps its mode and, as far as that is allowed, its owner. Raises OSError, and what
+    `may_replace` raises: it is asked before anything is written, and again at the end.
+    """
+    with folder_of(path) as folder:
+        before = there(folder, path.name)
+        if before is not None:
+            may_replace(folder, path.name, before)
+        # Not longer than names may be, however long the name of the file itself is.
+        partial = f".toll-{secrets.token_hex(8)}.partial"
+        # Who may not read the old file may not read the new one either, not even for a moment.
+        descriptor = os.open(partial, NEW_FILE, 0o666 if before is None else 0o600, dir_fd=folder)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+                file.flush()
+                if before is not None and stat.S_ISREG(before.st_mode):
+                    _as_before(descriptor, before)
+                os.fsync(descriptor)
+            _put(folder, partial, path.name, may_replace)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(partial, dir_fd=folder)
+            raise
+        _sync(path.parent)
+
+
+def _put(folder: int, partial: str, name: str, may_replace: MayReplace) -> None:
+    """Gives the file its name. What came to that name since it was looked at is looked at as well."""
+    for _ in range(_TRIES):
+        standing = there(folder, name)
+        if standing is None:
+            try:
+                os.link(partial, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                if error.errno not in _NO_LINKS_HERE:
+                    raise
+            else:
+                os.unlink(partial, dir_fd=folder)
+                return
+        else:
+            may_replace(folder, name, standing)
+        os.rename(partial, name, src_dir_fd=folder, dst_dir_fd=folder)
+        return
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
+
+
+def _as_before(descriptor: int, before: os.stat_result) -> None:
+    with suppress(OSError):  # only root may give files away
+        os.fchown(descriptor, before.st_uid, before.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o777)
+
+
+def _sync(folder: Path) -> None:
+    """Brings the name to the disk as well; a folder that may be written to and not read does not let us."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

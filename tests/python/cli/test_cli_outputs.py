@@ -1,0 +1,345 @@
+"""Whatever a command line names as its output: nothing that a user has is overwritten or deleted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from made_runs import Made, make_run
+
+import tollbench.cli
+from checkouts import ROOT
+from tollbench.cli import machine_use, measuring
+from tollbench.plan import PROFILES, Plan
+
+MINE = "what took me a year\n"
+FORMS = ("parquet", "csv", "json", "google-benchmark")
+Told = tuple[int, str]
+Call = Callable[..., Told]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "made.toll"
+    return make_run(path, [Made("quick", [10.0, 11.0, 12.0]), Made("slow", [20.0, 21.0, 22.0])])
+
+
+@pytest.fixture
+def here(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a run in it, where the command line is used."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    shutil.copy2(made, folder / "a.toll")
+    monkeypatch.chdir(folder)
+    for module in ("places", "comparing", "measuring"):
+        monkeypatch.setattr(f"tollbench.cli.{module}.RUNS", folder / "runs")
+    monkeypatch.setattr(machine_use, "LOCK_FILES", ())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return folder
+
+
+@pytest.fixture
+def toll(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Call:
+    """The command line in this process: its exit code and what it said of what went wrong."""
+
+    def call(*arguments: str) -> Told:
+        capfd.readouterr()
+        monkeypatch.setattr("sys.argv", ["toll", *arguments])
+        code = tollbench.cli.main()
+        return code, capfd.readouterr().err
+
+    return call
+
+
+def content(folder: Path) -> dict[str, bytes | str]:
+    """All that is there: a file's bytes, where a link leads, what else it is. Of `runs`, what is in it."""
+    found: dict[str, bytes | str] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if name == "runs":
+            continue
+        if path.is_symlink():
+            found[name] = f"-> {path.readlink()}"
+        else:
+            found[name] = path.read_bytes() if path.is_file() else "folder" if path.is_dir() else "special"
+    return found
+
+
+def refused(told: Told, *words: str) -> None:
+    """Exit code 2, never 1; what happened and what to do next."""
+    code, said = told
+    assert code == 2, said
+    assert "Traceback" not in said
+    assert "this is a bug" not in said
+    assert "\n  next: " in said
+    for word in words:
+        assert word in said
+
+
+def test_folders_are_added_to_and_never_emptied(here: Path, toll: Call) -> None:
+    (here / "mine/chapters").mkdir(parents=True)
+    (here / "mine/thesis.csv").write_text(MINE)
+    (here / "mine/chapters/one.parquet").write_text(MINE)
+    for form in ("csv", "parquet"):
+        code, said = toll("export", "a.toll", "--format", form, "--output", "mine")
+        assert code == 0, said
+        assert (here / f"mine/launches.{form}").stat().st_size > 100
+    assert (here / "mine/thesis.csv").read_text() == MINE
+    assert (here / "mine/chapters/one.parquet").read_text() == MINE
+
+
+@pytest.mark.parametrize("form", ["json", "google-benchmark"])
+def test_no_folder_becomes_a_file(here: Path, toll: Call, form: str) -> None:
+    (here / "mine").mkdir()
+    before = content(here)
+    refused(toll("export", "a.toll", "--format", form, "--output", "mine"), "mine is a folder")
+    refused(toll("export", "a.toll", "--format", form, "--output", "mine", "--force"), "mine is a folder")
+    assert content(here) == before
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_no_file_becomes_a_folder(here: Path, toll: Call, form: str) -> None:
+    (here / "mine").write_text(MINE)
+    before = content(here)
+    for force in ([], ["--force"]):
+        refused(toll("export", "a.toll", "--format", form, "--output", "mine", *force), "mine")
+        assert content(here) == before
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", [".x.partial", ".x-data.json.partial", ".mine.partial", ".mine.old"])
+def test_a_partial_file_of_somebody_else_stays(here: Path, toll: Call, form: str, name: str) -> None:
+    (here / name).write_text(MINE)
+    (here / ".folder.partial").mkdir()
+    toll("export", "a.toll", "--format", form, "--output", "/proc/nothing/mine")
+    assert toll("export", "a.toll", "--format", form, "--output", "mine")[0] == 0
+    assert (here / name).read_text() == MINE
+    assert (here / ".folder.partial").is_dir()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("there", ["cases.csv", "launches.parquet", "mine"])
+def test_what_a_user_made_is_replaced_only_by_force(here: Path, toll: Call, form: str, there: str) -> None:
+    table = there != "mine"
+    if table != (form in ("csv", "parquet")) or (table and not there.endswith(form)):
+        pytest.skip("this form writes no file of that name")
+    target = here / "out"
+    (here / "out").mkdir()
+    target = here / "out" if table else here / "out/mine"
+    (here / "out" / there).write_text(MINE)
+    before = content(here)
+    refused(toll("export", "a.toll", "--format", form, "--output", str(target)), there, "--force")
+    assert content(here) == before
+    assert toll("export", "a.toll", "--format", form, "--output", str(target), "--force")[0] == 0
+    assert (here / "out" / there).read_bytes() != MINE.encode()
+
+
+REPORTS = ("terminal", "html", "markdown", "json", "csv")
+
+
+@pytest.mark.parametrize("form", REPORTS)
+def test_a_report_replaces_only_what_toll_made_for_the_same_purpose(
+    here: Path, toll: Call, form: str
+) -> None:
+    command = ("report", "a.toll", "--format", form, "--output", "out")
+    (here / "out").write_text(MINE)
+    refused(toll(*command), "out: it is there already", "--force")
+    assert (here / "out").read_text() == MINE
+    assert toll(*command, "--force")[0] == 0
+    first = (here / "out").read_bytes()
+    assert first != MINE.encode()
+    assert toll(*command)[0] == 0, "the same command again"
+    for other in REPORTS:
+        if other != form:
+            refused(toll("report", "a.toll", "--format", other, "--output", "out"), "--force")
+    assert (here / "out").read_bytes() == first
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_export_is_replaced_by_the_same_export(here: Path, toll: Call, form: str) -> None:
+    command = ("export", "a.toll", "--format", form, "--output", "out")
+    assert toll(*command)[0] == 0
+    first = content(here)
+    assert toll(*command)[0] == 0
+    assert content(here).keys() == first.keys()
+
+
+@pytest.mark.parametrize(
+    "spelled", ["a.toll", "./a.toll", "../here/a.toll", "linked", "hard", "folder/a.toll"]
+)
+@pytest.mark.parametrize("verb", [("report",), ("export",)])
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_the_run_itself_is_no_output(
+    here: Path, toll: Call, verb: tuple[str], force: tuple[str], spelled: str
+) -> None:
+    (here / "linked").symlink_to("a.toll")
+    (here / "hard").hardlink_to("a.toll")
+    (here / "folder").symlink_to(".")
+    before = content(here)
+    for form in ("json", "csv" if verb == ("report",) else "google-benchmark"):
+        refused(
+            toll(*verb, "a.toll", "--format", form, "--output", spelled, *force), spelled.removeprefix("./")
+        )
+    assert content(here) == before
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+def test_what_belongs_to_the_run_is_no_output(here: Path, toll: Call, ending: str) -> None:
+    before = content(here)
+    refused(toll("report", "a.toll", "--format", "json", "--output", f"a.toll{ending}", "--force"), "a.toll")
+    assert content(here) == before
+
+
+@pytest.mark.parametrize("where", ["victim", "nowhere"])
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_planted_links_are_not_followed(here: Path, toll: Call, force: tuple[str], where: str) -> None:
+    (here / "victim").write_text(MINE)
+    links = (".x-data.json.partial", ".report.html.partial", "x-data.json", "report.html", "csv/cases.csv")
+    (here / "csv").mkdir()
+    for name in links:
+        (here / name).symlink_to(here / where)
+    (here / "x.toll").write_bytes((here / "a.toll").read_bytes())
+    refused(toll("export", "x.toll", "--format", "json", *force), "x-data.json: it is a link to", where)
+    refused(
+        toll("export", "x.toll", "--format", "csv", "--output", "csv", *force), "cases.csv: it is a link to"
+    )
+    refused(toll("report", "a.toll", "--format", "html", "--output", "report.html", *force), "is a link to")
+    assert all((here / name).is_symlink() for name in links)
+    assert (here / "victim").read_text() == MINE
+    assert not (here / "nowhere").exists()
+    (here / "x-data.json").unlink()
+    (here / "report.html").unlink()
+    assert toll("export", "x.toll", "--format", "json")[0] == 0
+    assert toll("report", "a.toll", "--format", "html", "--output", "report.html")[0] == 0
+    assert (here / "victim").read_text() == MINE
+    assert not (here / "nowhere").exists()
+
+
+def test_linked_folders_are_followed(here: Path, toll: Call) -> None:
+    (here / "real").mkdir()
+    (here / "linked").symlink_to("real")
+    assert toll("export", "a.toll", "--format", "csv", "--output", "linked")[0] == 0
+    assert toll("report", "a.toll", "--format", "html", "--output", "linked/a.html")[0] == 0
+    assert (here / "linked").is_symlink()
+    assert {path.name for path in (here / "real").iterdir()} >= {"cases.csv", "a.html"}
+
+
+COMPARE = ("compare", "true", "true", "--budget", "1s", "--total-budget", "2s")
+
+
+@pytest.mark.parametrize("form", ["--html", "--markdown", "--junit", "--save-baseline"])
+@pytest.mark.parametrize("name", ["r", "./r", "folder/r"])
+def test_two_outputs_of_one_command_are_two_files(here: Path, toll: Call, form: str, name: str) -> None:
+    (here / "folder").symlink_to(".")
+    for force in ([], ["--force"]):
+        refused(toll(*COMPARE, "--raw", "r", form, name, *force), "--raw", form)
+    assert not (here / "r").exists()
+    if form != "--html":
+        refused(toll(*COMPARE, "--html", "R", form, name), "--html", form)
+
+
+@pytest.mark.parametrize("option", ["--html", "--markdown", "--junit", "--save-baseline", "--raw"])
+@pytest.mark.parametrize("spelled", ["mybench", "./mybench", "folder/mybench"])
+def test_what_is_compared_is_no_output(here: Path, toll: Call, option: str, spelled: str) -> None:
+    (here / "folder").symlink_to(".")
+    (here / "mybench").write_text("#!/bin/sh\ntouch began\n")
+    (here / "mybench").chmod(0o755)
+    (here / "data").write_text("")
+    before = content(here)
+    for side in ("./mybench", f"{here}/mybench", "sh ./mybench", "./mybench --data data"):
+        for force in ([], ["--force"]):
+            if force and option == "--raw":
+                continue
+            told = toll("compare", side, side, "--kind", "command", option, spelled, *force)
+            refused(told, option, "mybench")
+    refused(toll("compare", "./mybench data", "true", "--html", "data"), "--html", "data")
+    assert content(here) == before
+
+
+@pytest.mark.parametrize("verb", ["compare", "why"])
+def test_a_page_that_would_replace_something_is_refused_before_measuring(
+    here: Path, toll: Call, verb: str
+) -> None:
+    (here / "page.html").write_text(MINE)
+    refused(toll(verb, "touch began", "touch began", "--html", "page.html"), "page.html", "--force")
+    assert not (here / "began").exists()
+    assert (here / "page.html").read_text() == MINE
+    (here / "page.html").unlink()
+    (here / "page.html").symlink_to("nowhere")
+    refused(toll(verb, "touch began", "touch began", "--html", "page.html"), "it is a link to nowhere")
+    assert not (here / "began").exists()
+
+
+def test_a_comparison_replaces_its_own_files_and_no_other_ones(here: Path, toll: Call) -> None:
+    files = ("--html", "x.html", "--markdown", "x.md", "--junit", "x.xml", "--save-baseline", "x.json")
+    assert toll(*COMPARE, *files)[0] in (0, 3)
+    assert toll(*COMPARE, *files)[0] in (0, 3), "the same command again"
+    for option, name in zip(files[::2], ("x.json", "x.xml", "x.md", "x.html"), strict=True):
+        refused(toll(*COMPARE, option, name), option, name)
+
+
+@pytest.mark.parametrize("page", ["of the user", "a link"])
+def test_a_new_run_keeps_the_page_of_that_name(here: Path, toll: Call, page: str) -> None:
+    (here / "victim").write_text(MINE)
+    if page == "a link":
+        (here / "page.html").symlink_to("victim")
+    else:
+        (here / "page.html").write_text(MINE)
+    before = content(here)
+    refused(toll("run", "tasks/skynet", "--output", "./page"), "page.html", "--no-html")
+    assert content(here) == before
+
+
+@pytest.fixture
+def interrupted(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that was interrupted, of a plan that this checkout can go on with."""
+    monkeypatch.setattr(measuring, "_stored_plan", lambda _path: Plan((), (), (), PROFILES["quick"]))
+    return make_run(here / "h.toll", [Made("quick", [10.0])], finished_utc=None, stopped_by=None)
+
+
+def test_a_resumed_run_writes_through_no_link(here: Path, toll: Call, interrupted: Path) -> None:
+    (here / "victim").write_text(MINE)
+    (here / "h.html").symlink_to("victim")
+    before = content(here)
+    refused(toll("run", "--resume", "h.toll"), "h.html: it is a link to victim", "--no-html")
+    assert content(here) == before
+
+
+def test_a_run_file_with_the_name_of_its_page_is_not_replaced(
+    here: Path, toll: Call, interrupted: Path
+) -> None:
+    interrupted.rename(here / "h.html")
+    before = content(here)
+    refused(toll("run", "--resume", "h.html", "--force"), "h.html")
+    assert content(here) == before
+
+
+@pytest.mark.parametrize("name", ["x.toll", "x.toll-journal", "x.toll-wal", "x.toll-shm"])
+@pytest.mark.parametrize("link", [False, True])
+def test_a_new_run_takes_no_name_that_is_there(here: Path, toll: Call, name: str, link: bool) -> None:
+    if link:
+        (here / name).symlink_to("nowhere")
+    else:
+        (here / name).write_text(MINE)
+    before = content(here)
+    for force in ([], ["--force"]):
+        refused(toll("run", "tasks/skynet", "--output", "x.toll", *force), name, "choose another name")
+        assert content(here) == before
+
+
+@pytest.mark.parametrize("verb", ["run", "report", "export", "compare", "why"])
+def test_verbs_that_write_take_force(toll: Call, capfd: pytest.CaptureFixture[str], verb: str) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "tollbench", verb, "--help"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "COLUMNS": "160"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "--force" in shown.stdout

@@ -1,0 +1,216 @@
+"""A file is written completely or not at all, and what stood there is never lost."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from tollbench.writing.whole import whole, write_own
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def anything(_folder: int, _name: str, _there: os.stat_result) -> None:
+    """Whatever is there may be replaced."""
+
+
+def nothing(_folder: int, name: str, _there: os.stat_result) -> None:
+    raise FileExistsError(name)
+
+
+@pytest.fixture
+def refusing(monkeypatch):
+    """A disk that says only at the end that it is full, as some do."""
+
+    def fsync(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+
+
+def test_a_file_is_written_and_replaced(tmp_path):
+    path = tmp_path / "a.txt"
+    write_own(path, "ä\n")
+    assert path.read_bytes() == "ä\n".encode()
+    write_own(path, "new")
+    assert path.read_text() == "new"
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_a_new_file_follows_the_umask_and_an_old_one_keeps_its_mode(tmp_path, umask):
+    path = tmp_path / "a.txt"
+    before = os.umask(umask)
+    try:
+        write_own(path, "old")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+    path.chmod(0o604)
+    write_own(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+
+def test_what_replaces_a_secret_is_one_from_its_first_byte(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    path.chmod(0o600)
+    with whole(path, anything) as file:
+        (partial,) = set(tmp_path.iterdir()) - {path}
+        assert stat.S_IMODE(partial.stat().st_mode) == 0o600
+        file.write(b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_an_existing_file_keeps_its_owner(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    os.chown(path, 65534, 65534)
+    write_own(path, "new")
+    assert (path.stat().st_uid, path.stat().st_gid) == (65534, 65534)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_full_disk_leaves_what_was_there_and_nothing_else(tmp_path, refusing, there):
+    path = tmp_path / "a.txt"
+    if there:
+        path.write_text("old")
+    with pytest.raises(OSError, match="No space left"):
+        write_own(path, "new")
+    assert names(tmp_path) == ["a.txt"] * there
+    assert not there or path.read_text() == "old"
+
+
+def test_file_and_folder_are_brought_to_the_disk(tmp_path, monkeypatch):
+    synced = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.append(stat.S_IFMT(os.fstat(descriptor).st_mode))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    write_own(tmp_path / "a.txt", "new")
+    assert synced == [stat.S_IFREG, stat.S_IFDIR]
+
+
+@pytest.mark.parametrize("place", ["nowhere/a.txt", "folder", "/proc/nothing/a.txt", "n" * 256, "file/a.txt"])
+def test_what_is_no_place_for_a_file_is_refused(tmp_path, place):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError):  # noqa: PT011  which one depends on the place
+        write_own(tmp_path / place, "new")
+    assert names(tmp_path) == ["file", "folder"]
+
+
+def test_a_name_may_be_as_long_as_names_may_be(tmp_path):
+    path = tmp_path / ("n" * 255)
+    write_own(path, "new")
+    write_own(path, "newer")
+    assert path.read_text() == "newer"
+
+
+def write_half(path: Path) -> None:
+    with whole(path, anything) as file:
+        file.write(b"ne")
+        raise KeyboardInterrupt
+
+
+def test_what_is_interrupted_leaves_the_old_text(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt):
+        write_half(path)
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_a_file_that_came_meanwhile_is_looked_at_and_not_lost(tmp_path):
+    path = tmp_path / "a.txt"
+
+    def write() -> None:
+        with whole(path, nothing) as file:
+            file.write(b"toll's")
+            path.write_text("the user's")
+
+    with pytest.raises(FileExistsError):
+        write()
+    assert path.read_text() == "the user's"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_a_file_that_comes_at_the_last_moment_is_not_lost(tmp_path, monkeypatch):
+    """Between the last look and the giving of the name."""
+    path = tmp_path / "a.txt"
+    link = os.link
+
+    def late(*names, **options):
+        path.write_text("the user's")
+        link(*names, **options)
+
+    monkeypatch.setattr(os, "link", late)
+    with pytest.raises(FileExistsError), whole(path, nothing) as file:
+        file.write(b"toll's")
+    assert path.read_text() == "the user's"
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("to", ["victim", "nowhere"])
+def test_a_link_that_comes_at_the_last_moment_is_not_followed(tmp_path, to):
+    (tmp_path / "victim").write_text("precious")
+    path = tmp_path / "a.txt"
+    with whole(path, anything) as file:
+        file.write(b"new")
+        path.symlink_to(to)
+    assert not path.is_symlink()
+    assert path.read_text() == "new"
+    assert (tmp_path / "victim").read_text() == "precious"
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_folder_that_is_exchanged_meanwhile_is_not_followed(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "victims").mkdir()
+    (tmp_path / "victims/a.txt").write_text("precious")
+    with whole(tmp_path / "folder/a.txt", anything) as file:
+        file.write(b"new")
+        (tmp_path / "folder").rename(tmp_path / "moved")
+        (tmp_path / "folder").symlink_to("victims")
+    assert (tmp_path / "victims/a.txt").read_text() == "precious"
+    assert (tmp_path / "moved/a.txt").read_text() == "new"
+
+
+def test_file_systems_without_hard_links_do(tmp_path, monkeypatch):
+    def refused(*_names: str, **_options: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    write_own(tmp_path / "a.txt", "new")
+    assert (tmp_path / "a.txt").read_text() == "new"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_of_two_writers_at_once_one_file_is_left_whole(tmp_path):
+    path = tmp_path / "a.txt"
+    texts = [letter * 1_000_000 for letter in "abcd"]
+    begin = threading.Barrier(len(texts))
+
+    def write(text: str) -> None:
+        begin.wait()
+        for _ in range(5):
+            write_own(path, text)
+
+    writers = [threading.Thread(target=write, args=(text,)) for text in texts]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert path.read_text() in texts
+    assert names(tmp_path) == ["a.txt"]
