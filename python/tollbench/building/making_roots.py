@@ -38,18 +38,21 @@ def make(root: Root, *, mirror: str = "", on_line: OnLine = lambda _line: None) 
     with _alone(target.parent):
         if roots.is_made(root.name):
             return False
+        if os.path.lexists(target):
+            _own(target)  # said before anything is fetched
         mirror = mirror or host_mirror()
         for left in target.parent.glob(".making-*"):  # of a making that was killed, and may not be dead yet
             with contextlib.suppress(OSError):
-                _delete(left)
+                if left.is_dir() and not left.is_symlink():
+                    _delete(left)
         with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent) as scratch:
             folder = Path(scratch, root.name)
             (folder / "root").mkdir(parents=True)
             _unpack(command(root, mirror), folder / "root", on_line)
             made = {"recipe": roots.described(root), "mirror": mirror}
             (folder / MADE).write_text(json.dumps(made, indent=1), encoding="utf-8")
-            if target.exists():  # made of other packages
-                _delete(target)
+            if os.path.lexists(target):  # made of other packages
+                _delete(_own(target))
             folder.rename(target)
     return True
 
@@ -57,9 +60,10 @@ def make(root: Root, *, mirror: str = "", on_line: OnLine = lambda _line: None) 
 def remove(name: str) -> bool:
     """Removes the root; False where there is none."""
     target = roots.place(name)
-    if not target.exists():
+    if not os.path.lexists(target):
         return False
     with _alone(target.parent):
+        _own(target)
         # Out of its place first: half a root must not pass for one.
         going = target.with_name(f".making-{name}-{os.getpid()}")
         target.rename(going)
@@ -157,6 +161,16 @@ def _explained(said: list[str]) -> TollError:
         step = "run it as root, or give this user subordinate ids: sudo usermod --add-subuids 100000-165535"
         step += " --add-subgids 100000-165535 $USER"
     return TollError(f"mmdebstrap could not make the root: {told}", step, Exit.REGRESSION_OR_FAILED_CHECK)
+
+
+def _own(target: Path) -> Path:
+    """The folder, which toll made and may delete. Raises TollError for what somebody else put there."""
+    if target.is_symlink() or not (target / MADE).is_file():
+        raise TollError(
+            f"{target} is nothing that toll made: it stays as it is",
+            "move it away, or name another cache folder: XDG_CACHE_HOME=/path",
+        )
+    return target
 
 
 def _delete(folder: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Self
 
 import tollbench
 from tollbench import building, measure
+from tollbench.analysis.results import Results
 from tollbench.catalog import environments, machine, packages, suites
 from tollbench.cli import report
 from tollbench.cli.asking import Wishes, settings_of, with_time_to_read
@@ -138,8 +139,12 @@ class Session:
             run_file.close()
 
     def show(self, *, html: bool, as_json: bool) -> Exit:
-        """Prints the tables, writes the HTML file, and says how the run ended."""
+        """Prints the tables, writes the HTML file, and says how the run ended.
+
+        Raises TollError at the end where the page is refused; its code is 1 where a check failed.
+        """
         results = report.analyse(self.path)
+        refused: TollError | None = None
         if as_json:
             from tollbench.report import json
 
@@ -150,8 +155,18 @@ class Session:
             from tollbench.report import html as page
 
             again = f"toll report {shlex.quote(shown_path(self.path))} --format html --output FILE"
-            self.page.write(page.render(results), f"every launch is in the run file: {again}")
-            say(f"report: {shown_path(self.page.path)}")
+            try:
+                self.page.write(page.render(results), f"every launch is in the run file: {again}")
+                say(f"report: {shown_path(self.page.path)}")
+            except TollError as error:
+                refused = error
+        code = self._exit_code(results)
+        if refused is not None:
+            worse = code if code is Exit.REGRESSION_OR_FAILED_CHECK else refused.code
+            raise TollError(refused.what, refused.next_step, worse)
+        return code
+
+    def _exit_code(self, results: Results) -> Exit:
         if self.stopped_by == "interrupt":
             say(f"interrupted; go on with: toll run --resume {shlex.quote(shown_path(self.path))}")
             return Exit.INTERRUPTED

@@ -7,7 +7,9 @@ followed; it is brought to the disk, and only then takes the place it was writte
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator
@@ -20,6 +22,8 @@ NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CL
 MayReplace = Callable[[int, str, os.stat_result], None]
 
 _NO_LINKS_HERE: Final = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EACCES}
+_PARTIAL: Final = re.compile(r"\.toll-[0-9a-f]{16}\.partial")
+_QUIET: Final = os.O_NONBLOCK | os.O_CLOEXEC
 _TRIES: Final = 20
 
 
@@ -58,10 +62,9 @@ def whole(path: Path, may_replace: MayReplace) -> Iterator[BinaryIO]:
         before = there(folder, path.name)
         if before is not None:
             may_replace(folder, path.name, before)
-        # Not longer than names may be, however long the name of the file itself is.
-        partial = f".toll-{secrets.token_hex(8)}.partial"
+        _sweep(folder)
         # Who may not read the old file may not read the new one either, not even for a moment.
-        descriptor = os.open(partial, NEW_FILE, 0o666 if before is None else 0o600, dir_fd=folder)
+        descriptor, partial = _fresh(folder, 0o666 if before is None else 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 yield file
@@ -69,12 +72,48 @@ def whole(path: Path, may_replace: MayReplace) -> Iterator[BinaryIO]:
                 if before is not None and stat.S_ISREG(before.st_mode):
                     _as_before(descriptor, before)
                 os.fsync(descriptor)
-            _put(folder, partial, path.name, may_replace)
+                _put(folder, partial, path.name, may_replace)  # while it is still locked
         except BaseException:
             with suppress(OSError):
                 os.unlink(partial, dir_fd=folder)
             raise
-        _sync(path.parent)
+        _sync(folder)
+
+
+def _fresh(folder: int, mode: int) -> tuple[int, str]:
+    """A file under a name of its own, locked for as long as it is written. Raises OSError."""
+    while True:
+        name = f".toll-{secrets.token_hex(8)}.partial"  # short, however long the name of the target is
+        descriptor = os.open(name, NEW_FILE, mode, dir_fd=folder)
+        with suppress(OSError):  # not every file system has locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor, name
+        os.close(descriptor)  # another toll has swept it away before it was locked
+
+
+def _sweep(folder: int) -> None:
+    """Removes what a killed toll of this user left: files of that very form of name that nobody holds."""
+    with suppress(OSError), _readable(folder) as listing:
+        for name in filter(_PARTIAL.fullmatch, os.listdir(listing)):  # noqa: PTH208  a folder that is open
+            with suppress(OSError):
+                descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | _QUIET, dir_fd=folder)
+                try:
+                    found = os.fstat(descriptor)
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+                        os.unlink(name, dir_fd=folder)
+                finally:
+                    os.close(descriptor)
+
+
+@contextmanager
+def _readable(folder: int) -> Iterator[int]:
+    descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _put(folder: int, partial: str, name: str, may_replace: MayReplace) -> None:
@@ -105,11 +144,7 @@ def _as_before(descriptor: int, before: os.stat_result) -> None:
     os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o777)
 
 
-def _sync(folder: Path) -> None:
+def _sync(folder: int) -> None:
     """Brings the name to the disk as well; a folder that may be written to and not read does not let us."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with suppress(OSError), _readable(folder) as descriptor:
+        os.fsync(descriptor)

@@ -123,6 +123,29 @@ def test_a_root_of_other_packages_is_made_anew(maker: Path, tmp_path: Path) -> N
     assert left_behind(tmp_path) == ["debian13"]
 
 
+@pytest.mark.parametrize("link", [True, False])
+def test_what_toll_did_not_make_is_neither_replaced_nor_removed(
+    maker: Path, tmp_path: Path, *, link: bool
+) -> None:
+    mine = tmp_path / "mine"
+    (mine / "thesis").mkdir(parents=True)
+    (mine / "thesis/one.txt").write_text("a year")
+    (mine / "thesis").chmod(0o500)
+    place = roots.place("debian13")
+    place.parent.mkdir(parents=True)
+    if link:
+        place.symlink_to(mine)
+    else:
+        mine.rename(place)
+        mine = place
+    (place.parent / ".making-linked").symlink_to(mine)
+    for attempt in (lambda: making.make(DEBIAN, mirror=MIRROR), lambda: making.remove("debian13")):
+        with pytest.raises(TollError, match="nothing that toll made"):
+            attempt()
+    assert (mine / "thesis/one.txt").read_text() == "a year"
+    assert (mine / "thesis").stat().st_mode & 0o777 == 0o500
+
+
 def test_what_is_asked_of_mmdebstrap() -> None:
     words = making.command(DEBIAN, MIRROR)
     assert f"deb {MIRROR} trixie main" in words

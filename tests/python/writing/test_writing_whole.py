@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from checkouts import ROOT
 from tollbench.writing.whole import whole, write_own
 
 
@@ -197,6 +201,30 @@ def test_file_systems_without_hard_links_do(tmp_path, monkeypatch):
     assert names(tmp_path) == ["a.txt"]
 
 
+def test_what_a_killed_writer_left_goes_and_nothing_else(tmp_path):
+    like = (".x.partial", ".toll-0123.partial", "toll-0123456789abcdef.partial")
+    others = [*like, ".toll-0123456789abcdeF.partial", ".toll-0123456789abcdef.partial~"]
+    for name in others:
+        (tmp_path / name).write_text("the user's")
+    (tmp_path / ".toll-0123456789abcdef.partial").symlink_to("a.txt")
+    (tmp_path / ".toll-0123456789abcde0.partial").mkdir()
+    os.mkfifo(tmp_path / ".toll-0123456789abcde1.partial")
+    kept = names(tmp_path)
+    program = (
+        "import os, signal; from pathlib import Path; from tollbench.writing.whole import whole\n"
+        "with whole(Path('a.txt'), None) as file: os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, check=False)
+    assert len(names(tmp_path)) == len(kept) + 1
+    with whole(tmp_path / "b.txt", anything) as file:
+        assert len(names(tmp_path)) == len(kept) + 1, "its own, and not the one that was left"
+        write_own(tmp_path / "c.txt", "beside it")
+        file.write(b"whole")
+    assert names(tmp_path) == sorted([*kept, "b.txt", "c.txt"])
+    assert (tmp_path / "b.txt").read_text() == "whole"
+
+
 def test_of_two_writers_at_once_one_file_is_left_whole(tmp_path):
     path = tmp_path / "a.txt"
     texts = [letter * 1_000_000 for letter in "abcd"]
@@ -207,10 +235,7 @@ def test_of_two_writers_at_once_one_file_is_left_whole(tmp_path):
         for _ in range(5):
             write_own(path, text)
 
-    writers = [threading.Thread(target=write, args=(text,)) for text in texts]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
+    with ThreadPoolExecutor(len(texts)) as pool:
+        list(pool.map(write, texts))  # which raises what they raise
     assert path.read_text() in texts
     assert names(tmp_path) == ["a.txt"]
