@@ -6,13 +6,12 @@ goes on after a failure, so that one contender that does not compile costs its o
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from tollbench.catalog.tools import run_tool
 from tollbench.errors import TollError
 from tollbench.interpreters import environment_of_tools
 from tollbench.words import Environment, Program, Status, Workload
-from tollbench.writing import write_own
+from tollbench.writing import alone, write_own
 
 OnProgress = Callable[[int, int, str], None]  # steps done, steps in all, what is built
 OWN_TARGETS = ("toll_canary", "toll_allocations")
@@ -186,16 +185,15 @@ def _text(path: Path) -> str:
 @contextmanager
 def _alone(build: Build) -> Iterator[None]:
     """Two builds in one folder would write the same files: the second waits for the first."""
-    try:
-        build.folder.mkdir(parents=True, exist_ok=True)
-        lock = (build.folder / ".toll-lock").open("w")
-    except OSError as error:
-        raise TollError(
-            f"cannot build in {build.folder}: {error.strerror}",
-            "make the checkout writable, or copy it to a folder that is",
-        ) from None
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with ExitStack() as held:
+        try:
+            build.folder.mkdir(parents=True, exist_ok=True)
+            held.enter_context(alone(build.folder / ".toll-lock"))
+        except OSError as error:
+            raise TollError(
+                f"cannot build in {build.folder}: {error.strerror}",
+                "make the checkout writable, or copy it to a folder that is",
+            ) from None
         yield
 
 

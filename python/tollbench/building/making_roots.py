@@ -8,7 +8,6 @@ made beside its final place and moved there last: whatever ends the making, ther
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -24,6 +23,7 @@ from tollbench.catalog.environments import roots
 from tollbench.catalog.environments.roots import MADE, Root
 from tollbench.catalog.tools import run_tool
 from tollbench.errors import Exit, TollError
+from tollbench.writing import alone
 
 OnLine = Callable[[str], None]
 _FORWARDED = re.compile(r'^Acquire::(https?::Proxy|Check-Valid-Until|Check-Date)[^ ]* "[^"]+";$')
@@ -187,13 +187,13 @@ def _delete(folder: Path) -> None:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Two makers of one root: the second waits, then finds it made."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("w")
-    except OSError as error:
-        raise TollError(
-            f"cannot write to {folder}: {error.strerror}", "name another cache folder: XDG_CACHE_HOME=/path"
-        ) from None
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            held.enter_context(alone(folder / ".lock"))
+        except OSError as error:
+            raise TollError(
+                f"cannot write to {folder}: {error.strerror}",
+                "name another cache folder: XDG_CACHE_HOME=/path",
+            ) from None
         yield

@@ -6,7 +6,7 @@ import itertools
 import json
 import os
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tollbench.cli.console import Progress, progress
-from tollbench.cli.named_files import Force, any_path, files_of_run
+from tollbench.cli.named_files import Force, any_path, file_path, files_of_run
 from tollbench.cli.places import run_path
 from tollbench.errors import TollError
-from tollbench.writing import Output, check_outputs
+from tollbench.writing import Output, alone, check_outputs
 from tollbench.writing.marks import OF_EXPORT
 
 if TYPE_CHECKING:
@@ -44,11 +44,10 @@ def command(
         ExportFormat, typer.Option("--format", "-f", help="parquet and csv write a folder of tables.")
     ],
     output: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--output",
             "-o",
-            parser=any_path,
             metavar="PLACE",
             help="A file, or for parquet and csv a folder, which is added to; beside the run if not given.",
         ),
@@ -60,12 +59,17 @@ def command(
 ) -> None:
     """Export a run: Parquet for DuckDB, Polars or pandas; CSV; JSON; Google Benchmark's JSON."""
     path = run_path(run)
-    target = output or path.with_name(f"{path.stem}{_ending(form)}")
+    target = path.with_name(f"{path.stem}{_ending(form)}")
+    if output is not None:
+        target = (any_path if form in _IN_A_FOLDER else file_path)(output)
     new = not os.path.lexists(target)
     outputs = _outputs(target, form, force=force)
     try:
         check_outputs(outputs, files_of_run(path))
-        with progress("exporting", after_s=1.0) as bar:
+        with progress("exporting", after_s=1.0) as bar, ExitStack() as stack:
+            if form in _IN_A_FOLDER:
+                with suppress(OSError):  # a folder that is not to be read: then without
+                    stack.enter_context(alone(target.resolve()))  # the tables of one export, not of two
             written = _write(path, form, outputs, bar)
     except BaseException:
         if new:

@@ -48,6 +48,11 @@ def planned(selection: Selection, wishes: Wishes, output: str, *, force: bool = 
 def resumed(name: str, *, force: bool = False) -> Session:
     """The rest of an interrupted run. Raises TollError where it is complete or not ours."""
     path = run_path(name)
+    if path.is_symlink():
+        raise TollError(
+            f"{path} is a link to {path.readlink()}, and toll writes through no link",
+            f"name the run itself: toll run --resume {shlex.quote(str(path.resolve()))}",
+        )
     return Session(_stored_plan(path), path, resume=True, force=force)
 
 
@@ -239,11 +244,12 @@ def _new_path(output: str) -> Path:
             f"cannot make the folder {path.parent}: {error.strerror}",
             "name a writable place: --output /tmp/x.toll",
         ) from None
-    if path.is_file() and not path.is_symlink():
-        raise TollError(
-            f"{path} exists already",
-            f"choose another name, or go on with it: toll run --resume {shlex.quote(str(path))}",
-        )
+    with suppress(OSError):  # a name that is too long; told below
+        if path.is_file() and not path.is_symlink():
+            raise TollError(
+                f"{path} exists already",
+                f"choose another name, or go on with it: toll run --resume {shlex.quote(str(path))}",
+            )
     # SQLite takes what has these names for its own: an old log would be joined to the new run, or deleted.
     for file in files_of_run(path):
         Output(file, RUN_FILE, instead="choose another name: --output NAME").check()

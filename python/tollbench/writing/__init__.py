@@ -2,6 +2,6 @@
 
 from tollbench.writing.marks import Mark
 from tollbench.writing.outputs import Output, check_outputs, is_special, open_new
-from tollbench.writing.whole import write_own
+from tollbench.writing.whole import alone, write_own
 
-__all__ = ["Mark", "Output", "check_outputs", "is_special", "open_new", "write_own"]
+__all__ = ["Mark", "Output", "alone", "check_outputs", "is_special", "open_new", "write_own"]

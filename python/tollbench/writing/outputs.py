@@ -27,7 +27,6 @@ from tollbench.writing.whole import NEW_FILE, folder_of, there, whole
 
 _OWN_DESCRIPTOR: Final = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,9})")
 _STANDARD: Final = {"/dev/stdout": 1, "/dev/stderr": 2}
-_OF_THE_SYSTEM: Final = (Path("/dev"), Path("/proc"))  # where links are the kernel's or root's
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +88,12 @@ class Output:
     def _judge(self, folder: int, name: str, standing: os.stat_result) -> None:
         """Raises TollError, or OSError, for what must not be replaced."""
         if stat.S_ISLNK(standing.st_mode):
-            if is_special(self.path):
-                return
             to = os.readlink(name, dir_fd=folder)
             raise self._refused(f"it is a link to {to}, and toll writes through no link")
         if stat.S_ISDIR(standing.st_mode):
             step = self.instead or f"name a file: {self.option} {self.path}/FILE"
             raise TollError(f"{self.option} {self.path} is a folder", step)
-        if not os.access(self.path, os.W_OK):  # renaming would not ask
+        if not os.access(self.path, os.W_OK) or _another_ones(folder, standing):  # renaming asks for less
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if not stat.S_ISREG(standing.st_mode):
             if not is_special(self.path):
@@ -144,12 +141,19 @@ def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path] = ()) -> Non
     read = list(inputs)
     for output in outputs:
         for path in read:
-            if not output.in_place and _same_file(output.path, path):
+            if _same_file(output.path, path):
                 raise TollError(
                     f"{output.option} {output.path} is what this command reads: {path}",
                     output.instead or f"name another place: {output.option} FILE",
                 )
         output.check()
+
+
+def _another_ones(folder: int, standing: os.stat_result) -> bool:
+    """Whether the folder is one like /tmp, where only its owner takes a file away."""
+    around = os.stat(".", dir_fd=folder)
+    mine = {around.st_uid, standing.st_uid} & {os.geteuid()} or not os.geteuid()
+    return bool(around.st_mode & stat.S_ISVTX) and stat.S_ISREG(standing.st_mode) and not mine
 
 
 def own_descriptor(path: Path) -> int | None:
@@ -161,14 +165,10 @@ def own_descriptor(path: Path) -> int | None:
 
 
 def is_special(path: Path) -> bool:
-    """Whether it is a pipe or a device that takes text; a link to one only where the system made it."""
-    try:
-        if path.is_symlink() and not any(path.absolute().is_relative_to(place) for place in _OF_THE_SYSTEM):
-            return False
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return _takes_text(mode)
+    """Whether it is a pipe or a device that takes text; a link to one is not."""
+    with suppress(OSError):
+        return _takes_text(path.lstat().st_mode)
+    return False
 
 
 def _takes_text(mode: int) -> bool:
@@ -203,8 +203,8 @@ def _opened_in_place(path: Path) -> int:
 def _same_file(one: Path, other: Path, *, letters: Callable[[str], str] = str) -> bool:
     """Whether both are one file, by whatever names; or would be, where it is not there yet."""
     with suppress(OSError):
-        if one.samefile(other):
-            return True
+        found = one.stat()
+        return os.path.samestat(found, other.stat()) and not _takes_text(found.st_mode)
     return letters(_named(one)) == letters(_named(other))
 
 

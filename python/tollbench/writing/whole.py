@@ -21,7 +21,7 @@ NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CL
 # Gets a folder's descriptor, a name in it, and what has that name; raises where it may not be replaced.
 MayReplace = Callable[[int, str, os.stat_result], None]
 
-_NO_LINKS_HERE: Final = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EACCES}
+_NO_LINKS_HERE: Final = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EINVAL}
 _PARTIAL: Final = re.compile(r"\.toll-[0-9a-f]{16}\.partial")
 _QUIET: Final = os.O_NONBLOCK | os.O_CLOEXEC
 _TRIES: Final = 20
@@ -31,6 +31,21 @@ def write_own(path: Path, text: str) -> None:
     """A file of toll's own, in its cache or a build folder: what stood there is replaced. Raises OSError."""
     with whole(path, lambda _folder, _name, _there: None) as file:
         file.write(text.encode())
+
+
+@contextmanager
+def alone(lock: Path) -> Iterator[None]:
+    """Waits until nobody else holds the lock: a file of toll's own, made where it is not there, or a folder.
+
+    Raises OSError where it cannot be opened, also for a link.
+    """
+    flags = os.O_RDONLY if lock.is_dir() else os.O_RDWR | os.O_CREAT
+    descriptor = os.open(lock, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

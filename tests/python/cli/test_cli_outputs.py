@@ -311,6 +311,13 @@ def test_a_resumed_run_writes_through_no_link(here: Path, toll: Call, interrupte
     assert content(here) == before
 
 
+def test_a_run_is_not_gone_on_with_through_a_link(here: Path, toll: Call, interrupted: Path) -> None:
+    (here / "linked.toll").symlink_to(interrupted)
+    before = content(here)
+    refused(toll("run", "--resume", "linked.toll"), "linked.toll is a link to", f"--resume {interrupted}")
+    assert content(here) == before
+
+
 def test_a_run_file_with_the_name_of_its_page_is_not_replaced(
     here: Path, toll: Call, interrupted: Path
 ) -> None:
@@ -331,6 +338,54 @@ def test_a_new_run_takes_no_name_that_is_there(here: Path, toll: Call, name: str
     for force in ([], ["--force"]):
         refused(toll("run", "tasks/skynet", "--output", "x.toll", *force), name, "choose another name")
         assert content(here) == before
+
+
+NAMED = (
+    ("report", "a.toll", "--format", "json", "--output"),
+    ("export", "a.toll", "--format", "json", "--output"),
+    ("export", "a.toll", "--format", "csv", "--output"),
+    *((*COMPARE, option) for option in ("--html", "--markdown", "--junit", "--save-baseline", "--raw")),
+    ("why", "true", "true", "--html"),
+    ("why", "true", "true", "--markdown"),
+    ("trust", "--raw"),
+    ("run", "tasks/skynet", "--output"),
+)
+
+
+@pytest.mark.parametrize("command", NAMED, ids=" ".join)
+def test_what_cannot_be_a_name_is_refused_at_once(here: Path, toll: Call, command: tuple[str, ...]) -> None:
+    (here / "folder").mkdir()
+    (here / "file").write_text(MINE)
+    before = content(here)
+    names = ["n" * 300, "./" + "n" * 300, "file/x", "/proc/nothing/x"]
+    if "csv" not in command:
+        names += ["folder/", "x/", "file/", "./folder/."]
+    if command[0] != "run":
+        names += ["", "folder", ".", ".."] if "csv" not in command else [""]
+    for name in names:
+        refused(toll(*command, name))
+    assert content(here) == before
+
+
+def test_two_exports_into_one_folder_do_not_mix(here: Path) -> None:
+    make_run(here / "b.toll", [Made("other", [5.0]), Made("third", [6.0])])
+    (here / "folder").mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    exports = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tollbench", "export", run, "--format", "csv", "--output", "folder"],
+            cwd=here,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+        )
+        for run in ("a.toll", "b.toll") * 3
+    ]
+    assert [export.wait() for export in exports] == [0] * 6
+    tables = [(here / "folder" / f"{name}.csv").read_text() for name in ("cases", "launches", "batches")]
+    assert len({"quick" in table for table in tables}) == 1
+    assert {path.name for path in (here / "folder").iterdir()} == {
+        "cases.csv", "launches.csv", "batches.csv", "samples.csv",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("verb", ["run", "report", "export", "compare", "why"])

@@ -178,6 +178,25 @@ def test_a_folder_that_does_not_let_us_is_refused(tmp_path, mode):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+def test_what_could_not_be_taken_away_in_the_end_is_refused_at_once(tmp_path):
+    """In a folder such as /tmp, though the file itself may be written to by all."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    (folder / "there").write_text(TEXT)
+    (folder / "there").chmod(0o666)
+
+    def work() -> None:
+        to(folder / "new").write(TEXT)
+        to(folder / "new").write(TEXT)
+        refused(to(folder / "there", force=True), "Permission denied")
+
+    as_a_stranger(work)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
 def test_a_folder_that_is_not_to_be_read_may_be_written_to(tmp_path):
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
@@ -359,7 +378,9 @@ def test_what_is_read_is_no_output(tmp_path, monkeypatch):
                 check_outputs([to(Path(name), force=force)], [Path("a")])
     with pytest.raises(TollError, match="is what this command reads"):
         check_outputs([to(Path("gone"))], [Path("linked/gone")])
-    check_outputs([to(Path("b"))], [Path("a"), Path("A")])
+    check_outputs([to(Path("b")), to(Path("/dev/null"))], [Path("a"), Path("A"), Path("/dev/null")])
+    with Path("a").open("r+") as file, pytest.raises(TollError, match="is what this command reads"):
+        check_outputs([to(Path(f"/dev/fd/{file.fileno()}"))], [Path("a")])
 
 
 def test_a_new_file_is_new(tmp_path):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from checkouts import ROOT
-from tollbench.writing.whole import whole, write_own
+from tollbench.writing.whole import alone, whole, write_own
 
 
 def names(folder: Path) -> list[str]:
@@ -223,6 +223,27 @@ def test_what_a_killed_writer_left_goes_and_nothing_else(tmp_path):
         file.write(b"whole")
     assert names(tmp_path) == sorted([*kept, "b.txt", "c.txt"])
     assert (tmp_path / "b.txt").read_text() == "whole"
+
+
+def test_who_waits_for_a_lock_loses_nothing(tmp_path):
+    (tmp_path / "victim").write_text("precious")
+    (tmp_path / "lock").symlink_to("victim")
+    with pytest.raises(OSError, match="symbolic link"), alone(tmp_path / "lock"):
+        pass
+    assert (tmp_path / "victim").read_text() == "precious"
+    seen: list[str] = []
+    with alone(tmp_path):
+        other = threading.Thread(target=took, args=(tmp_path, seen))
+        other.start()
+        other.join(0.2)
+        seen.append("first")
+    other.join()
+    assert seen == ["first", "other"]
+
+
+def took(lock: Path, seen: list[str]) -> None:
+    with alone(lock):
+        seen.append("other")
 
 
 def test_of_two_writers_at_once_one_file_is_left_whole(tmp_path):
