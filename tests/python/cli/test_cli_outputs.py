@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,9 @@ from made_runs import Made, make_run
 
 import tollbench.cli
 from checkouts import ROOT
+from full_disk import may_mount, on_own_disk
 from tollbench.cli import machine_use, measuring
+from tollbench.errors import TollError
 from tollbench.plan import PROFILES, Plan
 
 MINE = "what took me a year\n"
@@ -386,6 +389,72 @@ def test_two_exports_into_one_folder_do_not_mix(here: Path) -> None:
     assert {path.name for path in (here / "folder").iterdir()} == {
         "cases.csv", "launches.csv", "batches.csv", "samples.csv",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", ["compare", "why"])
+def test_what_comes_to_the_place_while_it_is_measured_stays(here: Path, toll: Call, verb: str) -> None:
+    """And what was measured can be had again."""
+    (here / "side").write_text("#!/bin/sh\n[ -e x.html ] || echo mine > x.html\n")
+    (here / "side").chmod(0o755)
+    budget = ("--budget", "1s", "--total-budget", "2s", "--raw", "r") if verb == "compare" else ()
+    side = f"sh {here}/side"
+    code, said = toll(verb, side, side, "--html", "x.html", "--folder", ".", *budget)
+    assert code == 2, said
+    assert (here / "x.html").read_text() == "mine\n"
+    assert "x.html: it is there already, and toll did not make it" in said
+    if verb == "compare":
+        assert "every launch is in r" in said
+        assert toll("report", "r", "--format", "html", "--output", "again.html")[0] == 0
+    else:
+        (kept,) = here.parent.glob("toll-kept-*/x.html")
+        assert f"it is kept in {kept}" in said
+        assert "toll why" in kept.read_text()
+
+
+def test_a_page_that_is_refused_after_a_run_does_not_hide_how_it_ended(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    session = measuring.Session(Plan((), (), (), PROFILES["quick"]), here / "a.toll", resume=False)
+    session.check_page()
+    (here / "a.html").write_text(MINE)
+    session.stopped_by = "interrupt"
+    with pytest.raises(TollError) as told:
+        session.show(html=True, as_json=False)
+    printed = capfd.readouterr()
+    assert "quick" in printed.out
+    assert "go on with: toll run --resume a.toll" in printed.err
+    assert (
+        "every launch is in the run file: toll report a.toll --format html --output FILE"
+        in told.value.next_step
+    )
+    assert (here / "a.html").read_text() == MINE
+
+
+@pytest.mark.skipif(not may_mount(), reason="mounting a small file system takes root")
+@pytest.mark.parametrize("verb", ["report", *FORMS])
+def test_a_full_disk_leaves_what_was_there(here: Path, verb: str) -> None:
+    disk = here.parent / "disk"
+    disk.mkdir()
+    command = (
+        ["report", "a.toll", "--format", "html"] if verb == "report" else ["export", "a.toll", "-f", verb]
+    )
+    table = verb in ("csv", "parquet")
+    start = [sys.executable, "-m", "tollbench", *command, "--output", str(disk / "out")]
+    script = f"{shlex.join(start)} && cat {disk}/out{'/*' if table else ''} | md5sum"
+    script += f" && {{ cat /dev/zero > {disk}/filling 2> /dev/null; true; }} && ! {shlex.join(start)}"
+    script += f" && cat {disk}/out{'/*' if table else ''} | md5sum; ls -A {disk} {disk}/out >&2"
+    done = subprocess.run(
+        on_own_disk(["bash", "-c", script], disk, "4m"),
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        cwd=here,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    before, after = (line for line in done.stdout.splitlines() if line.endswith(" -"))
+    assert before == after, done.stderr
+    assert "No space left on device\n  next: make room on that disk" in done.stderr
+    assert ".partial" not in done.stderr
 
 
 @pytest.mark.parametrize("verb", ["run", "report", "export", "compare", "why"])
