@@ -52,7 +52,7 @@ class Output:
                 standing = there(folder, self.path.name or ".")
                 if standing is not None:
                     self._judge(folder, self.path.name or ".", standing)
-            if not self.in_place and not os.access(self.path.parent, os.W_OK | os.X_OK):
+            if not self.in_place and not os.access(self.path.parent, os.W_OK):
                 raise self._refused(f"nothing can be written to {self.path.parent}")
 
     @property

@@ -29,7 +29,7 @@ _TRIES: Final = 20
 
 def write_own(path: Path, text: str) -> None:
     """A file of toll's own, in its cache or a build folder: what stood there is replaced. Raises OSError."""
-    with whole(path, lambda _folder, _name, _there: None) as file:
+    with whole(path, lambda _folder, _name, _there: None, of_user=False) as file:
         file.write(text.encode())
 
 
@@ -67,17 +67,19 @@ def there(folder: int, name: str) -> os.stat_result | None:
 
 
 @contextmanager
-def whole(path: Path, may_replace: MayReplace) -> Iterator[BinaryIO]:
+def whole(path: Path, may_replace: MayReplace, *, of_user: bool = True) -> Iterator[BinaryIO]:
     """What is written to becomes the file at `path` once the block ends well; else nothing is left of it.
 
     A file that is replaced keeps its mode and, as far as that is allowed, its owner. Raises OSError, and what
-    `may_replace` raises: it is asked before anything is written, and again at the end.
+    `may_replace` raises: it is asked before anything is written, and again at the end. A folder of toll's
+    own, `of_user` false, may hold thousands of files, which are made by the dozen and can be made again.
     """
     with folder_of(path) as folder:
         before = there(folder, path.name)
         if before is not None:
             may_replace(folder, path.name, before)
-        _sweep(folder)
+        if of_user:
+            _sweep(folder)
         # Who may not read the old file may not read the new one either, not even for a moment.
         descriptor, partial = _fresh(folder, 0o666 if before is None else 0o600)
         try:
@@ -92,7 +94,8 @@ def whole(path: Path, may_replace: MayReplace) -> Iterator[BinaryIO]:
             with suppress(OSError):
                 os.unlink(partial, dir_fd=folder)
             raise
-        _sync(folder)
+        if of_user:
+            _sync(folder)
 
 
 def _fresh(folder: int, mode: int) -> tuple[int, str]:

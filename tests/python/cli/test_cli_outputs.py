@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from full_disk import may_mount, on_own_disk
 from tollbench.cli import machine_use, measuring
 from tollbench.errors import TollError
 from tollbench.plan import PROFILES, Plan
+from tollbench.writing import alone
 
 MINE = "what took me a year\n"
 FORMS = ("parquet", "csv", "json", "google-benchmark")
@@ -261,7 +264,8 @@ def test_what_is_compared_is_no_output(here: Path, toll: Call, option: str, spel
                 continue
             told = toll("compare", side, side, "--kind", "command", option, spelled, *force)
             refused(told, option, "mybench")
-    refused(toll("compare", "./mybench data", "true", "--html", "data"), "--html", "data")
+    for side in ("./mybench data", "./mybench --data=data", "true data"):
+        refused(toll("compare", side, "true", "--html", "data"), "--html", "data")
     assert content(here) == before
 
 
@@ -371,24 +375,21 @@ def test_what_cannot_be_a_name_is_refused_at_once(here: Path, toll: Call, comman
 
 
 def test_two_exports_into_one_folder_do_not_mix(here: Path) -> None:
-    make_run(here / "b.toll", [Made("other", [5.0]), Made("third", [6.0])])
+    """The second waits for the first: here for the test, which stands for it."""
     (here / "folder").mkdir()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    exports = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tollbench", "export", run, "--format", "csv", "--output", "folder"],
-            cwd=here,
-            env=environment,
+    with alone(here / "folder"):
+        export = subprocess.Popen(
+            [sys.executable, "-m", "tollbench", "export", "a.toll", "-f", "csv", "--output", "folder"],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
             stdout=subprocess.DEVNULL,
         )
-        for run in ("a.toll", "b.toll") * 3
-    ]
-    assert [export.wait() for export in exports] == [0] * 6
-    tables = [(here / "folder" / f"{name}.csv").read_text() for name in ("cases", "launches", "batches")]
-    assert len({"quick" in table for table in tables}) == 1
-    assert {path.name for path in (here / "folder").iterdir()} == {
-        "cases.csv", "launches.csv", "batches.csv", "samples.csv",
-    }  # fmt: skip
+        waiting = re.compile(rf"-> FLOCK .* {export.pid} ")
+        while not waiting.search(Path("/proc/locks").read_text()):
+            assert export.poll() is None, "it did not wait"
+            time.sleep(0.02)
+        assert not list((here / "folder").iterdir())
+    assert export.wait() == 0
+    assert len(list((here / "folder").iterdir())) == 4
 
 
 @pytest.mark.parametrize("verb", ["compare", "why"])

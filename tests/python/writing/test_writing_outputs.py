@@ -230,6 +230,24 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path):
     assert names(tmp_path) == ["pipe"]
 
 
+def test_a_pipe_that_becomes_a_link_at_the_last_moment_is_not_followed(tmp_path, monkeypatch):
+    (tmp_path / "victim").write_text(MINE)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    opened = os.open
+
+    def late(path, *arguments, **options):
+        if path == pipe:
+            pipe.unlink()
+            pipe.symlink_to("victim")
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", late)
+    with pytest.raises(TollError, match="it became a file while it was opened"):
+        to(pipe).write(TEXT, "again")
+    assert (tmp_path / "victim").read_text() == MINE
+
+
 def test_a_pipe_whose_reader_leaves_is_no_error(tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
@@ -256,7 +274,12 @@ def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-c", line],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "w": f"{sys.executable} w.py"},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "python"),
+            "PYTHONUNBUFFERED": "",
+            "w": f"{sys.executable} w.py",
+        },
         capture_output=True,
         text=True,
         timeout=60,

@@ -101,7 +101,8 @@ def test_file_and_folder_are_brought_to_the_disk(tmp_path, monkeypatch):
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", noted)
-    write_own(tmp_path / "a.txt", "new")
+    with whole(tmp_path / "a.txt", anything) as file:
+        file.write(b"new")
     assert synced == [stat.S_IFREG, stat.S_IFDIR]
 
 
@@ -219,7 +220,8 @@ def test_what_a_killed_writer_left_goes_and_nothing_else(tmp_path):
     assert len(names(tmp_path)) == len(kept) + 1
     with whole(tmp_path / "b.txt", anything) as file:
         assert len(names(tmp_path)) == len(kept) + 1, "its own, and not the one that was left"
-        write_own(tmp_path / "c.txt", "beside it")
+        with whole(tmp_path / "c.txt", anything) as beside:
+            beside.write(b"beside it")
         file.write(b"whole")
     assert names(tmp_path) == sorted([*kept, "b.txt", "c.txt"])
     assert (tmp_path / "b.txt").read_text() == "whole"
@@ -254,7 +256,8 @@ def test_of_two_writers_at_once_one_file_is_left_whole(tmp_path):
     def write(text: str) -> None:
         begin.wait()
         for _ in range(5):
-            write_own(path, text)
+            with whole(path, anything) as file:
+                file.write(text.encode())
 
     with ThreadPoolExecutor(len(texts)) as pool:
         list(pool.map(write, texts))  # which raises what they raise
