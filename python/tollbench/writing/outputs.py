@@ -46,13 +46,17 @@ class Output:
                 if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
                     raise OSError(errno.EBADF, "it is open for reading alone")
                 return
+            if is_special(self.path):
+                if not os.access(self.path, os.W_OK):
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+                return
             if not self.path.parent.is_dir():
                 raise self._refused(f"there is no folder {self.path.parent}", "make it, or ")
             with folder_of(self.path) as folder:
                 standing = there(folder, self.path.name or ".")
                 if standing is not None:
                     self._judge(folder, self.path.name or ".", standing)
-            if not self.in_place and not os.access(self.path.parent, os.W_OK):
+            if not os.access(self.path.parent, os.W_OK):
                 raise self._refused(f"nothing can be written to {self.path.parent}")
 
     @property
@@ -93,12 +97,10 @@ class Output:
         if stat.S_ISDIR(standing.st_mode):
             step = self.instead or f"name a file: {self.option} {self.path}/FILE"
             raise TollError(f"{self.option} {self.path} is a folder", step)
+        if not stat.S_ISREG(standing.st_mode):
+            raise self._refused("it is no file that could be replaced")
         if not os.access(self.path, os.W_OK) or _another_ones(folder, standing):  # renaming asks for less
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        if not stat.S_ISREG(standing.st_mode):
-            if not is_special(self.path):
-                raise self._refused("it is neither a file nor a pipe")
-            return
         if self.mark.never_replaced:
             raise self._refused("it is there already")
         if not (self.force or standing.st_size == 0 or self._bears_mark(folder, name)):
@@ -153,7 +155,7 @@ def _another_ones(folder: int, standing: os.stat_result) -> bool:
     """Whether the folder is one like /tmp, where only its owner takes a file away."""
     around = os.stat(".", dir_fd=folder)
     mine = {around.st_uid, standing.st_uid} & {os.geteuid()} or not os.geteuid()
-    return bool(around.st_mode & stat.S_ISVTX) and stat.S_ISREG(standing.st_mode) and not mine
+    return bool(around.st_mode & stat.S_ISVTX) and not mine
 
 
 def own_descriptor(path: Path) -> int | None:

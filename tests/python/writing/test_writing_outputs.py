@@ -96,7 +96,7 @@ def test_folders_sockets_and_disks_are_refused(tmp_path, force):
     refused(to(Path(), force=force), "is a folder")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "socket"))
-        refused(to(tmp_path / "socket", force=force), "neither a file nor a pipe")
+        refused(to(tmp_path / "socket", force=force), "it is no file that could be replaced")
     assert names(tmp_path) == ["folder", "socket"]
 
 
@@ -106,7 +106,7 @@ def test_a_disk_is_not_written_to(tmp_path):
         os.mknod(tmp_path / "disk", 0o60600, os.makedev(1, 0))
     except OSError:
         pytest.skip("not even root makes one here")
-    refused(to(tmp_path / "disk", force=True), "neither a file nor a pipe")
+    refused(to(tmp_path / "disk", force=True), "it is no file that could be replaced")
 
 
 @pytest.mark.parametrize(
@@ -246,6 +246,29 @@ def test_a_pipe_that_becomes_a_link_at_the_last_moment_is_not_followed(tmp_path,
     with pytest.raises(TollError, match="it became a file while it was opened"):
         to(pipe).write(TEXT, "again")
     assert (tmp_path / "victim").read_text() == MINE
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe", "link", "folder"])
+def test_whatever_comes_to_the_place_while_it_is_written_stays(tmp_path, kind):
+    path = tmp_path / "a"
+
+    def write() -> None:
+        with to(path, force=kind != "file").opened() as file:
+            file.write(TEXT.encode())
+            {
+                "file": lambda: path.write_text(MINE),
+                "pipe": lambda: os.mkfifo(path),
+                "link": lambda: path.symlink_to("nowhere"),
+                "folder": path.mkdir,
+            }[kind]()
+
+    with pytest.raises(TollError) as told:
+        write()
+    assert "--letter" in told.value.what
+    assert names(tmp_path) == ["a"]
+    assert {"file": path.is_file, "pipe": path.is_fifo, "link": path.is_symlink, "folder": path.is_dir}[
+        kind
+    ]()
 
 
 def test_a_pipe_whose_reader_leaves_is_no_error(tmp_path):
