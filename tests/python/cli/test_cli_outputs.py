@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from checkouts import ROOT
 from full_disk import may_mount, on_own_disk
 from tollbench.cli import machine_use, measuring
 from tollbench.errors import TollError
+from tollbench.interpreters import interpreter_with_path
 from tollbench.plan import PROFILES, Plan
 from tollbench.writing import alone
 
@@ -379,7 +379,7 @@ def test_two_exports_into_one_folder_do_not_mix(here: Path) -> None:
     (here / "folder").mkdir()
     with alone(here / "folder"):
         export = subprocess.Popen(
-            [sys.executable, "-m", "tollbench", "export", "a.toll", "-f", "csv", "--output", "folder"],
+            interpreter_with_path("-m", "tollbench", "export", "a.toll", "-f", "csv", "--output", "folder"),
             env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
             stdout=subprocess.DEVNULL,
         )
@@ -440,7 +440,7 @@ def test_a_full_disk_leaves_what_was_there(here: Path, verb: str) -> None:
         ["report", "a.toll", "--format", "html"] if verb == "report" else ["export", "a.toll", "-f", verb]
     )
     table = verb in ("csv", "parquet")
-    start = [sys.executable, "-m", "tollbench", *command, "--output", str(disk / "out")]
+    start = interpreter_with_path("-m", "tollbench", *command, "--output", str(disk / "out"))
     script = f"{shlex.join(start)} && cat {disk}/out{'/*' if table else ''} | md5sum"
     script += f" && {{ cat /dev/zero > {disk}/filling 2> /dev/null; true; }} && ! {shlex.join(start)}"
     script += f" && cat {disk}/out{'/*' if table else ''} | md5sum; ls -A {disk} {disk}/out >&2"
@@ -461,7 +461,7 @@ def test_a_full_disk_leaves_what_was_there(here: Path, verb: str) -> None:
 @pytest.mark.parametrize("verb", ["run", "report", "export", "compare", "why"])
 def test_verbs_that_write_take_force(toll: Call, capfd: pytest.CaptureFixture[str], verb: str) -> None:
     shown = subprocess.run(
-        [sys.executable, "-m", "tollbench", verb, "--help"],
+        interpreter_with_path("-m", "tollbench", verb, "--help"),
         env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "COLUMNS": "160"},
         capture_output=True,
         text=True,

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import subprocess
-import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from checkouts import ROOT
 from full_disk import may_mount, on_own_disk
 from tollbench.errors import TollError
+from tollbench.interpreters import interpreter_with_path
 from tollbench.writing import Mark, Output, check_outputs, open_new
 from tollbench.writing.marks import RAW_FILE
 
@@ -133,6 +135,14 @@ def test_the_longest_name_is_a_name(tmp_path):
     assert path.read_text() == TEXT
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that another user may enter; those of pytest's workers are closed."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 def as_a_stranger(work: Callable[[], None]) -> None:
     """In a process without the superuser's rights. Raises what `work` raises, as an assertion."""
 
@@ -158,10 +168,10 @@ def as_a_stranger(work: Callable[[], None]) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
 @pytest.mark.parametrize("mode", [0o555, 0o666, 0o444, 0o000])
-def test_a_folder_that_does_not_let_us_is_refused(tmp_path, mode):
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+def test_a_folder_that_does_not_let_us_is_refused(open_folder, mode):
+    for folder in (open_folder, *open_folder.parents[:2]):
         folder.chmod(0o755)
-    folder = tmp_path / "folder"
+    folder = open_folder / "folder"
     folder.mkdir()
     (folder / "there").write_text(TEXT)
     (folder / "there").chmod(0o666)
@@ -178,11 +188,11 @@ def test_a_folder_that_does_not_let_us_is_refused(tmp_path, mode):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
-def test_what_could_not_be_taken_away_in_the_end_is_refused_at_once(tmp_path):
+def test_what_could_not_be_taken_away_in_the_end_is_refused_at_once(open_folder):
     """In a folder such as /tmp, though the file itself may be written to by all."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    for folder in (open_folder, *open_folder.parents[:2]):
         folder.chmod(0o755)
-    folder = tmp_path / "folder"
+    folder = open_folder / "folder"
     folder.mkdir()
     folder.chmod(0o1777)
     (folder / "there").write_text(TEXT)
@@ -197,10 +207,10 @@ def test_what_could_not_be_taken_away_in_the_end_is_refused_at_once(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
-def test_a_folder_that_is_not_to_be_read_may_be_written_to(tmp_path):
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+def test_a_folder_that_is_not_to_be_read_may_be_written_to(open_folder):
+    for folder in (open_folder, *open_folder.parents[:2]):
         folder.chmod(0o755)
-    folder = tmp_path / "folder"
+    folder = open_folder / "folder"
     folder.mkdir()
     folder.chmod(0o333)
     as_a_stranger(lambda: to(folder / "new").write(TEXT))
@@ -301,7 +311,7 @@ def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
             **os.environ,
             "PYTHONPATH": str(ROOT / "python"),
             "PYTHONUNBUFFERED": "",
-            "w": f"{sys.executable} w.py",
+            "w": shlex.join(interpreter_with_path("w.py")),
         },
         capture_output=True,
         text=True,
@@ -388,7 +398,7 @@ except TollError as error:
 print(place.read_text(), os.listdir(place.parent))
 """
     done = subprocess.run(
-        on_own_disk([sys.executable, "-c", script], tmp_path / "disk", "64k"),
+        on_own_disk(interpreter_with_path("-c", script), tmp_path / "disk", "64k"),
         env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,

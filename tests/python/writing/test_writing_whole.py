@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from checkouts import ROOT
+from tollbench.interpreters import interpreter_with_path
 from tollbench.writing.whole import alone, whole, write_own
 
 
@@ -216,7 +216,7 @@ def test_what_a_killed_writer_left_goes_and_nothing_else(tmp_path):
         "with whole(Path('a.txt'), None) as file: os.kill(os.getpid(), signal.SIGKILL)"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, check=False)
+    subprocess.run(interpreter_with_path("-c", program), cwd=tmp_path, env=environment, check=False)
     assert len(names(tmp_path)) == len(kept) + 1
     with whole(tmp_path / "b.txt", anything) as file:
         assert len(names(tmp_path)) == len(kept) + 1, "its own, and not the one that was left"
