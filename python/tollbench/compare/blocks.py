@@ -6,8 +6,6 @@ Arrays have the shape (blocks, sides in order).
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Sequence
 from statistics import fmean
 
 import numpy as np
@@ -18,14 +16,6 @@ from tollbench.words import Batch
 
 _WAITED_MORE = 0.05  # of a batch's time; a time slice of somebody else is several times as long as it
 _FEWEST_OF_AN_ORDER = 3  # blocks; a median of fewer is at the mercy of one
-
-
-def orders_of(sides: Sequence[int], blocks: int, rng: random.Random) -> list[list[int]]:
-    """In which order each block asks: at random, then the other way round, and so on."""
-    orders: list[list[int]] = []
-    for number in range(blocks):
-        orders.append(orders[-1][::-1] if number % 2 else rng.sample(sides, len(sides)))
-    return orders
 
 
 def combined(blocks: NDArray[np.float64], places: NDArray[np.int64]) -> list[float]:

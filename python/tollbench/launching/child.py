@@ -50,6 +50,9 @@ class Child(Protocol):
     def unread(self) -> bytes:
         """What has come without being asked for, up to 80 bytes."""
 
+    def rested(self, seconds: float) -> None:
+        """Nothing was asked of it for so long, while others had their turn: that is not its time."""
+
     def finish(self) -> End:
         """Waits for the exit, kills what does not exit within the grace time."""
 

@@ -93,13 +93,20 @@ class Conversation:
         self.request_ns += self._clock.now_ns() - started_ns
         return Timed(replace(answer.batch, warmup=True), answer.samples) if warmup else answer
 
-    def time_warmed(self, count: int, layout: int | None) -> Timed:
-        """One request after an untimed one of an eighth; with `layout` on new state."""
-        warm = max(1, count // WARM_SHARE)
+    def time_warmed(self, count: int, layout: int | None, warm: int = 0) -> Timed:
+        """One request after an untimed one of `warm`, 0: of an eighth; with `layout` on new state."""
+        warm = warm or max(1, count // WARM_SHARE)
         if len(os.sched_getaffinity(0)) == 1:  # reading the first answer would interrupt the second batch
             self.time(warm, layout)
             return self.time(count)
-        return ask_warmed(self._child, self._terms, warm, count, layout)
+        started_ns = self._clock.now_ns()
+        answer = ask_warmed(self._child, self._terms, warm, count, layout)
+        self.request_ns += self._clock.now_ns() - started_ns
+        return answer
+
+    def rested(self, seconds: float) -> None:
+        """Others had their turn for so long: that is not the program's time."""
+        self._child.rested(seconds)
 
     def cost_ns(self, count: int, layout: int | None = None) -> int:
         """What one request takes, seen from here."""

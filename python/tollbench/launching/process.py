@@ -112,6 +112,9 @@ class Process(Child):
     def unread(self) -> bytes:
         return bytes(self._buffer[:QUOTED_BYTES])
 
+    def rested(self, seconds: float) -> None:
+        self._deadline += seconds
+
     def finish(self) -> End:
         self._stdin.close()
         killed = not self._wait_for_exit()

@@ -122,6 +122,9 @@ class FakeChild:
     def read_exactly(self, count: int) -> bytes:
         raise AssertionError(count)
 
+    def rested(self, seconds: float) -> None:
+        pass
+
     def unread(self) -> bytes:
         return b""
 

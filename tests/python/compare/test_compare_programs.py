@@ -25,7 +25,7 @@ from tollbench.compare import (
     subject_of,
 )
 from tollbench.compare.adapters.toll_program import Offering, Programs
-from tollbench.compare.blocks import combined, forced, orders_of, undisturbed
+from tollbench.compare.blocks import combined, forced, undisturbed
 from tollbench.launching.calibrating import BATCH_NS, BLOCKS, LONG_BATCH_NS, LONG_BLOCKS
 from tollbench.launching.child import Limits
 from tollbench.launching.conversation import Conversation, Errand
@@ -33,7 +33,7 @@ from tollbench.launching.environment import counter_hz_of, own_environment
 from tollbench.launching.failure import Interrupted
 from tollbench.launching.halting import Halter
 from tollbench.launching.process import Process
-from tollbench.launching.turns import Turns
+from tollbench.launching.turns import Turns, orders_of
 from tollbench.measure import Interrupt, ProcessLauncher
 from tollbench.words import Kind
 

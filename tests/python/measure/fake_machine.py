@@ -113,6 +113,9 @@ class FakeChild:
         data, self.raw = self.raw[:count], self.raw[count:]
         return data
 
+    def rested(self, seconds: float) -> None:
+        pass
+
     def unread(self) -> bytes:
         return self.raw
 

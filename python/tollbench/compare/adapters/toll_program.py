@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollbench.analysis.values import launch_value_ns
-from tollbench.compare.blocks import combined, forced, orders_of, undisturbed, waiting_share
+from tollbench.compare.blocks import combined, forced, undisturbed, waiting_share
 from tollbench.compare.layout_visits import LayoutVisits
 from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Survey, survey_of
 from tollbench.launching.calibrating import TurnWork, turn_work
@@ -33,7 +33,7 @@ from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.failure import LaunchFailed, fault_of
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
-from tollbench.launching.turns import Turns
+from tollbench.launching.turns import Turns, orders_of
 from tollbench.text import shown
 from tollbench.words import Batch, Kind
 
