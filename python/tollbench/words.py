@@ -42,6 +42,7 @@ class Purpose(StrEnum):
     """Why a launch was made."""
 
     PILOT = "pilot"  # finds how many iterations fill a batch; never part of a result
+    REHEARSAL = "rehearsal"  # how long a batch remembers that others had their turn; never part of a result
     MEASURE = "measure"
     ALLOCATIONS = "allocations"  # the untimed counting pass
     CANARY = "canary"  # the machine's own pulse between launches

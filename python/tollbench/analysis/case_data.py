@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from tollbench.analysis.grid import CellValues
 from tollbench.analysis.units import DAMAGED, checked_json, checked_ns
-from tollbench.analysis.values import launch_value_ns
+from tollbench.analysis.values import LaunchValue, launch_value
 from tollbench.errors import TollError
 from tollbench.stats import LaunchCounts, count_samples
 from tollbench.stats.order_statistics import Floats
@@ -28,14 +28,14 @@ LOWEST_SAMPLE_NS = -1000.0  # the clock's overhead may be overestimated by some 
 
 @dataclass(frozen=True, slots=True)
 class CaseData:
-    """A case and what its launches say; `values_ns` and `rounds` belong to `launches`, one entry each."""
+    """A case and what its launches say; `values_ns` belongs to `launches`, one entry each."""
 
     record: CaseRecord
     status: Status
     reason: str
     launches: tuple[Launch, ...]  # measured and OK, in the order of rounds
     values_ns: Floats  # per unit of work
-    rounds: tuple[int, ...]
+    by_round: Mapping[int, LaunchValue]
     tried_rounds: int  # distinct rounds, failed launches included
     failures: tuple[Launch, ...]
     counts: tuple[LaunchCounts, ...] = ()  # kind "samples" only
@@ -43,7 +43,7 @@ class CaseData:
     allocations: Allocations | None = None
     allocations_reason: str = ""
     passes: tuple[Allocations, ...] = ()  # of all counting launches that succeeded
-    others: tuple[Launch, ...] = field(default=())  # pilot and counting pass
+    others: tuple[Launch, ...] = field(default=())  # pilot, rehearsal and counting pass
     cells: CellValues = field(default_factory=CellValues)  # of samples that belong to pairs of CPUs
 
     @property
@@ -66,25 +66,32 @@ def read_case(
     """
     tried = run_file.launches(record.id, Purpose.MEASURE)
     counting = run_file.launches(record.id, Purpose.ALLOCATIONS)
-    others = (*run_file.launches(record.id, Purpose.PILOT), *counting)
+    others = tuple(
+        launch
+        for purpose in (Purpose.PILOT, Purpose.REHEARSAL)
+        for launch in run_file.launches(record.id, purpose)
+    )
+    others += counting
     ok = tuple(launch for launch in tried if launch.status is Status.OK and _timed(launch))
     failed = [launch for launch in tried if launch.status is not Status.OK]
     status, reason = judge(record, len(ok), failed, others, header, run_file.path)
-    values: list[float] = []
+    values: list[LaunchValue] = []
     counts: list[LaunchCounts] = []
     cold: list[float] = []
     cells = CellValues()
     for launch in ok if status is Status.OK else ():
         place = f"launch {launch.id} of {record.contender}"
         if record.kind is Kind.SAMPLES:
-            warm_up, samples = _samples(run_file, launch, place)
+            warm_up, parts = _samples(run_file, launch, place)
+            samples = np.concatenate(parts)
             counts.append(count_samples(samples))
             belonging = run_file.cells(launch.id)
             cells.take(belonging, samples)
-            values.append(launch_value_ns((), samples, belonging, launch.clock))
+            values.append(launch_value(launch, parts, belonging))
             cold += [max(0.0, float(np.median(warm_up)))] if warm_up.size else []
         else:
-            values.append(_checked_value_ns(launch, place))
+            _check_batches(launch, place)
+            values.append(launch_value(launch, None, ()))
             cold += [_per_unit(batch, place) for batch in launch.batches[:1] if batch.warmup]
         on_launch()
     counted = [launch for launch in counting if launch.allocations is not None and launch.status is Status.OK]
@@ -93,8 +100,8 @@ def read_case(
         status=status,
         reason=reason,
         launches=ok if status is Status.OK else (),
-        values_ns=np.array(values, dtype=np.float64),
-        rounds=tuple(launch.round for launch in ok) if status is Status.OK else (),
+        values_ns=np.array([value.ns for value in values], dtype=np.float64),
+        by_round={launch.round: value for launch, value in zip(ok, values, strict=False)},
         tried_rounds=len({launch.round for launch in tried}),
         failures=tuple(failed),
         counts=tuple(counts),
@@ -133,11 +140,12 @@ def judge(
     return Status.PLANNED, record.reason or "the run ended before it was measured; give it a larger budget"
 
 
-def beat_ns(launch: Launch) -> float | None:
+def beat(launch: Launch) -> LaunchValue | None:
     """What one launch of the canary took for a unit of its work; None for a failed launch."""
     if launch.status is not Status.OK or not _timed(launch):
         return None
-    return _checked_value_ns(launch, f"launch {launch.id}")
+    _check_batches(launch, f"launch {launch.id}")
+    return launch_value(launch, None, ())
 
 
 def _partly_failed(ok: int, failed: Sequence[Launch]) -> tuple[Status, str]:
@@ -159,19 +167,19 @@ def _per_unit(batch: Batch, place: str) -> float:
     return checked_ns(batch.wall_ns, f"a batch in {place}") / batch.units
 
 
-def _checked_value_ns(launch: Launch, place: str) -> float:
-    """The value of a launch in batches, whose times a stranger may have written."""
+def _check_batches(launch: Launch, place: str) -> None:
+    """A stranger may have written their times."""
     for batch in _timed(launch):
         checked_ns(batch.wall_ns, f"a batch in {place}")
-    return launch_value_ns(launch.batches, None, (), launch.clock)
 
 
-def _samples(run_file: RunFile, launch: Launch, place: str) -> tuple[Samples, Samples]:
-    """Samples of the warm-up batches and of the others."""
-    warm_up, samples = run_file.samples_apart(launch.id)
-    if not samples.size:
+def _samples(run_file: RunFile, launch: Launch, place: str) -> tuple[Samples, tuple[Samples, ...]]:
+    """Samples of the warm-up batches, and of each of the others that has some."""
+    warm_up, timed = run_file.samples_apart(launch.id)
+    parts = tuple(_checked(part, place) for part in timed if part.size)
+    if not parts:
         raise _nothing_timed(place)
-    return _checked(warm_up, place), _checked(samples, place)
+    return _checked(warm_up, place), parts
 
 
 def _checked(samples: Samples, place: str) -> Samples:

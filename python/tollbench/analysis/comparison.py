@@ -9,6 +9,7 @@ import numpy as np
 
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.grouping import FLOOR, Setting, by_setting, fastest, setting_of
+from tollbench.analysis.values import log_rounds
 from tollbench.stats import (
     Interval,
     bonferroni,
@@ -74,7 +75,7 @@ def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) 
     """
     level = level_left(tried_rounds, header)
     cases = tuple(sorted(measured, key=lambda case: float(np.median(case.values_ns))))
-    logs = log_matrix(cases)
+    logs = log_rounds([case.by_round for case in cases])
     best = fastest([case.record.footing for case in cases], logs)
     if best is None:
         return SettingComparison(cases, tuple(Compared() for _ in cases))
@@ -90,18 +91,6 @@ def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) 
 def is_floor(record: CaseRecord) -> bool:
     """Whether a case is what the work itself costs (`role = "floor"` in its footing), not a contender."""
     return record.footing.get("role") == FLOOR
-
-
-def log_matrix(cases: Sequence[CaseData]) -> Floats:
-    """Log of each case's value in each round, shape (rounds, cases); NaN where a round has none."""
-    rounds = sorted({number for case in cases for number in case.rounds})
-    place = {number: index for index, number in enumerate(rounds)}
-    logs = np.full((len(rounds), len(cases)), np.nan)
-    for column, case in enumerate(cases):
-        for number, value in zip(case.rounds, case.values_ns, strict=True):
-            if value > 0:
-                logs[place[number], column] = np.log(value)
-    return logs
 
 
 def _one(logs: Floats, index: int, fastest: int, level: float, groups: tuple[str, ...]) -> Compared:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import exp
@@ -9,9 +10,10 @@ from math import exp
 import numpy as np
 
 from tollbench import numbers
-from tollbench.analysis.case_data import CaseData, beat_ns
+from tollbench.analysis.case_data import CaseData, beat
 from tollbench.analysis.results import Floor
 from tollbench.analysis.units import DAMAGED
+from tollbench.analysis.values import LaunchValue, log_rounds
 from tollbench.errors import TollError
 from tollbench.stats import Drift, drift, resolvable_log_ratio
 from tollbench.stats.floor import FEWEST_PAIRS
@@ -42,12 +44,13 @@ def floor(
     canary: Sequence[Launch], cases: Sequence[CaseData], header: RunHeader
 ) -> tuple[Floor, Drift | None]:
     """The smallest difference that one comparison at the run's level, with this run's rounds, could find."""
-    valued = [(launch, beat_ns(launch)) for launch in canary]
-    beats = [(launch, value) for launch, value in valued if value is not None and value > 0]
-    values = [value for _, value in beats]
+    valued = [(launch, beat(launch)) for launch in canary]
+    beats = [(launch, value) for launch, value in valued if value is not None and value.ns > 0]
+    values = [value.ns for _, value in beats]
+    pairs = _pairs([value for _, value in beats])
     rounds = [len(case.launches) for case in cases if case.measured]
     typical = int(np.median(rounds)) if rounds else 0
-    resolvable = resolvable_log_ratio(values, typical, header.level)
+    resolvable = resolvable_log_ratio(pairs, typical, header.level)
     drifted = drift(values)
     return (
         Floor(
@@ -56,17 +59,28 @@ def floor(
             drift=None if drifted is None else drifted.ratio,
             canary_ns=values,
             canary_at_s=[seconds_between(header.started_utc, launch.started_utc) for launch, _ in beats],
-            reason="" if resolvable is not None else _why_no_floor(len(values), typical, header.level),
+            reason="" if resolvable is not None else _why_no_floor(len(pairs), typical, header.level),
         ),
         drifted,
     )
 
 
-def _why_no_floor(launches: int, rounds: int, level: float) -> str:
+def _pairs(beats: Sequence[LaunchValue]) -> list[float]:
+    """Log ratios of two that took turns; of neighbours in time where each ran alone, as in older files."""
+    companies: dict[int, list[LaunchValue]] = defaultdict(list)
+    for value in beats:
+        companies[value.company].append(value)
+    alone = companies.pop(0, [])
+    couples = [*companies.values(), *(alone[start : start + 2] for start in range(0, len(alone), 2))]
+    rounds = [log_rounds([{0: each} for each in couple])[0] for couple in couples if len(couple) == 2]
+    return [float(logs[1] - logs[0]) for logs in rounds]
+
+
+def _why_no_floor(pairs: int, rounds: int, level: float) -> str:
     if not rounds:
         return "no case was measured"
-    if launches < 2 * FEWEST_PAIRS:
-        return f"the canary ran {launches} times; {2 * FEWEST_PAIRS} are needed"
+    if pairs < FEWEST_PAIRS:
+        return f"the canary ran {2 * pairs} times; {2 * FEWEST_PAIRS} are needed"
     return f"{rounds} launches a case are too few for an interval at {100.0 * level:.0f} %"
 
 

@@ -109,7 +109,7 @@ def _cases(run_file: RunFile) -> Iterator[pa.RecordBatch]:
 
 
 def _launches_of(run_file: RunFile, case: CaseRecord) -> Iterator[Launch]:
-    for purpose in (Purpose.PILOT, Purpose.MEASURE, Purpose.ALLOCATIONS):
+    for purpose in (Purpose.PILOT, Purpose.REHEARSAL, Purpose.MEASURE, Purpose.ALLOCATIONS):
         yield from run_file.launches(case.id, purpose)
 
 

@@ -24,6 +24,7 @@ from tollbench.stats.paired import (
     ratio_interval,
     rounds_needed,
     separated_pairs,
+    without_block_effects,
 )
 from tollbench.stats.stopping import (
     FIRST_LOOK,
@@ -65,4 +66,5 @@ __all__ = [
     "spread",
     "thin_cdf",
     "tick_median",
+    "without_block_effects",
 ]

@@ -11,27 +11,24 @@ from tollbench.stats.order_statistics import quantile_ranks
 FEWEST_PAIRS = 10
 
 
-def resolvable_log_ratio(canary: ArrayLike, rounds: int, level: float, power: float = 0.8) -> float | None:
+def resolvable_log_ratio(pairs: ArrayLike, rounds: int, level: float, power: float = 0.8) -> float | None:
     """The smallest true log ratio that `rounds` paired rounds at `level` find in a share `power` of trials.
 
-    `canary` has shape (launches,), positive values in order of time: one program measured over and over.
-    Neighbours 2i and 2i + 1 play the two sides of a comparison whose true ratio is 1, so the absolute log
-    ratios r of these pairs are this machine's noise and nothing else. Which of the two came first
-    says nothing, so the noise is taken as symmetric. A comparison separates the sides when
-    the k-th smallest of its `rounds` log ratios lies above 0 (k from `quantile_ranks`); with a true
-    log ratio d that happens with probability P(Binomial(rounds, q) < k), q = P(r > d) / 2. Setting it
-    to `power` gives q, and d is the (1 - 2 q)-quantile of r.
+    `pairs` has shape (pairs,): log ratios of two launches of one program, which were measured as the sides of
+    a comparison are. The true ratio is 1, so the absolute log ratios r are this machine's noise and nothing
+    else. Which of the two came first says nothing, so the noise is taken as symmetric. A comparison separates
+    the sides when the k-th smallest of its `rounds` log ratios lies above 0 (k from `quantile_ranks`); with a
+    true log ratio d that happens with probability P(Binomial(rounds, q) < k), q = P(r > d) / 2. Setting it to
+    `power` gives q, and d is the (1 - 2 q)-quantile of r.
 
     Assumption: cases are as noisy as the canary. Contenders with threads are noisier, so this is a bound
     from below: differences smaller than it were out of reach. None where there are fewer than
     10 pairs, or `rounds` are too few for any interval.
     """
-    values = np.log(np.asarray(canary, dtype=np.float64))
-    pairs = values.size // 2
+    noise = np.abs(np.asarray(pairs, dtype=np.float64))
     ranks = quantile_ranks(rounds, 0.5, level)
-    if ranks is None or pairs < FEWEST_PAIRS:
+    if ranks is None or noise.size < FEWEST_PAIRS:
         return None
-    noise = np.abs(values[1 : 2 * pairs : 2] - values[0 : 2 * pairs : 2])
     k = ranks[0]
     # P(Binomial(n, q) < k) is the regularized incomplete beta function I_{1-q}(n - k + 1, k).
     q = 1.0 - float(betaincinv(rounds - k + 1, k, power))

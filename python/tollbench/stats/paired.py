@@ -32,6 +32,20 @@ def paired_differences(first: Floats, second: Floats) -> Floats:
     return kept
 
 
+def without_block_effects(logs: Floats) -> Floats:
+    """One log value for each case from blocks in which all took turns: shape (blocks, cases) to (cases,).
+
+    What befell a block (a neighbour, a change of frequency) is the median over cases of how far each one is
+    from its own median there; without it, each case's median over blocks is taken. Of two cases the
+    difference is exactly the median of the blocks' differences. What befell one case alone in a block is an
+    outlier to both medians. One step of Tukey's median polish (Exploratory Data Analysis, 1977, chapter 11).
+    """
+    own = np.median(logs, axis=0)
+    effects = np.median(logs - own, axis=1, keepdims=True)
+    found: Floats = np.median(logs - effects, axis=0)
+    return found
+
+
 def ratio_interval(logs: ArrayLike, level: float) -> tuple[float, Interval | None]:
     """Median ratio and its interval from paired log ratios, shape (pairs,).
 

@@ -138,11 +138,11 @@ class Reader:
         """
         return _joined([part for _, part in self._batch_samples(launch_id, warmup=warmup)])
 
-    def samples_apart(self, launch_id: int) -> tuple[Samples, Samples]:
-        """The same of the warm-up batch and of all others, read once."""
+    def samples_apart(self, launch_id: int) -> tuple[Samples, tuple[Samples, ...]]:
+        """The same of the warm-up batches together, and of each other batch, read once."""
         parts = self._batch_samples(launch_id, warmup=True)
         warm_up, timed = ([part for warm, part in parts if warm is wanted] for wanted in (True, False))
-        return _joined(warm_up), _joined(timed)
+        return _joined(warm_up), tuple(timed)
 
     def _batch_samples(self, launch_id: int, *, warmup: bool) -> list[tuple[bool, Samples]]:
         """Each batch's samples, and whether it is the warm-up."""
@@ -186,10 +186,24 @@ class Reader:
         details = self._batch_details(where, arguments)
         for row in self._rows("batch", _BATCH_COLUMNS, query, arguments):
             batches[row.integer("launch_id")].append(row)
-        counted = self._allocations(where, arguments)
+        counted, companies = self._allocations(where, arguments), self._companies(where, arguments)
         return tuple(
-            _launch(row, batches[row.integer("id")], details, counted.get(row.integer("id"))) for row in rows
+            _launch(
+                row,
+                batches[row.integer("id")],
+                details,
+                allocations=counted.get(row.integer("id")),
+                company=companies.get(row.integer("id"), 0),
+            )
+            for row in rows
         )
+
+    def _companies(self, where: str, arguments: tuple[Any, ...]) -> dict[int, int]:
+        columns = ("launch_id", "first_id")
+        query = f"""SELECT y.launch_id, y.first_id FROM company y JOIN launch l ON l.id = y.launch_id
+            WHERE {where}"""
+        rows = self._rows("company", columns, query, arguments)
+        return {row.integer("launch_id"): row.integer("first_id", low=1) for row in rows}
 
     def _batch_details(self, where: str, arguments: tuple[Any, ...]) -> dict[int, dict[str, float]]:
         """Each batch's details, by the batch's id."""
@@ -264,11 +278,13 @@ def _launch(
     row: CheckedRow,
     batches: list[CheckedRow],
     details: Mapping[int, Mapping[str, float]],
+    *,
     allocations: Allocations | None,
+    company: int,
 ) -> Launch:
     answer = row.decimal("answer") if row.optional_text("answer") is not None else 0
     read = tuple(_batch(batch, answer, details) for batch in batches)
-    return _record(row, Launch, batches=read, allocations=allocations)
+    return _record(row, Launch, batches=read, allocations=allocations, company=company)
 
 
 def _batch(row: CheckedRow, answer: int, details: Mapping[int, Mapping[str, float]]) -> Batch:

@@ -108,4 +108,5 @@ class Launch:
     footing: Mapping[str, Any] = field(default_factory=dict)  # as the program observed it
     batches: tuple[Batch, ...] = ()  # in order; the warm-up batches are marked
     allocations: Allocations | None = None
+    company: int = 0  # the first launch's id of those that took turns with it; 0: it was alone
     id: int = 0

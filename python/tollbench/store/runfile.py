@@ -8,7 +8,7 @@ import shlex
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -131,26 +131,39 @@ class RunFile(Reader):
     def append(self, launch: Launch, samples: Sequence[Samples | None] = ()) -> int:
         """Stores one launch with its batches (and the samples of each) in one transaction. Returns its id."""
         with self._saving("the last launch"), self._transaction():
-            launch_id = self._insert("launch", _launch_columns(launch))
-            for ordinal, batch in enumerate(launch.batches):
-                batch_id = self._insert(
-                    "batch", _batch_columns(batch) | {"launch_id": launch_id, "ordinal": ordinal}
+            return self._append(launch, samples)
+
+    def append_company(self, launches: Sequence[tuple[Launch, Sequence[Samples | None]]]) -> list[Launch]:
+        """The same for launches that took turns with each other, all or none; returns them as they are
+        stored."""
+        with self._saving("the last launches"), self._transaction():
+            ids = [self._append(launch, samples) for launch, samples in launches]
+            first = ids[0] if len(ids) > 1 else 0
+            for launch_id in ids if first else ():
+                self._insert("company", {"launch_id": launch_id, "first_id": first})
+        return [replace(one, id=own, company=first) for (one, _), own in zip(launches, ids, strict=True)]
+
+    def _append(self, launch: Launch, samples: Sequence[Samples | None]) -> int:
+        launch_id = self._insert("launch", _launch_columns(launch))
+        for ordinal, batch in enumerate(launch.batches):
+            batch_id = self._insert(
+                "batch", _batch_columns(batch) | {"launch_id": launch_id, "ordinal": ordinal}
+            )
+            for name, value in batch.details.items():
+                self._insert("batch_detail", {"batch_id": batch_id, "name": name, "value": value})
+            if batch.cells:
+                self._insert("cells", {"batch_id": batch_id, "cells": json.dumps(batch.cells)})
+            values = samples[ordinal] if samples else None
+            if values is not None:
+                data = values.astype("<f4", copy=False).tobytes()
+                self._insert(
+                    "sample", {"batch_id": batch_id, "count": len(values), "dtype": "<f4", "data": data}
                 )
-                for name, value in batch.details.items():
-                    self._insert("batch_detail", {"batch_id": batch_id, "name": name, "value": value})
-                if batch.cells:
-                    self._insert("cells", {"batch_id": batch_id, "cells": json.dumps(batch.cells)})
-                values = samples[ordinal] if samples else None
-                if values is not None:
-                    data = values.astype("<f4", copy=False).tobytes()
-                    self._insert(
-                        "sample", {"batch_id": batch_id, "count": len(values), "dtype": "<f4", "data": data}
-                    )
-            if launch.allocations is not None:
-                self._insert("allocation", {"launch_id": launch_id, **asdict(launch.allocations)})
-            if launch.purpose is Purpose.MEASURE and launch.status is Status.OK:
-                query = """UPDATE "case" SET status = 'ok' WHERE id = ? AND status = 'planned'"""
-                self._connection.execute(query, (launch.case_id,))
+        if launch.allocations is not None:
+            self._insert("allocation", {"launch_id": launch_id, **asdict(launch.allocations)})
+        if launch.purpose is Purpose.MEASURE and launch.status is Status.OK:
+            query = """UPDATE "case" SET status = 'ok' WHERE id = ? AND status = 'planned'"""
+            self._connection.execute(query, (launch.case_id,))
         return launch_id
 
     def set_iterations(self, case_id: int, iterations: int) -> None:
@@ -335,7 +348,7 @@ def _case_columns(case: Case) -> dict[str, Any]:
 
 
 def _launch_columns(launch: Launch) -> dict[str, Any]:
-    left_out = {"id", "batches", "allocations", "clock", "footing"}
+    left_out = {"id", "batches", "allocations", "clock", "footing", "company"}
     columns = {
         field.name: getattr(launch, field.name) for field in fields(launch) if field.name not in left_out
     }

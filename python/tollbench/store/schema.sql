@@ -1,7 +1,7 @@
 -- One run is one SQLite file. Times are nanoseconds, sizes bytes, instants UTC in ISO 8601.
 -- application_id marks the file as ours ("toll"), user_version is the schema's version.
 PRAGMA application_id = 0x746F6C6C;
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 CREATE TABLE run (
     id           INTEGER PRIMARY KEY CHECK (id = 1),
@@ -110,7 +110,7 @@ CREATE TABLE allocation (
 CREATE INDEX launch_by_case ON launch(case_id, purpose, round);
 CREATE INDEX batch_by_launch ON batch(launch_id, ordinal);
 
--- From here on: what version 2 added. Files of version 1 are read as if these tables were empty.
+-- From here on: what later versions added. Older files are read as if these tables were empty. Version 2:
 CREATE TABLE detail (                        -- numbers beside time that a workload's suite.toml declares
     workload_id INTEGER NOT NULL REFERENCES workload(id),
     name        TEXT NOT NULL,
@@ -130,4 +130,10 @@ CREATE TABLE batch_detail (
 CREATE TABLE cells (
     batch_id INTEGER PRIMARY KEY REFERENCES batch(id),
     cells    TEXT NOT NULL                   -- JSON: [[key, count], ...], consecutive samples of the batch
+) STRICT;
+
+-- Version 3:
+CREATE TABLE company (                       -- launches that were alive together and took turns
+    launch_id INTEGER PRIMARY KEY REFERENCES launch(id),
+    first_id  INTEGER NOT NULL REFERENCES launch(id) -- the first of them that is stored: the same for all
 ) STRICT;

@@ -19,8 +19,8 @@ from tollbench.errors import TollError
 from tollbench.text import shown
 
 APPLICATION_ID = 0x746F6C6C  # "toll"
-VERSION = 2
-_NEW_IN = {"detail": 2, "batch_detail": 2, "cells": 2}  # tables that older files lack
+VERSION = 3
+_NEW_IN = {"detail": 2, "batch_detail": 2, "cells": 2, "company": 3}  # tables that older files lack
 
 MAX_TEXT = 64 * 1024
 MAX_JSON = 4 * 1024 * 1024
@@ -29,7 +29,7 @@ MAX_VALUE_BYTES = 64 * 1024 * 1024  # of any one value: 16 million samples a lau
 MAX_ROWS = {
     "run": 1, "environment": 1_000, "workload": 10_000, "case": 100_000,
     "launch": 1_000_000, "batch": 10_000_000, "sample": 10_000_000, "allocation": 1_000_000,
-    "detail": 100_000, "batch_detail": 10_000_000, "cells": 1_000_000,
+    "detail": 100_000, "batch_detail": 10_000_000, "cells": 1_000_000, "company": 1_000_000,
 }  # fmt: skip
 CHECK_SECONDS = 60.0
 

@@ -10,7 +10,7 @@ from made_runs import Made, make_run
 
 from tollbench import analysis
 from tollbench.analysis.grouping import fastest
-from tollbench.analysis.values import resolution_ns, value_of_samples
+from tollbench.analysis.values import LaunchValue, log_rounds, resolution_ns, value_of_samples
 from tollbench.store import RunFile
 
 
@@ -77,3 +77,37 @@ def test_a_row_with_next_to_no_numbers_is_not_the_fastest() -> None:
     assert fastest([{}, {}], logs) == 1
     assert fastest([{}, {}], np.full((8, 2), np.nan)) is None
     assert fastest([], np.empty((0, 0))) is None
+
+
+def value(blocks: list[float], company: int = 7) -> LaunchValue:
+    return LaunchValue(float(np.median(blocks)), np.array(blocks), company)
+
+
+def test_rounds_compare_blocks_of_those_who_took_turns() -> None:
+    a, b = value([10, 20, 30]), value([20, 40, 60])
+    logs = log_rounds([{1: a}, {1: b}])
+    assert np.exp(logs[0, 1] - logs[0, 0]) == pytest.approx(2.0)
+    # The machine became slower from block to block; who was hit in one alone is compared in the others.
+    hit = value([20, 400, 60])
+    assert np.exp(np.diff(log_rounds([{1: a}, {1: hit}])[0])) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (value([10, 30, 50], 0), value([20, 20, 80], 0)),  # each was alone
+        (value([10, 30, 50], 7), value([20, 20, 80], 8)),  # in two companies
+        (value([10, 30, 50]), value([15, 20, 20, 80])),  # another number of blocks
+        (value([10, 30, 50]), LaunchValue(20.0)),  # samples that belong to pairs of CPUs
+        (value([10, 30, 50]), value([0, 20, 80])),  # quicker than the clock can tell
+    ],
+)
+def test_others_are_compared_by_their_values(one: LaunchValue, other: LaunchValue) -> None:
+    logs = log_rounds([{1: one}, {1: other}])
+    assert np.exp(logs[0]).tolist() == pytest.approx([one.ns, other.ns])
+
+
+def test_rounds_without_a_value_are_gaps_and_later_ones_may_be_left_out() -> None:
+    logs = log_rounds([{1: value([10.0]), 3: value([10.0])}, {2: value([20.0])}], last=2)
+    assert np.isnan(logs).tolist() == [[False, True], [True, False]]
+    assert log_rounds([{}, {}]).shape == (0, 2)

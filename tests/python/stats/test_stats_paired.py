@@ -16,6 +16,7 @@ from tollbench.stats import (
     ratio_interval,
     rounds_needed,
     separated_pairs,
+    without_block_effects,
 )
 
 TRIALS = 2000
@@ -136,3 +137,46 @@ def test_separation_is_symmetric_and_knows_when_it_could_not_judge() -> None:
     assert not judged
     assert not apart.any()
     assert all(not apart[i, j] for i, j in itertools.product(range(3), repeat=2))
+
+
+def blocks_of_a_launch(rng: np.random.Generator, cases: int, blocks: int, own: float) -> np.ndarray:
+    """Log values, shape (blocks, cases): a machine that wanders and is hit by bursts, and noise of each case.
+
+    A burst hits a whole block, or one case's batch alone.
+    """
+    wandering = np.cumsum(rng.normal(0, 0.03, (blocks, 1)), axis=0)
+    bursts = (rng.random((blocks, 1)) < 0.1) * rng.exponential(0.5, (blocks, 1))
+    alone = (rng.random((blocks, cases)) < 0.05) * rng.exponential(1.0, (blocks, cases))
+    return wandering + bursts + alone + rng.normal(0, own, (blocks, cases))
+
+
+def test_what_befalls_blocks_is_taken_out_of_all_cases() -> None:
+    rng = np.random.default_rng(9)
+    launches = [blocks_of_a_launch(rng, 5, 7, 0.01) for _ in range(300)]
+    cleaned = np.array([without_block_effects(logs) for logs in launches])
+    plain = np.array([np.median(logs, axis=0) for logs in launches])
+    assert np.std(cleaned[:, 1] - cleaned[:, 0]) < 0.5 * np.std(plain[:, 1] - plain[:, 0])
+
+
+def test_of_two_cases_the_difference_is_the_median_of_the_blocks_differences() -> None:
+    logs = blocks_of_a_launch(np.random.default_rng(10), 2, 9, 0.05)
+    found = without_block_effects(logs)
+    assert found[1] - found[0] == pytest.approx(np.median(logs[:, 1] - logs[:, 0]))
+
+
+@pytest.mark.parametrize("cases", [2, 4, 9])
+def test_ratios_of_twins_that_took_turns_are_covered(cases: int) -> None:
+    """Launches differ, each case in its own way, which is what rounds replicate."""
+    rng = np.random.default_rng(cases)
+    misses = trials = 0
+    for _ in range(400):
+        rounds = [
+            without_block_effects(blocks_of_a_launch(rng, cases, 5, 0.01) + rng.standard_t(3, cases) * 0.03)
+            for _ in range(20)
+        ]
+        logs = np.array(rounds)
+        _, found = ratio_interval(logs[:, 1] - logs[:, 0], 0.95)
+        assert found is not None
+        misses += not found.low <= 1.0 <= found.high
+        trials += 1
+    assert misses / trials <= 0.07

@@ -8,6 +8,13 @@ import pytest
 from tollbench.stats import drift, ratio_interval, resolvable_log_ratio
 
 
+def neighbours(canary: np.ndarray) -> np.ndarray:
+    """Log ratios of values that follow each other, two by two."""
+    logs = np.log(canary)
+    pairs = logs.size // 2
+    return logs[1 : 2 * pairs : 2] - logs[: 2 * pairs : 2]
+
+
 def power(difference: float, noise: float, rounds: int, level: float, trials: int = 1500) -> float:
     """Share of comparisons of two sides with this noise that find this true log ratio."""
     rng = np.random.default_rng(rounds)
@@ -20,7 +27,7 @@ def power(difference: float, noise: float, rounds: int, level: float, trials: in
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_the_floor_is_found_four_times_of_five(rounds: int, level: float) -> None:
     canary = 100 * np.exp(np.random.default_rng(1).standard_t(3, 20_000) * 0.01)
-    floor = resolvable_log_ratio(canary, rounds, level)
+    floor = resolvable_log_ratio(neighbours(canary), rounds, level)
     assert floor is not None
     assert power(floor, 0.01, rounds, level) == pytest.approx(0.8, abs=0.05)
     assert power(floor / 2, 0.01, rounds, level) < 0.6
@@ -28,27 +35,28 @@ def test_the_floor_is_found_four_times_of_five(rounds: int, level: float) -> Non
 
 def test_a_floor_from_few_beats_is_of_the_right_size() -> None:
     rng = np.random.default_rng(2)
-    exact = resolvable_log_ratio(np.exp(rng.normal(0, 0.01, 100_000)), 20, 0.95)
+    exact = resolvable_log_ratio(neighbours(np.exp(rng.normal(0, 0.01, 100_000))), 20, 0.95)
     assert exact is not None
-    found = [resolvable_log_ratio(np.exp(rng.normal(0, 0.01, 60)), 20, 0.95) or 0.0 for _ in range(200)]
+    few = [neighbours(np.exp(rng.normal(0, 0.01, 60))) for _ in range(200)]
+    found = [resolvable_log_ratio(pairs, 20, 0.95) or 0.0 for pairs in few]
     assert np.median(found) == pytest.approx(exact, rel=0.15)
 
 
 def test_slow_drift_hardly_raises_the_floor_because_neighbours_are_paired() -> None:
     noise = np.random.default_rng(3).normal(0, 0.01, 400)
-    calm = resolvable_log_ratio(np.exp(noise), 20, 0.95)
-    drifting = resolvable_log_ratio(np.exp(noise + np.linspace(0, 0.5, 400)), 20, 0.95)
+    calm = resolvable_log_ratio(neighbours(np.exp(noise)), 20, 0.95)
+    drifting = resolvable_log_ratio(neighbours(np.exp(noise + np.linspace(0, 0.5, 400))), 20, 0.95)
     assert drifting == pytest.approx(calm, rel=0.2)
 
 
 @pytest.mark.parametrize(("beats", "rounds"), [(19, 20), (0, 20), (100, 5), (100, 0)])
 def test_there_is_no_floor_from_too_little(beats: int, rounds: int) -> None:
-    assert resolvable_log_ratio(np.full(beats, 10.0), rounds, 0.95) is None
+    assert resolvable_log_ratio(neighbours(np.full(beats, 10.0)), rounds, 0.95) is None
 
 
 def test_more_rounds_lower_the_floor() -> None:
     canary = np.exp(np.random.default_rng(4).normal(0, 0.01, 1000))
-    floors = [resolvable_log_ratio(canary, rounds, 0.95) or 0.0 for rounds in (8, 20, 50, 200)]
+    floors = [resolvable_log_ratio(neighbours(canary), rounds, 0.95) or 0.0 for rounds in (8, 20, 50, 200)]
     assert floors == sorted(floors, reverse=True)
     assert floors[-1] < floors[0] / 3
 

@@ -59,10 +59,12 @@ def test_samples_leave_out_the_warm_up(path: Path) -> None:
         assert run_file.samples(second.id).dtype == np.float32
         assert run_file.samples(second.id).tolist() == [2.0, 2.5, 3.0]
         assert run_file.samples(second.id, warmup=True).tolist() == [9, 9, 9, 2.0, 2.5, 3.0]
-        assert [part.tolist() for part in run_file.samples_apart(second.id)] == [[9, 9, 9], [2.0, 2.5, 3.0]]
+        warm_up, timed = run_file.samples_apart(second.id)
+        assert [warm_up.tolist(), *(part.tolist() for part in timed)] == [[9, 9, 9], [2.0, 2.5, 3.0]]
         assert sample_count(run_file) == 6
         assert run_file.samples(999).size == 0
-        assert [part.size for part in run_file.samples_apart(999)] == [0, 0]
+        warm_up, timed = run_file.samples_apart(999)
+        assert (warm_up.size, timed) == (0, ())
 
 
 def cells_of(path: Path, **changes: object) -> tuple[tuple[str, int], ...]:
@@ -82,7 +84,7 @@ def test_cells_belong_to_samples_and_leave_out_the_warm_up(tmp_path: Path) -> No
 def as_version_1(path: Path) -> None:
     """What the toll of then would have written."""
     connection = sqlite3.connect(path, isolation_level=None)
-    for table in ("batch_detail", "cells", "detail"):
+    for table in ("batch_detail", "cells", "detail", "company"):
         connection.execute(f"DROP TABLE {table}")
     connection.execute("PRAGMA user_version = 1")
     connection.close()
@@ -296,3 +298,27 @@ def test_connection_refuses_to_write_to_an_opened_file(path: Path) -> None:
         run_file.append(*measured(4))
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT count(*) FROM launch").fetchone() == (5,)
+
+
+def test_launches_that_took_turns_are_stored_together_and_know_each_other(path: Path) -> None:
+    with make(path) as run_file:
+        before = run_file.launch_count()
+        stored = run_file.append_company([measured(20), measured(20), measured(20)])
+        (alone,) = run_file.append_company([measured(21)])
+        assert len({launch.company for launch in stored}) == 1
+        assert stored[0].company == stored[0].id
+        assert alone.company == 0
+    with RunFile.open(path) as run_file:
+        assert run_file.launch_count() == before + 4
+        found = {launch.id: launch.company for launch in run_file.launches(1)}
+        assert [found[launch.id] for launch in stored] == [stored[0].id] * 3
+        assert found[alone.id] == 0
+
+
+def test_of_a_company_that_cannot_be_stored_nothing_is(path: Path) -> None:
+    with make(path) as run_file:
+        before = run_file.launch_count()
+        bad = replace(measured(22)[0], case_id=4711)  # there is no such case
+        with pytest.raises(TollError):
+            run_file.append_company([measured(22), (bad, ())])
+        assert run_file.launch_count() == before
