@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from tollbench.launching.calibrating import LaunchWork
 from tollbench.launching.child import Limits
 from tollbench.launching.conversation import Errand
 from tollbench.launching.disturbance import read_disturbance
 from tollbench.launching.starting import Starter
 from tollbench.measure import ProcessLauncher, SystemClock
-from tollbench.measure.recording import LaunchPlace, Recorder, measuring
+from tollbench.measure.conversing import LaunchPlace
+from tollbench.measure.recording import Recorder
 from tollbench.store import Launch, RunFile
 from tollbench.words import Kind, Purpose, Status
 
@@ -76,8 +76,7 @@ def of_program(name: str, command: tuple[str, ...]) -> None:
 def launched(recorder: Recorder, errand: Errand, seed: int) -> Launch:
     """A launch that is asked for nothing."""
     place = LaunchPlace(None, Purpose.CANARY, 1, 0, seed)
-    nothing = measuring(LaunchWork(1, 0, warmup=False))
-    return recorder.launch(place, errand, Limits(10.0, 2**40), nothing).launch
+    return recorder.launch(place, errand, Limits(10.0, 2**40), lambda _program: None).launch
 
 
 def of_run(path: Path) -> None:

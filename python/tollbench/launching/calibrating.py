@@ -1,25 +1,17 @@
-"""How much work a launch does: found once, and the same in every launch after it.
+"""How much work the sides of a comparison do: the same iterations in short batches, however fast each is.
 
-Alone, a program fills batches of a launch of given length (`piloting`, `work_after`). Those that take turns
-do the same iterations in short batches, however different their speeds (`turn_work`).
+Found once, and the same in every launch after it. (`tollbench.launching.piloting` is for cases of a price
+list, each of which fills batches of its own.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tollbench.launching.conversation import WARM_SHARE, Conversation
 from tollbench.launching.failure import LaunchFailed
-from tollbench.launching.messages import MAX_SAMPLES
 from tollbench.launching.turns import Turns
-from tollbench.store import Launch
-from tollbench.words import Kind
-
-FIRST_SAMPLES = 16
-MAX_ITERATIONS = 2**40
-_MOST_GROWTH = 16  # a first request is cold: it must not decide alone
-_MOST_REQUESTS = 16
 
 # Short batches, and many: what neighbours take comes in slices of milliseconds, which spoil a few short
 # batches and a part of every long one (docs/compare.md has all ten reference operations).
@@ -38,74 +30,12 @@ _ROUND_NS = 400e6  # long batches: fewer blocks
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchLength:
-    """How long the requests of a launch take together, and how many batches they make."""
-
-    seconds: float
-    batches: int
-
-    @property
-    def batch_ns(self) -> float:
-        """Of a batch; the warm-up is one more."""
-        return 1e9 * self.seconds / (self.batches + 1)
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchWork:
-    """What every measuring launch of a case does: a warm-up, then `batches` requests of `iterations` each."""
-
-    iterations: int
-    batches: int
-    warmup: bool
-
-
-@dataclass(frozen=True, slots=True)
 class TurnWork:
     """What every side does in every launch in which programs take turns."""
 
     iterations: int  # of a batch
     blocks: int
     anew_every: int  # blocks; 1 makes the state anew in each
-
-
-def piloting(kind: Kind, length: LaunchLength) -> Callable[[Conversation], None]:
-    """Grows the requests until one takes at least half a batch's time, and takes it again when repeated.
-
-    The repetition is for busy machines: a program that lost the CPU for a moment looks slow once.
-    """
-
-    def talk(program: Conversation) -> None:
-        target_ns, most = length.batch_ns, _most(kind)
-        count = FIRST_SAMPLES if kind is Kind.SAMPLES else 1
-        for _ in range(_MOST_REQUESTS):
-            wall_ns = program.time(count).batch.wall_ns
-            if wall_ns >= target_ns / 2 and program.request_ns < 1e9 * length.seconds:
-                wall_ns = min(wall_ns, program.time(count).batch.wall_ns)
-            if wall_ns >= target_ns / 2 or count >= most or program.request_ns > 1e9 * length.seconds:
-                return
-            count = min(most, int(count * min(_MOST_GROWTH, max(2.0, target_ns / max(wall_ns, 1.0)))))
-
-    return talk
-
-
-def work_after(pilot: Launch, kind: Kind, length: LaunchLength) -> LaunchWork:
-    """From a pilot as it is stored, so that a resumed run finds the same. Its fastest request counts.
-
-    What a request costs besides its timed part (state made anew) counts too: where that or a single
-    iteration is slow, a launch has fewer batches, and without room for two it has no warm-up.
-    """
-    one_ns = min(batch.wall_ns / batch.iterations for batch in pilot.batches)
-    iterations = max(1, min(_most(kind), round(length.batch_ns / max(one_ns, 1e-3))))
-    requests_ns = pilot.wall_ns - (pilot.setup_ns or 0) - (pilot.overhead_ns or 0)
-    besides_ns = max(0.0, requests_ns - sum(batch.wall_ns for batch in pilot.batches)) / len(pilot.batches)
-    affordable = int(1.5e9 * length.seconds / (iterations * one_ns + besides_ns + 1.0))
-    if affordable < 2:
-        return LaunchWork(iterations, 1, warmup=False)
-    return LaunchWork(iterations, min(length.batches, affordable - 1), warmup=True)
-
-
-def _most(kind: Kind) -> int:
-    return MAX_SAMPLES if kind is Kind.SAMPLES else MAX_ITERATIONS
 
 
 def turn_work(turns: Turns) -> TurnWork:

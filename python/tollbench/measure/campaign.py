@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from tollbench.launching.calibrating import LaunchLength, LaunchWork, piloting, work_after
 from tollbench.launching.child import Launcher, Limits
 from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.conversation import Errand
@@ -17,18 +16,23 @@ from tollbench.launching.disturbance import Disturbance, read_disturbance, spare
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import Interrupted
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.piloting import CaseWork, piloting
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
+from tollbench.measure.company import REHEARSED_NS, REHEARSED_TURNS, Member, blocks_of
+from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.errands import Canary, Errands
-from tollbench.measure.estimate import left_s, rounds_wanted
+from tollbench.measure.estimate import left_s, next_of, rounds_wanted, scatter
 from tollbench.measure.events import CaseEnded, Event, LaunchDone
-from tollbench.measure.recording import LaunchOutcome, LaunchPlace, Recorder, Talk, counting, measuring
+from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
 from tollbench.plan import Plan, Settings, layout_seed, round_order
+from tollbench.stats import next_look
 from tollbench.store import RunFile
-from tollbench.words import Kind, Program, Purpose, Status
+from tollbench.words import Case, Kind, Program, Purpose, Status
 
-CANARY_WORK = LaunchWork(iterations=1, batches=4, warmup=True)
+CANARY_WORK = CaseWork(iterations=1, batch_ns=5e6, warmup=1, begin_ns=8e6)
+_CANARY_BLOCKS = 4
 _SHORTEST_LIMIT_S = 5.0
 _MEMORY_SHARE = 0.8
 _DEARER = 1.25  # than the round before; on a shared machine rounds vary by as much
@@ -83,7 +87,6 @@ class _Run:
         on_event: Callable[[Event], None],
     ) -> None:
         self._settings: Settings = plan.settings
-        self._length = LaunchLength(plan.settings.launch_s, plan.settings.batches)
         memory = plan.settings.memory_limit_bytes or int(_MEMORY_SHARE * spare_memory_bytes())
         self._limits = Limits(plan.settings.time_limit_s, memory)
         self._file = run_file
@@ -98,7 +101,7 @@ class _Run:
             workload.rounds_wanted = rounds_wanted(workload, plan.settings)
         stored = run_file.all_launches()
         self._launches = len(stored)
-        self._canaries = sum(launch.purpose is Purpose.CANARY for launch in stored)
+        self._beats = max((one.round for one in stored if one.purpose is Purpose.CANARY), default=0)
         self._canary_ns = sum(launch.wall_ns for launch in stored if launch.purpose is Purpose.CANARY)
         self._spent_before_ns = sum(launch.wall_ns for launch in stored)
         self._started_ns = self._clock.now_ns()
@@ -109,6 +112,7 @@ class _Run:
         try:
             self._beat()
             self._prepare(cases)
+            self._rehearse()
             self._rounds()
             self._beat()
             stopped_by = self._reason()
@@ -145,14 +149,13 @@ class _Run:
 
     def _pilot(self, state: CaseState, position: int) -> None:
         place = self._place(state, Purpose.PILOT, 0, position)
-        outcome = self._launch(
-            state, place, self._errands.piloting(state), piloting(state.case.kind, self._length)
-        )
+        talk = noting_unasked_work(piloting(state.case.kind, self._settings.launch_s))
+        outcome = self._launch(state, place, self._errands.piloting(state), talk)
         if outcome.launch.status is not Status.OK:
             self._end_case(state, outcome.launch.status, outcome.launch.reason)
             return
-        state.cost_ns = outcome.launch.wall_ns
-        state.work = work_after(outcome.launch, state.case.kind, self._length)
+        state.take_pilot(outcome.launch, self._settings)
+        assert state.work is not None
         self._file.set_iterations(state.id, state.work.iterations)
 
     def _count(self, state: CaseState, errand: Errand, position: int) -> None:
@@ -163,34 +166,78 @@ class _Run:
         if outcome.launch.status is Status.WRONG_ANSWER:
             self._end_case(state, outcome.launch.status, outcome.launch.reason)
 
+    def _rehearse(self) -> None:
+        """Each company once, to see what being together costs. Who fails here is judged by its launches."""
+        if self._settings.max_launches < 2:
+            return  # a check asks whether all work, not what they cost
+        for workload in self._workloads:
+            for index, company in enumerate(workload.companies(self._limits.memory_bytes)):
+                lacking = [state for state in company if not state.rehearsed]
+                short = any(state.work and state.work.batch_ns < REHEARSED_NS for state in lacking)
+                if len(company) < 2 or not short:
+                    continue
+                members = self._members(lacking, Purpose.REHEARSAL, 0)
+                rng = random.Random(f"rehearsal/{self._settings.seed}/{workload.name}/{index}")
+                for state, outcome in self._together(lacking, members, REHEARSED_TURNS, rng, rehearsing=True):
+                    if outcome.launch.status is Status.OK:
+                        state.take_rehearsal(outcome.launch)
+
     def _rounds(self) -> None:
-        """One round of every workload after another, the workloads in a new random order each time."""
-        number = 0
+        """Round after round, of the workload whose turn it is, until each has had enough."""
+        rng = random.Random(f"workloads/{self._settings.seed}")
         while going := [workload for workload in self._workloads if not workload.stopped_by]:
-            number += 1
-            random.Random(f"workloads/{self._settings.seed}/{number}").shuffle(going)
-            for workload in going:
-                if not workload.active_cases:
-                    workload.stopped_by = "failures"
-                elif self._affordable(workload):
-                    self._round(workload, number)
-                else:
-                    workload.stopped_by = "budget"
+            workload = next_of(rng.sample(going, len(going)), self._settings)
+            if not workload.active_cases:
+                workload.stopped_by = "failures"
+            elif self._affordable(workload):
+                self._round(workload, workload.round + 1)
+            else:
+                workload.stopped_by = "budget"
 
     def _round(self, workload: WorkloadState, number: int) -> None:
         """Launches what this round still lacks: after a resume that may be a part of it, or nothing."""
-        for position, index in enumerate(round_order(self._settings.seed, number, len(workload.cases))):
-            state = workload.cases[index]
-            if not state.active or state.work is None or number in state.values:
-                continue
-            place = self._place(state, Purpose.MEASURE, number, position)
-            outcome = self._launch(state, place, self._errands.measuring(state), measuring(state.work))
+        companies = workload.companies(self._limits.memory_bytes)
+        for index in round_order(self._settings.seed, number, len(companies)):
+            lacking = [state for state in companies[index] if number not in state.values]
+            if lacking:
+                place = f"{self._settings.seed}/{workload.name}/{number}/{index}"
+                self._measure(lacking, number, random.Random(f"turns/{place}"))
+        workload.round = number
+        workload.judge(self._settings)
+        if next_look(number - 1) == number:  # looking after each round would cost more than it tells
+            workload.rounds_wanted = rounds_wanted(workload, self._settings)
+            workload.scatter = scatter(workload)
+
+    def _measure(self, states: Sequence[CaseState], number: int, rng: random.Random) -> None:
+        """One launch of each, taking turns."""
+        states = rng.sample(states, len(states))  # the order in which they start
+        members = self._members(states, Purpose.MEASURE, number)
+        blocks = blocks_of([member.work for member in members], self._settings)
+        for state, outcome in self._together(states, members, blocks, rng):
             state.take(outcome.launch, outcome.timed_samples(), outcome.timed_cells())
             if not state.active:
                 self._end_case(state, state.status, state.reason)
-        workload.round = number
-        workload.judge(self._settings)
-        workload.rounds_wanted = rounds_wanted(workload, self._settings)
+
+    def _members(self, states: Sequence[CaseState], purpose: Purpose, number: int) -> list[Member]:
+        return [
+            Member(self._place(state, purpose, number, position), self._errands.measuring(state), work)
+            for position, state in enumerate(states)
+            if (work := state.work) is not None
+        ]
+
+    def _together(
+        self,
+        states: Sequence[CaseState],
+        members: Sequence[Member],
+        blocks: int,
+        rng: random.Random,
+        *,
+        rehearsing: bool = False,
+    ) -> list[tuple[CaseState, LaunchOutcome]]:
+        self._may_launch()
+        limits = self._within_budget()
+        outcomes = self._recorder.together(members, blocks, limits, rng, rehearsing=rehearsing)
+        return list(zip(states, self._keep([one.case for one in states], outcomes, limits), strict=True))
 
     def _affordable(self, workload: WorkloadState) -> bool:
         """Whether a whole round fits into what is left: a part of one would pair with nothing."""
@@ -229,26 +276,34 @@ class _Run:
         seed = layout_seed(self._settings.seed, purpose, number, state.case.key)
         return LaunchPlace(state.id, purpose, number, position, seed)
 
-    def _launch(
-        self, state: CaseState | None, place: LaunchPlace, errand: Errand, talk: Talk
-    ) -> LaunchOutcome:
-        """One launch, stored; before it the canary where its turn has come."""
-        if state is not None:
-            self._beat_if_due()
+    def _launch(self, state: CaseState, place: LaunchPlace, errand: Errand, talk: Talk) -> LaunchOutcome:
+        """One launch alone, stored."""
+        self._may_launch()
+        limits = self._within_budget()
+        outcome = self._recorder.launch(place, errand, limits, talk)
+        self._keep([state.case], [outcome], limits)
+        return outcome
+
+    def _may_launch(self) -> None:
+        """The canary first, where its turn has come."""
+        self._beat_if_due()
         if self._interrupt.requested:
             raise Interrupted
         if self._left_s() <= 0:
             raise _OutOfBudget
-        limits = self._within_budget()
-        outcome = self._recorder.launch(place, errand, limits, talk)
-        if limits != self._limits and outcome.launch.status is Status.TIMED_OUT:
+
+    def _keep(
+        self, cases: Sequence[Case | None], outcomes: Sequence[LaunchOutcome], limits: Limits
+    ) -> list[LaunchOutcome]:
+        """Stores launches that were made together, and tells of each; returns them as they are stored."""
+        if limits != self._limits and any(one.launch.status is Status.TIMED_OUT for one in outcomes):
             raise _OutOfBudget  # the contender is not to blame for the little time that was left
-        self._file.append(outcome.launch, outcome.samples)
-        self._launches += 1
+        stored = self._file.append_company([(outcome.launch, outcome.samples) for outcome in outcomes])
         left = left_s(self._workloads, self._left_s())
-        case = state.case if state else None
-        self._tell(LaunchDone(case, outcome.launch, self._launches, self._elapsed_s(), left))
-        return outcome
+        for case, launch in zip(cases, stored, strict=True):
+            self._launches += 1
+            self._tell(LaunchDone(case, launch, self._launches, self._elapsed_s(), left))
+        return [replace(outcome, launch=launch) for outcome, launch in zip(outcomes, stored, strict=True)]
 
     def _within_budget(self) -> Limits:
         """The launch's limits, whose time the budget's end may make shorter."""
@@ -260,16 +315,24 @@ class _Run:
             self._beat()
 
     def _beat(self) -> None:
-        """One launch of the canary."""
+        """Two launches of the canary, which take turns as the sides of any ratio do."""
         if self._canary is None or self._failed_beats >= _MOST_FAILED_BEATS or self._left_s() <= 0:
             return
-        self._canaries += 1
-        seed = layout_seed(self._settings.seed, Purpose.CANARY, self._canaries, "")
-        place = LaunchPlace(None, Purpose.CANARY, self._canaries, 0, seed)
+        if self._interrupt.requested:
+            raise Interrupted
+        self._beats += 1
         errand = self._errands.beating(self._canary)
-        launch = self._launch(None, place, errand, measuring(CANARY_WORK)).launch
-        self._canary_ns += launch.wall_ns
-        self._failed_beats += launch.status is not Status.OK
+        members = []
+        for position in range(2):
+            seed = layout_seed(self._settings.seed, Purpose.CANARY, 2 * self._beats + position, "")
+            place = LaunchPlace(None, Purpose.CANARY, self._beats, position, seed)
+            members.append(Member(place, errand, CANARY_WORK))
+        limits = self._within_budget()
+        rng = random.Random(f"canary/{self._settings.seed}/{self._beats}")
+        outcomes = self._recorder.together(members, _CANARY_BLOCKS, limits, rng)
+        self._keep([None, None], outcomes, limits)
+        self._canary_ns += sum(outcome.launch.wall_ns for outcome in outcomes)
+        self._failed_beats += any(outcome.launch.status is not Status.OK for outcome in outcomes)
 
     def _elapsed_s(self) -> float:
         return (self._clock.now_ns() - self._started_ns + self._spent_before_ns) / 1e9

@@ -1,4 +1,7 @@
-"""How long a run still takes: an estimate for a progress bar, never part of a decision."""
+"""What the rounds so far let expect: how long a run still takes, and where more rounds tell most.
+
+Neither says when a workload has had enough, and both look at how values scatter, never at which is larger.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +43,39 @@ def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
     while look < min(needed, settings.max_launches):
         look = next_look(look)
     return min(settings.max_launches, look)
+
+
+def scatter(workload: WorkloadState) -> float:
+    """How its ratios scatter from round to round: robust standard deviation of the log, the median over
+    them."""
+    found: list[float] = []
+    for logs, column in workload.tables():
+        if logs.shape[1] < 2 or column is None:
+            continue
+        behind = np.delete(logs - logs[:, [column]], column, axis=1)
+        for ratio in behind.T:
+            known = ratio[np.isfinite(ratio)]
+            if known.size:
+                found.append(float(1.4826 * np.median(np.abs(known - np.median(known)))))
+    return float(np.median(found)) if found else 0.0
+
+
+def next_of(going: Sequence[WorkloadState], settings: Settings) -> WorkloadState:
+    """The workload that has the next round: first all up to the fewest rounds, then where it narrows most.
+
+    The sum of the widths of intervals, scatter / sqrt(rounds), is least for a given time where rounds are in
+    proportion to (scatter / cost of a round) ** (2 / 3): the derivative of each width by time is the same.
+    """
+    fewest = min(workload.round for workload in going)
+    if fewest < settings.min_launches:
+        return next(workload for workload in going if workload.round == fewest)
+    known = sorted(workload.scatter for workload in going if workload.scatter) or [1.0]
+    usual = known[len(known) // 2]
+
+    def share(workload: WorkloadState) -> float:
+        return float(((workload.scatter or usual) / max(1, workload.round_cost_ns())) ** (2 / 3))
+
+    return min(going, key=lambda workload: workload.round / share(workload))
 
 
 def _widest(workload: WorkloadState, level: float) -> float | None:

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-import numpy as np
-
-from tollbench.launching.calibrating import LaunchWork
-from tollbench.launching.child import Child, Limits
-from tollbench.launching.clock import Clock
-from tollbench.launching.conversation import Conversation, Errand
+from tollbench.launching.child import Limits
+from tollbench.launching.conversation import Errand
 from tollbench.launching.disturbance import Disturbance
 from tollbench.launching.failure import LaunchFailed
-from tollbench.launching.messages import Ready
-from tollbench.launching.protocol import Timed
+from tollbench.launching.halting import Halter
+from tollbench.launching.piloting import UNASKED
 from tollbench.launching.starting import Starter
-from tollbench.launching.warming import steady
+from tollbench.launching.turns import WATCHED_S
+from tollbench.measure.company import Company, Member
+from tollbench.measure.conversing import LaunchPlace, RecordedConversation
 from tollbench.store import Launch, Samples
-from tollbench.words import Allocations, Purpose, Status
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchPlace:
-    """Where a launch belongs in a run: the case, why it is made, its round and its order within that."""
-
-    case_id: int | None  # None: the canary
-    purpose: Purpose
-    round: int
-    position: int
-    seed: int  # of the layout variation
+from tollbench.words import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,61 +29,18 @@ class LaunchOutcome:
     launch: Launch
     samples: tuple[Samples | None, ...] = ()  # of each batch; None for kind "batch"
 
-    def timed_samples(self) -> Samples | None:
-        """All samples besides the warm-up's, in one array; None for kind "batch" and failed launches."""
+    def timed_samples(self) -> tuple[Samples, ...] | None:
+        """Those of each batch besides the warm-up; None for kind "batch" and failed launches."""
         pairs = zip(self.launch.batches, self.samples, strict=True)
-        parts = [values for batch, values in pairs if values is not None and not batch.warmup]
-        return np.concatenate(parts) if parts else None
+        parts = tuple(values for batch, values in pairs if values is not None and not batch.warmup)
+        return parts or None
 
     def timed_cells(self) -> tuple[tuple[str, int], ...]:
         """What consecutive ones of `timed_samples` belong to."""
         return tuple(cell for batch in self.launch.batches if not batch.warmup for cell in batch.cells)
 
 
-class RecordedConversation(Conversation):
-    """A conversation that keeps what was heard."""
-
-    def __init__(self, child: Child, errand: Errand, clock: Clock, on_ready: Callable[[Ready], None]) -> None:
-        super().__init__(child, errand, clock, on_ready)
-        self.layouts = random.Random(0)
-        self.timed: list[Timed] = []
-        self.allocations: Allocations | None = None
-        self.observed: dict[str, object] = {}  # what toll adds to the launch's footing
-
-    def time(self, count: int, layout: int | None = None, *, warmup: bool = False) -> Timed:
-        """One timed request. The first brings the launch's layout; the others find the state that it left.
-
-        A layout makes the state anew: with one in each request every batch would time cold pools and caches
-        (Boost.Fiber's pooled stacks: 1,890 instead of 700 ns a task), and no warm-up would warm anything.
-        """
-        if layout is None and not self.timed:
-            layout = self.layouts.randrange(2**31)
-        answer = super().time(count, layout, warmup=warmup)
-        self.timed.append(answer)
-        return answer
-
-    def warm_up(self, count: int, limit_ns: int) -> None:
-        """Warms the program, and says in the footing how that ended."""
-        costs = self.warm(count, limit_ns)
-        ended = "steady" if steady(costs) else f"not steady after {limit_ns / 1e9:g} s"
-        self.observed |= {"warmup_batches": len(costs), "warmup": ended}
-
-
 Talk = Callable[[RecordedConversation], None]  # what is asked between `ready` and `stop`
-
-
-def measuring(work: LaunchWork) -> Talk:
-    """The same work in every launch of a case, after the warming that the program asks for."""
-
-    def talk(program: RecordedConversation) -> None:
-        if program.ready.warmup_limit_ns:
-            program.warm_up(work.iterations, program.ready.warmup_limit_ns)
-        elif work.warmup:
-            program.time(work.iterations, warmup=True)
-        for _ in range(work.batches):
-            program.time(work.iterations)
-
-    return talk
 
 
 def counting(iterations: int) -> Talk:
@@ -106,6 +52,20 @@ def counting(iterations: int) -> Talk:
     return talk
 
 
+def noting_unasked_work(talk: Talk) -> Talk:
+    """The same; then it is seen, for a moment, whether the program works while nobody asks it."""
+
+    def noting(program: RecordedConversation) -> None:
+        talk(program)
+        halter = Halter(program.pid)
+        before = halter.look()
+        time.sleep(WATCHED_S)
+        if halter.at_work(before):
+            program.observed[UNASKED] = True
+
+    return noting
+
+
 @dataclass(frozen=True, slots=True)
 class Recorder:
     """What all launches of a run share: who starts programs, and the view of the machine."""
@@ -115,25 +75,100 @@ class Recorder:
 
     def launch(self, place: LaunchPlace, errand: Errand, limits: Limits, talk: Talk) -> LaunchOutcome:
         """Runs one launch to its end, whatever it is. Raises only Interrupted, with nothing left running."""
-        clock = self.starter.clock
-        before, started_utc = self.disturbance(), clock.utc()
-        started_ns = clock.now_ns()
-        status, reason, program = self._talk(place, errand, limits, talk)
-        wall_ns = clock.now_ns() - started_ns
-        disturbance = self.disturbance().since(before)
+        scene = _Scene(self)
+        ending, program = self._talk(place, errand, limits, talk)
+        wall_ns = scene.passed_ns()
+        return scene.outcome(place, wall_ns, wall_ns, ending, program)
+
+    def together(
+        self,
+        members: Sequence[Member],
+        blocks: int,
+        limits: Limits,
+        rng: random.Random,
+        *,
+        rehearsing: bool = False,
+    ) -> tuple[LaunchOutcome, ...]:
+        """One launch of each, taking turns, each with its own share of the time. Raises only Interrupted."""
+        scene = _Scene(self)
+        company = Company(self.starter, members, limits)
+        company.launch(blocks, rng, rehearsing=rehearsing)
+        together_ns = sum(company.spent_ns)
+        for program in company.programs.values() if len(members) > 1 else ():
+            program.observed["in_turns_with"] = len(members) - 1
+        return tuple(
+            scene.outcome(
+                member.place,
+                company.spent_ns[side],
+                together_ns,
+                _Ending.of(company.failures.get(side), company.said.get(side, "")),
+                company.programs.get(side),
+            )
+            for side, member in enumerate(members)
+        )
+
+    def _talk(
+        self, place: LaunchPlace, errand: Errand, limits: Limits, talk: Talk
+    ) -> tuple[_Ending, RecordedConversation | None]:
+        program = None
+        padding = random.Random(f"padding/{place.seed}")
+        try:
+            with self.starter.started(errand, limits, padding, RecordedConversation) as program:
+                program.layouts = random.Random(place.seed)
+                program.begin()
+                talk(program)
+                return _Ending(Status.OK, program.stop()), program
+        except LaunchFailed as failure:
+            return _Ending.of(failure, ""), program
+
+
+class _Ending(NamedTuple):
+    status: Status
+    reason: str
+
+    @classmethod
+    def of(cls, failure: LaunchFailed | None, said: str) -> _Ending:
+        return cls(Status.OK, said) if failure is None else cls(failure.status, failure.reason)
+
+
+class _Scene:
+    """The machine when launches began, and what became of it until they ended."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._clock = recorder.starter.clock
+        self._look = recorder.disturbance
+        self._before, self._started_utc = self._look(), self._clock.utc()
+        self._started_ns = self._clock.now_ns()
+        self._found: Disturbance | None = None
+
+    def passed_ns(self) -> int:
+        return self._clock.now_ns() - self._started_ns
+
+    def outcome(
+        self,
+        place: LaunchPlace,
+        wall_ns: int,
+        together_ns: int,
+        ending: _Ending,
+        program: RecordedConversation | None,
+    ) -> LaunchOutcome:
+        """The record of one launch, which took `wall_ns` of the `together_ns` of all."""
+        if self._found is None:  # of the first one asked for: the same for all
+            self._found = self._look().since(self._before)
+        share = wall_ns / max(1, together_ns)
         launch = Launch(
             case_id=place.case_id,
             purpose=place.purpose,
             round=place.round,
             position=place.position,
             seed=place.seed,
-            status=status,
-            reason=reason,
-            started_utc=started_utc,
-            started_ns=started_ns,
+            status=ending.status,
+            reason=ending.reason,
+            started_utc=self._started_utc,
+            started_ns=self._started_ns,
             wall_ns=wall_ns,
-            steal_ns=disturbance.steal_ns,
-            pressure_ns=disturbance.pressure_ns,
+            steal_ns=_part(self._found.steal_ns, share),
+            pressure_ns=_part(self._found.pressure_ns, share),
         )
         if program is None or not program.has_begun:
             return LaunchOutcome(launch)
@@ -145,22 +180,12 @@ class Recorder:
             clock=program.ready.clock,
             footing={**program.ready.footing, **program.observed},
         )
-        if status is not Status.OK:
+        if ending.status is not Status.OK:
             return LaunchOutcome(launch)  # no number of a failed launch is kept
         batches = tuple(timed.batch for timed in program.timed)
         samples = tuple(timed.samples for timed in program.timed)
         return LaunchOutcome(replace(launch, batches=batches, allocations=program.allocations), samples)
 
-    def _talk(
-        self, place: LaunchPlace, errand: Errand, limits: Limits, talk: Talk
-    ) -> tuple[Status, str, RecordedConversation | None]:
-        program = None
-        padding = random.Random(f"padding/{place.seed}")
-        try:
-            with self.starter.started(errand, limits, padding, RecordedConversation) as program:
-                program.layouts = random.Random(place.seed)
-                program.begin()
-                talk(program)
-                return Status.OK, program.stop(), program
-        except LaunchFailed as failure:
-            return failure.status, failure.reason, program
+
+def _part(whole: int | None, share: float) -> int | None:
+    return None if whole is None else round(share * whole)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
-from tollbench.analysis.values import Cells, launch_value_ns
-from tollbench.launching.calibrating import LaunchLength, LaunchWork, work_after
+from tollbench.analysis.values import Cells, LaunchValue, launch_value, log_rounds
+from tollbench.launching.piloting import CaseWork, after_rehearsal, cost_ns, work_after
+from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS
 from tollbench.plan import Plan, Settings
 from tollbench.stats import level_at_look, look_number, next_look, precise_enough
 from tollbench.stats.order_statistics import Floats
@@ -30,25 +31,42 @@ class CaseState:
     program: Program
     status: Status
     reason: str
-    work: LaunchWork | None = None
+    work: CaseWork | None = None
     counted: int = 0  # counting passes made; all of them, where one failed
-    values: dict[int, float | None] = field(default_factory=dict)  # nanoseconds per unit of work
+    values: dict[int, LaunchValue | None] = field(default_factory=dict)
     cost_ns: int = 0  # of its last launch
+    peak_bytes: int = 0  # of its pilot, resident
+    rehearsed: bool = False
 
     @property
     def active(self) -> bool:
         """Whether it is still launched."""
         return self.status in (Status.OK, Status.PLANNED)
 
-    def take(self, launch: Launch, samples: Samples | None, cells: Cells = ()) -> None:
-        """Takes in one measuring launch, its samples and what they belong to, warm-up left out.
+    def take_pilot(self, pilot: Launch, settings: Settings) -> None:
+        """What all measuring launches of the case will do, from a pilot that went well."""
+        self.cost_ns = pilot.wall_ns
+        self.peak_bytes = max(batch.peak_bytes for batch in pilot.batches)
+        self.work = work_after(pilot, self.case.kind, settings.launch_s)
+
+    def take_rehearsal(self, launch: Launch) -> None:
+        """What being together asks for, from a launch among others that went well."""
+        self.rehearsed = True
+        costs = [cost_ns(batch) for batch in launch.batches if not batch.warmup]
+        length = len(costs) // REHEARSED_TURNS
+        if self.work is not None and length:
+            turns = [costs[start : start + length] for start in range(0, length * REHEARSED_TURNS, length)]
+            self.work = after_rehearsal(self.work, turns)
+
+    def take(self, launch: Launch, samples: Sequence[Samples] | None, cells: Cells = ()) -> None:
+        """Takes in one measuring launch, each batch's samples and what they belong to, warm-up left out.
 
         Too many failures end the case, a wrong answer at once.
         """
         self.cost_ns = launch.wall_ns
         self.values[launch.round] = None
         if launch.status is Status.OK:
-            self.values[launch.round] = launch_value_ns(launch.batches, samples, cells, launch.clock)
+            self.values[launch.round] = launch_value(launch, samples, cells)
             self.status, self.reason = Status.OK, ""
             return
         failures = sum(value is None for value in self.values.values())
@@ -64,6 +82,7 @@ class WorkloadState:
     name: str
     cases: list[CaseState]
     round: int = 0  # the last complete one
+    scatter: float = 0.0  # of its ratios from round to round, log units; 0: not known yet
     rounds_wanted: int = 0  # at which it will probably have had enough
     stopped_by: str = ""  # "" while it goes on
 
@@ -71,6 +90,28 @@ class WorkloadState:
     def active_cases(self) -> list[CaseState]:
         """The cases that the next round launches."""
         return [case for case in self.cases if case.active]
+
+    def companies(self, memory_bytes: int) -> list[list[CaseState]]:
+        """Active cases that are launched together: those of a setting that live together in `memory_bytes`.
+
+        Whose batches are long is alone.
+        """
+        swept, active = swept_parameters([case.case for case in self.cases]), self.active_cases
+        found: list[list[CaseState]] = []
+        for group in by_setting([case.case for case in active], swept):
+            company: list[CaseState] = []
+            for state in (active[position] for position in group):
+                if state.work is None:
+                    continue
+                if state.work.apart or state.work.batch_ns > LONGEST_TURN_NS:
+                    found.append([state])
+                    continue
+                if company and sum(one.peak_bytes for one in [*company, state]) > memory_bytes:
+                    found.append(company)
+                    company = []
+                company.append(state)
+            found += [company] if company else []
+        return found
 
     def round_cost_ns(self) -> int:
         """What the next round will take, judged by the last one."""
@@ -84,16 +125,9 @@ class WorkloadState:
         return [self._table([active[position] for position in group]) for group in groups]
 
     def _table(self, cases: Sequence[CaseState]) -> tuple[Floats, int | None]:
-        logs = self._log_values(cases)
+        known = [{number: value for number, value in case.values.items() if value} for case in cases]
+        logs = log_rounds(known, self.round)
         return logs, fastest([case.case.footing for case in cases], logs)
-
-    def _log_values(self, cases: Sequence[CaseState]) -> Floats:
-        values = np.full((self.round, len(cases)), np.nan)
-        for column, case in enumerate(cases):
-            for number, value in case.values.items():
-                if value and number <= self.round:
-                    values[number - 1, column] = np.log(value)
-        return values
 
     def judge(self, settings: Settings) -> None:
         """After a complete round: decides whether the workload has had enough."""
@@ -153,13 +187,13 @@ def _first_status(program: Program) -> Status:
 def _restore(state: CaseState, run_file: RunFile, settings: Settings) -> None:
     pilots = run_file.launches(state.id, Purpose.PILOT, ok_only=True)
     if pilots:
-        length = LaunchLength(settings.launch_s, settings.batches)
-        state.work = work_after(pilots[-1], state.case.kind, length)
-        state.cost_ns = pilots[-1].wall_ns
+        state.take_pilot(pilots[-1], settings)
+    for launch in run_file.launches(state.id, Purpose.REHEARSAL, ok_only=True):
+        state.take_rehearsal(launch)
     passes = run_file.launches(state.id, Purpose.ALLOCATIONS)
     failed = any(launch.status is not Status.OK for launch in passes)
     state.counted = COUNTING_PASSES if failed else len(passes)
     for launch in run_file.launches(state.id) if state.active else ():
         sampled = state.case.kind is Kind.SAMPLES
-        samples = run_file.samples(launch.id) if sampled else None
+        samples = run_file.samples_apart(launch.id)[1] if sampled else None
         state.take(launch, samples, run_file.cells(launch.id) if sampled else ())

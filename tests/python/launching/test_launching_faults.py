@@ -13,7 +13,6 @@ import pytest
 from fake_machine import FakeClock, FakeLauncher
 
 from tollbench.interpreters import interpreter
-from tollbench.launching.calibrating import LaunchWork
 from tollbench.launching.child import Limits
 from tollbench.launching.command import run_command
 from tollbench.launching.conversation import Errand
@@ -24,7 +23,8 @@ from tollbench.launching.messages import TimedAnswer, checked
 from tollbench.launching.protocol import Terms, ask_timed, ask_warmed, read_ready
 from tollbench.launching.starting import Starter
 from tollbench.measure import Interrupt, ProcessLauncher, SystemClock
-from tollbench.measure.recording import LaunchOutcome, LaunchPlace, Recorder, Talk, counting, measuring
+from tollbench.measure.conversing import LaunchPlace, RecordedConversation
+from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting
 from tollbench.words import Kind, Purpose, Status
 
 PROGRAM = Path(__file__).parents[1] / "fakes" / "program.py"
@@ -32,7 +32,12 @@ COMMAND = tuple(interpreter("-S", str(PROGRAM)))
 ENVIRONMENT = {**os.environ, "TOLL_TEST_OF": str(os.getpid())}
 MARK = f"TOLL_TEST_OF={os.getpid()}".encode()  # other tests may run the same programs at the same time
 PLACE = LaunchPlace(1, Purpose.MEASURE, 1, 0, 5)
-WORK = LaunchWork(iterations=3, batches=2, warmup=True)
+
+
+def timing(program: RecordedConversation) -> None:
+    program.time(3, warmup=True)
+    program.time(3)
+    program.time(3)
 
 
 def errand(fault: str, kind: Kind = Kind.BATCH, command: tuple[str, ...] = COMMAND) -> Errand:
@@ -53,7 +58,7 @@ def recorded(
 
 def told(fault: str, kind: Kind = Kind.BATCH) -> LaunchOutcome:
     declared = replace(errand(fault, kind), details=frozenset({"share", "drift"}))
-    return recorded(declared, measuring(WORK))
+    return recorded(declared, timing)
 
 
 def test_declared_details_are_kept_with_their_batch() -> None:
@@ -105,7 +110,7 @@ def test_cells_that_fit_no_samples(cells: str, words: str) -> None:
 
 
 def launch(fault: str, kind: Kind = Kind.BATCH, **limits: float) -> LaunchOutcome:
-    return recorded(errand(fault, kind), measuring(WORK), **limits)  # type: ignore[arg-type]
+    return recorded(errand(fault, kind), timing, **limits)  # type: ignore[arg-type]
 
 
 def processes() -> set[int]:
@@ -153,7 +158,7 @@ def test_sound_samples_and_allocations() -> None:
     assert first is not None
     assert first.tolist() == [100.0, 101.0, 102.0]
     assert together is not None
-    assert together.tolist() == [100.0, 101.0, 102.0] * 2
+    assert [part.tolist() for part in together] == [[100.0, 101.0, 102.0]] * 2
     counted = recorded(errand("none"), counting(4)).launch.allocations
     assert counted is not None
     assert (counted.iterations, counted.calls, counted.peak_bytes) == (4, 12, 16)
@@ -330,7 +335,7 @@ def test_slow_start_is_no_fault() -> None:
     ],
 )
 def test_programs_that_are_none(command: tuple[str, ...], words: str) -> None:
-    outcome = recorded(errand("none", command=command), measuring(WORK))
+    outcome = recorded(errand("none", command=command), timing)
     assert outcome.launch.status is Status.FAILED
     assert words in outcome.launch.reason
 
@@ -339,7 +344,7 @@ def test_a_program_that_never_reads_is_not_waited_for() -> None:
     # Closed before it says ready: closed after, the request may have gone into the pipe already, and toll
     # waits.
     script = 'exec 0<&-; echo \'{"type":"ready","protocol":1,"setup_ns":1}\'; sleep 3600'
-    outcome = recorded(errand("none", command=("/bin/sh", "-c", script)), measuring(WORK))
+    outcome = recorded(errand("none", command=("/bin/sh", "-c", script)), timing)
     assert outcome.launch.status is Status.FAILED
     assert "closed its" in outcome.launch.reason or "does not read" in outcome.launch.reason
 
@@ -350,7 +355,7 @@ def test_interrupt_ends_the_program_at_once() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.3)
         try:
             with pytest.raises(Interrupted):
-                recorded(errand("hang"), measuring(WORK), interrupt=interrupt)
+                recorded(errand("hang"), timing, interrupt=interrupt)
         finally:
             signal.signal(signal.SIGALRM, previous)
         assert interrupt.requested
@@ -399,7 +404,7 @@ def test_cells_belong_to_samples_alone() -> None:
 
 def test_another_protocol_is_named_before_its_fields() -> None:
     script = 'echo \'{"type":"ready","protocol":2,"made_in_ns":1}\'; sleep 3600'
-    outcome = recorded(errand("none", command=("/bin/sh", "-c", script)), measuring(WORK))
+    outcome = recorded(errand("none", command=("/bin/sh", "-c", script)), timing)
     assert outcome.launch.reason == "speaks protocol 2; this toll speaks protocol 1"
 
 

@@ -49,7 +49,7 @@ class TellingLauncher(ProcessLauncher):
     def tell(self, event: Event) -> None:
         if isinstance(event, LaunchDone):
             print("stored", event.launches, flush=True)
-            if self._begun == self._hold_after:
+            if 0 < self._hold_after <= self._begun:
                 sys.stdin.read()
 
 

@@ -84,7 +84,7 @@ def check_complete(path: Path) -> None:
             assert case.status is Status.OK
         assert all(item.status is Status.OK for item in run_file.all_launches())
         canaries = [item.round for item in run_file.canary()]
-        assert canaries == sorted(set(canaries))
+        assert canaries == sorted([*set(canaries), *set(canaries)])  # two take turns
         assert [len(run_file.launches(1, Purpose.PILOT)), len(run_file.launches(2, Purpose.PILOT))] == [1, 1]
 
 
@@ -119,7 +119,7 @@ def test_kill_at_any_moment_loses_at_most_the_launch_in_flight(tmp_path: Path) -
         with RunFile.open(path) as run_file:
             count = run_file.launch_count()
             assert run_file.header().finished_utc is None
-        assert count in (max(before, stored(lines)), max(before, stored(lines)) + 1)
+        assert 0 <= count - max(before, stored(lines)) <= 2  # those that took turns are stored together
     out, _ = start(path).communicate()
     assert out.splitlines()[-1] == "launches"
     check_complete(path)

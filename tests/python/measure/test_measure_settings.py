@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from fake_machine import plan_for, programs_for, workload
 
-from tollbench.measure.estimate import rounds_wanted
+from tollbench.analysis.values import LaunchValue
+from tollbench.measure.estimate import next_of, rounds_wanted, scatter
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import FIRST_LOOK
@@ -38,7 +39,7 @@ def state(*measured: Measured) -> WorkloadState:
         values = one.value * np.exp(one.noise)
         found = CaseState(number, case, program, one.status, "")
         if one.status is Status.OK:
-            found.values = {at + 1: float(value) for at, value in enumerate(values)}
+            found.values = {at + 1: LaunchValue(float(value)) for at, value in enumerate(values)}
         cases.append(found)
     return WorkloadState("a/b", cases, round=FIRST_LOOK)
 
@@ -98,3 +99,39 @@ def test_the_estimate_allows_for_everything_while_no_interval_is_known() -> None
     few = state(*settled())
     few.round = 2
     assert rounds_wanted(few, SETTINGS) == SETTINGS.max_launches
+
+
+def going(name: str, rounds: int, cost_ns: int, scatter: float) -> WorkloadState:
+    made = state(Measured("a", 4, 10.0))
+    made.name, made.round, made.scatter = name, rounds, scatter
+    made.cases[0].cost_ns = cost_ns
+    return made
+
+
+def rounds_given(*workloads: WorkloadState, count: int) -> dict[str, int]:
+    for _ in range(count):
+        next_of(workloads, SETTINGS).round += 1
+    return {workload.name: workload.round for workload in workloads}
+
+
+def test_all_have_their_fewest_rounds_first() -> None:
+    given = rounds_given(going("dear", 0, 10**9, 0.01), going("cheap", 0, 10**6, 0.5), count=2 * FIRST_LOOK)
+    assert given == {"dear": FIRST_LOOK, "cheap": FIRST_LOOK}
+
+
+def test_then_rounds_go_where_they_narrow_most() -> None:
+    given = rounds_given(
+        going("plain", FIRST_LOOK, 10**8, 0.05),
+        going("dear", FIRST_LOOK, 8 * 10**8, 0.05),
+        going("noisy", FIRST_LOOK, 10**8, 0.4),
+        count=2000,
+    )
+    assert given["plain"] / given["dear"] == pytest.approx(4, rel=0.1)  # 8 ** (2 / 3)
+    assert given["noisy"] / given["plain"] == pytest.approx(4, rel=0.1)
+
+
+def test_scatter_is_that_of_ratios_within_rounds() -> None:
+    wild = ROUNDS[0]
+    same = state(Measured("a", 4, 10.0, wild), Measured("b", 4, 20.0, wild))
+    assert scatter(same) == pytest.approx(0.0, abs=1e-9)
+    assert scatter(state(Measured("a", 4, 10.0, wild), Measured("b", 4, 20.0, ROUNDS[1]))) > 0.2

@@ -1,0 +1,231 @@
+"""What one first launch of a case tells: how long its batches have to be, and when they have become steady.
+
+Batches are as short as they may be. What neighbours take comes in slices of milliseconds, which spoil a few
+short batches and a part of every long one: between launches of five locks that took turns, ratios scattered
+by 0.2 to 1.5 % in batches of 0.2 ms and by 2 to 3 % in batches of 1 ms. But a batch begins on a processor
+that has just been idle, and some programs need long to forget that (a pair of new and delete took 10.2 ns in
+batches of 0.25 ms, 8.1 ns in batches of 8 ms), others wake threads first. So the pilot times longer batches
+as well, and the shortest that says what they say is taken.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from tollbench.launching.conversation import Conversation
+from tollbench.launching.messages import MAX_SAMPLES
+from tollbench.store import Launch
+from tollbench.words import Batch, Kind
+
+FIRST_SAMPLES = 16
+MAX_ITERATIONS = 2**40
+UNASKED = "works_unasked"  # in the footing of a pilot: whether its threads work between requests
+SHORT_NS = 0.25e6
+# Of programs that wait: how they are woken depends on how long the processors have been busy.
+WAITING_NS = 8e6
+CROWDED_NS = 50e6  # of more threads than processors: a batch has to be many turns of the scheduler long
+LONGER_NS = (1e6, 8e6)  # the longest says what a program takes that nobody interrupts
+_LONGER_BATCHES = 4
+_SAME_BATCHES = 3  # of programs that wait: what their batches scatter by hides any trend
+_SAME = 0.015  # of a longer batch's time: more than that is another speed
+_WITHOUT_WARMUP = 1.5  # times what a launch's batches may take: two iterations that take longer are too dear
+_WARMUP_SHARE = 0.4  # of what a launch's batches may take: the warm-up, however late the program is steady
+
+_MOST_GROWTH = 16  # a first request is cold: it must not decide alone
+_MOST_REQUESTS = 20
+_STEADY_NS = 6e6  # watched at least,
+_STEADY_BATCHES = 12  # as many batches at least,
+_MOST_BATCHES = 400  # and as many at most
+_STEADY = 0.01  # by which medians of steady batches may differ
+
+
+@dataclass(frozen=True, slots=True)
+class CaseWork:
+    """What every measuring launch of a case does: warm-up, then batches of `iterations` each."""
+
+    iterations: int  # of a batch, or samples of a request
+    batch_ns: float  # what they take
+    warmup: int  # iterations before the first batch that counts; 0 where a single one is too dear
+    begin_ns: float  # what a launch takes until then, and to end
+    again: int = 0  # iterations in its turn before the one that counts; 0: what a turn has anyhow
+    unasked: bool = False  # it works while nobody asks it: all who live with it are halted out of turn
+    apart: bool = False  # among others it is slower, however long its turn begins before it counts
+
+
+def piloting(kind: Kind, seconds: float) -> Callable[[Conversation], None]:
+    """Grows the requests to the shortest batch, repeats that until it is steady, then times longer ones.
+
+    `seconds` is about what the requests may take together. A single iteration that takes longer is not
+    repeated.
+    """
+
+    def talk(program: Conversation) -> None:
+        most_ns = 1e9 * seconds
+        first = FIRST_SAMPLES if kind is Kind.SAMPLES else 1
+        count, took_ns = _shortest(program, kind, SHORT_NS, first, most_ns)
+        needed_ns = _needed_ns(program, kind, count)
+        if needed_ns > SHORT_NS:
+            wanted_ns = min(needed_ns, most_ns / 2)
+            if wanted_ns > took_ns:
+                count, _ = _shortest(program, kind, wanted_ns, count, 2 * most_ns)
+            for _ in range(_SAME_BATCHES if program.request_ns < most_ns else 0):
+                program.time(count)
+            return
+        _until_steady(program, count, most_ns)
+        for length_ns in LONGER_NS:
+            longer = min(MAX_ITERATIONS, round(count * length_ns / took_ns))
+            if longer >= 2 * count and program.request_ns + _LONGER_BATCHES * length_ns < 2 * most_ns:
+                for _ in range(_LONGER_BATCHES):
+                    program.time(longer)
+
+    return talk
+
+
+def _needed_ns(program: Conversation, kind: Kind, count: int) -> float:
+    """How long a batch has to be at least, by what the program is seen to be."""
+    threads = program.ready.footing.get("threads", 1)
+    if isinstance(threads, int) and threads > len(os.sched_getaffinity(0)):
+        return CROWDED_NS
+    if kind is Kind.SAMPLES or threads != 1 or program.time(count).batch.voluntary_switches:
+        return WAITING_NS
+    return SHORT_NS
+
+
+def _shortest(
+    program: Conversation, kind: Kind, target_ns: float, count: int, most_ns: float
+) -> tuple[int, float]:
+    """Iterations, from `count` on, that fill `target_ns`, and ns that they take.
+
+    It looks twice: the first time may be cold, or the program may have lost the processor for a moment.
+    """
+    most = _most(kind)
+    wall_ns = 1.0
+    for _ in range(_MOST_REQUESTS):
+        wall_ns = max(1.0, program.time(count).batch.wall_ns)
+        if wall_ns >= target_ns / 2 and program.request_ns < most_ns:
+            wall_ns = max(1.0, min(wall_ns, program.time(count).batch.wall_ns))
+        if wall_ns >= target_ns / 2 or count >= most or program.request_ns > most_ns:
+            break
+        count = min(most, int(count * min(_MOST_GROWTH, max(2.0, target_ns / wall_ns))))
+    wanted = min(most, max(1, round(count * target_ns / wall_ns)))
+    return wanted, wall_ns * wanted / count
+
+
+def _until_steady(program: Conversation, count: int, most_ns: float) -> None:
+    """At least twelve batches and 6 ms, as far as there is time."""
+    costs: list[float] = []
+    while len(costs) < _MOST_BATCHES and program.request_ns < most_ns:
+        costs.append(cost_ns(program.time(count).batch))
+        if (
+            len(costs) >= _STEADY_BATCHES
+            and sum(costs) >= _STEADY_NS
+            and steady_from(costs) < len(costs) // 2
+        ):
+            return
+
+
+def cost_ns(batch: Batch) -> float:
+    """What a batch took without the time that somebody else had its processor.
+
+    That is CPU time where it is less, and the program never gave the processor back by itself.
+    """
+    return (
+        min(batch.wall_ns, batch.cpu_ns) if batch.cpu_ns and not batch.voluntary_switches else batch.wall_ns
+    )
+
+
+def steady_from(costs: Sequence[float]) -> int:
+    """The first of `costs` (of batches alike, oldest first, any unit) from which on they stay as they are.
+
+    Windows that begin at 0, 1, 2, 4 ... and are at least half as long are held against the last half: their
+    medians may differ by 1 %, or by twice the standard error of the window's median (by the range between
+    quartiles, as if normal). As many as there are where no window is steady.
+    """
+    if not costs:
+        return 0
+    later = sorted(costs[len(costs) // 2 :])
+    middle = statistics.median(later)
+    range_of_half = later[(3 * len(later)) // 4] - later[len(later) // 4] if len(later) >= 4 else 0.0
+    starts = [0, *(2**power for power in range(len(costs).bit_length()) if 2**power < len(costs))]
+    found = len(costs)
+    for start in reversed(starts):
+        window = costs[start : start + max(3, start // 2)]
+        allowed = max(_STEADY * middle, 2 * 1.2533 / 1.349 * range_of_half / math.sqrt(len(window)))
+        if abs(statistics.median(window) - middle) > allowed:
+            break
+        found = start
+    return found
+
+
+def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
+    """From a pilot as it is stored, so that a resumed run finds the same; `seconds` as for `piloting`."""
+    counts = [batch.iterations for batch in pilot.batches]
+    shortest = next((count for count in counts if counts.count(count) >= 3), counts[-1])
+    groups = {count: _costs(pilot.batches, count) for count in sorted(set(counts)) if count >= shortest}
+    longest = max(groups)
+    iterations = next((count for count in groups if _says_the_same(groups[count], groups[longest])), longest)
+    one_ns = max(1e-3, statistics.median(groups[iterations]))
+    if pilot.batches[-1].wall_ns < SHORT_NS / 2:  # it never became long enough
+        iterations = min(_most(kind), max(1, round(SHORT_NS / one_ns)))
+    unasked = pilot.footing.get(UNASKED) is True
+    work = CaseWork(iterations, iterations * one_ns, 0, _begin_ns(pilot), unasked=unasked)
+    if iterations == 1 and 2 * one_ns > _WITHOUT_WARMUP * 1e9 * seconds:
+        return work
+    steady = shortest
+    if len(groups[shortest]) >= _STEADY_BATCHES:
+        before = [0, *accumulate(batch.iterations for batch in pilot.batches)]
+        steady = before[counts.index(shortest) + steady_from(groups[shortest])]
+    longest_ns = _WARMUP_SHARE * 1e9 * seconds
+    if shortest * one_ns > WAITING_NS:
+        longest_ns = min(longest_ns, WAITING_NS)
+    warmup = max(1, min(max(shortest, steady), _most(kind), round(longest_ns / one_ns)))
+    return replace(work, warmup=warmup, begin_ns=work.begin_ns + warmup * one_ns)
+
+
+def after_rehearsal(work: CaseWork, turns: Sequence[Sequence[float]]) -> CaseWork:
+    """With what a turn has to begin with, where others have driven the case's data out of the caches.
+
+    `turns` has the times of consecutive batches, oldest first, of each turn. Batches at the beginning of a
+    turn do not count as long as each of them is dearer than the later half, by 1.5 % in the median turn and
+    at all in every one: those come before the one that counts. Where that is half of them, the case is
+    launched by itself.
+    """
+    length = min(map(len, turns))
+    later = [statistics.median(turn[length // 2 :]) for turn in turns]
+    late = 0
+    while late < length:
+        excess = [turn[late] / usual for turn, usual in zip(turns, later, strict=True)]
+        if min(excess) <= 1 or statistics.median(excess) <= 1 + _SAME:
+            break
+        late += 1
+    return replace(work, again=late * work.iterations, apart=2 * late >= length)
+
+
+def _costs(batches: Sequence[Batch], count: int) -> list[float]:
+    """Nanoseconds an iteration, of the batches with so many of them."""
+    return [cost_ns(batch) / count for batch in batches if batch.iterations == count]
+
+
+def _says_the_same(short: Sequence[float], long: Sequence[float]) -> bool:
+    """Whether the later half of short batches costs what long ones cost: to 1.5 %, or 3 % where those differ.
+
+    Less is no better than more: where the threads of a program get the processors in turn, a batch shorter
+    than their turns is that of the thread which has one.
+    """
+    usual = statistics.median(long)
+    allowed = min(2 * _SAME, max(_SAME, (max(long) - min(long)) / 2 / usual))
+    return abs(statistics.median(short[len(short) // 2 :]) / usual - 1) <= allowed
+
+
+def _begin_ns(pilot: Launch) -> float:
+    """What a launch takes besides its requests."""
+    return float((pilot.setup_ns or 0) + (pilot.overhead_ns or 0))
+
+
+def _most(kind: Kind) -> int:
+    return MAX_SAMPLES if kind is Kind.SAMPLES else MAX_ITERATIONS

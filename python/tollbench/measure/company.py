@@ -1,0 +1,183 @@
+"""The cases of one setting, launched together: each in a fresh process, they take turns in short batches.
+
+A ratio is then one of batches a millisecond apart. Whatever the machine does for longer than that meets all
+of them alike: between launches of five locks one after another, 0.1 s each, ratios scattered by 0.7 to 1.1 %,
+in turns of 0.2 ms and a twelfth of the time by 0.2 to 1.5 %.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from tollbench.launching.child import Limits
+from tollbench.launching.conversation import WARM_SHARE, Errand
+from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.messages import MAX_SAMPLES
+from tollbench.launching.piloting import CaseWork
+from tollbench.launching.starting import Starter
+from tollbench.launching.turns import Turns, orders_of
+from tollbench.measure.conversing import LaunchPlace, RecordedConversation
+from tollbench.plan import Settings
+from tollbench.words import Kind
+
+LONGEST_TURN_NS = 20e6  # who takes longer for a batch is launched alone: turns would be no neighbours in time
+REHEARSED_TURNS = 5
+REHEARSED_NS = 4e6  # longer batches bring their data back by themselves
+_REHEARSED, _REHEARSED_LONG = 16, 4  # batches a turn
+_LONG_NS = 1e6
+_REQUEST_NS = 0.2e6  # what a turn costs besides the batch
+_BEST_SHARE = 2.0  # blocks by the root of what a launch costs over what a block costs, times this
+_FEWEST_BLOCKS = 5
+_FEWEST_LONG_BLOCKS = 3  # of batches that are means over much already
+_LONG_BLOCK_NS = 3e6
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One case in a company: where its launch belongs, what is started, what it does."""
+
+    place: LaunchPlace
+    errand: Errand
+    work: CaseWork
+
+
+def blocks_of(works: Sequence[CaseWork], settings: Settings) -> int:
+    """Batches of each member in a launch.
+
+    Blocks within a launch share its layout, so that more launches say more than more blocks, but each launch
+    costs its start and its warm-up. The variance of a mean for a given time is least where blocks grow with
+    the root of one cost over the other (Cochran, Sampling Techniques, section 10.6), here as if blocks
+    scattered twice as much as launches. At least five, that one or two spoiled ones do no harm, as far as a
+    launch then takes no longer than the settings say.
+    """
+    begin_ns = sum(work.begin_ns for work in works) / len(works)
+    block_ns = sum(_turn_ns(work) for work in works) / len(works)
+    fewest = _FEWEST_BLOCKS if block_ns < _LONG_BLOCK_NS else _FEWEST_LONG_BLOCKS
+    wanted = max(fewest, round(_BEST_SHARE * math.sqrt(begin_ns / block_ns)))
+    return max(1, min(wanted, settings.batches, int(1e9 * settings.launch_s / block_ns)))
+
+
+def rehearsed_batches(work: CaseWork) -> int:
+    """How many batches a turn of the rehearsal has."""
+    if work.batch_ns >= REHEARSED_NS:
+        return 1
+    return _REHEARSED if work.batch_ns < _LONG_NS else _REHEARSED_LONG
+
+
+def _turn_ns(work: CaseWork) -> float:
+    return work.batch_ns * (1 + work.again / work.iterations) + _REQUEST_NS
+
+
+class Company:
+    """One launch of each member, alive at the same time. One that fails costs the others nothing but time."""
+
+    def __init__(self, starter: Starter, members: Sequence[Member], limits: Limits) -> None:
+        self._starter = starter
+        self._members = members
+        self._limits = limits
+        self._clock = starter.clock
+        self._alive: dict[int, ExitStack] = {}
+        self.programs: dict[
+            int, RecordedConversation
+        ] = {}  # by place in `members`; not those that never began
+        self.failures: dict[int, LaunchFailed] = {}
+        self.said: dict[int, str] = {}  # of its end
+        self.spent_ns = [0] * len(members)  # to start each, in its turns, and to end it
+
+    def launch(self, blocks: int, rng: random.Random, *, rehearsing: bool = False) -> None:
+        """From start to end. Raises only Interrupted; in the end nothing is left running.
+
+        In a rehearsal a turn has several batches (`rehearsed_batches`).
+        """
+        with ExitStack() as stack:
+            halting = len(self._members) > 1 and any(member.work.unasked for member in self._members)
+            turns = Turns({}, halting=halting)
+            for side in range(len(self._members)):
+                self._alive[side] = stack.enter_context(ExitStack())
+                with self._time_of(side, turns):
+                    self._start(side)
+                    turns.join(side, self.programs[side])
+            for side in list(turns.live):
+                with self._time_of(side, turns), turns.of(side):
+                    self._warm(side, self.programs[side])
+            self._watch(turns)
+            for side in (side for asked in orders_of(sorted(turns.live), blocks, rng) for side in asked):
+                if side in turns.live:
+                    with self._time_of(side, turns), turns.of(side):
+                        self._batch(side, self.programs[side], together=len(turns.live) > 1)
+                        for _ in range(rehearsed_batches(self._members[side].work) - 1 if rehearsing else 0):
+                            self.programs[side].time(self._members[side].work.iterations)
+            for side in list(turns.live):
+                with self._time_of(side, turns):
+                    self.said[side] = turns.end_of(side)
+
+    def _start(self, side: int) -> None:
+        member = self._members[side]
+        padding = random.Random(f"padding/{member.place.seed}")
+        started = self._starter.started(member.errand, self._limits, padding, RecordedConversation)
+        program = self._alive[side].enter_context(started)
+        program.layouts = random.Random(member.place.seed)
+        self.programs[side] = program
+        program.begin()
+
+    def _warm(self, side: int, program: RecordedConversation) -> None:
+        """The first batch is the cold one; the rest of the warm-up follows it in one piece."""
+        work, kind = self._members[side].work, self._members[side].errand.kind
+        if program.ready.warmup_limit_ns:
+            program.warm_up(work.iterations, program.ready.warmup_limit_ns)
+            return
+        first = min(work.warmup, work.iterations)
+        if first:
+            program.time(first, warmup=True)
+        rest = work.warmup - first
+        if rest:
+            program.time(min(rest, MAX_SAMPLES) if kind is Kind.SAMPLES else rest, warmup=True)
+
+    def _watch(self, turns: Turns) -> None:
+        """Finds out whether somebody works out of turn; alone, nobody is disturbed by it."""
+        iterations = {side: member.work.iterations for side, member in enumerate(self._members)}
+        began_ns = self._clock.now_ns()
+        while len(turns.live) > 1:
+            kept = {side: len(program.timed) for side, program in self.programs.items()}
+            try:
+                turns.watch(iterations)
+                break
+            except LaunchFailed as failure:
+                side = failure.side
+                if side is None:  # nothing that a program does: all of it is within fault_of
+                    raise
+                self._lose(side, failure, turns)
+            finally:
+                for side, count in kept.items():
+                    del self.programs[side].timed[count:]
+        share_ns = (self._clock.now_ns() - began_ns) // len(self._members)
+        self.spent_ns = [spent_ns + share_ns for spent_ns in self.spent_ns]
+
+    def _batch(self, side: int, program: RecordedConversation, *, together: bool) -> None:
+        """Among others a batch comes after an untimed one, which brings its data back into the caches."""
+        work, kind = self._members[side].work, self._members[side].errand.kind
+        if together and (work.again or work.iterations >= WARM_SHARE):
+            again = min(work.again, MAX_SAMPLES) if kind is Kind.SAMPLES else work.again
+            program.time_warmed(work.iterations, None, again)
+        else:
+            program.time(work.iterations)
+
+    @contextmanager
+    def _time_of(self, side: int, turns: Turns) -> Iterator[None]:
+        began_ns = self._clock.now_ns()
+        try:
+            yield
+        except LaunchFailed as failure:
+            self._lose(side, failure, turns)
+        finally:
+            self.spent_ns[side] += self._clock.now_ns() - began_ns
+
+    def _lose(self, side: int, failure: LaunchFailed, turns: Turns) -> None:
+        self.failures[side] = failure
+        if side in turns.live:
+            turns.leave(side)
+        self._alive.pop(side).close()  # killed

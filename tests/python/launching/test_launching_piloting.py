@@ -1,0 +1,144 @@
+"""What a pilot says of a case: how long its batches have to be, when they are steady, what turns need."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from tollbench.launching.piloting import (
+    SHORT_NS,
+    UNASKED,
+    WAITING_NS,
+    CaseWork,
+    after_rehearsal,
+    cost_ns,
+    steady_from,
+    work_after,
+)
+from tollbench.store import Launch
+from tollbench.words import Batch, Kind, Purpose, Status
+
+SECONDS = 0.1
+
+
+def batch(iterations: int, wall_ns: float, cpu_ns: float | None = None, switches: int = 0) -> Batch:
+    cpu = wall_ns if cpu_ns is None else cpu_ns
+    return Batch(iterations, iterations, wall_ns, cpu, switches, 0, 0, 0, 1 << 20, iterations)
+
+
+def pilot(batches: Sequence[Batch], **footing: object) -> Launch:
+    return Launch(
+        1, Purpose.PILOT, 0, 0, 1, Status.OK, "", "2026-01-01", 0, 10**8,
+        setup_ns=2_000_000, overhead_ns=1_000_000, footing=footing, batches=tuple(batches),
+    )  # fmt: skip
+
+
+def timed(short_ns: float, long_ns: float, cold: int = 0, noise: float = 0.0) -> list[Batch]:
+    """A pilot of an iteration that costs so much in short batches of 1,000, and in long ones."""
+    rng = random.Random(1)
+    growing = [batch(count, 3 * count * short_ns) for count in (1, 16, 256)]
+    costs = [3.0] * cold + [1.0] * 40
+    short = [batch(1000, 1000 * short_ns * cost * (1 + noise * rng.gauss(0, 1))) for cost in costs]
+    return [*growing, *short, *(batch(32_000, 32_000 * long_ns) for _ in range(4))]
+
+
+def test_the_shortest_batch_that_says_what_long_ones_say() -> None:
+    assert work_after(pilot(timed(250.0, 250.0)), Kind.BATCH, SECONDS).iterations == 1000
+    assert work_after(pilot(timed(250.0, 249.0, noise=0.05)), Kind.BATCH, SECONDS).iterations == 1000
+
+
+@pytest.mark.parametrize("short_ns", [310.0, 200.0])
+def test_short_batches_that_say_something_else_are_not_taken(short_ns: float) -> None:
+    work = work_after(pilot(timed(short_ns, 250.0)), Kind.BATCH, SECONDS)
+    assert work.iterations == 32_000
+    assert work.batch_ns == pytest.approx(8e6)
+
+
+def test_long_batches_that_differ_do_not_excuse_everything() -> None:
+    batches = [*timed(310.0, 250.0)[:-4], *(batch(32_000, 8e6 * slow) for slow in (1, 1, 1, 1.6))]
+    assert work_after(pilot(batches), Kind.BATCH, SECONDS).iterations == 32_000
+
+
+def test_time_that_somebody_else_had_is_not_the_programs() -> None:
+    assert cost_ns(batch(1, 9e6, cpu_ns=2e6)) == 2e6
+    assert cost_ns(batch(1, 9e6, cpu_ns=2e6, switches=3)) == 9e6, "it waited by itself"
+    assert cost_ns(batch(1, 9e6, cpu_ns=18e6)) == 9e6, "several threads"
+    robbed = [batch(32_000, 20e6, cpu_ns=8e6) for _ in range(4)]
+    assert work_after(pilot([*timed(250.0, 250.0)[:-4], *robbed]), Kind.BATCH, SECONDS).iterations == 1000
+
+
+def test_the_warm_up_ends_where_batches_are_steady() -> None:
+    soon = work_after(pilot(timed(250.0, 250.0)), Kind.BATCH, SECONDS)
+    late = work_after(pilot(timed(250.0, 250.0, cold=10)), Kind.BATCH, SECONDS)
+    assert soon.warmup == 1000
+    assert 10_000 <= late.warmup <= 18_000
+    assert late.begin_ns == pytest.approx(3e6 + late.warmup * late.batch_ns / 1000)
+
+
+def test_a_warm_up_is_no_longer_than_its_share() -> None:
+    never = [batch(1000, 1e9 / (10 + step)) for step in range(60)]
+    work = work_after(pilot(never), Kind.BATCH, SECONDS)
+    assert work.warmup * work.batch_ns / work.iterations <= 0.45e9 * SECONDS
+
+
+def test_steadiness_is_no_matter_of_noise() -> None:
+    rng = random.Random(3)
+    starts = [steady_from([rng.gauss(1, 0.05) for _ in range(60)]) for _ in range(200)]
+    assert sum(start <= 2 for start in starts) > 150
+    assert steady_from([2.0] * 8 + [1.0] * 52) == 8
+    assert steady_from([]) == 0
+
+
+def test_programs_that_wait_keep_their_batches_and_a_short_warm_up() -> None:
+    waits = [
+        *(batch(count, 1e5) for count in (16, 100)),
+        *(batch(800, WAITING_NS, 1e5, 800) for _ in range(3)),
+    ]
+    work = work_after(pilot(waits), Kind.SAMPLES, SECONDS)
+    assert (work.iterations, work.batch_ns, work.warmup) == (800, WAITING_NS, 800)
+
+
+@pytest.mark.parametrize(("one_s", "warmup"), [(0.03, 1), (0.3, 0)])
+def test_a_dear_iteration_is_warmed_only_where_there_is_time(one_s: float, warmup: int) -> None:
+    work = work_after(pilot([batch(1, 1e9 * one_s)] * 2), Kind.BATCH, SECONDS)
+    assert (work.iterations, work.warmup) == (1, warmup)
+
+
+def test_what_never_becomes_long_enough_is_filled_up() -> None:
+    work = work_after(pilot([batch(2, 10.0)] * 4), Kind.BATCH, SECONDS)
+    assert work.iterations == pytest.approx(SHORT_NS / 5.0)
+
+
+def test_who_works_unasked_is_known_from_the_pilot() -> None:
+    assert work_after(pilot(timed(250.0, 250.0), **{UNASKED: True}), Kind.BATCH, SECONDS).unasked
+    assert not work_after(pilot(timed(250.0, 250.0)), Kind.BATCH, SECONDS).unasked
+
+
+WORK = CaseWork(1000, SHORT_NS, 1000, 4e6)
+
+
+def turns_of(late: int, dearer: float, noise: float = 0.0, length: int = 16) -> list[list[float]]:
+    rng = random.Random(late)
+    costs = [dearer] * late + [1.0] * (length - late)
+    return [[cost * (1 + noise * rng.gauss(0, 1)) for cost in costs] for _ in range(5)]
+
+
+def test_what_a_turn_begins_with_is_as_long_as_it_is_dearer() -> None:
+    assert after_rehearsal(WORK, turns_of(0, 1.0)) == WORK
+    assert after_rehearsal(WORK, turns_of(1, 1.3)).again == 1000
+    assert after_rehearsal(WORK, turns_of(5, 1.3)).again == 5000
+    assert not after_rehearsal(WORK, turns_of(5, 1.3)).apart
+
+
+def test_who_does_not_recover_within_a_turn_is_launched_apart() -> None:
+    assert after_rehearsal(WORK, turns_of(9, 1.3)).apart
+
+
+def test_noise_costs_a_case_nothing() -> None:
+    rng = random.Random(8)
+    turns = [[[rng.gauss(1, 0.05) for _ in range(16)] for _ in range(5)] for _ in range(300)]
+    found = [after_rehearsal(WORK, each) for each in turns]
+    assert sum(work.again > 0 for work in found) < 0.06 * len(found)
+    assert not any(work.apart for work in found)

@@ -1,0 +1,168 @@
+"""Programs that are launched together: who is asked when, and what the failure of one costs the others."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from fake_machine import FakeClock, FakeLauncher
+
+from tollbench.interpreters import interpreter
+from tollbench.launching.child import Launcher, Limits
+from tollbench.launching.clock import SystemClock
+from tollbench.launching.conversation import Errand
+from tollbench.launching.disturbance import Disturbance
+from tollbench.launching.piloting import CaseWork
+from tollbench.launching.process import ProcessLauncher
+from tollbench.launching.starting import Starter
+from tollbench.measure.company import LONGEST_TURN_NS, Member, blocks_of
+from tollbench.measure.conversing import LaunchPlace
+from tollbench.measure.recording import LaunchOutcome, Recorder
+from tollbench.plan import Settings
+from tollbench.words import Kind, Purpose, Status
+
+PROGRAM = Path(__file__).parents[1] / "fakes" / "program.py"
+SHORT = CaseWork(iterations=8, batch_ns=0.25e6, warmup=20, begin_ns=4e6)
+
+
+def member(name: str, number: int, work: CaseWork = SHORT, command: Sequence[str] = ("program",)) -> Member:
+    place = LaunchPlace(number, Purpose.MEASURE, 1, number, 100 + number)
+    words = Errand.command_of(tuple(command), "a/b", name, {})
+    return Member(place, Errand(words, Kind.BATCH, dict(os.environ), answer=7), work)
+
+
+def real(fault: str, number: int, work: CaseWork = SHORT) -> Member:
+    made = member("x", number, work, interpreter("-S", str(PROGRAM)))
+    words = (*made.errand.command, f"fault={fault}", "answer=7")
+    return Member(made.place, Errand(words, Kind.BATCH, made.errand.environment, answer=7), work)
+
+
+def together(
+    members: Sequence[Member],
+    blocks: int = 6,
+    launcher: Launcher | None = None,
+    time_s: float = 30.0,
+    seed: int = 1,
+) -> dict[int, LaunchOutcome]:
+    clock = launcher.clock if isinstance(launcher, FakeLauncher) else SystemClock()
+    recorder = Recorder(Starter(launcher or ProcessLauncher(), clock), lambda: Disturbance(0, 0))
+    found = recorder.together(members, blocks, Limits(time_s, 0), random.Random(1))
+    return {outcome.launch.case_id or 0: outcome for outcome in found}
+
+
+def timed(outcome: LaunchOutcome) -> int:
+    return sum(not batch.warmup for batch in outcome.launch.batches)
+
+
+class Heard(FakeLauncher):
+    """Notes who was asked to do a timed batch, in order."""
+
+    def __init__(self) -> None:
+        super().__init__(FakeClock(), lambda *_: 1e4)
+        self.asked: list[str] = []
+
+    def start(self, command: Sequence[str], environment: Mapping[str, str], limits: Limits, folder=None):
+        child = super().start(command, environment, limits, folder)
+        write = child.write_line
+
+        def noting(line: bytes) -> None:
+            if line.count(b'"iterations":8}') and line.count(b"\n"):  # an untimed one comes in the same line
+                self.asked.append(child.started.contender)
+            write(line)
+
+        child.write_line = noting  # type: ignore[method-assign]
+        return child
+
+
+def test_each_block_asks_everybody_once_in_an_order_of_its_own() -> None:
+    if len(os.sched_getaffinity(0)) == 1:
+        pytest.skip("with one processor the untimed batch is asked for by itself")
+    launcher = Heard()
+    found = together([member(name, number) for number, name in enumerate("abc", 1)], 40, launcher)
+    blocks = [tuple(launcher.asked[start : start + 3]) for start in range(0, len(launcher.asked), 3)]
+    assert len(blocks) == 40
+    assert all(sorted(block) == ["a", "b", "c"] for block in blocks)
+    assert len(set(blocks)) == 6
+    assert all(block == reverse[::-1] for block, reverse in zip(blocks[::2], blocks[1::2], strict=True))
+    assert {timed(outcome) for outcome in found.values()} == {40}
+    assert launcher.running == 0
+
+
+def test_the_warm_up_brings_the_layout_and_is_no_more_than_it_has_to_be() -> None:
+    launcher = FakeLauncher(FakeClock(), lambda *_: 1e4)
+    found = together([member("a", 1), member("b", 2)], 3, launcher)
+    for started in launcher.started:
+        assert [request.get("iterations") for request in started.requests[:2]] == [8, 12]
+        assert ["layout" in request for request in started.requests] == [True] + [False] * (
+            len(started.requests) - 1
+        )
+    for outcome in found.values():
+        shapes = [(batch.iterations, batch.warmup) for batch in outcome.launch.batches]
+        assert shapes == [(8, True), (12, True), (8, False), (8, False), (8, False)]
+        assert outcome.launch.footing["in_turns_with"] == 1
+
+
+def test_each_is_charged_with_its_own_time_alone() -> None:
+    launcher = FakeLauncher(FakeClock(), lambda name, _: {"dear": 1e6, "cheap": 1e3}[name])
+    before = launcher.clock.ns
+    found = together([member("dear", 1), member("cheap", 2)], 5, launcher)
+    dear, cheap = found[1].launch, found[2].launch
+    assert dear.wall_ns + cheap.wall_ns == pytest.approx(launcher.clock.ns - before, rel=0.01)
+    assert dear.wall_ns > 10 * cheap.wall_ns
+
+
+@pytest.mark.parametrize(
+    "fault", ["crash", "exit_at_start", "wrong_answer", "garbage", "nan", "bad_exit_code"]
+)
+def test_one_that_fails_costs_the_others_nothing(fault: str) -> None:
+    found = together([real("none", 1), real(fault, 2), real("none", 3)])
+    assert found[2].launch.status is not Status.OK
+    assert found[2].launch.reason
+    assert found[2].launch.batches == ()
+    for number in (1, 3):
+        assert found[number].launch.status is Status.OK, found[number].launch.reason
+        assert timed(found[number]) == 6
+
+
+def test_one_that_hangs_uses_up_its_own_time_and_not_that_of_others() -> None:
+    began = time.monotonic()
+    found = together([real("none", 1), real("hang", 2), real("none", 3)], time_s=2.0)
+    assert time.monotonic() - began > 2.0
+    assert found[2].launch.status is Status.TIMED_OUT
+    assert [found[number].launch.status for number in (1, 3)] == [Status.OK] * 2
+
+
+def test_those_who_live_with_one_that_works_unasked_are_halted_out_of_turn() -> None:
+    noisy = CaseWork(8, 0.25e6, 20, 4e6, unasked=True)
+    states: Counter[str] = Counter()
+
+    class Watching(ProcessLauncher):
+        pids: list[int] = []  # noqa: RUF012
+
+        def start(self, *arguments: object):
+            for pid in self.pids:
+                states[Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]] += 1
+            child = super().start(*arguments)  # type: ignore[arg-type]
+            self.pids.append(child.pid)
+            return child
+
+    found = together([real("none", 1, noisy), real("none", 2), real("none", 3)], launcher=Watching())
+    assert all(outcome.launch.status is Status.OK for outcome in found.values())
+    assert set(states) == {"T"}, "who was there already stood still while the next one started"
+    assert not any(Path(f"/proc/{pid}").exists() for pid in Watching.pids)
+
+
+def test_blocks_are_many_where_starting_is_dear_and_few_where_batches_are() -> None:
+    settings = Settings(launch_s=0.1, batches=10)
+    cheap, dear = CaseWork(1, 0.25e6, 1, 40e6), CaseWork(1, 30e6, 1, 4e6)
+    assert blocks_of([cheap], settings) == 10
+    assert blocks_of([SHORT], settings) >= 5
+    assert blocks_of([dear], settings) == 3
+    assert blocks_of([CaseWork(1, 1e9, 0, 4e6)], settings) == 1
+    assert dear.batch_ns > LONGEST_TURN_NS
+    assert blocks_of([cheap], Settings(batches=1)) == 1
