@@ -54,7 +54,7 @@ class CaseWork:
     begin_ns: float  # what a launch takes until then, and to end
     again: int = 0  # iterations in its turn before the one that counts; 0: what a turn has anyhow
     unasked: bool = False  # it works while nobody asks it: all who live with it are halted out of turn
-    apart: bool = False  # among others it is slower, however long its turn begins before it counts
+    apart: bool = False  # launched by itself: among others it would take another time
 
 
 def piloting(kind: Kind, seconds: float) -> Callable[[Conversation], None]:
@@ -173,7 +173,9 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     if pilot.batches[-1].wall_ns < SHORT_NS / 2:  # it never became long enough
         iterations = min(_most(kind), max(1, round(SHORT_NS / one_ns)))
     unasked = pilot.footing.get(UNASKED) is True
-    work = CaseWork(iterations, iterations * one_ns, 0, _begin_ns(pilot), unasked=unasked)
+    work = CaseWork(
+        iterations, iterations * one_ns, 0, _begin_ns(pilot), unasked=unasked, apart=_waits(pilot.batches)
+    )
     if iterations == 1 and 2 * one_ns > _WITHOUT_WARMUP * 1e9 * seconds:
         return work
     steady = shortest
@@ -203,7 +205,16 @@ def after_rehearsal(work: CaseWork, turns: Sequence[Sequence[float]]) -> CaseWor
         if min(excess) <= 1 or statistics.median(excess) <= 1 + _SAME:
             break
         late += 1
-    return replace(work, again=late * work.iterations, apart=2 * late >= length)
+    return replace(work, again=late * work.iterations, apart=work.apart or 2 * late >= length)
+
+
+def _waits(batches: Sequence[Batch]) -> bool:
+    """Whether it gives its processor back while it works, as a rule.
+
+    How soon such a program is woken depends on what the processors did before: beside others that took turns,
+    a thread that sleeps was woken in 80 % of the time that it takes alone, a pool's thread in 20 %.
+    """
+    return 2 * sum(batch.voluntary_switches > 0 for batch in batches) > len(batches)
 
 
 def _costs(batches: Sequence[Batch], count: int) -> list[float]:

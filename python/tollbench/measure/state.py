@@ -17,6 +17,7 @@ from tollbench.stats.order_statistics import Floats
 from tollbench.store import Launch, RunFile, Samples
 from tollbench.words import Case, Kind, Program, Purpose, Status
 
+MOST_TOGETHER = 64  # alive at the same time: each takes four of toll's 1,024 open files
 COUNTING_PASSES = 2  # a count is exact where launches with different layouts agree on it
 _MOST_FAILED_SHARE = 0.2
 _FEWEST_FAILURES = 2
@@ -106,7 +107,8 @@ class WorkloadState:
                 if state.work.apart or state.work.batch_ns > LONGEST_TURN_NS:
                     found.append([state])
                     continue
-                if company and sum(one.peak_bytes for one in [*company, state]) > memory_bytes:
+                together_bytes = sum(one.peak_bytes for one in [*company, state])
+                if company and (together_bytes > memory_bytes or len(company) == MOST_TOGETHER):
                     found.append(company)
                     company = []
                 company.append(state)

@@ -98,6 +98,9 @@ def test_programs_that_wait_keep_their_batches_and_a_short_warm_up() -> None:
     ]
     work = work_after(pilot(waits), Kind.SAMPLES, SECONDS)
     assert (work.iterations, work.batch_ns, work.warmup) == (800, WAITING_NS, 800)
+    assert work.apart
+    assert after_rehearsal(work, turns_of(0, 1.0)).apart
+    assert not work_after(pilot(timed(250.0, 250.0)), Kind.BATCH, SECONDS).apart
 
 
 @pytest.mark.parametrize(("one_s", "warmup"), [(0.03, 1), (0.3, 0)])

@@ -492,3 +492,40 @@ def test_estimate_comes_down_to_the_end_of_the_run(tmp_path: Path) -> None:
     left_s = done[-1].left_s
     assert left_s is not None
     assert left_s < 0.1 * total_s
+
+
+@pytest.mark.parametrize("waits", [0, 3])
+def test_cases_take_turns_unless_they_wait(tmp_path: Path, waits: int) -> None:
+    made = bench(tmp_path, "fast", "slow", cost_ns=lambda name, _: {"slow": 2e3}.get(name, 1e3))
+    made.launcher.waits = waits
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        cases = run_file.cases()
+        companies = [[item.company for item in run_file.launches(case.id)] for case in cases]
+        rehearsals = [run_file.launches(case.id, Purpose.REHEARSAL) for case in cases]
+        footings = {item.footing.get("in_turns_with") for item in run_file.launches(cases[0].id)}
+    assert companies[0] == companies[1]
+    if waits:
+        assert set(companies[0]) == {0}
+        assert footings == {None}
+        assert rehearsals == [(), ()]
+    else:
+        assert len(set(companies[0])) == len(companies[0])
+        assert footings == {1}
+        assert [len(launches) for launches in rehearsals] == [1, 1]
+
+
+def test_a_resumed_run_rehearses_no_second_time_and_does_the_same_work(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow", cost_ns=lambda *_: 1e3)
+    made.interrupt_after = 12
+    assert made.run() == "interrupt"
+    made.interrupt_after = 0
+    assert made.run() == "precision"
+    with RunFile.open(made.path) as run_file:
+        for case in run_file.cases():
+            assert len(run_file.launches(case.id, Purpose.REHEARSAL)) == 1
+            shapes = {
+                tuple((batch.iterations, batch.warmup) for batch in item.batches)
+                for item in run_file.launches(case.id)
+            }
+            assert len(shapes) == 1
