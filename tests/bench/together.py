@@ -27,6 +27,7 @@ from tollbench.launching.child import Limits
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.disturbance import read_disturbance
 from tollbench.launching.environment import own_environment
+from tollbench.launching.piloting import alike
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
 from tollbench.measure.company import Member, blocks_of
@@ -101,6 +102,8 @@ class _Bench:
             if len(company) < 2:
                 continue
             blocks = blocks_of([state.work for state in company if state.work], self._plan.settings)
+            for state, work in zip(company, alike([one.work for one in company if one.work]), strict=True):
+                state.work = work
             ways = [[company], [[state] for state in company]]
             values: list[dict[str, float]] = [{}, {}]
             for way in self._rng.sample((0, 1), 2):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -56,6 +56,11 @@ class CaseWork:
     unasked: bool = False  # it works while nobody asks it: all who live with it are halted out of turn
     apart: bool = False  # launched by itself: among others it would take another time
 
+    @property
+    def one_ns(self) -> float:
+        """What an iteration takes."""
+        return self.batch_ns / self.iterations
+
 
 def piloting(kind: Kind, seconds: float) -> Callable[[Conversation], None]:
     """Grows the requests to the shortest batch, repeats that until it is steady, then times longer ones.
@@ -88,12 +93,17 @@ def piloting(kind: Kind, seconds: float) -> Callable[[Conversation], None]:
 
 def _needed_ns(program: Conversation, kind: Kind, count: int) -> float:
     """How long a batch has to be at least, by what the program is seen to be."""
-    threads = program.ready.footing.get("threads", 1)
+    footing = program.ready.footing
+    threads = footing.get("threads", 1)
     if isinstance(threads, int) and threads > len(os.sched_getaffinity(0)):
         return CROWDED_NS
-    if kind is Kind.SAMPLES or threads != 1 or program.time(count).batch.voluntary_switches:
+    if kind is Kind.SAMPLES or _has_threads(footing) or program.time(count).batch.voluntary_switches:
         return WAITING_NS
     return SHORT_NS
+
+
+def _has_threads(footing: Mapping[str, object]) -> bool:
+    return footing.get("threads", 1) not in (1, "1")
 
 
 def _shortest(
@@ -165,7 +175,14 @@ def steady_from(costs: Sequence[float]) -> int:
 def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     """From a pilot as it is stored, so that a resumed run finds the same; `seconds` as for `piloting`."""
     counts = [batch.iterations for batch in pilot.batches]
-    shortest = next((count for count in counts if counts.count(count) >= 3), counts[-1])
+    if (
+        kind is Kind.SAMPLES
+        or _has_threads(pilot.footing)
+        or any(batch.voluntary_switches for batch in pilot.batches)
+    ):
+        shortest = counts[-1]  # what came before was only on the way there
+    else:
+        shortest = next((count for count in counts if counts.count(count) >= 3), counts[-1])
     groups = {count: _costs(pilot.batches, count) for count in sorted(set(counts)) if count >= shortest}
     longest = max(groups)
     iterations = next((count for count in groups if _says_the_same(groups[count], groups[longest])), longest)
@@ -189,23 +206,49 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     return replace(work, warmup=warmup, begin_ns=work.begin_ns + warmup * one_ns)
 
 
-def after_rehearsal(work: CaseWork, turns: Sequence[Sequence[float]]) -> CaseWork:
+def after_rehearsal(
+    work: CaseWork, turns: Sequence[Sequence[float]], undisturbed: Sequence[float]
+) -> CaseWork:
     """With what a turn has to begin with, where others have driven the case's data out of the caches.
 
-    `turns` has the times of consecutive batches, oldest first, of each turn. Batches at the beginning of a
-    turn do not count as long as each of them is dearer than the later half, by 1.5 % in the median turn and
-    at all in every one: those come before the one that counts. Where that is half of them, the case is
-    launched by itself.
+    `turns` has the times of consecutive batches, oldest first, of each turn; nobody's turn may follow his
+    own. `undisturbed` are those of many batches in a row, of the same launch. Batches at the beginning of a
+    turn do not count as long as the median turn has them 1.5 % dearer than the later half of `undisturbed`.
+    Where that is half of a turn, or its later half is still dearer by 3 %, the case is launched by itself.
     """
     length = min(map(len, turns))
-    later = [statistics.median(turn[length // 2 :]) for turn in turns]
-    late = 0
-    while late < length:
-        excess = [turn[late] / usual for turn, usual in zip(turns, later, strict=True)]
-        if min(excess) <= 1 or statistics.median(excess) <= 1 + _SAME:
-            break
-        late += 1
-    return replace(work, again=late * work.iterations, apart=work.apart or 2 * late >= length)
+    usual = statistics.median(undisturbed[len(undisturbed) // 2 :])
+    excess = [statistics.median(turn[place] for turn in turns) / usual - 1 for place in range(length)]
+    late = next((place for place in range(length) if excess[place] <= _SAME), length)
+    lasting = statistics.median(excess[length // 2 :]) > 2 * _SAME
+    return replace(work, again=late * work.iterations, apart=work.apart or lasting or 2 * late > length)
+
+
+def alike(works: Sequence[CaseWork]) -> list[CaseWork]:
+    """The same footing for all who live together: as long batches, warm-ups and beginnings of a turn.
+
+    What each of them needs was found with noise; what is taken is what one of them needs at most.
+    """
+    if len(works) == 1:
+        return list(works)
+    batch_ns = max(work.batch_ns for work in works)
+    warmup_ns = max(work.warmup * work.one_ns for work in works)
+    again_ns = max(work.again * work.one_ns for work in works)
+    found = []
+    for work in works:
+        iterations = max(1, round(batch_ns / work.one_ns))
+        warmup = max(work.warmup, round(warmup_ns / work.one_ns))
+        found.append(
+            replace(
+                work,
+                iterations=iterations,
+                batch_ns=iterations * work.one_ns,
+                warmup=warmup,
+                begin_ns=work.begin_ns + (warmup - work.warmup) * work.one_ns,
+                again=round(again_ns / work.one_ns),
+            )
+        )
+    return found
 
 
 def _waits(batches: Sequence[Batch]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tollbench.launching.conversation import WARM_SHARE, Conversation
-from tollbench.launching.failure import fault_of
+from tollbench.launching.failure import LaunchFailed, fault_of
 from tollbench.launching.halting import Halter, Used
 
 WATCHED_S = 0.002  # ten short batches: what harms each of them by a twentieth is found
@@ -81,9 +81,19 @@ class Turns:
         self.restless = tuple(side for side in self.live if self.halters[side].at_work(before[side]))
         self._halting = bool(self.restless)
         if self._halting:
-            for side in self.live:
+            self._halt_all()
+
+    def _halt_all(self) -> None:
+        """Raises LaunchFailed for one that cannot be halted, after the others have been."""
+        refused: LaunchFailed | None = None
+        for side in self.live:
+            try:
                 with fault_of(side):
                     self.halters[side].halt()
+            except LaunchFailed as failure:
+                refused = failure
+        if refused is not None:
+            raise refused
 
     def end(self) -> dict[int, str]:
         """Asks all to end, and waits for each; what is to be told of their ends, by side."""
@@ -96,6 +106,7 @@ class Turns:
     def end_of(self, side: int) -> str:
         """Asks one to end, and waits for it; what is to be told of its end, "" for a good one."""
         program = self.live[side]
+        program.rested(time.monotonic() - self._rests_since[side])
         with fault_of(side):
             if self._halting:
                 self.halters[side].go_on()

@@ -16,10 +16,10 @@ from tollbench.launching.disturbance import Disturbance, read_disturbance, spare
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import Interrupted
 from tollbench.launching.interrupt import Interrupt
-from tollbench.launching.piloting import CaseWork, piloting
+from tollbench.launching.piloting import CaseWork, alike, piloting
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
-from tollbench.measure.company import REHEARSED_NS, REHEARSED_TURNS, Member, blocks_of
+from tollbench.measure.company import REHEARSED_TURNS, Member, blocks_of
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.errands import Canary, Errands
 from tollbench.measure.estimate import left_s, next_of, rounds_wanted, scatter
@@ -32,7 +32,8 @@ from tollbench.store import RunFile
 from tollbench.words import Case, Kind, Program, Purpose, Status
 
 CANARY_WORK = CaseWork(iterations=1, batch_ns=5e6, warmup=1, begin_ns=8e6)
-_CANARY_BLOCKS = 4
+_CANARY_BLOCKS = 3
+_REHEARSALS = 2  # tries: a program may fail once
 _SHORTEST_LIMIT_S = 5.0
 _MEMORY_SHARE = 0.8
 _DEARER = 1.25  # than the round before; on a shared machine rounds vary by as much
@@ -172,15 +173,20 @@ class _Run:
             return  # a check asks whether all work, not what they cost
         for workload in self._workloads:
             for index, company in enumerate(workload.companies(self._limits.memory_bytes)):
-                lacking = [state for state in company if not state.rehearsed]
-                short = any(state.work and state.work.batch_ns < REHEARSED_NS for state in lacking)
-                if len(company) < 2 or not short:
-                    continue
-                members = self._members(lacking, Purpose.REHEARSAL, 0)
                 rng = random.Random(f"rehearsal/{self._settings.seed}/{workload.name}/{index}")
-                for state, outcome in self._together(lacking, members, REHEARSED_TURNS, rng, rehearsing=True):
-                    if outcome.launch.status is Status.OK:
-                        state.take_rehearsal(outcome.launch)
+                for _ in range(_REHEARSALS):
+                    going = [state for state in company if state.active]
+                    if len(going) > 1 and not all(state.rehearsed for state in going):
+                        self._rehearse_once(going, rng)
+
+    def _rehearse_once(self, company: Sequence[CaseState], rng: random.Random) -> None:
+        """All of them, as a turn among fewer is another one; who is known already learns nothing new."""
+        members = self._members(company, Purpose.REHEARSAL, 0)
+        for state, outcome in self._together(company, members, REHEARSED_TURNS, rng, rehearsing=True):
+            if outcome.launch.status is Status.OK and not state.rehearsed:
+                state.take_rehearsal(outcome.launch)
+            elif outcome.launch.status is Status.WRONG_ANSWER:
+                self._end_case(state, outcome.launch.status, outcome.launch.reason)
 
     def _rounds(self) -> None:
         """Round after round, of the workload whose turn it is, until each has had enough."""
@@ -219,10 +225,11 @@ class _Run:
                 self._end_case(state, state.status, state.reason)
 
     def _members(self, states: Sequence[CaseState], purpose: Purpose, number: int) -> list[Member]:
+        works = [work for state in states if (work := state.work) is not None]
+        assert len(works) == len(states), "a company has those whose pilots went well"
         return [
             Member(self._place(state, purpose, number, position), self._errands.measuring(state), work)
-            for position, state in enumerate(states)
-            if (work := state.work) is not None
+            for position, (state, work) in enumerate(zip(states, alike(works), strict=True))
         ]
 
     def _together(

@@ -14,21 +14,22 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from tollbench.launching.child import Limits
-from tollbench.launching.conversation import WARM_SHARE, Errand
+from tollbench.launching.conversation import Errand
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.messages import MAX_SAMPLES
-from tollbench.launching.piloting import CaseWork
+from tollbench.launching.piloting import WAITING_NS, CaseWork
 from tollbench.launching.starting import Starter
-from tollbench.launching.turns import Turns, orders_of
+from tollbench.launching.turns import Turns
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
 from tollbench.plan import Settings
 from tollbench.words import Kind
 
 LONGEST_TURN_NS = 20e6  # who takes longer for a batch is launched alone: turns would be no neighbours in time
 REHEARSED_TURNS = 5
-REHEARSED_NS = 4e6  # longer batches bring their data back by themselves
-_REHEARSED, _REHEARSED_LONG = 16, 4  # batches a turn
-_LONG_NS = 1e6
+TURN_BATCHES = "turn_batches"  # in the footing of a rehearsal: how many a turn had
+_REHEARSED_NS = 4e6  # of a turn,
+_FEWEST_REHEARSED = 4  # and as many batches at least
+_UNDISTURBED_NS = 20e6  # of batches in a row at the end
 _REQUEST_NS = 0.2e6  # what a turn costs besides the batch
 _BEST_SHARE = 2.0  # blocks by the root of what a launch costs over what a block costs, times this
 _FEWEST_BLOCKS = 5
@@ -63,13 +64,25 @@ def blocks_of(works: Sequence[CaseWork], settings: Settings) -> int:
 
 def rehearsed_batches(work: CaseWork) -> int:
     """How many batches a turn of the rehearsal has."""
-    if work.batch_ns >= REHEARSED_NS:
-        return 1
-    return _REHEARSED if work.batch_ns < _LONG_NS else _REHEARSED_LONG
+    return max(_FEWEST_REHEARSED, round(_REHEARSED_NS / work.batch_ns))
 
 
 def _turn_ns(work: CaseWork) -> float:
-    return work.batch_ns * (1 + work.again / work.iterations) + _REQUEST_NS
+    return work.batch_ns + work.again * work.one_ns + _REQUEST_NS
+
+
+def _orders(sides: Sequence[int], blocks: int, rng: random.Random) -> Iterator[int]:
+    """Who is asked next: each once a block, in random order, and nobody after himself.
+
+    Whoever follows himself finds his data where he left it. (Of two, each follows the other, all along.)
+    """
+    last = -1
+    for _ in range(blocks if sides else 0):
+        asked = rng.sample(sides, len(sides))
+        if len(asked) > 1 and asked[0] == last:
+            asked.append(asked.pop(0))
+        last = asked[-1]
+        yield from asked
 
 
 class Company:
@@ -105,12 +118,17 @@ class Company:
                 with self._time_of(side, turns), turns.of(side):
                     self._warm(side, self.programs[side])
             self._watch(turns)
-            for side in (side for asked in orders_of(sorted(turns.live), blocks, rng) for side in asked):
+            for side in _orders(sorted(turns.live), blocks, rng):
                 if side in turns.live:
                     with self._time_of(side, turns), turns.of(side):
                         self._batch(side, self.programs[side], together=len(turns.live) > 1)
-                        for _ in range(rehearsed_batches(self._members[side].work) - 1 if rehearsing else 0):
-                            self.programs[side].time(self._members[side].work.iterations)
+                        if rehearsing:
+                            self._go_on(side, rehearsed_batches(self._members[side].work) - 1)
+            for side in list(turns.live) if rehearsing else ():
+                work = self._members[side].work
+                with self._time_of(side, turns), turns.of(side):
+                    self._go_on(side, max(_FEWEST_REHEARSED, round(_UNDISTURBED_NS / work.batch_ns)))
+                    self.programs[side].observed[TURN_BATCHES] = rehearsed_batches(work)
             for side in list(turns.live):
                 with self._time_of(side, turns):
                     self.said[side] = turns.end_of(side)
@@ -128,7 +146,10 @@ class Company:
         """The first batch is the cold one; the rest of the warm-up follows it in one piece."""
         work, kind = self._members[side].work, self._members[side].errand.kind
         if program.ready.warmup_limit_ns:
-            program.warm_up(work.iterations, program.ready.warmup_limit_ns)
+            # In long batches: steadiness is judged by the last six, and a runtime compiles when it likes.
+            program.warm_up(
+                max(work.iterations, round(WAITING_NS / work.one_ns)), program.ready.warmup_limit_ns
+            )
             return
         first = min(work.warmup, work.iterations)
         if first:
@@ -136,6 +157,10 @@ class Company:
         rest = work.warmup - first
         if rest:
             program.time(min(rest, MAX_SAMPLES) if kind is Kind.SAMPLES else rest, warmup=True)
+
+    def _go_on(self, side: int, batches: int) -> None:
+        for _ in range(batches):
+            self.programs[side].time(self._members[side].work.iterations)
 
     def _watch(self, turns: Turns) -> None:
         """Finds out whether somebody works out of turn; alone, nobody is disturbed by it."""
@@ -160,7 +185,7 @@ class Company:
     def _batch(self, side: int, program: RecordedConversation, *, together: bool) -> None:
         """Among others a batch comes after an untimed one, which brings its data back into the caches."""
         work, kind = self._members[side].work, self._members[side].errand.kind
-        if together and (work.again or work.iterations >= WARM_SHARE):
+        if together:
             again = min(work.again, MAX_SAMPLES) if kind is Kind.SAMPLES else work.again
             program.time_warmed(work.iterations, None, again)
         else:

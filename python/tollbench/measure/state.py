@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
 from tollbench.analysis.values import Cells, LaunchValue, launch_value, log_rounds
 from tollbench.launching.piloting import CaseWork, after_rehearsal, cost_ns, work_after
-from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS
+from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
 from tollbench.plan import Plan, Settings
 from tollbench.stats import level_at_look, look_number, next_look, precise_enough
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import Launch, RunFile, Samples
 from tollbench.words import Case, Kind, Program, Purpose, Status
 
+# Resident. A bare C++ process has 3.3 MB; pointer chases over 2.5 MB each took up to 560 % longer together.
+HOLDS_LITTLE_BYTES = 5_000_000
+LONGEST_BLOCK_NS = 150e6  # in a longer one the first and the last are no neighbours in time
 MOST_TOGETHER = 64  # alive at the same time: each takes four of toll's 1,024 open files
 COUNTING_PASSES = 2  # a count is exact where launches with different layouts agree on it
 _MOST_FAILED_SHARE = 0.2
@@ -54,10 +57,15 @@ class CaseState:
         """What being together asks for, from a launch among others that went well."""
         self.rehearsed = True
         costs = [cost_ns(batch) for batch in launch.batches if not batch.warmup]
-        length = len(costs) // REHEARSED_TURNS
-        if self.work is not None and length:
-            turns = [costs[start : start + length] for start in range(0, length * REHEARSED_TURNS, length)]
-            self.work = after_rehearsal(self.work, turns)
+        length = launch.footing.get(TURN_BATCHES)
+        if self.work is None or not isinstance(length, int) or not 0 < length * REHEARSED_TURNS < len(costs):
+            return
+        turns = [costs[start : start + length] for start in range(0, length * REHEARSED_TURNS, length)]
+        # The batches were those of the whole company: what goes before one that counts is time, not batches.
+        found = after_rehearsal(self.work, turns, costs[length * REHEARSED_TURNS :])
+        batch = next(one for one in launch.batches if not one.warmup)
+        again = found.again // self.work.iterations * batch.iterations
+        self.work = replace(found, again=again)
 
     def take(self, launch: Launch, samples: Sequence[Samples] | None, cells: Cells = ()) -> None:
         """Takes in one measuring launch, each batch's samples and what they belong to, warm-up left out.
@@ -95,7 +103,8 @@ class WorkloadState:
     def companies(self, memory_bytes: int) -> list[list[CaseState]]:
         """Active cases that are launched together: those of a setting that live together in `memory_bytes`.
 
-        Whose batches are long is alone.
+        Alone are those who would be moved by others (`CaseWork.apart`), whose batches are long, and who hold
+        much: data that a rehearsal of some turns may find in the caches, and a launch next to others not.
         """
         swept, active = swept_parameters([case.case for case in self.cases]), self.active_cases
         found: list[list[CaseState]] = []
@@ -104,11 +113,19 @@ class WorkloadState:
             for state in (active[position] for position in group):
                 if state.work is None:
                     continue
-                if state.work.apart or state.work.batch_ns > LONGEST_TURN_NS:
+                apart = state.work.apart or state.peak_bytes > HOLDS_LITTLE_BYTES
+                if apart or state.work.batch_ns > LONGEST_TURN_NS:
                     found.append([state])
                     continue
                 together_bytes = sum(one.peak_bytes for one in [*company, state])
-                if company and (together_bytes > memory_bytes or len(company) == MOST_TOGETHER):
+                # As long batches for all as the longest of them.
+                longest_ns = max(one.work.batch_ns for one in [*company, state] if one.work)
+                block_ns = longest_ns * (len(company) + 1)
+                if company and (
+                    together_bytes > memory_bytes
+                    or len(company) == MOST_TOGETHER
+                    or block_ns > LONGEST_BLOCK_NS
+                ):
                     found.append(company)
                     company = []
                 company.append(state)

@@ -171,6 +171,8 @@ def serve(parameters):
             if fault == "ignores_stop":
                 say(type="stopped")
                 time.sleep(3600)
+            if fault == "hang_in_the_end":
+                time.sleep(3600)
             say(type="stopped")
             if fault == "talks_after_stop":
                 raw(b"goodbye\n")

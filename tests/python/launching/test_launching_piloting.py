@@ -13,6 +13,7 @@ from tollbench.launching.piloting import (
     WAITING_NS,
     CaseWork,
     after_rehearsal,
+    alike,
     cost_ns,
     steady_from,
     work_after,
@@ -99,7 +100,7 @@ def test_programs_that_wait_keep_their_batches_and_a_short_warm_up() -> None:
     work = work_after(pilot(waits), Kind.SAMPLES, SECONDS)
     assert (work.iterations, work.batch_ns, work.warmup) == (800, WAITING_NS, 800)
     assert work.apart
-    assert after_rehearsal(work, turns_of(0, 1.0)).apart
+    assert after_rehearsal(work, turns_of(0, 1.0), [1.0] * 60).apart
     assert not work_after(pilot(timed(250.0, 250.0)), Kind.BATCH, SECONDS).apart
 
 
@@ -128,20 +129,52 @@ def turns_of(late: int, dearer: float, noise: float = 0.0, length: int = 16) -> 
     return [[cost * (1 + noise * rng.gauss(0, 1)) for cost in costs] for _ in range(5)]
 
 
+UNDISTURBED = [1.1, *[1.0] * 60]
+
+
 def test_what_a_turn_begins_with_is_as_long_as_it_is_dearer() -> None:
-    assert after_rehearsal(WORK, turns_of(0, 1.0)) == WORK
-    assert after_rehearsal(WORK, turns_of(1, 1.3)).again == 1000
-    assert after_rehearsal(WORK, turns_of(5, 1.3)).again == 5000
-    assert not after_rehearsal(WORK, turns_of(5, 1.3)).apart
+    assert after_rehearsal(WORK, turns_of(0, 1.0), UNDISTURBED) == WORK
+    assert after_rehearsal(WORK, turns_of(1, 1.3), UNDISTURBED).again == 1000
+    assert after_rehearsal(WORK, turns_of(5, 1.3), UNDISTURBED).again == 5000
+    assert not after_rehearsal(WORK, turns_of(5, 1.3), UNDISTURBED).apart
 
 
-def test_who_does_not_recover_within_a_turn_is_launched_apart() -> None:
-    assert after_rehearsal(WORK, turns_of(9, 1.3)).apart
+def test_one_turn_that_was_lucky_or_disturbed_decides_nothing() -> None:
+    lucky = [*turns_of(3, 2.0)[:4], [1.0] * 16]
+    assert after_rehearsal(WORK, lucky, UNDISTURBED).again == 3000
+    disturbed = [*turns_of(0, 1.0)[:4], [9.0, *[1.0] * 15]]
+    assert after_rehearsal(WORK, disturbed, UNDISTURBED).again == 0
 
 
-def test_noise_costs_a_case_nothing() -> None:
+@pytest.mark.parametrize(("late", "dearer"), [(9, 1.3), (16, 3.0), (16, 1.1)])
+def test_who_does_not_recover_within_a_turn_is_launched_apart(late: int, dearer: float) -> None:
+    assert after_rehearsal(WORK, turns_of(late, dearer), UNDISTURBED).apart
+
+
+def test_noise_costs_a_case_little() -> None:
     rng = random.Random(8)
-    turns = [[[rng.gauss(1, 0.05) for _ in range(16)] for _ in range(5)] for _ in range(300)]
-    found = [after_rehearsal(WORK, each) for each in turns]
-    assert sum(work.again > 0 for work in found) < 0.06 * len(found)
-    assert not any(work.apart for work in found)
+    turns = [[[rng.gauss(1, 0.02) for _ in range(16)] for _ in range(5)] for _ in range(300)]
+    found = [after_rehearsal(WORK, each, [rng.gauss(1, 0.02) for _ in range(60)]) for each in turns]
+    assert sum(work.again > 2000 for work in found) < 0.02 * len(found)
+    assert sum(work.apart for work in found) == 0
+
+
+def test_who_lives_together_is_alike_in_all_that_a_pilot_drew() -> None:
+    short = CaseWork(1000, 0.25e6, 1000, 3e6)
+    long = CaseWork(80, 8e6, 160, 20e6, again=40)
+    one, other = alike([short, long])
+    assert one.batch_ns == other.batch_ns == 8e6
+    assert (one.iterations, other.iterations) == (32_000, 80)
+    assert one.warmup * one.one_ns == pytest.approx(other.warmup * other.one_ns)
+    assert one.again * one.one_ns == pytest.approx(other.again * other.one_ns)
+    assert one.begin_ns == pytest.approx(3e6 - 0.25e6 + 16e6)
+    assert alike([short]) == [short]
+
+
+@pytest.mark.parametrize("one_ns", [0.1e6, 0.2e6, 1e6, 5e6])
+def test_what_came_before_the_long_batches_of_a_waiting_program_is_no_choice(one_ns: float) -> None:
+    """Single iterations of 0.2 ms and more are timed three times on the way."""
+    on_the_way = [batch(1, one_ns * slow, switches=1) for slow in (1.0, 1.01, 0.99)]
+    count = round(WAITING_NS / one_ns)
+    work = work_after(pilot([*on_the_way, *[batch(count, WAITING_NS, switches=9)] * 3]), Kind.BATCH, SECONDS)
+    assert work.iterations == count

@@ -7,6 +7,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def test_each_block_asks_everybody_once_in_an_order_of_its_own() -> None:
     assert len(blocks) == 40
     assert all(sorted(block) == ["a", "b", "c"] for block in blocks)
     assert len(set(blocks)) == 6
-    assert all(block == reverse[::-1] for block, reverse in zip(blocks[::2], blocks[1::2], strict=True))
+    assert all(one != other for one, other in pairwise(launcher.asked)), "who follows himself is warm"
     assert {timed(outcome) for outcome in found.values()} == {40}
     assert launcher.running == 0
 
@@ -135,6 +136,38 @@ def test_one_that_hangs_uses_up_its_own_time_and_not_that_of_others() -> None:
     assert time.monotonic() - began > 2.0
     assert found[2].launch.status is Status.TIMED_OUT
     assert [found[number].launch.status for number in (1, 3)] == [Status.OK] * 2
+
+
+def test_one_that_hangs_in_the_end_takes_nobody_with_it() -> None:
+    members = [real("none", 1), real("ignores_stop", 2), real("hang_in_the_end", 3), real("none", 4)]
+    found = together(members, time_s=2.0)
+    assert [found[number].launch.status for number in (1, 2, 4)] == [Status.OK] * 3
+    assert found[3].launch.status is Status.TIMED_OUT
+
+
+def test_runtimes_that_become_faster_are_warmed_in_long_batches() -> None:
+    """A program of 100 ns that becomes one of 10 ns after 5 ms of work, whose pilot saw the quick one."""
+    launcher = Compiling()
+    found = together([member("a", 1, CaseWork(25_000, 0.25e6, 25_000, 4e6))], 5, launcher)
+    timed_ns = [batch.wall_ns / batch.iterations for batch in found[1].launch.batches if not batch.warmup]
+    assert timed_ns == [10.0] * 5
+
+
+class Compiling(FakeLauncher):
+    def __init__(self) -> None:
+        super().__init__(FakeClock(), lambda *_: 100.0)
+
+    def start(self, command: Sequence[str], environment: Mapping[str, str], limits: Limits, folder=None):
+        child = super().start(command, environment, limits, folder)
+        child.lines[0] |= {"warmup_limit_ns": 10**9}
+        began_ns, write = self.clock.ns, child.write_line
+
+        def compiling(line: bytes) -> None:
+            child.cost_ns = 10.0 if self.clock.ns > began_ns + 5e6 else 100.0
+            write(line)
+
+        child.write_line = compiling  # type: ignore[method-assign]
+        return child
 
 
 def test_those_who_live_with_one_that_works_unasked_are_halted_out_of_turn() -> None:

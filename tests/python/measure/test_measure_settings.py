@@ -10,6 +10,7 @@ import pytest
 from fake_machine import plan_for, programs_for, workload
 
 from tollbench.analysis.values import LaunchValue
+from tollbench.launching.piloting import CaseWork
 from tollbench.measure.estimate import next_of, rounds_wanted, scatter
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
@@ -135,3 +136,22 @@ def test_scatter_is_that_of_ratios_within_rounds() -> None:
     same = state(Measured("a", 4, 10.0, wild), Measured("b", 4, 20.0, wild))
     assert scatter(same) == pytest.approx(0.0, abs=1e-9)
     assert scatter(state(Measured("a", 4, 10.0, wild), Measured("b", 4, 20.0, ROUNDS[1]))) > 0.2
+
+
+def company_sizes(*peaks: int, batch_ns: float = 0.25e6) -> list[int]:
+    made = state(*(Measured(f"c{number}", 4, 10.0) for number in range(len(peaks))))
+    for case, peak in zip(made.cases, peaks, strict=True):
+        case.work, case.peak_bytes = CaseWork(1, batch_ns, 1, 4e6), peak
+    return [len(company) for company in made.companies(2**30)]
+
+
+def test_those_who_hold_little_live_together() -> None:
+    assert company_sizes(3_300_000, 3_400_000, 4_000_000) == [3]
+    assert company_sizes(3_300_000, 20_000_000, 4_000_000) == [1, 2]
+    assert company_sizes(*[20_000_000] * 3) == [1, 1, 1]
+
+
+def test_a_company_is_no_larger_than_neighbours_in_time_are() -> None:
+    assert company_sizes(*[3_300_000] * 20, batch_ns=15e6) == [10, 10]
+    assert company_sizes(*[3_300_000] * 100) == [64, 36]
+    assert company_sizes(*[3_300_000] * 3, batch_ns=30e6) == [1, 1, 1]
