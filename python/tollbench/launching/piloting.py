@@ -26,6 +26,7 @@ FIRST_SAMPLES = 16
 MAX_ITERATIONS = 2**40
 UNASKED = "works_unasked"  # in the footing of a pilot: whether its threads work between requests
 SHORT_NS = 0.25e6
+SAMPLES_NS = 2e6  # of operations that are timed one by one, which are as exact in any batch
 # Of programs that wait: how they are woken depends on how long the processors have been busy.
 WAITING_NS = 8e6
 CROWDED_NS = 50e6  # of more threads than processors: a batch has to be many turns of the scheduler long
@@ -97,9 +98,9 @@ def _needed_ns(program: Conversation, kind: Kind, count: int) -> float:
     threads = footing.get("threads", 1)
     if isinstance(threads, int) and threads > len(os.sched_getaffinity(0)):
         return CROWDED_NS
-    if kind is Kind.SAMPLES or _has_threads(footing) or program.time(count).batch.voluntary_switches:
+    if _has_threads(footing) or program.time(count).batch.voluntary_switches:
         return WAITING_NS
-    return SHORT_NS
+    return SAMPLES_NS if kind is Kind.SAMPLES else SHORT_NS
 
 
 def _has_threads(footing: Mapping[str, object]) -> bool:

@@ -154,10 +154,10 @@ def test_samples_are_stored_with_their_warm_up(tmp_path: Path) -> None:
         launch = run_file.launches(case.id)[0]
         timed = [batch.iterations for batch in launch.batches if not batch.warmup]
         warmup = sum(batch.iterations for batch in launch.batches if batch.warmup)
-        assert timed == [case.iterations] * 3
+        assert timed == [case.iterations] * 4
         assert warmup >= case.iterations
-        assert len(run_file.samples(launch.id)) == 3 * case.iterations
-        assert len(run_file.samples(launch.id, warmup=True)) == 3 * case.iterations + warmup
+        assert len(run_file.samples(launch.id)) == 4 * case.iterations
+        assert len(run_file.samples(launch.id, warmup=True)) == 4 * case.iterations + warmup
         assert np.all(run_file.samples(launch.id) > 9e4)
 
 
