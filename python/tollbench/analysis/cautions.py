@@ -39,7 +39,26 @@ def cautions(
         for row in rows
         if row.status == Status.OK and row.failed_launches
     ]
+    told += _mixed(comparisons)
     return [about(workload, sentence) for sentence in told]
+
+
+def _mixed(comparisons: Sequence[SettingComparison]) -> list[str]:
+    """Cases that were alone in some rounds and beside others in the rest.
+
+    Another toll went on with the run, or those who took turns with them failed.
+    """
+    found = []
+    for case in (case for comparison in comparisons for case in comparison.cases):
+        beside = sum(launch.company > 0 for launch in case.launches)
+        if 0 < beside < len(case.launches):
+            found.append(f"{case.record.contender} ({beside} of {len(case.launches)})")
+    if not found:
+        return []
+    return [
+        f"Some launches took turns with others and some were alone (in turns: {_named(found)}); a value is"
+        " the median of both."
+    ]
 
 
 def _imprecise(

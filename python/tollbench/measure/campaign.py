@@ -19,7 +19,7 @@ from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.piloting import CaseWork, alike, piloting
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
-from tollbench.measure.company import REHEARSED_TURNS, Member, blocks_of
+from tollbench.measure.company import REHEARSED_TURNS, Member, OutOfTime, blocks_of
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.errands import Canary, Errands
 from tollbench.measure.estimate import left_s, next_of, rounds_wanted, scatter
@@ -243,7 +243,12 @@ class _Run:
     ) -> list[tuple[CaseState, LaunchOutcome]]:
         self._may_launch()
         limits = self._within_budget()
-        outcomes = self._recorder.together(members, blocks, limits, rng, rehearsing=rehearsing)
+        try:
+            outcomes = self._recorder.together(
+                members, blocks, limits, rng, rehearsing=rehearsing, over=lambda: self._left_s() <= 0
+            )
+        except OutOfTime:
+            raise _OutOfBudget from None
         return list(zip(states, self._keep([one.case for one in states], outcomes, limits), strict=True))
 
     def _affordable(self, workload: WorkloadState) -> bool:

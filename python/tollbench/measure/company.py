@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
 from tollbench.plan import Settings
-from tollbench.words import Kind
+from tollbench.words import Kind, Status
 
 LONGEST_TURN_NS = 20e6  # who takes longer for a batch is launched alone: turns would be no neighbours in time
 REHEARSED_TURNS = 5
@@ -85,13 +85,20 @@ def _orders(sides: Sequence[int], blocks: int, rng: random.Random) -> Iterator[i
         yield from asked
 
 
+class OutOfTime(Exception):  # the run's way out, never an error
+    """The run's budget ended while a program used up its limit: others are not waited for."""
+
+
 class Company:
     """One launch of each member, alive at the same time. One that fails costs the others nothing but time."""
 
-    def __init__(self, starter: Starter, members: Sequence[Member], limits: Limits) -> None:
+    def __init__(
+        self, starter: Starter, members: Sequence[Member], limits: Limits, over: Callable[[], bool]
+    ) -> None:
         self._starter = starter
         self._members = members
         self._limits = limits
+        self._over = over  # whether the run has no time left
         self._clock = starter.clock
         self._alive: dict[int, ExitStack] = {}
         self.programs: dict[
@@ -102,7 +109,7 @@ class Company:
         self.spent_ns = [0] * len(members)  # to start each, in its turns, and to end it
 
     def launch(self, blocks: int, rng: random.Random, *, rehearsing: bool = False) -> None:
-        """From start to end. Raises only Interrupted; in the end nothing is left running.
+        """From start to end. Raises only Interrupted and OutOfTime; in the end nothing is left running.
 
         In a rehearsal a turn has several batches (`rehearsed_batches`).
         """
@@ -206,3 +213,5 @@ class Company:
         if side in turns.live:
             turns.leave(side)
         self._alive.pop(side).close()  # killed
+        if failure.status is Status.TIMED_OUT and self._over():
+            raise OutOfTime

@@ -88,10 +88,14 @@ class Recorder:
         rng: random.Random,
         *,
         rehearsing: bool = False,
+        over: Callable[[], bool] = lambda: False,
     ) -> tuple[LaunchOutcome, ...]:
-        """One launch of each, taking turns, each with its own share of the time. Raises only Interrupted."""
+        """One launch of each, taking turns, each with its own share of the time.
+
+        Raises Interrupted, and OutOfTime where one timed out and `over` says that the run has no time left.
+        """
         scene = _Scene(self)
-        company = Company(self.starter, members, limits)
+        company = Company(self.starter, members, limits, over)
         company.launch(blocks, rng, rehearsing=rehearsing)
         together_ns = sum(company.spent_ns)
         for program in company.programs.values() if len(members) > 1 else ():

@@ -21,7 +21,7 @@ from tollbench.launching.disturbance import Disturbance
 from tollbench.launching.piloting import CaseWork
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
-from tollbench.measure.company import LONGEST_TURN_NS, Member, blocks_of
+from tollbench.measure.company import LONGEST_TURN_NS, Member, OutOfTime, blocks_of
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.recording import LaunchOutcome, Recorder
 from tollbench.plan import Settings
@@ -199,3 +199,14 @@ def test_blocks_are_many_where_starting_is_dear_and_few_where_batches_are() -> N
     assert blocks_of([CaseWork(1, 1e9, 0, 4e6)], settings) == 1
     assert dear.batch_ns > LONGEST_TURN_NS
     assert blocks_of([cheap], Settings(batches=1)) == 1
+
+
+def test_several_that_hang_are_not_waited_for_once_the_time_is_over() -> None:
+    members = [real("hang", 1), real("hang", 2), real("hang", 3)]
+    recorder = Recorder(Starter(ProcessLauncher(), SystemClock()), lambda: Disturbance(0, 0))
+    began = time.monotonic()
+    with pytest.raises(OutOfTime):
+        recorder.together(
+            members, 3, Limits(1.0, 0), random.Random(1), over=lambda: time.monotonic() > began + 1
+        )
+    assert time.monotonic() - began < 2.5, "one limit, and not three"

@@ -1,7 +1,9 @@
 """The whole pipeline on a fake clock: what is launched, in which order, what is stored, when it stops."""
 
+import contextlib
 import math
 import random
+import sqlite3
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 from fake_machine import CANARY, SETUP_NS, Bench, FakeClock, FakeLauncher, header_for, plan_for, workload
 
+from tollbench.analysis import results
 from tollbench.errors import TollError
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.piloting import SHORT_NS
@@ -529,3 +532,22 @@ def test_a_resumed_run_rehearses_no_second_time_and_does_the_same_work(tmp_path:
                 for item in run_file.launches(case.id)
             }
             assert len(shapes) == 1
+
+
+def test_a_case_that_was_alone_in_some_rounds_is_told(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow", cost_ns=lambda name, _: {"slow": 2e3}.get(name, 1e3))
+    made.run()
+
+    def told() -> list[str]:
+        with RunFile.open(made.path) as run_file:
+            return [warning for warning in results(run_file).warnings if "took turns" in warning]
+
+    assert told() == []
+    with contextlib.closing(sqlite3.connect(made.path, isolation_level=None)) as connection:
+        connection.execute(
+            "DELETE FROM company WHERE launch_id IN"
+            " (SELECT id FROM launch WHERE round <= 2 AND purpose = 'measure')"
+        )
+    (warning,) = told()
+    assert f"fast ({FIRST_LOOK - 2} of {FIRST_LOOK})" in warning
+    assert f"slow ({FIRST_LOOK - 2} of {FIRST_LOOK})" in warning
