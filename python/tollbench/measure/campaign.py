@@ -212,7 +212,7 @@ class _Run:
         workload.judge(self._settings)
         if next_look(number - 1) == number:  # looking after each round would cost more than it tells
             workload.rounds_wanted = rounds_wanted(workload, self._settings)
-            workload.scatter = scatter(workload)
+            workload.scatter = scatter(workload, self._settings.level)
 
     def _measure(self, states: Sequence[CaseState], number: int, rng: random.Random) -> None:
         """One launch of each, taking turns."""

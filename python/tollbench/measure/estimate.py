@@ -45,18 +45,19 @@ def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
     return min(settings.max_launches, look)
 
 
-def scatter(workload: WorkloadState) -> float:
-    """How its ratios scatter from round to round: robust standard deviation of the log, the median over
-    them."""
-    found: list[float] = []
-    for logs, column in workload.tables():
-        if logs.shape[1] < 2 or column is None:
-            continue
-        behind = np.delete(logs - logs[:, [column]], column, axis=1)
-        for ratio in behind.T:
-            known = ratio[np.isfinite(ratio)]
-            if known.size:
-                found.append(float(1.4826 * np.median(np.abs(known - np.median(known)))))
+def scatter(workload: WorkloadState, level: float) -> float:
+    """How its ratios scatter from round to round: half an interval's length times the root of the rounds.
+
+    On the log scale, the median over its ratios; 0 while none has an interval. By intervals themselves, and not
+    by a robust standard deviation: that does not see the tails that an interval of few rounds ends at.
+    """
+    found = [
+        length / 2 * math.sqrt(workload.round)
+        for logs, column in workload.tables()
+        if column is not None and logs.shape[1] > 1
+        for length in _lengths_of(logs, column, level)
+        if length is not None
+    ]
     return float(np.median(found)) if found else 0.0
 
 
@@ -89,10 +90,16 @@ def _widest(workload: WorkloadState, level: float) -> float | None:
 def _widest_of(logs: Floats, fastest: int | None, level: float) -> float | None:
     if not logs.size or np.isnan(logs).all(axis=0).any():
         return None
+    found = _lengths_of(logs, fastest, level)
+    known = [length for length in found if length is not None]
+    return max(known) if len(known) == len(found) else None
+
+
+def _lengths_of(logs: Floats, fastest: int | None, level: float) -> list[float | None]:
+    """Lengths of the intervals of a table's ratios, of a lone row's value; None: too few rounds."""
     cases = logs.shape[1]
     if cases > 1 and fastest is not None:
         logs = np.delete(logs - logs[:, [fastest]], fastest, axis=1)
     corrected = bonferroni(level, max(1, cases * (cases - 1) // 2))
     found = [median_interval(column[np.isfinite(column)], corrected) for column in logs.T]
-    lengths = [interval.high - interval.low for interval in found if interval is not None]
-    return max(lengths) if len(lengths) == len(found) else None
+    return [None if interval is None else interval.high - interval.low for interval in found]

@@ -91,7 +91,7 @@ class WorkloadState:
     name: str
     cases: list[CaseState]
     round: int = 0  # the last complete one
-    scatter: float = 0.0  # of its ratios from round to round, log units; 0: not known yet
+    scatter: float = 0.0  # of its ratios, log units of one round; 0: not known yet
     rounds_wanted: int = 0  # at which it will probably have had enough
     stopped_by: str = ""  # "" while it goes on
 

@@ -134,8 +134,19 @@ def test_then_rounds_go_where_they_narrow_most() -> None:
 def test_scatter_is_that_of_ratios_within_rounds() -> None:
     wild = ROUNDS[0]
     same = state(Measured("a", 4, 10.0, wild), Measured("b", 4, 20.0, wild))
-    assert scatter(same) == pytest.approx(0.0, abs=1e-9)
-    assert scatter(state(Measured("a", 4, 10.0, wild), Measured("b", 4, 20.0, ROUNDS[1]))) > 0.2
+    assert scatter(same, 0.95) == pytest.approx(0.0, abs=1e-9)
+    assert scatter(state(Measured("a", 4, 10.0, wild), Measured("b", 4, 20.0, ROUNDS[1])), 0.95) > 0.2
+
+
+def test_scatter_sees_the_tails_that_an_interval_ends_at() -> None:
+    tails = np.zeros(FIRST_LOOK)
+    tails[[2, 5]] = 0.8, -0.8
+    assert scatter(state(Measured("a", 4, 10.0), Measured("b", 4, 20.0, tails)), 0.95) == pytest.approx(
+        0.0, abs=1e-9
+    )
+    tails[[1, 7]] = 0.7, -0.7
+    tails[[0, 8]] = 0.6, -0.6
+    assert scatter(state(Measured("a", 4, 10.0), Measured("b", 4, 20.0, tails)), 0.95) > 1.0
 
 
 def company_sizes(*peaks: int, batch_ns: float = 0.25e6) -> list[int]:
