@@ -48,8 +48,8 @@ def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
 def scatter(workload: WorkloadState, level: float) -> float:
     """How its ratios scatter from round to round: half an interval's length times the root of the rounds.
 
-    On the log scale, the median over its ratios; 0 while none has an interval. By intervals themselves, and not
-    by a robust standard deviation: that does not see the tails that an interval of few rounds ends at.
+    On the log scale, the median over its ratios; 0 while none has an interval. By the intervals, because a
+    robust standard deviation does not see the tails that an interval of few rounds ends at.
     """
     found = [
         length / 2 * math.sqrt(workload.round)
