@@ -102,7 +102,9 @@ class _Bench:
             if len(company) < 2:
                 continue
             blocks = blocks_of([state.work for state in company if state.work], self._plan.settings)
-            for state, work in zip(company, alike([one.work for one in company if one.work]), strict=True):
+            for state, work in zip(
+                company, alike([one.work for one in company if one.work], company[0].case.kind), strict=True
+            ):
                 state.work = work
             ways = [[company], [[state] for state in company]]
             values: list[dict[str, float]] = [{}, {}]

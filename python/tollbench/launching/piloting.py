@@ -145,9 +145,9 @@ def cost_ns(batch: Batch) -> float:
 
     That is CPU time where it is less, and the program never gave the processor back by itself.
     """
-    return (
-        min(batch.wall_ns, batch.cpu_ns) if batch.cpu_ns and not batch.voluntary_switches else batch.wall_ns
-    )
+    if batch.voluntary_switches or not batch.cpu_ns:
+        return batch.wall_ns
+    return min(batch.wall_ns, batch.cpu_ns)
 
 
 def steady_from(costs: Sequence[float]) -> int:
@@ -225,20 +225,21 @@ def after_rehearsal(
     return replace(work, again=late * work.iterations, apart=work.apart or lasting or 2 * late > length)
 
 
-def alike(works: Sequence[CaseWork]) -> list[CaseWork]:
+def alike(works: Sequence[CaseWork], kind: Kind) -> list[CaseWork]:
     """The same footing for all who live together: as long batches, warm-ups and beginnings of a turn.
 
-    What each of them needs was found with noise; what is taken is what one of them needs at most.
+    What each of them needs was found with noise; what is taken is what one of them needs at most. No request
+    asks for more than a program of that kind answers.
     """
     if len(works) == 1:
         return list(works)
     batch_ns = max(work.batch_ns for work in works)
     warmup_ns = max(work.warmup * work.one_ns for work in works)
     again_ns = max(work.again * work.one_ns for work in works)
-    found = []
+    most, found = _most(kind), []
     for work in works:
-        iterations = max(1, round(batch_ns / work.one_ns))
-        warmup = max(work.warmup, round(warmup_ns / work.one_ns))
+        iterations = min(most, max(1, round(batch_ns / work.one_ns)))
+        warmup = min(most, max(work.warmup, round(warmup_ns / work.one_ns)))
         found.append(
             replace(
                 work,
@@ -246,7 +247,7 @@ def alike(works: Sequence[CaseWork]) -> list[CaseWork]:
                 batch_ns=iterations * work.one_ns,
                 warmup=warmup,
                 begin_ns=work.begin_ns + (warmup - work.warmup) * work.one_ns,
-                again=round(again_ns / work.one_ns),
+                again=min(most, round(again_ns / work.one_ns)),
             )
         )
     return found

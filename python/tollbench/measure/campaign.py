@@ -229,7 +229,9 @@ class _Run:
         assert len(works) == len(states), "a company has those whose pilots went well"
         return [
             Member(self._place(state, purpose, number, position), self._errands.measuring(state), work)
-            for position, (state, work) in enumerate(zip(states, alike(works), strict=True))
+            for position, (state, work) in enumerate(
+                zip(states, alike(works, states[0].case.kind), strict=True)
+            )
         ]
 
     def _together(

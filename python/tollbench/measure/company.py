@@ -1,8 +1,8 @@
 """The cases of one setting, launched together: each in a fresh process, they take turns in short batches.
 
 A ratio is then one of batches a millisecond apart. Whatever the machine does for longer than that meets all
-of them alike: between launches of five locks one after another, 0.1 s each, ratios scattered by 0.7 to 1.1 %,
-in turns of 0.2 ms and a twelfth of the time by 0.2 to 1.5 %.
+of them alike: between launches of five locks one after another, 0.1 s each, ratios scattered by 0.1 to 1.1 %,
+in turns of 0.2 ms and a twelfth of the time by 0.2 to 1.4 %.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from tollbench.launching.child import Limits
 from tollbench.launching.conversation import Errand
 from tollbench.launching.failure import LaunchFailed
-from tollbench.launching.messages import MAX_SAMPLES
 from tollbench.launching.piloting import WAITING_NS, CaseWork
 from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
 from tollbench.plan import Settings
-from tollbench.words import Kind, Status
+from tollbench.words import Status
 
 LONGEST_TURN_NS = 20e6  # who takes longer for a batch is launched alone: turns would be no neighbours in time
 REHEARSED_TURNS = 5
@@ -101,9 +100,7 @@ class Company:
         self._over = over  # whether the run has no time left
         self._clock = starter.clock
         self._alive: dict[int, ExitStack] = {}
-        self.programs: dict[
-            int, RecordedConversation
-        ] = {}  # by place in `members`; not those that never began
+        self.programs: dict[int, RecordedConversation] = {}  # that were started, by place in `members`
         self.failures: dict[int, LaunchFailed] = {}
         self.said: dict[int, str] = {}  # of its end
         self.spent_ns = [0] * len(members)  # to start each, in its turns, and to end it
@@ -151,7 +148,7 @@ class Company:
 
     def _warm(self, side: int, program: RecordedConversation) -> None:
         """The first batch is the cold one; the rest of the warm-up follows it in one piece."""
-        work, kind = self._members[side].work, self._members[side].errand.kind
+        work = self._members[side].work
         if program.ready.warmup_limit_ns:
             # In long batches: steadiness is judged by the last six, and a runtime compiles when it likes.
             program.warm_up(
@@ -161,9 +158,8 @@ class Company:
         first = min(work.warmup, work.iterations)
         if first:
             program.time(first, warmup=True)
-        rest = work.warmup - first
-        if rest:
-            program.time(min(rest, MAX_SAMPLES) if kind is Kind.SAMPLES else rest, warmup=True)
+        if rest := work.warmup - first:
+            program.time(rest, warmup=True)
 
     def _go_on(self, side: int, batches: int) -> None:
         for _ in range(batches):
@@ -191,10 +187,9 @@ class Company:
 
     def _batch(self, side: int, program: RecordedConversation, *, together: bool) -> None:
         """Among others a batch comes after an untimed one, which brings its data back into the caches."""
-        work, kind = self._members[side].work, self._members[side].errand.kind
+        work = self._members[side].work
         if together:
-            again = min(work.again, MAX_SAMPLES) if kind is Kind.SAMPLES else work.again
-            program.time_warmed(work.iterations, None, again)
+            program.time_warmed(work.iterations, None, work.again)
         else:
             program.time(work.iterations)
 

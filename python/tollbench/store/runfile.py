@@ -21,6 +21,8 @@ from tollbench.store.untrusted import check_bytes, check_database, harden, refus
 from tollbench.text import as_text, shown
 from tollbench.words import Batch, Case, Environment, Purpose, Status, Workload, canonical
 
+_BESIDE = ("-journal", "-wal", "-shm")  # what waits there, SQLite would join to a new run or delete
+
 
 class RunFile(Reader):
     """One run in one file: `open` it to read; `create` or `resume` it to write a launch at a time."""
@@ -134,8 +136,7 @@ class RunFile(Reader):
             return self._append(launch, samples)
 
     def append_company(self, launches: Sequence[tuple[Launch, Sequence[Samples | None]]]) -> list[Launch]:
-        """The same for launches that took turns with each other, all or none; returns them as they are
-        stored."""
+        """The same for launches that took turns, all or none. Returns them as they are stored."""
         with self._saving("the last launches"), self._transaction():
             ids = [self._append(launch, samples) for launch, samples in launches]
             first = ids[0] if len(ids) > 1 else 0
@@ -260,11 +261,7 @@ def now_utc() -> str:
 def _claim(path: Path) -> None:
     """Makes the empty file: an existing one is never overwritten, and a bad folder is named plainly."""
     try:
-        for ending in (
-            "-journal",
-            "-wal",
-            "-shm",
-        ):  # what waits there, SQLite would join to the run or delete
+        for ending in _BESIDE:
             if os.path.lexists(beside := f"{path}{ending}"):
                 raise TollError(
                     f"{beside} exists already, and belongs to a run file {path.name}.", "Choose another name."

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tollbench.launching.messages import MAX_SAMPLES
 from tollbench.launching.piloting import (
     SHORT_NS,
     UNASKED,
@@ -162,13 +163,13 @@ def test_noise_costs_a_case_little() -> None:
 def test_who_lives_together_is_alike_in_all_that_a_pilot_drew() -> None:
     short = CaseWork(1000, 0.25e6, 1000, 3e6)
     long = CaseWork(80, 8e6, 160, 20e6, again=40)
-    one, other = alike([short, long])
+    one, other = alike([short, long], Kind.BATCH)
     assert one.batch_ns == other.batch_ns == 8e6
     assert (one.iterations, other.iterations) == (32_000, 80)
     assert one.warmup * one.one_ns == pytest.approx(other.warmup * other.one_ns)
     assert one.again * one.one_ns == pytest.approx(other.again * other.one_ns)
     assert one.begin_ns == pytest.approx(3e6 - 0.25e6 + 16e6)
-    assert alike([short]) == [short]
+    assert alike([short], Kind.BATCH) == [short]
 
 
 @pytest.mark.parametrize("one_ns", [0.1e6, 0.2e6, 1e6, 5e6])
@@ -178,3 +179,11 @@ def test_what_came_before_the_long_batches_of_a_waiting_program_is_no_choice(one
     count = round(WAITING_NS / one_ns)
     work = work_after(pilot([*on_the_way, *[batch(count, WAITING_NS, switches=9)] * 3]), Kind.BATCH, SECONDS)
     assert work.iterations == count
+
+
+def test_no_request_asks_for_more_samples_than_a_program_answers() -> None:
+    quick = CaseWork(MAX_SAMPLES, 2e6, MAX_SAMPLES, 3e6)
+    slow = CaseWork(100, 16e6, 200, 3e6, again=100)
+    found, _ = alike([quick, slow], Kind.SAMPLES)
+    assert (found.iterations, found.warmup, found.again) == (MAX_SAMPLES,) * 3
+    assert alike([quick, slow], Kind.BATCH)[0].iterations == 8 * MAX_SAMPLES
