@@ -84,6 +84,19 @@ def run_command(
     Raises LaunchFailed where it cannot start or breaks a limit; Interrupted, with nothing left running, when
     somebody asks to stop.
     """
+    with reading(command, environment, folder, interrupt, executable) as program:
+        return program.until_end(limit_s)
+
+
+@contextmanager
+def reading(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    interrupt: Interrupt | None = None,
+    executable: str | None = None,
+) -> Iterator[RunningCommand]:
+    """A program without input, as `run_command` starts it, whose output is read; ended at the end."""
     spawned = Spawned(
         command,
         environment,
@@ -93,13 +106,13 @@ def run_command(
         interrupt=interrupt,
     )
     try:
-        return _Reader(spawned).until_end(limit_s)
+        yield RunningCommand(spawned)
     finally:
         spawned.end()
 
 
-class _Reader:
-    """Takes what a process prints until it has ended."""
+class RunningCommand:
+    """A command that runs: takes what it prints until it has ended."""
 
     def __init__(self, spawned: Spawned) -> None:
         assert spawned.popen.stdout is not None
@@ -111,12 +124,31 @@ class _Reader:
         for fd in (*self._pipes, spawned.exit_fd):
             spawned.poll.register(fd, select.POLLIN)
 
+    @property
+    def pid(self) -> int:
+        """Of the process, and of its group."""
+        return self._spawned.popen.pid
+
     def until_end(self, limit_s: float) -> Ended:
-        deadline = time.monotonic() + limit_s
+        """What became of it. Raises LaunchFailed where it does not end in time; Interrupted."""
+        if not self.ends_within(limit_s):
+            raise self.too_long(limit_s)
+        return self.ended(time.monotonic_ns() - self._spawned.started_ns)
+
+    def ends_within(self, seconds: float) -> bool:
+        """Whether it has ended by then; reads meanwhile. Raises Interrupted."""
+        deadline = time.monotonic() + seconds
         while self._spawned.exit_fd not in self._wait(deadline - time.monotonic()):
             if time.monotonic() >= deadline:
-                raise LaunchFailed(f"did not end within {limit_s:g} s{self._printed()}", Status.TIMED_OUT)
-        wall_ns = time.monotonic_ns() - self._spawned.started_ns
+                return False
+        return True
+
+    def too_long(self, limit_s: float) -> LaunchFailed:
+        """For one that has not ended in its time."""
+        return LaunchFailed(f"did not end within {limit_s:g} s{self._printed()}", Status.TIMED_OUT)
+
+    def ended(self, wall_ns: int) -> Ended:
+        """Of a process that has ended, after so long. Raises LaunchFailed where nobody knows how."""
         self._drain()
         usage = self._spawned.end()
         if usage is None:
