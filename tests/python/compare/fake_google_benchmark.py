@@ -5,7 +5,8 @@ new: understands iteration counts (1.8 and later); only=A,B: benchmarks; slow=1.
 that one runs; code=3: exit code; error=A: reports an error; silent: writes no results; write: leaves a file;
 aslr: has switched address randomisation off; skip=A: skips; aggregates: reports nothing else; fixed=N:
 iterations by its source; greets: prints a line before anything else; waits: has no CPU time in every other
-repetition; nan=A, inf=A: what that one takes.
+repetition; nan=A, inf=A: what that one takes; alarm: handles SIGALRM; threads=N; sleeps: has hardly any CPU
+time; works: takes as many ms of it.
 """
 
 import json
@@ -22,6 +23,8 @@ options = dict(word[2:].partition("=")[::2] for word in sys.argv[1:] if word.sta
 names = words.get("only", "sum,str/1,str/2").split(",")
 is_new = "new" in words
 
+if "alarm" in words:
+    signal.signal(signal.SIGALRM, print)
 if "greets" in words:
     print("not using SIMD")
 if "help" in options:
@@ -44,6 +47,9 @@ for name in names:
         os.kill(os.getpid(), signal.SIGSEGV)
     for index in range(int(options.get("benchmark_repetitions", 1))):
         time.sleep(0.0002)
+        ends = time.process_time() + float(words.get("works", 0)) / 1e3
+        while time.process_time() < ends:
+            pass
         taken = 100.0 * float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
         for number in ("nan", "inf"):
             if words.get(number) == name:
@@ -60,6 +66,10 @@ for name in names:
         }
         if "waits" in words and index % 2:
             row["cpu_time"] = taken / 3
+        if "sleeps" in words:
+            row["cpu_time"] = taken / 50
+        if "threads" in words:
+            row["threads"] = int(words["threads"])
         if words.get("skip") == name:
             row |= {"skipped": True, "skip_message": "not on this machine"}
         if words.get("error") == name:

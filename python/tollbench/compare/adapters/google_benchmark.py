@@ -13,23 +13,29 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tollbench.compare.adapters.one_after_another import (
     REPETITION_S,
+    InRound,
     OneAfterAnother,
     Values,
     iterations_for,
     repetitions_for,
 )
-from tollbench.compare.subject import Adapter, MeasuringOptions, Side
+from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side
+from tollbench.compare.ways import WAYS, WHOLE, Ways
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.in_turns import EndedInTurns, OutOfTurn, run_in_turns
 from tollbench.text import shown
 
 MOST_BENCHMARKS = 16  # in one launch
@@ -41,7 +47,9 @@ Row = Mapping[str, Any]  # of Google Benchmark's JSON
 
 _UNITS_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 _WAITED_MORE = 0.05  # of a repetition's time; a time slice of somebody else is several times as long as it
+_WAITED_ITSELF = 0.02  # of the time of every repetition: a neighbour leaves some of them alone
 _OWN_CLOCK = re.compile(r"/(manual_time|process_time)\b")
+_WALL_CLOCK = re.compile(r"/(manual_time|real_time|process_time)\b")
 _OWN_LENGTH = re.compile(r"/iterations:\d+")  # 1.8 and later: all that a number of iterations cannot replace
 _OWN_TIME = re.compile(r"/min_time:")
 _FIXED = 10.0  # times what was asked for: a benchmark's source says how long it measures
@@ -52,8 +60,14 @@ class _Work:
     """What a launch does for one benchmark."""
 
     iterations: int
-    repetitions: int
-    launch_ns: float  # expected
+    repetitions: int  # of the shortest launch
+    launch_ns: float  # expected, of that one
+    ways: Ways
+
+    @property
+    def alike(self) -> tuple[int, int, bool]:
+        """Benchmarks that have this in common can share a launch."""
+        return self.iterations, self.repetitions, self.ways.in_turns
 
 
 KIND = "google-benchmark"
@@ -68,6 +82,7 @@ class GoogleBenchmark(OneAfterAnother):
         self._work: dict[str, _Work] = {}
         self._without_randomisation: set[str] = set()
         self._switches: dict[str, int] = {}  # side -> of a launch that measures nothing
+        self._way = WHOLE  # of this round
 
     def offered(self, side: Side) -> Sequence[str]:
         """Names as --benchmark_list_tests prints them, without what the program says whatever it is asked."""
@@ -95,7 +110,7 @@ class GoogleBenchmark(OneAfterAnother):
         expected_ns = 0.0
         for name in names:
             work = self._work.get(name)
-            if work is None or (work.iterations, work.repetitions) != (first.iterations, first.repetitions):
+            if work is None or work.alike != first.alike:
                 continue
             together.append(name)
             expected_ns += work.launch_ns
@@ -109,27 +124,118 @@ class GoogleBenchmark(OneAfterAnother):
 
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
         """Runs `names`, which have the same work, in the program's own order."""
+        rows, ended = self._measured(side, self._asking_for(names), seed)
+        return self._values(side, names, rows, ended), ended
+
+    def launch_all(
+        self, found: Round, places: Sequence[InRound], names: Sequence[str], rng: random.Random
+    ) -> dict[int, Values | str]:
+        """In the way that is chosen for the first of `names`, which all learn from."""
+        self._way = self._work[names[0]].ways.choose(rng)
+        answers: dict[int, Values | str] | None = None
+        if self._way.in_turns:
+            try:
+                answers = self._launch_in_turns(found, places, names, rng)
+            except OutOfTurn as noticed:
+                self._launched_whole(names, str(noticed))
+                self._way = WHOLE
+        if answers is None:
+            answers = super().launch_all(found, places, names, rng)
+        seconds = sum(record.get("wall_ns", 0) for record in found.raw[-len(places) :]) / 1e9
+        for name in names:
+            self._learn(name, answers, seconds / len(names))
+        return answers
+
+    def _learn(self, name: str, answers: Mapping[int, Values | str], seconds: float) -> None:
+        """What a round says of its way, for this benchmark."""
+        lists = [answer.get(name, []) for _, answer in sorted(answers.items()) if not isinstance(answer, str)]
+        values = [median(numbers) for numbers in lists if numbers and min(numbers) > 0]
+        ways = self._work[name].ways
+        ways.took(self._way, values, seconds)
+        if moved := ways.moved():
+            self._launched_whole([name], f"it {moved}")
+
+    def _launched_whole(self, names: Sequence[str], reason: str) -> None:
+        for name in names:
+            self._work[name].ways.keep_whole()
+            self.note(name, f"sides were launched one after another: {reason}")
+
+    def _launch_in_turns(
+        self, found: Round, places: Sequence[InRound], names: Sequence[str], rng: random.Random
+    ) -> dict[int, Values | str]:
+        """All sides alive at the same time. Raises OutOfTurn."""
+        by_side = {place.side: place for place in places}
+        seeds = {side: rng.randrange(2**31) for side in by_side}
+        answers: dict[int, Values | str] = {}
+        with ExitStack() as stack:
+            reports = {side: stack.enter_context(_report()) for side in by_side}
+            commands = {
+                side: stack.enter_context(
+                    self.command(
+                        self.sides[side].in_layout(place.layout),
+                        [*self._asking_for(names), *_reporting(reports[side])],
+                        seeds[side],
+                    )
+                )
+                for side, place in by_side.items()
+            }
+            limit_s, interrupt = self.options.limit_s, self.options.interrupt
+            ends = run_in_turns(commands, list(by_side), rng, limit_s, interrupt)
+            for side in by_side:
+                end = ends[side]
+                self.left_out = {}
+                answer = (
+                    end if isinstance(end, LaunchFailed) else self._after_turns(side, names, reports, end)
+                )
+                answers[side] = self.keep_launch(found, by_side[side], names, seeds[side], answer)
+        return answers
+
+    def _after_turns(
+        self, index: int, names: Sequence[str], reports: Mapping[int, Path], end: EndedInTurns
+    ) -> tuple[Values, Ended] | LaunchFailed:
+        """What a side that took turns with others has measured, by its CPU clock."""
+        side = self.sides[index]
+        try:
+            rows = self._rows(side, reports[index], end.ended)
+        except LaunchFailed as failure:
+            return failure
+        return {
+            name: [row_ns(row, "cpu_time") for row in rows if row.get("run_name") == name] for name in names
+        }, end.ended
+
+    def way_told(self) -> Mapping[str, Any]:
+        """Only where not all pairs are launched alike."""
+        return {"in_turns": self._way.in_turns, "stretch": self._way.stretch}
+
+    def _asking_for(self, names: Sequence[str]) -> list[str]:
+        """Arguments with which a side measures `names`, which have the same work."""
         work = self._work[names[0]]
+        repetitions = work.repetitions * self._way.stretch
         length = f"{work.iterations}x" if self._counts_iterations else f"{REPETITION_S:g}"
         arguments = [
             f"--benchmark_filter={exactly(names)}",
             f"--benchmark_min_time={length}",
-            f"--benchmark_repetitions={work.repetitions}",
+            f"--benchmark_repetitions={repetitions}",
             "--benchmark_report_aggregates_only=false",
         ]
-        if len(names) > 1 or work.repetitions > 1:
+        if len(names) > 1 or repetitions > 1:
             arguments.append("--benchmark_enable_random_interleaving=true")
-        rows, ended = self._measured(side, arguments, seed)
+        return arguments
+
+    def _values(self, side: Side, names: Sequence[str], rows: Sequence[Row], ended: Ended) -> Values:
+        """Of a side that was launched by itself: of repetitions that did not have to wait."""
         found: Values = {}
         for name in names:
             own = [row for row in rows if row.get("run_name") == name]
+            if self._work[name].ways.in_turns and self._waits_by_itself(side, own, ended):
+                self._launched_whole([name], "it waits by itself")
             kept, disturbed = undisturbed(own)
             if ended.voluntary_switches - self._switches.get(side.label, 0) >= len(disturbed):
                 kept, disturbed = own, []  # the program may have waited by itself, and that is its own time
             found[name] = [row_ns(row) for row in kept]
             if disturbed:
                 self.left_out[name] = [row_ns(row) for row in disturbed]
-        return found, ended
+        return found
 
     def called(self, side: Side) -> tuple[str, str | None]:
         """A bare name, which leads nowhere, for a program that would switch randomisation off."""
@@ -144,17 +250,34 @@ class GoogleBenchmark(OneAfterAnother):
         """
         rows_of: list[list[Row]] = []
         failures: dict[int, str] = {}
+        whole = "it measures wall time" if _WALL_CLOCK.search(name) else ""
         for index in self.offering(name):
             try:
-                rows_of.append(self._trial(self.sides[index], name))
+                rows, ended = self._trial(self.sides[index], name)
             except LaunchFailed as failure:
                 failures[index] = failure.reason
                 if not index:
                     return failures
-        self._work[name] = self._work_for(name, rows_of)
+            else:
+                rows_of.append(rows)
+                whole = whole or self._must_be_whole(self.sides[index], rows, ended)
+        self._work[name] = self._work_for(name, rows_of, in_turns=not whole)
+        if whole:
+            self.note(name, f"sides were launched one after another: {whole}")
         return failures
 
-    def _work_for(self, name: str, rows_of: Sequence[Sequence[Row]]) -> _Work:
+    def _must_be_whole(self, side: Side, rows: Sequence[Row], ended: Ended) -> str:
+        """Why a side cannot be halted while it measures, "" where it can: by a launch of its own."""
+        if any(row.get("threads") not in (None, 1) for row in rows):
+            return "it has several threads"
+        return "it waits by itself" if self._waits_by_itself(side, rows, ended) else ""
+
+    def _waits_by_itself(self, side: Side, rows: Sequence[Row], ended: Ended) -> bool:
+        """Whether no repetition had the processor all the time, and the program may have given it back."""
+        switches = ended.voluntary_switches - self._switches.get(side.label, 0)
+        return min(map(_waiting_share, rows), default=0.0) > _WAITED_ITSELF and switches >= len(rows)
+
+    def _work_for(self, name: str, rows_of: Sequence[Sequence[Row]], *, in_turns: bool) -> _Work:
         """By the trials of the sides, the first side's first."""
         slowest_ns = max(map(_fastest_ns, rows_of))
         iterations = iterations_for(_fastest_ns(rows_of[0]), slowest_ns)
@@ -166,9 +289,12 @@ class GoogleBenchmark(OneAfterAnother):
         if not self._counts_iterations:
             iterations = 0  # the program's own choice, alike for all benchmarks
         repetitions = repetitions_for(repetition_ns)
-        return _Work(iterations, repetitions, repetitions * repetition_ns)
+        ways = [way for way in WAYS if in_turns or not way.in_turns]
+        if repetitions == 1:
+            ways = [way for way in ways if way.stretch == 1]  # each is a launch by itself
+        return _Work(iterations, repetitions, repetitions * repetition_ns, Ways(ways))
 
-    def _trial(self, side: Side, name: str) -> list[Row]:
+    def _trial(self, side: Side, name: str) -> tuple[list[Row], Ended]:
         """A few short repetitions."""
         unit = "s" if self._counts_iterations else ""
         repetitions = 1 if _OWN_TIME.search(name) else _CALIBRATIONS
@@ -177,27 +303,27 @@ class GoogleBenchmark(OneAfterAnother):
             f"--benchmark_min_time={_CALIBRATION_S:g}{unit}",
             f"--benchmark_repetitions={repetitions}",
         ]
-        rows, _ = self._measured(side, arguments, None)
+        rows, ended = self._measured(side, arguments, None)
         own = [row for row in rows if row.get("run_name") == name]
         if not own:
             raise LaunchFailed(f"gave no result for {name}")
-        return own
+        return own, ended
 
     def _measured(self, side: Side, arguments: Sequence[str], seed: int | None) -> tuple[list[Row], Ended]:
-        """The rows of single repetitions that a launch reported; benchmarks with an error are left out."""
-        with tempfile.TemporaryDirectory(prefix="toll-compare-") as folder:
-            out = Path(folder) / "out.json"
-            reporting = [f"--benchmark_out={out}", "--benchmark_out_format=json", "--benchmark_color=false"]
-            ended = self.run(side, [*arguments, *reporting], seed)
-            if ended.exit_code != 0:
-                raise LaunchFailed(ended.how())
-            try:
-                written = json.loads(out.read_bytes())
-                rows, context = written["benchmarks"], written["context"]
-            except (OSError, ValueError, KeyError, TypeError):
-                raise LaunchFailed(
-                    "ended well, but wrote no results that Google Benchmark would write"
-                ) from None
+        """The rows of single repetitions that a launch reported. Raises LaunchFailed."""
+        with _report() as out:
+            ended = self.run(side, [*arguments, *_reporting(out)], seed)
+            return self._rows(side, out, ended), ended
+
+    def _rows(self, side: Side, out: Path, ended: Ended) -> list[Row]:
+        """What a launch wrote there. Raises LaunchFailed, also where a benchmark reports an error."""
+        if ended.exit_code != 0:
+            raise LaunchFailed(ended.how())
+        try:
+            written = json.loads(out.read_bytes())
+            rows, context = written["benchmarks"], written["context"]
+        except (OSError, ValueError, KeyError, TypeError):
+            raise LaunchFailed("ended well, but wrote no results that Google Benchmark would write") from None
         if isinstance(context, dict) and context.get("aslr_enabled") is False:
             self._without_randomisation.add(side.label)
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -209,7 +335,7 @@ class GoogleBenchmark(OneAfterAnother):
                 raise LaunchFailed(
                     f"skips {row.get('run_name')}: {shown(str(row.get('skip_message', '')), 200)}"
                 )
-        return single(rows), ended
+        return single(rows)
 
     def threads_of(self, side: Side, name: str, options: Sequence[str] = ()) -> int:
         """How many threads run a benchmark. Raises LaunchFailed, also where it reports an error.
@@ -221,6 +347,17 @@ class GoogleBenchmark(OneAfterAnother):
         if not isinstance(found, int) or found < 1:
             raise LaunchFailed(f"does not tell how many threads run {name}")
         return found
+
+
+@contextmanager
+def _report() -> Iterator[Path]:
+    """Where a launch writes what it measured, in a folder that is gone at the end."""
+    with tempfile.TemporaryDirectory(prefix="toll-compare-") as folder:
+        yield Path(folder) / "out.json"
+
+
+def _reporting(out: Path) -> list[str]:
+    return [f"--benchmark_out={out}", "--benchmark_out_format=json", "--benchmark_color=false"]
 
 
 def single(rows: Sequence[Row]) -> list[Row]:
@@ -272,9 +409,12 @@ def _waiting_share(row: Row) -> float:
     return max(0.0, 1.0 - cpu / real)
 
 
-def row_ns(row: Row) -> float:
-    """Wall time of an iteration (by the manual timer of a benchmark that has one); NaN for nonsense."""
-    value, unit = row.get("real_time"), _UNITS_NS.get(str(row.get("time_unit")), math.nan)
+def row_ns(row: Row, clock: str = "real_time") -> float:
+    """Wall time of an iteration (by the manual timer of a benchmark that has one); NaN for nonsense.
+
+    By `cpu_time` that of its thread's CPU clock, which stands still while a program is halted.
+    """
+    value, unit = row.get(clock), _UNITS_NS.get(str(row.get("time_unit")), math.nan)
     return float(value) * unit if isinstance(value, int | float) else math.nan
 
 

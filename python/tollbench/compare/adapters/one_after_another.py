@@ -6,7 +6,8 @@ import math
 import random
 import statistics
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tollbench.compare.layout_visits import LayoutVisits
@@ -14,6 +15,7 @@ from tollbench.compare.subject import MeasuringOptions, Round, Side, Survey, sur
 from tollbench.launching.command import Ended, run_command, working_folder
 from tollbench.launching.environment import padded
 from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.in_turns import Command
 
 REPETITION_S = 0.001  # of one repetition of one benchmark
 MOST_REPETITIONS = 7
@@ -117,16 +119,14 @@ class OneAfterAnother(ABC):
             return found
         layout = self._visits.draw(names, rng)
         order = self._visits.order(names[0], layout, drawn)
-        launched: dict[int, Values] = {}
-        broken: dict[int, str] = {}
-        for position, index in enumerate(order):
-            if index in out or (len(names) == 1 and index not in self.offering(names[0])):
-                continue
-            values = self._launch(found, InRound(position, index, layout), names, rng.randrange(2**31))
-            if isinstance(values, str):
-                broken[index] = values
-            else:
-                launched[index] = values
+        places = [
+            InRound(position, index, layout)
+            for position, index in enumerate(order)
+            if index not in out and (len(names) > 1 or index in self.offering(names[0]))
+        ]
+        answers = self.launch_all(found, places, names, rng)
+        launched = {side: values for side, values in answers.items() if not isinstance(values, str)}
+        broken = {side: reason for side, reason in answers.items() if isinstance(reason, str)}
         if broken and len(names) > 1:
             self._alone.update(names)
             return found
@@ -139,22 +139,51 @@ class OneAfterAnother(ABC):
                     self._visits.visited(name, layout, order)
         return found
 
-    def _launch(self, found: Round, place: InRound, names: Sequence[str], seed: int) -> Values | str:
-        """One launch and its line for the raw file; the reason where it fails."""
-        side = self.sides[place.side].in_layout(place.layout)
-        record: dict[str, Any] = {"position": place.position, "side": side.label, "seed": seed}
+    def launch_all(
+        self, found: Round, places: Sequence[InRound], names: Sequence[str], rng: random.Random
+    ) -> dict[int, Values | str]:
+        """The launches of a round, in this order, by side: what each gave, or the reason where it failed."""
+        answers: dict[int, Values | str] = {}
+        for place in places:
+            seed = rng.randrange(2**31)
+            side = self.sides[place.side].in_layout(place.layout)
+            self.left_out = {}
+            try:
+                answer: tuple[Values, Ended] | LaunchFailed = self.launch(side, names, seed)
+            except LaunchFailed as failure:
+                answer = failure
+            answers[place.side] = self.keep_launch(found, place, names, seed, answer)
+        return answers
+
+    def keep_launch(
+        self,
+        found: Round,
+        place: InRound,
+        names: Sequence[str],
+        seed: int,
+        answer: tuple[Values, Ended] | LaunchFailed,
+    ) -> Values | str:
+        """The line of a launch for the raw file; its values, or the reason where it failed."""
+        record: dict[str, Any] = {
+            "position": place.position,
+            "side": self.sides[place.side].label,
+            "seed": seed,
+            **self.way_told(),
+        }
         if place.layout is not None:
             record["layout"] = place.layout
-        self.left_out = {}
-        try:
-            values, ended = self.launch(side, names, seed)
-        except LaunchFailed as failure:
-            found.raw.append({**record, "benchmarks": list(names), "failed": failure.reason})
-            return failure.reason
+        if isinstance(answer, LaunchFailed):
+            found.raw.append({**record, "benchmarks": list(names), "failed": answer.reason})
+            return answer.reason
+        values, ended = answer
         found.raw.append({**record, "ns": values, "wall_ns": ended.wall_ns, "cpu_ns": ended.cpu_ns})
         if self.left_out:
             found.raw[-1]["left_out_ns"] = self.left_out
         return values
+
+    def way_told(self) -> Mapping[str, Any]:
+        """How this round launches, for the raw file, where an adapter knows several ways."""
+        return {}
 
     def _combine(self, found: Round, name: str, launched: dict[int, Values], broken: dict[int, str]) -> None:
         failures = dict(broken)
@@ -185,13 +214,23 @@ class OneAfterAnother(ABC):
 
     def run(self, side: Side, arguments: Sequence[str] = (), seed: int | None = None) -> Ended:
         """Runs a side to its end, whatever its exit code. Raises LaunchFailed."""
+        with self.command(side, arguments, seed) as asked:
+            return run_command(
+                asked.words,
+                asked.environment,
+                asked.folder,
+                self.options.limit_s,
+                self.options.interrupt,
+                asked.executable,
+            )
+
+    @contextmanager
+    def command(self, side: Side, arguments: Sequence[str], seed: int | None = None) -> Iterator[Command]:
+        """How a side is started; its folder is gone at the end, where it was made for it."""
         environment = side.environment if seed is None else padded(side.environment, random.Random(seed))
         name, executable = self.called(side)
-        words = [name, *side.command[1:], *arguments]
         with working_folder(side.folder) as folder:
-            return run_command(
-                words, environment, folder, self.options.limit_s, self.options.interrupt, executable
-            )
+            yield Command([name, *side.command[1:], *arguments], environment, folder, executable)
 
     def called(self, side: Side) -> tuple[str, str | None]:
         """The name that a side is told to have, and its file where that is another."""
