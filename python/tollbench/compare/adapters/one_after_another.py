@@ -193,7 +193,7 @@ class OneAfterAnother(ABC):
             if numbers and all(0.0 < number < math.inf for number in numbers):
                 row[index] = statistics.median(numbers)
             elif not numbers:
-                failures[index] = f"gave no result for {name} in this launch"
+                failures.setdefault(index, f"gave no result for {name} in this launch")
             else:
                 failures[index] = f"measured {min(numbers):g} ns for {name}: too short for its clock"
         if failures:

@@ -1,0 +1,170 @@
+"""Criterion.rs executables: a stand-in for versions 0.3 to 0.8, and a real one where Rust is there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tollbench.compare import (
+    Comparison,
+    Comparisons,
+    ComparisonSettings,
+    MeasuringOptions,
+    Verdict,
+    WrittenSide,
+    compare,
+    resolve,
+    subject_of,
+)
+
+# Its bytes hold what tells a Criterion executable. Words of its own stand before the options.
+FAKE = r"""#!/usr/bin/env -S python3 -ES
+# This executable is a Criterion.rs benchmark.
+import json, os, pathlib, random, re, sys
+known = ("version", "slow", "crash", "without", "twisted")
+words = dict(word.partition("=")[::2] for word in sys.argv[1:] if word.partition("=")[0] in known)
+given = sys.argv[1:]
+old = words.get("version") == "0.3.0"
+patterns = words.get("version") == "0.4"
+print("Gnuplot not found, using plotters backend", file=sys.stderr)
+if "--help" in given:
+    print("Criterion Benchmark" + ("" if old or patterns else "\n    --exact"))
+    sys.exit()
+if "--bench" not in given:
+    sys.exit("timed nothing: a test")
+for option in ("--warm-up-time", "--measurement-time"):
+    if old and option in given and "." in given[given.index(option) + 1]:
+        sys.exit(f"error: Invalid value: The argument '{given[given.index(option) + 1]}' isn't a valid value")
+chosen = given[given.index("--") + 1] if "--" in given else ""
+for option in given:
+    if option.startswith("^") and "--" not in given:
+        chosen = option
+def matches(name):
+    if "--exact" in given:
+        return name == chosen
+    return chosen in name if old or not patterns else re.search(chosen, name) is not None
+names = [name for name in ("sum 1+1", "group/sum 1+1 more", "größe/7") if matches(name)]
+if "--list" in given:
+    for name in names:
+        print(f"{name}: bench{'' if old else 'mark'}\n")
+    sys.exit()
+home = pathlib.Path(os.environ["CRITERION_HOME"])
+if old:
+    home = pathlib.Path(os.environ["CARGO_TARGET_DIR"], "criterion")
+for name in names:
+    if words.get("crash") == name:
+        sys.exit("thread 'main' panicked at 'index out of bounds'")
+    if words.get("without") == name:
+        continue
+    folder = home / name.replace("/", "_") / "new"
+    folder.mkdir(parents=True)
+    iterations = [float(10 * n) for n in range(1, 11)]
+    times = [100.0 * float(words.get("slow", 1)) * n * random.gauss(1.0, 0.004) for n in iterations]
+    sample = [iterations, times] if old else {"sampling_mode": "Linear", "iters": iterations, "times": times}
+    if words.get("twisted") == name:
+        sample = {"iters": [0.0], "times": [1.0]}
+    (folder / "sample.json").write_text(json.dumps(sample))
+    (folder / "benchmark.json").write_text(json.dumps({"title": name[:12], "full_id": name}))
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> str:
+    path = tmp_path / "bench-1234"
+    path.write_text(FAKE)
+    path.chmod(0o755)
+    return str(path)
+
+
+def compared(*texts: str, pattern: str = "", most_rounds: int = 12) -> Comparisons:
+    kind, sides = resolve([WrittenSide(text) for text in texts])
+    assert kind == "criterion"
+    subject = subject_of(kind, sides, MeasuringOptions(20.0, pattern=pattern))
+    return compare(subject, ComparisonSettings(seed=5, most_rounds=most_rounds))
+
+
+def rows(found: Comparisons) -> dict[str, Comparison]:
+    return {item.benchmark: item for item in found.comparisons}
+
+
+@pytest.mark.parametrize("version", ["0.3.0", "0.4", "0.8"])
+def test_a_slow_down_is_found_in_every_version(fake: str, version: str) -> None:
+    found = rows(compared(f"{fake} version={version}", f"{fake} version={version} slow=1.05"))
+    assert sorted(found) == ["group/sum 1+1 more", "größe/7", "sum 1+1"]
+    for item in found.values():
+        assert (item.verdict, item.regression) == (Verdict.SLOWER, True)
+        assert item.ratio == pytest.approx(1.05, abs=0.01)
+        assert item.a_ns == pytest.approx(100.0, rel=0.02)
+
+
+def test_only_what_matches_is_compared(fake: str) -> None:
+    assert list(rows(compared(fake, fake, pattern="^group", most_rounds=2))) == ["group/sum 1+1 more"]
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("crash", "exited with code 1; its last words"),
+        ("without", "ended well, but wrote no samples that Criterion would write"),
+        ("twisted", "wrote samples that are not Criterion's"),
+    ],
+)
+def test_a_side_that_fails_costs_its_own_row(fake: str, word: str, reason: str) -> None:
+    found = rows(compared(fake, f"{fake} '{word}=sum 1+1'"))
+    assert found["sum 1+1"].verdict is Verdict.FAILED
+    assert reason in found["sum 1+1"].reason
+    assert found["größe/7"].verdict is Verdict.NO_DIFFERENCE
+
+
+CARGO = """[package]
+name = "example"
+version = "0.1.0"
+edition = "2021"
+[dev-dependencies]
+criterion = { version = "VERSION", default-features = false }
+[[bench]]
+name = "b"
+harness = false
+[profile.bench]
+opt-level = 1
+"""
+
+REAL = """use criterion::*;
+fn work(n: u64) -> u64 { (0..n).fold(1u64, |a, b| black_box(a ^ (b * b))) }
+fn all(c: &mut Criterion) {
+    c.bench_function("sum 1+1", |b| b.iter(|| work(black_box(SIZE))));
+    let mut group = c.benchmark_group("group");
+    group.bench_with_input(BenchmarkId::new("work", 9), &9u64, |b, &n| b.iter(|| work(black_box(n))));
+    group.finish();
+}
+criterion_group!(benches, all);
+criterion_main!(benches);
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="Rust is not installed: toll setup --languages")
+def test_a_real_executable(tmp_path: Path) -> None:
+    folder = tmp_path / "example"
+    (folder / "benches").mkdir(parents=True)
+    (folder / "src").mkdir()
+    (folder / "src/lib.rs").write_text("")
+    (folder / "Cargo.toml").write_text(CARGO.replace("VERSION", os.environ.get("TOLL_CRITERION", "0.8")))
+    for name, size in (("old", "1000"), ("new", "3000")):
+        (folder / "benches/b.rs").write_text(REAL.replace("SIZE", size))
+        built = subprocess.run(
+            ["cargo", "bench", "--no-run", "--target-dir", tmp_path / name], cwd=folder, capture_output=True
+        )
+        if b"failed to download" in built.stderr or b"failed to get" in built.stderr:
+            pytest.skip("cargo cannot reach a registry with criterion")
+        assert built.returncode == 0, built.stderr.decode()
+        (made,) = [path for path in (tmp_path / name).glob("release/deps/b-*") if not path.suffix]
+        made.rename(tmp_path / f"{name}_bench")
+    found = rows(compared(f"{tmp_path}/old_bench", f"{tmp_path}/new_bench", most_rounds=40))
+    assert list(found) == ["sum 1+1", "group/work/9"]
+    assert found["sum 1+1"].verdict is Verdict.SLOWER
+    assert found["sum 1+1"].ratio == pytest.approx(3.0, rel=0.3)

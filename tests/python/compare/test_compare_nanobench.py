@@ -1,0 +1,112 @@
+"""nanobench executables: a stand-in for everything that one may print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tollbench.compare import (
+    Comparison,
+    Comparisons,
+    ComparisonSettings,
+    MeasuringOptions,
+    Verdict,
+    WrittenSide,
+    compare,
+    resolve,
+    subject_of,
+)
+
+# Its bytes hold what tells a nanobench executable. Versions 1, 3 and 4 print their tables with these columns.
+FAKE = r"""#!/usr/bin/env -S python3 -ES
+# NANOBENCH_ENDLESS
+import random, sys
+words = dict(word.partition("=")[::2] for word in sys.argv[1:])
+noise = lambda: float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
+def row(lead, ns, told, units=1.0):
+    return f"|{lead}{ns * units:>20,.2f} |{1e9 / ns:>20,.2f} |    0.1% |      0.01 | {told}"
+version = words.get("version", "4")
+print("Warning, results might be unstable:\n* Turbo is enabled, CPU frequency will fluctuate\n")
+if version == "1":
+    print("\n| relative |               ns/op |                op/s |   MdAPE | RNG")
+    print("|---------:|--------------------:|--------------------:|--------:|:-----------")
+    for name, ns in (("sum", 100.0), ("tick``s", 0.31)):
+        ns *= noise()
+        print(f"|          |{ns:>20,.2f} |{1e9 / ns:>20,.2f} |    7.2% | :wavy_dash: `{name}`"
+              " Unstable with ~9.9 iters. Increase `minEpochIterations` to e.g. 99")
+    sys.exit()
+print("\n|               ns/op |                op/s |    err% |     total | benchmark")
+print("|--------------------:|--------------------:|--------:|----------:|:----------")
+if version == "3":
+    print(row("", 100.0 * noise(), "sum"))
+    sys.exit()
+print("some words of the program itself, with a | in them")
+print("\n|               ns/op |                op/s |    err% |     total | benchmark")
+print("|--------------------:|--------------------:|--------:|----------:|:----------")
+print(row("", 100.0 * noise(), "`sum`"))
+print(row("", 0.31 * noise(), "`fast`"))
+print(row("", 5e9 * noise(), "`long`"))
+print(row("", 7.0 * noise(), "`sum`"))
+print("|                   - |                   - |       - |         - | :boom: `gone` (iterations over)")
+if "crash" in words:
+    print("assertion failed", file=sys.stderr)
+    sys.exit(3)
+print("\n| relative |              MB/byte |              byte/s |    err% |     total | a|b")
+print("|---------:|--------------------:|--------------------:|--------:|----------:|:----")
+advice = " (Unstable with ~1,234.5 iters. Increase `minEpochIterations` to e.g. 12345)"
+print(row("   100.0% |", 3.5 * noise(), ":wavy_dash: `sum | total`" + advice, units=1e-9))
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> str:
+    path = tmp_path / "bench"
+    path.write_text(FAKE)
+    path.chmod(0o755)
+    return str(path)
+
+
+def compared(*texts: str, pattern: str = "", most_rounds: int = 14) -> Comparisons:
+    kind, sides = resolve([WrittenSide(text) for text in texts])
+    assert kind == "nanobench"
+    subject = subject_of(kind, sides, MeasuringOptions(20.0, pattern=pattern))
+    return compare(subject, ComparisonSettings(seed=5, most_rounds=most_rounds))
+
+
+def rows(found: Comparisons) -> dict[str, Comparison]:
+    return {item.benchmark: item for item in found.comparisons}
+
+
+def test_a_slow_down_is_found_in_every_table_and_to_all_digits(fake: str) -> None:
+    found = rows(compared(fake, f"{fake} slow=1.05"))
+    assert found.pop("gone").verdict is Verdict.FAILED
+    truth = {"sum": 100.0, "fast": 0.31, "long": 5e9, "sum (2)": 7.0, "a|b / sum | total": 3.5}
+    assert {name: item.a_ns for name, item in found.items()} == pytest.approx(truth, rel=0.01)
+    for name, item in found.items():
+        assert item.regression, name
+        # The two digits of "0.31" would make it 1.03 or 1.06, and a time in an unknown unit none at all.
+        assert item.ratio == pytest.approx(1.05, abs=0.006), name
+
+
+def test_what_the_program_has_no_time_for_tells_why(fake: str) -> None:
+    assert "has no time for it: iterations over" in rows(compared(fake, fake))["gone"].reason
+
+
+@pytest.mark.parametrize(
+    ("version", "names"), [("1", ["RNG / sum", "RNG / tick`s"]), ("3", ["sum"])], ids=["1", "3"]
+)
+def test_older_tables(fake: str, version: str, names: list[str]) -> None:
+    found = rows(compared(f"{fake} version={version}", f"{fake} version={version} slow=1.05"))
+    assert sorted(found) == names
+    assert {item.verdict for item in found.values()} == {Verdict.SLOWER}
+
+
+def test_only_what_matches_is_compared(fake: str) -> None:
+    assert list(rows(compared(fake, fake, pattern="^fast", most_rounds=2))) == ["fast"]
+
+
+def test_a_side_that_crashes_has_its_last_words_in_the_row(fake: str) -> None:
+    (item,) = compared(fake, f"{fake} crash").comparisons
+    assert (item.benchmark, item.verdict) == ("*", Verdict.FAILED)
+    assert "exited with code 3; its last words: assertion failed" in item.reason
