@@ -9,6 +9,7 @@ import typer
 
 from tollbench.cli.named_files import Force, file_path
 from tollbench.compare.adapters import AUTO, adapters
+from tollbench.compare.around import Around
 
 EXAMPLE = "toll compare ./bench_old ./bench_new --budget 20s"
 
@@ -94,6 +95,26 @@ MeasureAll = Annotated[
 AnyExitCode = Annotated[
     bool, typer.Option("--any-exit-code", help="Command lines may end with a code other than 0.")
 ]
+Read = Annotated[
+    str,
+    typer.Option(
+        metavar="FORM:NAME,TIME,UNIT",
+        help="Compare times that the sides print as JSON or CSV: 'json:name,stats.median,us', csv:name,ns.",
+    ),
+]
+Setup = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COMMAND", help="Before the first launch; once for all sides, or once a side."),
+]
+Prepare = Annotated[
+    list[str] | None, typer.Option(metavar="COMMAND", help="Before each launch; once, or once a side.")
+]
+Conclude = Annotated[
+    list[str] | None, typer.Option(metavar="COMMAND", help="After each launch; once, or once a side.")
+]
+Cleanup = Annotated[
+    list[str] | None, typer.Option(metavar="COMMAND", help="After all launches; once, or once a side.")
+]
 Why = Annotated[
     bool, typer.Option("--why", help="Name the functions that differences beyond the threshold began in.")
 ]
@@ -140,6 +161,11 @@ def command(
     folder: Folder = None,
     measure_all: MeasureAll = False,
     any_exit_code: AnyExitCode = False,
+    read: Read = "",
+    setup: Setup = None,
+    prepare: Prepare = None,
+    conclude: Conclude = None,
+    cleanup: Cleanup = None,
     seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
     why: Why = False,
     count: Count = "",
@@ -184,6 +210,8 @@ def command(
         raw=comparing.raw_path(raw, "compare"),
         measure_all=measure_all,
         why=why,
+        read=read,
+        around=Around(*map(tuple, (setup or (), prepare or (), conclude or (), cleanup or ()))),
         counts=counting.count_request(
             count, only=count_only, fail_on=fail_on or (), save=save_baseline, baseline=baseline, force=force
         ),

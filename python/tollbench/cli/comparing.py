@@ -36,6 +36,7 @@ from tollbench.compare import (
     counts,
 )
 from tollbench.compare.adapters import adapters, check_kind
+from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.stored import MARK
 from tollbench.compare.subject import LookAtCode, Unusable
@@ -124,6 +125,10 @@ def _with_the_machine(
         stack.enter_context(machine_taken(interrupt, wait=wait))
         try:
             subject, look_at_code = subject_for(request, settings.seed, interrupt, stack)
+            if isinstance(subject, OneAfterAnother):
+                stack.callback(_cleaned_up, subject)
+            if request.around:
+                look_at_code = None  # what stands around a launch may change what it does
         except LaunchFailed as failure:
             subject, look_at_code = Unusable(request.sides, failure.reason), None
         header = _header(settings, subject, request)
@@ -149,6 +154,14 @@ def _with_the_machine(
         with suppress(Interrupted):  # a full disk, which `keeping` tells
             keeping({"found": found.model_dump(mode="json")})
     return found, keeping.error or unsaved
+
+
+def _cleaned_up(subject: OneAfterAnother) -> None:
+    """--cleanup; where it fails, what was measured is no worse."""
+    try:
+        subject.clean_up()
+    except (LaunchFailed, Interrupted) as failure:
+        say(f"note: {failure.reason if isinstance(failure, LaunchFailed) else '--cleanup was interrupted'}")
 
 
 def check_pattern(pattern: str) -> None:

@@ -12,8 +12,10 @@ from tollbench.catalog.environments.probing import cache_folder
 from tollbench.cli.console import progress, say
 from tollbench.cli.counting import CountRequest
 from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, revisions, subject_of
-from tollbench.compare.adapters import COMMAND
+from tollbench.compare.adapters import AUTO, adapters
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
+from tollbench.compare.adapters.read_output import KIND as READ
+from tollbench.compare.around import NOTHING_AROUND, Around
 from tollbench.compare.subject import LookAtCode
 from tollbench.compare.untouched import Untouched
 from tollbench.errors import TollError
@@ -43,6 +45,8 @@ class ComparisonRequest:
     measure_all: bool
     counts: CountRequest | None = None
     why: bool = False  # explain what differs
+    read: str = ""  # where names and times stand in what sides print
+    around: Around = NOTHING_AROUND
 
     @property
     def is_one_side(self) -> bool:
@@ -79,7 +83,7 @@ def subject_for(
             "--layouts needs --build and --program: a program can only be linked again while it is built",
             "for example: toll compare --layouts 16 --build 'make bench' --program ./bench main HEAD",
         )
-    options = MeasuringOptions(request.budget_s, interrupt, request.pattern, request.any_exit_code)
+    options = _options(request, interrupt)
     if request.build:
         written = _built(request, seed, interrupt, stack)
     elif request.environments:
@@ -103,11 +107,32 @@ def subject_of_written(
     written: Sequence[WrittenSide], kind: str, options: MeasuringOptions
 ) -> tuple[Subject, LookAtCode]:
     """Sides that are ready to run, and what looks at their code. Raises TollError where they do not fit."""
-    kind, sides = resolve(written, kind)
+    kind, sides = resolve(written, READ if options.read else kind)
+    options.around.check(len(sides))
     subject = subject_of(kind, sides, options)
+    if options.around and not isinstance(subject, OneAfterAnother):
+        raise TollError(
+            f"{adapters()[kind].name} stays alive while it is measured: no command fits between its launches",
+            "leave out --setup, --prepare, --conclude and --cleanup, or write --kind command",
+        )
     alone = subject.alone if isinstance(subject, OneAfterAnother) else lambda _side, _name: None
-    looks = Untouched(sides, alone, kind == COMMAND, cache_folder() / "executed", options.interrupt)
+    looks = Untouched(
+        sides, alone, adapters()[kind].is_command_line, cache_folder() / "executed", options.interrupt
+    )
     return subject, looks.standings
+
+
+def _options(request: ComparisonRequest, interrupt: Interrupt | None) -> MeasuringOptions:
+    if request.read and request.kind not in (AUTO, READ):
+        raise TollError(f"--kind {request.kind} does not read with --read", "leave out one of the two")
+    return MeasuringOptions(
+        request.budget_s,
+        interrupt,
+        request.pattern,
+        request.any_exit_code,
+        read=request.read,
+        around=request.around,
+    )
 
 
 def _built(

@@ -19,6 +19,7 @@ from tollbench.compare.subject import (
     Survey,
 )
 from tollbench.compare.tracks import Track, sequence_for
+from tollbench.compare.usage import Usage
 from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, Verdict
 from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -203,6 +204,7 @@ class _Engine:
         self._left_out: set[tuple[str, int]] = set()
         self._judge = Judge(subject.labels, settings.threshold, 1.0 - settings.level, settings.layouts)
         self._rounds = 0
+        self._usage = Usage()
 
     @property
     def elapsed_s(self) -> float:
@@ -274,6 +276,7 @@ class _Engine:
             for track in self._tracks
             for verdict in self._judge.verdicts(track, self._subject.notes(track.name))
         ]
+        found = [self._with_usage(item) for item in found]
         labels = self._subject.labels
         told = {(name, labels[side]): standing.told for (name, side), standing in self._code.items()}
         found = [
@@ -286,6 +289,13 @@ class _Engine:
             if (name, side) in self._left_out
         ]
         return found + untouched
+
+    def _with_usage(self, item: Comparison) -> Comparison:
+        used = {
+            "a_used": self._usage.of(item.benchmark, item.a),
+            "b_used": self._usage.of(item.benchmark, item.b),
+        }
+        return item.model_copy(update=used)
 
     def results(self, survey: Survey, *, interrupted: bool = False, failed: str = "") -> Comparisons:
         """All that was found; `failed` says why there was nothing to find."""
@@ -314,6 +324,7 @@ class _Engine:
         found = self._subject.round([track.name for track in tracks], self._random.randrange(2**31))
         took_s = (self._clock.now_ns() - started_ns) / 1e9
         place = {"measurement": self._measurement, "round": self._rounds}
+        self._usage.take(found.raw)
         for launch in found.raw:
             self._keep({**place, **launch})
         looks: dict[str, float] = {}

@@ -7,12 +7,12 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tollbench.compare.adapters import AUTO, COMMAND, adapters, check_kind
-from tollbench.compare.subject import Side
+from tollbench.compare.subject import Adapter, Side
 from tollbench.errors import TollError
 from tollbench.launching.environment import own_environment, preloading
 
@@ -20,6 +20,8 @@ from tollbench.launching.environment import own_environment, preloading
 # in the arguments of a benchmark executable they are part of a pattern.
 _OPERATORS = re.compile(r"[|&;<>()`\n]|\$[\w{(?#@!*$-]|^\s*\w+=|(?:^|\s)[~#]")
 _QUOTED = re.compile(r"""'[^']*'|\\[^\n]|"(?:[^"$`\\]|\\["\\])*\"""")
+# `--filter=BM_(sort|map)/[0-9]+`: parentheses within a word are a mistake to every shell, and so a pattern.
+_GROUP = re.compile(r"(?<=[\w.=^/:*+?|()\[\]\\-])\([\w.|/:^$*+?\\\[\]{},=-]*\)")
 _SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\*?\[\]#~!\n]|^\s*\w+=")
 
 
@@ -49,12 +51,15 @@ def resolve(written: Sequence[WrittenSide], kind: str = AUTO) -> tuple[str, tupl
             "compare like with like; --kind command times both as whole processes",
         )
     labels = _labels(written)
-    if kinds[0] == COMMAND:
+    if adapters()[kinds[0]].is_command_line:
         shell = any(_needs_shell(item) for item in written)
-        return COMMAND, tuple(
+        return kinds[0], tuple(
             _command_line(item, label, shell=shell) for item, label in zip(written, labels, strict=True)
         )
-    return kinds[0], tuple(_executable(item, label) for item, label in zip(written, labels, strict=True))
+    here = bool(adapters()[kinds[0]].interpreters)  # a script or an archive lies beside what it needs
+    return kinds[0], tuple(
+        _executable(item, label, runs_here=here) for item, label in zip(written, labels, strict=True)
+    )
 
 
 def kind_of(written: WrittenSide) -> str:
@@ -64,9 +69,18 @@ def kind_of(written: WrittenSide) -> str:
     file = _file(written)
     if file is None:
         return COMMAND
+    name = Path(_words(written)[0]).name
+    runs = {kind: one for kind, one in adapters().items() if name.rstrip("0123456789.") in one.interpreters}
+    if runs:  # `java -jar benchmarks.jar`: what is known is known by the first file among its words
+        found = next((one for word in _words(written)[1:] if (one := written.base / word).is_file()), None)
+        return COMMAND if found is None else _kind_by_marks(found, runs)
+    return _kind_by_marks(file, adapters())
+
+
+def _kind_by_marks(file: Path, kinds: Mapping[str, Adapter]) -> str:
     try:
         with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            for kind, adapter in adapters().items():
+            for kind, adapter in kinds.items():
                 if any(content.find(mark) >= 0 for mark in adapter.marks):
                     return kind
     except (OSError, ValueError):  # unreadable or empty: the launch will say so
@@ -75,7 +89,9 @@ def kind_of(written: WrittenSide) -> str:
 
 
 def _needs_shell_for_more_than_patterns(text: str) -> bool:
-    unquoted = _QUOTED.sub("", text)
+    unquoted, seen = _QUOTED.sub("", text), ""
+    while unquoted != seen:  # from the innermost group outwards
+        unquoted, seen = _GROUP.sub("_", unquoted), unquoted
     # A quote that is left has something in it that the shell replaces, or no end.
     return bool(_OPERATORS.search(unquoted)) or "'" in unquoted or '"' in unquoted
 
@@ -116,7 +132,7 @@ def _command_line(written: WrittenSide, label: str, *, shell: bool) -> Side:
     return Side(label, command, folder, _environment(written), layouts=written.layouts)
 
 
-def _executable(written: WrittenSide, label: str) -> Side:
+def _executable(written: WrittenSide, label: str, *, runs_here: bool) -> Side:
     file = _file(written)
     words = _words(written)
     if file is None:
@@ -127,7 +143,8 @@ def _executable(written: WrittenSide, label: str) -> Side:
         )
     malloc = Path(written.preload[0]).name if written.preload else ""
     command = (str(file), *words[1:])
-    return Side(label, command, written.folder, _environment(written), malloc, written.layouts)
+    folder = written.folder or (written.base if runs_here else None)
+    return Side(label, command, folder, _environment(written), malloc, written.layouts)
 
 
 def _environment(written: WrittenSide) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from tollbench.compare.around import NOTHING_AROUND, Around
 from tollbench.errors import TollError
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import LaunchFailed
@@ -122,6 +123,8 @@ class MeasuringOptions:
     interrupt: Interrupt | None = None
     pattern: str = ""  # a regular expression that benchmarks' names match
     any_exit_code: bool = False  # command lines may end with a code other than 0
+    read: str = ""  # where names and times stand in what a program prints, as --read has it
+    around: Around = NOTHING_AROUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,8 @@ class Adapter:
     marks: tuple[bytes, ...]
     subject_of: Callable[[Sequence[Side], MeasuringOptions], Subject]
     priority: int = 0  # where an executable holds the marks of several kinds, the highest wins
+    is_command_line: bool = False  # runs in the current folder, through a shell where its words need one
+    interpreters: tuple[str, ...] = ()  # programs that run files of this kind: "java", which has jars
 
 
 @dataclass(frozen=True, slots=True)

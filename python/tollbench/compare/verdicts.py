@@ -90,6 +90,19 @@ class FileChange(ComparisonRecord):
     parts: tuple[PartChange, ...] = Field(default=(), description="what differs, the largest symbols first")
 
 
+class LaunchUse(ComparisonRecord):
+    """What the launches of one side used, as whole processes, and how they ended."""
+
+    launches: int = Field(ge=1)
+    wall_ns: NotNegative = Field(description="from start to end, median over launches")
+    cpu_ns: NotNegative = Field(description="of all threads and awaited children, median over launches")
+    peak_bytes: int | None = Field(
+        description="largest resident memory of a process, median over launches; null: less than toll's own,"
+        " which hides it"
+    )
+    exit_codes: tuple[int, ...] = Field(description="each that was seen")
+
+
 class Comparison(ComparisonRecord):
     """One benchmark, one side against the first."""
 
@@ -127,6 +140,8 @@ class Comparison(ComparisonRecord):
         description="what is known of the code that both sides run for this benchmark; empty: nobody looked",
     )
     counts: tuple[CountChange, ...] = Field(default=(), description="what --count asked for")
+    a_used: LaunchUse | None = Field(default=None, description="by launches of a; null: nobody looked")
+    b_used: LaunchUse | None = Field(default=None, description="by launches of b; null: nobody looked")
 
 
 class Lacking(ComparisonRecord):

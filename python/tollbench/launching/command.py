@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import shutil
 import subprocess
@@ -37,6 +38,16 @@ class Ended:
     stderr: bytes  # its last 64 KiB
     voluntary_switches: int = 0  # how often it gave the processor back by itself, to wait for something
     dropped_bytes: int = 0  # of standard output, beyond what is kept
+    peak_bytes: int | None = None  # of memory, of the largest process; None: no more than toll itself
+
+    def used(self) -> dict[str, int | None]:
+        """What the launch took and how it ended, for a record of it."""
+        return {
+            "wall_ns": self.wall_ns,
+            "cpu_ns": self.cpu_ns,
+            "peak_bytes": self.peak_bytes,
+            "exit_code": self.exit_code,
+        }
 
     def how(self) -> str:
         """How it ended, with its last words, for a reason."""
@@ -111,6 +122,12 @@ def reading(
         spawned.end()
 
 
+def _peak_bytes(peak_kib: int) -> int | None:
+    """None where it is toll's own: the kernel counts a process at least as large as the one it began as."""
+    own_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak_kib * 1024 if peak_kib > own_kib else None
+
+
 class RunningCommand:
     """A command that runs: takes what it prints until it has ended."""
 
@@ -161,6 +178,7 @@ class RunningCommand:
             bytes(self._err),
             usage.ru_nvcsw,
             self._dropped_bytes,
+            _peak_bytes(usage.ru_maxrss),
         )
 
     def _printed(self) -> str:

@@ -91,4 +91,4 @@ def _listing(side: Side) -> dict[str, tuple[int, int]]:
     return found
 
 
-ADAPTER = Adapter(KIND, "a command line", (), Commands)
+ADAPTER = Adapter(KIND, "a command line", (), Commands, is_command_line=True)

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 from tollbench.compare.adapters.whole_output import Printed, WholeOutput, numbered
 from tollbench.compare.subject import Adapter
-from tollbench.launching.command import Ended
 
 KIND = "nanobench"
 _UNTITLED = "benchmark"  # the title of a table whose author gave none
@@ -27,9 +26,9 @@ _NO_TIME = re.compile(r":boom:\s*(.*?)\s*\((.*)\)$")
 class Nanobench(WholeOutput):
     """Existing executables, unchanged. A benchmark is called "title / name", in an untitled table "name"."""
 
-    def read(self, ended: Ended) -> Printed:
+    def read(self, report: bytes) -> Printed:
         """All tables of the output, whatever else stands between them."""
-        text = ended.whole_stdout().decode("utf-8", "replace")
+        text = report.decode("utf-8", "replace")
         return list(numbered(self._rows(text.splitlines())))
 
     def _rows(self, lines: Sequence[str]) -> Iterator[tuple[str, float]]:

@@ -8,8 +8,10 @@ import statistics
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from tollbench.compare.around import Surroundings
 from tollbench.compare.layout_visits import LayoutVisits
 from tollbench.compare.subject import MeasuringOptions, Round, Side, Survey, survey_of
 from tollbench.launching.command import Ended, run_command, working_folder
@@ -53,6 +55,7 @@ class OneAfterAnother(ABC):
         self._notes: dict[str, list[str]] = {}
         self.left_out: Values = {}  # of the last launch: what was measured, and disturbed
         self._visits = LayoutVisits(len(self.sides[0].layouts))
+        self._surroundings = Surroundings(options.around, options.limit_s, options.interrupt)
         self.launch_overhead_ns = 0.0  # what a launch costs besides the measuring itself
 
     @abstractmethod
@@ -75,9 +78,17 @@ class OneAfterAnother(ABC):
         """Once, before a benchmark's first launch: settles its work. Returns reasons of sides that fail."""
         return {}
 
+    def clean_up(self) -> None:
+        """After all launches, also where there were none: what --cleanup asks for. Raises LaunchFailed."""
+        self._surroundings.once("cleanup", self._places())
+
+    def _places(self) -> list[tuple[Path, Mapping[str, str]]]:
+        return [(side.folder or Path.cwd(), side.environment) for side in self.sides]
+
     def survey(self) -> Survey:
         """Asks every side."""
         self._failed.clear()
+        self._surroundings.once("setup", self._places())
         offers: list[Sequence[str]] = []
         for side in self.sides:
             try:
@@ -176,7 +187,7 @@ class OneAfterAnother(ABC):
             found.raw.append({**record, "benchmarks": list(names), "failed": answer.reason})
             return answer.reason
         values, ended = answer
-        found.raw.append({**record, "ns": values, "wall_ns": ended.wall_ns, "cpu_ns": ended.cpu_ns})
+        found.raw.append({**record, "ns": values, **ended.used()})
         if self.left_out:
             found.raw[-1]["left_out_ns"] = self.left_out
         return values
@@ -229,7 +240,11 @@ class OneAfterAnother(ABC):
         """How a side is started; its folder is gone at the end, where it was made for it."""
         environment = side.environment if seed is None else padded(side.environment, random.Random(seed))
         name, executable = self.called(side)
-        with working_folder(side.folder) as folder:
+        number = [one.label for one in self.sides].index(side.label)
+        with (
+            working_folder(side.folder) as folder,
+            self._surroundings.launch(number, folder, side.environment),
+        ):
             yield Command([name, *side.command[1:], *arguments], environment, folder, executable)
 
     def called(self, side: Side) -> tuple[str, str | None]:

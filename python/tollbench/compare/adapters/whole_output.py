@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tempfile
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from tollbench.compare.adapters.one_after_another import OneAfterAnother, Values
 from tollbench.compare.subject import MeasuringOptions, Side
@@ -17,20 +21,26 @@ Printed = Iterable[tuple[str, float]]  # a benchmark and its ns an operation, in
 class WholeOutput(OneAfterAnother):
     """A launch is the program as it is: which benchmarks run, and for how long, its own words say."""
 
-    arguments: tuple[str, ...] = ()  # that every launch is told
-
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
         super().__init__(sides, options)
         self._said: dict[str, str] = {}  # benchmark -> why the last launch had no time for it
+        self._repetitions: dict[str, int] = {}  # benchmark -> in its first launch
         self._without: dict[str, dict[int, str]] = {}  # benchmark -> side -> the same, of its first launch
 
     @abstractmethod
-    def read(self, ended: Ended) -> Printed:
-        """What a launch found. Raises LaunchFailed where its output cannot be understood."""
+    def read(self, report: bytes) -> Printed:
+        """What a launch found. Raises LaunchFailed where its report cannot be understood."""
+
+    def told(self, _report: Path, _names: Sequence[str] | None) -> Sequence[str]:
+        """Arguments for a launch; one that writes no file `report` reports on its standard output.
+
+        `names` are the benchmarks that are wanted; None: all, as briefly as it can be.
+        """
+        return ()
 
     def offered(self, side: Side) -> Sequence[str]:
         """Runs everything once: nothing else tells what there is."""
-        values, _ = self._launched(side, None)
+        values, _ = self._launched(side, None, None)
         for name, reason in self._said.items():
             self._without.setdefault(name, {})[self.sides.index(side)] = reason
         return [name for name in values if re.search(self.options.pattern, name)]
@@ -45,20 +55,29 @@ class WholeOutput(OneAfterAnother):
 
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
         """The program from start to end."""
-        values, ended = self._launched(side, seed)
-        return {name: values[name] for name in names if values.get(name)}, ended
+        values, ended = self._launched(side, names, seed)
+        found = {name: values[name] for name in names if values.get(name)}
+        for name, repetitions in found.items():
+            first = self._repetitions.setdefault(name, len(repetitions))
+            if first != len(repetitions):
+                more, fewer = max(first, len(repetitions)), min(first, len(repetitions))
+                self.note(name, f"{more} repetitions a launch on one side and {fewer} on another")
+        return found, ended
 
     def without_time(self, name: str, reason: str) -> None:
         """For `read`: a benchmark that the program names, and has no time for."""
         self._said[name] = reason
 
-    def _launched(self, side: Side, seed: int | None) -> tuple[Values, Ended]:
-        ended = self.run(side, self.arguments, seed)
-        if ended.exit_code != 0 and not (self.options.any_exit_code and ended.exit_code > 0):
-            raise LaunchFailed(ended.how())
+    def _launched(self, side: Side, names: Sequence[str] | None, seed: int | None) -> tuple[Values, Ended]:
+        with tempfile.TemporaryDirectory(prefix="toll-compare-", ignore_cleanup_errors=True) as folder:
+            file = Path(folder) / "report.json"
+            ended = self.run(side, self.told(file, names), seed)
+            if ended.exit_code != 0 and not (self.options.any_exit_code and ended.exit_code > 0):
+                raise LaunchFailed(ended.how())
+            report = file.read_bytes() if file.is_file() else ended.whole_stdout()
         self._said.clear()
-        values: Values = {name: [] for name in self._said}
-        for name, ns in self.read(ended):
+        values: Values = {}
+        for name, ns in self.read(report):
             values.setdefault(name, []).append(ns)
         return {**{name: [] for name in self._said}, **values}, ended
 
@@ -69,3 +88,11 @@ def numbered(printed: Printed) -> Printed:
     for name, ns in printed:
         count[name] = count.get(name, 0) + 1
         yield (name if count[name] == 1 else f"{name} ({count[name]})"), ns
+
+
+def json_of(report: bytes, whose: str) -> Any:
+    """A report as JSON. Raises LaunchFailed; `whose` it should have been stands in the reason."""
+    try:
+        return json.loads(report)
+    except (ValueError, RecursionError):
+        raise LaunchFailed(f"ended well, but reported nothing that {whose} would report") from None

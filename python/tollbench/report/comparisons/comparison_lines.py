@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tollbench import numbers
-from tollbench.compare.verdicts import Comparison, Comparisons, Verdict
+from tollbench.compare.verdicts import Comparison, Comparisons, LaunchUse, Verdict
 from tollbench.report.comparisons import count_lines
 from tollbench.text import clean
 
@@ -20,6 +20,7 @@ WORDS = {
     Verdict.UNCHANGED_CODE: "unchanged code",
     Verdict.COUNTED: "counted",
 }
+_WHOLE = ("command",)  # benchmarks that are a whole launch, so that what it used is theirs
 _NOT_TIMED = (Verdict.UNCHANGED_CODE, Verdict.COUNTED)
 _WORST_FIRST = (
     Verdict.SLOWER,
@@ -78,8 +79,19 @@ def _sentence(item: Comparison) -> str:
     """On the verdict, with what is known of the code."""
     if item.verdict is Verdict.UNCHANGED_CODE:
         return f"{item.code}; {item.reason}"
+    used = "; ".join(filter(None, (_used("first", item.a_used), _used("other", item.b_used))))
+    told = f"{item.reason}; {used}" if used and item.benchmark in _WHOLE else item.reason
     code = f"code {item.code}" if item.code.startswith("changed: ") else item.code
-    return f"{item.reason}; {code}" if code else item.reason
+    return f"{told}; {code}" if code else told
+
+
+def _used(which: str, used: LaunchUse | None) -> str:
+    """CPU time, memory and exit codes of one side's launches."""
+    if used is None:
+        return ""
+    memory = f", {numbers.size(used.peak_bytes)} of memory" if used.peak_bytes is not None else ""
+    codes = ", ".join(map(str, used.exit_codes))
+    return f"{which} side: {time(used.cpu_ns)} of CPU time{memory}, exit code {codes}"
 
 
 def time(ns: float | None) -> str:

@@ -1,0 +1,84 @@
+"""Commands around launches, as a user wrote them: --setup, --prepare, --conclude and --cleanup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tollbench.errors import TollError
+from tollbench.launching.command import run_command
+from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.interrupt import Interrupt
+from tollbench.text import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Shell commands: of each kind none, one for all sides, or one a side. What they take is not timed."""
+
+    setup: tuple[str, ...] = ()  # once, before the first launch of a side
+    prepare: tuple[str, ...] = ()  # before each launch
+    conclude: tuple[str, ...] = ()  # after each launch, also one that failed
+    cleanup: tuple[str, ...] = ()  # once, after all launches
+
+    def __bool__(self) -> bool:
+        return any((self.setup, self.prepare, self.conclude, self.cleanup))
+
+    def check(self, sides: int) -> None:
+        """Raises TollError where the commands do not fit so many sides."""
+        for name in ("setup", "prepare", "conclude", "cleanup"):
+            count = len(getattr(self, name))
+            if count not in (0, 1, sides):
+                raise TollError(
+                    f"--{name} is there {count} times, and the sides are {sides}",
+                    f"write it once for all sides, or once for each of the {sides}",
+                )
+
+
+NOTHING_AROUND = Around()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The commands of a comparison and how they are run."""
+
+    around: Around
+    limit_s: float
+    interrupt: Interrupt | None = None
+
+    def once(self, what: str, places: Sequence[tuple[Path, Mapping[str, str]]]) -> None:
+        """--setup or --cleanup: one that is for all sides runs once, where the first side does."""
+        commands: tuple[str, ...] = getattr(self.around, what)
+        for command, (folder, environment) in zip(commands, places, strict=False):
+            try:
+                self._run(what, command, folder, environment)
+            except LaunchFailed as failure:
+                raise LaunchFailed(
+                    f"no side {failure.reason}" if what == "setup" else failure.reason
+                ) from None
+
+    @contextmanager
+    def launch(self, side: int, folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
+        """Around one launch of a side. Raises LaunchFailed, so that such a launch counts as failed."""
+        self._of(side, "prepare", folder, environment)
+        try:
+            yield
+        finally:
+            self._of(side, "conclude", folder, environment)
+
+    def _of(self, side: int, what: str, folder: Path, environment: Mapping[str, str]) -> None:
+        commands: tuple[str, ...] = getattr(self.around, what)
+        if commands:
+            self._run(what, commands[side % len(commands)], folder, environment)
+
+    def _run(self, what: str, command: str, folder: Path, environment: Mapping[str, str]) -> None:
+        told = f"--{what} {shown(command, 80)!r}"
+        told = f"was not launched: {told}" if what in ("setup", "prepare") else told
+        try:
+            ended = run_command(("/bin/sh", "-c", command), environment, folder, self.limit_s, self.interrupt)
+        except LaunchFailed as failure:
+            raise LaunchFailed(f"{told} {failure.reason}") from None
+        if ended.exit_code != 0:
+            raise LaunchFailed(f"{told} {ended.how()}")
