@@ -95,6 +95,12 @@ MeasureAll = Annotated[
 AnyExitCode = Annotated[
     bool, typer.Option("--any-exit-code", help="Command lines may end with a code other than 0.")
 ]
+Threshold = Annotated[float, typer.Option(help="Exit code 1 only for what is slower by more: 0.01 is 1 %.")]
+Pattern = Annotated[
+    str, typer.Option("--filter", metavar="REGEX", help="Compare only benchmarks that match.")
+]
+Envs = Annotated[str, typer.Option("--env", metavar="A,B", help="Compare one thing in these environments.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for another run on this machine to end.")]
 Read = Annotated[
     str,
     typer.Option(
@@ -144,20 +150,14 @@ def command(
     kind: Kind = AUTO,
     budget: Annotated[str, typer.Option(metavar="TIME", help="Most time for one benchmark.")] = "60s",
     total: Total = "10m",
-    threshold: Annotated[
-        float, typer.Option(help="Exit code 1 only for what is slower by more: 0.01 is 1 %.")
-    ] = 0.01,
+    threshold: Threshold = 0.01,
     level: Annotated[float, typer.Option(help="With which all intervals of the table hold together.")] = 0.95,
-    pattern: Annotated[
-        str, typer.Option("--filter", metavar="REGEX", help="Compare only benchmarks that match.")
-    ] = "",
+    pattern: Pattern = "",
     confirm: Confirm = False,
     build: Build = "",
     program: Program = "",
     layouts: Layouts = 0,
-    envs: Annotated[
-        str, typer.Option("--env", metavar="A,B", help="Compare one thing in these environments.")
-    ] = "",
+    envs: Envs = "",
     folder: Folder = None,
     measure_all: MeasureAll = False,
     any_exit_code: AnyExitCode = False,
@@ -179,9 +179,7 @@ def command(
     html: Html = None,
     markdown: Markdown = None,
     junit: Junit = None,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for another run on this machine to end.")
-    ] = False,
+    wait: Wait = False,
 ) -> None:
     """Compare two sides or more, launched in alternation: slower, faster, or no difference larger than x %.
 

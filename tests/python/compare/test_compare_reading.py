@@ -21,7 +21,7 @@ from tollbench.compare import (
 )
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.around import NOTHING_AROUND, Around
-from tollbench.compare.reading import Reading
+from tollbench.compare.readings import Reading
 from tollbench.errors import TollError
 
 

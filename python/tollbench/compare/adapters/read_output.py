@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tollbench.compare.adapters.whole_output import Printed, WholeOutput
-from tollbench.compare.reading import Reading
+from tollbench.compare.readings import Reading
 from tollbench.compare.subject import Adapter, MeasuringOptions, Side
 from tollbench.launching.failure import LaunchFailed
 
