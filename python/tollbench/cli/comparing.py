@@ -16,7 +16,7 @@ from typing import NamedTuple
 import tollbench
 from tollbench.catalog import machine
 from tollbench.cli.asking import seconds as length_of_time
-from tollbench.cli.comparing_sides import ComparisonRequest, subject_for
+from tollbench.cli.comparing_sides import ComparisonRequest, check_around, subject_for
 from tollbench.cli.console import progress, say
 from tollbench.cli.counting import counted
 from tollbench.cli.explainers import with_reasons
@@ -125,6 +125,7 @@ def _with_the_machine(
         stack.enter_context(machine_taken(interrupt, wait=wait))
         try:
             subject, look_at_code = subject_for(request, settings.seed, interrupt, stack)
+            check_around(subject, request.around)
             if isinstance(subject, OneAfterAnother):
                 stack.callback(_cleaned_up, subject)
             if request.around:

@@ -90,7 +90,11 @@ def subject_for(
         from tollbench.cli.comparing_environments import subject_in_environments
 
         subject = subject_in_environments(
-            request.sides, request.environments, kind=request.kind, folder=request.folder, options=options
+            request.sides,
+            request.environments,
+            kind=READ if request.read else request.kind,
+            folder=request.folder,
+            options=options,
         )
         return subject, None  # what an environment changes is never the same code under the same conditions
     else:
@@ -108,18 +112,22 @@ def subject_of_written(
 ) -> tuple[Subject, LookAtCode]:
     """Sides that are ready to run, and what looks at their code. Raises TollError where they do not fit."""
     kind, sides = resolve(written, READ if options.read else kind)
-    options.around.check(len(sides))
     subject = subject_of(kind, sides, options)
-    if options.around and not isinstance(subject, OneAfterAnother):
-        raise TollError(
-            f"{adapters()[kind].name} stays alive while it is measured: no command fits between its launches",
-            "leave out --setup, --prepare, --conclude and --cleanup, or write --kind command",
-        )
     alone = subject.alone if isinstance(subject, OneAfterAnother) else lambda _side, _name: None
     looks = Untouched(
         sides, alone, adapters()[kind].is_command_line, cache_folder() / "executed", options.interrupt
     )
     return subject, looks.standings
+
+
+def check_around(subject: Subject, around: Around) -> None:
+    """Raises TollError for commands around launches that do not fit these sides."""
+    around.check(len(subject.labels))
+    if around and not isinstance(subject, OneAfterAnother):
+        raise TollError(
+            "toll programs stay alive while they are measured: no command fits between their launches",
+            "leave out --setup, --prepare, --conclude and --cleanup, or write --kind command",
+        )
 
 
 def _options(request: ComparisonRequest, interrupt: Interrupt | None) -> MeasuringOptions:

@@ -117,6 +117,35 @@ def test_a_reader_that_has_left_costs_no_file(
     assert "failed" in Path("x.html").read_text()
 
 
+def test_what_sides_print_is_compared_and_commands_stand_around_it(
+    toll: Toll, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = [f"echo name,us; echo sum,{time}" for time in (10, 11)]
+    around = ["--setup", "echo s >> log", "--prepare", "echo p >> log", "--cleanup", "echo c >> log; exit 3"]
+    assert toll(*sides, "--read", "csv:name,us,us", *around, "--budget", "60s", "--json") == 1
+    told = capsys.readouterr()
+    (row,) = json.loads(told.out)["comparisons"]
+    assert (row["benchmark"], row["a_ns"], row["ratio"]) == ("sum", pytest.approx(1e4), pytest.approx(1.1))
+    assert row["a_used"]["exit_codes"] == [0]
+    assert Path("log").read_text().split() == ["s", *["p"] * 2 * (1 + row["launches"]), "c"]
+    assert "note: --cleanup 'echo c >> log; exit 3' exited with code 3" in told.err
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["--read", "xml"], "--read xml cannot be understood"),
+        (["--read", "json", "--kind", "catch2"], "--kind catch2 does not read with --read"),
+        (["--prepare", "a"] * 3, "--prepare is there 3 times, and the sides are 2"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    toll: Toll, capsys: pytest.CaptureFixture[str], words: list[str], what: str
+) -> None:
+    assert toll("true", "true", *words) == 2
+    assert what in capsys.readouterr().err
+
+
 def test_faster_is_fine(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
     assert toll("sleep 0.06", "sleep 0.003", "--budget", "30s") == 0
     assert "faster by" in capsys.readouterr().out

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tollbench.cli.comparing_sides import check_around
 from tollbench.compare import (
     Comparison,
     ComparisonSettings,
@@ -22,6 +23,7 @@ from tollbench.compare import (
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.around import NOTHING_AROUND, Around
 from tollbench.compare.readings import Reading
+from tollbench.compare.subject import Unusable
 from tollbench.errors import TollError
 
 
@@ -131,9 +133,12 @@ def test_a_command_around_a_launch_that_fails_is_told(tmp_path: Path, what: str)
     assert f"--{what} 'echo no disk >&2; exit 4' exited with code 4; its last words: no disk" in item.reason
 
 
-def test_as_many_commands_as_sides(tmp_path: Path) -> None:
+def test_commands_that_do_not_fit_the_sides_are_refused() -> None:
     with pytest.raises(TollError, match="--prepare is there 2 times, and the sides are 3"):
-        Around(prepare=("true", "true")).check(3)
+        check_around(Unusable("abc", ""), Around(prepare=("true", "true")))
+    with pytest.raises(TollError, match="toll programs stay alive while they are measured"):
+        check_around(Unusable("ab", ""), Around(cleanup=("true",)))  # as toll programs, not launched in turn
+    check_around(Unusable("ab", ""), NOTHING_AROUND)
 
 
 def test_what_launches_used_stands_beside_the_time(tmp_path: Path) -> None:
