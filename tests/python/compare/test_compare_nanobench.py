@@ -1,7 +1,10 @@
-"""nanobench executables: a stand-in for everything that one may print."""
+"""nanobench executables: a stand-in for everything that one may print, and a real one with TOLL_NANOBENCH."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -110,3 +113,34 @@ def test_a_side_that_crashes_has_its_last_words_in_the_row(fake: str) -> None:
     (item,) = compared(fake, f"{fake} crash").comparisons
     assert (item.benchmark, item.verdict) == ("*", Verdict.FAILED)
     assert "exited with code 3; its last words: assertion failed" in item.reason
+
+
+REAL = """#define ANKERL_NANOBENCH_IMPLEMENT
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <nanobench.h>
+int main() {
+    ankerl::nanobench::Rng random;
+    uint64_t sum = 0;
+    ankerl::nanobench::Bench().run("sum", [&] {
+        for (int i = 0; i < SIZE; ++i) ankerl::nanobench::doNotOptimizeAway(sum += random());
+    });
+}
+"""
+HEADER = Path(os.environ.get("TOLL_NANOBENCH", "/usr/include"), "nanobench.h")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    shutil.which("g++") is None or not HEADER.exists(),
+    reason="no g++, or no nanobench.h: TOLL_NANOBENCH=FOLDER",
+)
+def test_a_real_executable(tmp_path: Path) -> None:
+    (tmp_path / "b.cpp").write_text(REAL)
+    for name, size in (("old", 1000), ("new", 3000)):
+        options = ["-O1", "-std=c++17", f"-DSIZE={size}", "-isystem", str(HEADER.parent)]
+        subprocess.run(["g++", *options, "b.cpp", "-o", name], cwd=tmp_path, check=True)
+    (item,) = compared(f"{tmp_path}/old", f"{tmp_path}/new", most_rounds=40).comparisons
+    assert (item.benchmark, item.verdict) == ("sum", Verdict.SLOWER)
+    assert item.ratio == pytest.approx(3.0, rel=0.3)

@@ -25,6 +25,7 @@ from tollbench.compare.around import NOTHING_AROUND, Around
 from tollbench.compare.readings import Reading
 from tollbench.compare.subject import Unusable
 from tollbench.errors import TollError
+from tollbench.report.comparisons.comparison_lines import footnotes
 
 
 @pytest.mark.parametrize(
@@ -97,6 +98,25 @@ def test_sides_that_differ_in_their_repetitions_are_told(tmp_path: Path) -> None
     (item,) = compared(*sides, folder=tmp_path).values()
     assert item.ratio == pytest.approx(1.0)
     assert "3 repetitions a launch on one side and 1 on another" in item.reason
+
+
+@pytest.mark.parametrize(("here", "there"), [("Größe", "größe"), ("gr\u00f6\u00dfe", "gro\u0308\u00dfe")])
+def test_names_that_differ_in_their_letters_alone_are_two_and_told(
+    tmp_path: Path, here: str, there: str
+) -> None:
+    sides = printing(("sum", 10), (here, 1)), printing(("sum", 10), (there, 1))
+    kind, resolved = resolve([WrittenSide(text, folder=tmp_path) for text in sides], "read")
+    subject = subject_of(kind, resolved, MeasuringOptions(20.0))
+    found = compare(subject, ComparisonSettings(seed=5, most_rounds=2))
+    assert [item.benchmark for item in found.comparisons] == ["sum"]
+    told = [note for note in footnotes(found) if note.startswith(f"{here} is missing in")]
+    assert [note.endswith(f" {there} differs from it in case or encoding alone.") for note in told] == [True]
+
+
+def test_a_side_that_takes_the_terminal_is_a_failed_row(tmp_path: Path) -> None:
+    (item,) = compared("cat < /dev/tty", "true", folder=tmp_path, read="").values()
+    assert item.verdict is Verdict.FAILED
+    assert "/dev/tty" in item.reason.partition("last words")[2]
 
 
 def test_without_a_result_there_is_one_failed_row(tmp_path: Path) -> None:

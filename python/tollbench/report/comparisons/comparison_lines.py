@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tollbench import numbers
-from tollbench.compare.verdicts import Comparison, Comparisons, LaunchUse, Verdict
+from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, LaunchUse, Verdict
 from tollbench.report.comparisons import count_lines
 from tollbench.text import clean
 
@@ -169,6 +170,18 @@ def _about(layouts: int) -> str:
     )
 
 
+def _twin(item: Lacking, lacking: Sequence[Lacking]) -> str:
+    """A benchmark that other sides lack, and that would be the same one but for its letters."""
+    for other in lacking:
+        if other is not item and _folded(other.benchmark) == _folded(item.benchmark):
+            return f" {clean(other.benchmark)} differs from it in case or encoding alone."
+    return ""
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
 def footnotes(found: Comparisons) -> Sequence[str]:
     """What holds for the whole table."""
     notes = [
@@ -185,6 +198,7 @@ def footnotes(found: Comparisons) -> Sequence[str]:
     notes += [
         f"{clean(item.benchmark)} is missing in {clean(', '.join(item.missing_in))} and was not compared"
         + (" there." if item.benchmark in compared else ".")
+        + _twin(item, found.lacking)
         for item in found.lacking
     ]
     if found.interrupted:
