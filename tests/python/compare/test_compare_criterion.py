@@ -147,6 +147,7 @@ criterion_main!(benches);
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # Criterion and what it needs have to be built
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="Rust is not installed: toll setup --languages")
 def test_a_real_executable(tmp_path: Path) -> None:
     folder = tmp_path / "example"
@@ -157,12 +158,12 @@ def test_a_real_executable(tmp_path: Path) -> None:
     for name, size in (("old", "1000"), ("new", "3000")):
         (folder / "benches/b.rs").write_text(REAL.replace("SIZE", size))
         built = subprocess.run(
-            ["cargo", "bench", "--no-run", "--target-dir", tmp_path / name], cwd=folder, capture_output=True
+            ["cargo", "bench", "--no-run", "--target-dir", "target"], cwd=folder, capture_output=True
         )
         if b"failed to download" in built.stderr or b"failed to get" in built.stderr:
             pytest.skip("cargo cannot reach a registry with criterion")
         assert built.returncode == 0, built.stderr.decode()
-        (made,) = [path for path in (tmp_path / name).glob("release/deps/b-*") if not path.suffix]
+        (made,) = [path for path in folder.glob("target/release/deps/b-*") if not path.suffix]
         made.rename(tmp_path / f"{name}_bench")
     found = rows(compared(f"{tmp_path}/old_bench", f"{tmp_path}/new_bench", most_rounds=40))
     assert list(found) == ["sum 1+1", "group/work/9"]

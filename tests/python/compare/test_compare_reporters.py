@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from tollbench.compare import (
     resolve,
     subject_of,
 )
+from tollbench.interpreters import interpreter_with_path
 
 HEAD = r"""#!/usr/bin/env -S python3 -ES
 # MARK
@@ -170,6 +171,6 @@ def test_a_real_pyperf_script(tmp_path: Path) -> None:
         (tmp_path / f"{name}.py").write_text(
             f"import pyperf\npyperf.Runner().bench_func('sum list', sum, list(range({size})))\n"
         )
-    sides = [f"{sys.executable} {name}.py" for name in ("old", "new")]
-    found = compared("pyperf", *sides, folder=tmp_path, rounds=7)
+    sides = [shlex.join(interpreter_with_path(str(tmp_path / f"{name}.py"))) for name in ("old", "new")]
+    found = compared("pyperf", *sides, rounds=7)
     assert found["sum list"].ratio == pytest.approx(3.0, rel=0.3)
