@@ -11,7 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tollbench.stats.order_statistics import Floats, Interval, fewest_values, quantile_interval
+from tollbench.stats.order_statistics import (
+    Floats,
+    Interval,
+    fewest_values,
+    quantile_interval,
+    quantile_ranks,
+)
 
 
 def log_ratios(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
@@ -33,16 +39,17 @@ def paired_differences(first: Floats, second: Floats) -> Floats:
 
 
 def without_block_effects(logs: Floats) -> Floats:
-    """One log value for each case from blocks in which all took turns: shape (blocks, cases) to (cases,).
+    """One log value for each case from blocks in which all took turns: shape (..., blocks, cases) to (...,
+    cases).
 
     What befell a block (a neighbour, a change of frequency) is the median over cases of how far each one is
     from its own median there; without it, each case's median over blocks is taken. Of two cases the
     difference is exactly the median of the blocks' differences. What befell one case alone in a block is an
     outlier to both medians. One step of Tukey's median polish (Exploratory Data Analysis, 1977, chapter 11).
     """
-    own = np.median(logs, axis=0)
-    effects = np.median(logs - own, axis=1, keepdims=True)
-    found: Floats = np.median(logs - effects, axis=0)
+    own = np.median(logs, axis=-2, keepdims=True)
+    effects = np.median(logs - own, axis=-1, keepdims=True)
+    found: Floats = np.median(logs - effects, axis=-2)
     return found
 
 
@@ -78,9 +85,17 @@ def separated_pairs(logs: Floats, level: float) -> tuple[NDArray[np.bool_], bool
     cases = logs.shape[1]
     apart = np.zeros((cases, cases), dtype=bool)
     judged = False
-    for i in range(cases):
-        for j in range(i):
-            found = quantile_interval(paired_differences(logs[:, i], logs[:, j]), 0.5, level)
-            judged = judged or found is not None
-            apart[i, j] = apart[j, i] = found is not None and not found.low <= 0.0 <= found.high
+    for i in range(cases):  # each column against all before it at once: a thousand make half a million pairs
+        differences = logs[:, [i]] - logs[:, :i]
+        known = np.isfinite(differences)
+        ordered = np.sort(np.where(known, differences, np.inf), axis=0)
+        pairs = known.sum(axis=0)
+        for number in np.unique(pairs).tolist():
+            ranks = quantile_ranks(number, 0.5, level)
+            if ranks is None:
+                continue
+            judged, columns = True, np.flatnonzero(pairs == number)
+            lower, upper, _ = ranks
+            low, high = ordered[lower - 1, columns], ordered[upper - 1, columns]
+            apart[i, columns] = apart[columns, i] = ~((low <= 0.0) & (high >= 0.0))
     return apart, judged
