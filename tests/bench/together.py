@@ -126,7 +126,7 @@ class _Bench:
         ]
         outcomes = self._recorder.together(members, blocks, Limits(60.0, 0), self._rng)
         return {
-            state.case.key: launch_value(outcome.launch, outcome.timed_samples(), outcome.timed_cells()).ns
+            state.case.key: launch_value(outcome.launch, outcome.timed_samples()).ns
             for state, outcome in zip(states, outcomes, strict=True)
             if outcome.launch.status is Status.OK
         }

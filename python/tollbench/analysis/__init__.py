@@ -29,6 +29,7 @@ from tollbench.words import Kind, Purpose
 __all__ = ["results"]
 
 LONGEST_GAP_S = 60.0
+MOST_CASES = 2000  # of a report: more makes no table that anybody reads, and pages of many megabytes
 
 
 def results(run_file: RunFile, on_launch: Callable[[int, int], None] = lambda *_: None) -> Results:
@@ -48,7 +49,9 @@ def results(run_file: RunFile, on_launch: Callable[[int, int], None] = lambda *_
     workloads: list[WorkloadResult] = []
     warnings: list[str] = []
     for workload in run_file.workloads():
-        data = [read_case(run_file, record, header, read) for record in run_file.cases(workload.name)]
+        data = [
+            read_case(run_file, record, header, read) for record in run_file.cases(workload.name, MOST_CASES)
+        ]
         workloads.append(_workload(workload, data, header, warnings))
         cases += [replace(case, counts=()) for case in data]
     launches = [*canary, *(launch for case in cases for launch in case.everything)]
@@ -62,6 +65,7 @@ def results(run_file: RunFile, on_launch: Callable[[int, int], None] = lambda *_
         problems=[_problem(case) for case in cases if not case.measured],
         warnings=[
             *_interrupted(header, run_file),
+            *_left_out(run_file),
             *machine_warnings(found, drifted, launches, header),
             *warnings,
         ],
@@ -119,6 +123,16 @@ def _interrupted(header: RunHeader, run_file: RunFile) -> list[str]:
         return []
     path = shlex.quote(as_text(str(run_file.path)))
     return [f"The run was interrupted; ./toll run --resume {path} goes on with it."]
+
+
+def _left_out(run_file: RunFile) -> list[str]:
+    planned = run_file.case_count()
+    if planned <= MOST_CASES:
+        return []
+    return [
+        f"{planned - MOST_CASES:,} of {planned:,} cases are left out: a report holds {MOST_CASES:,}, first"
+        " those that were launched. `toll export` has all of them."
+    ]
 
 
 def _problem(case: CaseData) -> Problem:

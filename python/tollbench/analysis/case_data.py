@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median as median_of  # of a few numbers, where NumPy's takes longer
 
 import numpy as np
 
 from tollbench.analysis.grid import CellValues
 from tollbench.analysis.units import DAMAGED, checked_json, checked_ns
-from tollbench.analysis.values import LaunchValue, launch_value
+from tollbench.analysis.values import LaunchValue, launch_value, median
 from tollbench.errors import TollError
 from tollbench.stats import LaunchCounts, count_samples
 from tollbench.stats.order_statistics import Floats
-from tollbench.store import CaseRecord, Launch, RunFile, RunHeader, Samples
+from tollbench.store import BatchSamples, CaseRecord, Launch, RunFile, RunHeader, SampleCounts
 from tollbench.text import as_text
 from tollbench.words import Allocations, Batch, Kind, Purpose, Status
 
@@ -82,16 +83,15 @@ def read_case(
     for launch in ok if status is Status.OK else ():
         place = f"launch {launch.id} of {record.contender}"
         if record.kind is Kind.SAMPLES:
-            warm_up, parts = _samples(run_file, launch, place)
-            samples = np.concatenate(parts)
-            counts.append(count_samples(samples))
-            belonging = run_file.cells(launch.id)
-            cells.take(belonging, samples)
-            values.append(launch_value(launch, parts, belonging))
-            cold += [max(0.0, float(np.median(warm_up)))] if warm_up.size else []
+            warm_up, timed = _samples(run_file, launch, place)
+            together = SampleCounts.together([part for batch in timed for part in batch.parts])
+            counts.append(count_samples(together.values, together.counts))
+            cells.take(timed)
+            values.append(launch_value(launch, timed))
+            cold += [max(0.0, float(median(warm_up)))] if warm_up.values.size else []
         else:
             _check_batches(launch, place)
-            values.append(launch_value(launch, None, ()))
+            values.append(launch_value(launch, None))
             cold += [_per_unit(batch, place) for batch in launch.batches[:1] if batch.warmup]
         on_launch()
     counted = [launch for launch in counting if launch.allocations is not None and launch.status is Status.OK]
@@ -145,7 +145,7 @@ def beat(launch: Launch) -> LaunchValue | None:
     if launch.status is not Status.OK or not _timed(launch):
         return None
     _check_batches(launch, f"launch {launch.id}")
-    return launch_value(launch, None, ())
+    return launch_value(launch, None)
 
 
 def _partly_failed(ok: int, failed: Sequence[Launch]) -> tuple[Status, str]:
@@ -173,22 +173,24 @@ def _check_batches(launch: Launch, place: str) -> None:
         checked_ns(batch.wall_ns, f"a batch in {place}")
 
 
-def _samples(run_file: RunFile, launch: Launch, place: str) -> tuple[Samples, tuple[Samples, ...]]:
-    """Samples of the warm-up batches, and of each of the others that has some."""
-    warm_up, timed = run_file.samples_apart(launch.id)
-    parts = tuple(_checked(part, place) for part in timed if part.size)
-    if not parts:
+def _samples(run_file: RunFile, launch: Launch, place: str) -> tuple[SampleCounts, tuple[BatchSamples, ...]]:
+    """Samples of the warm-up batches together, and of each of the others that has some."""
+    warm_up, timed = run_file.counted_samples(launch.id)
+    timed = tuple(batch for batch in timed if batch.total)
+    if not timed:
         raise _nothing_timed(place)
-    return _checked(warm_up, place), parts
+    for batch in (*warm_up, *timed):
+        for part in batch.parts:
+            _check_samples(part, place)
+    return SampleCounts.together([part for batch in warm_up for part in batch.parts]), timed
 
 
-def _checked(samples: Samples, place: str) -> Samples:
-    if samples.size:
-        lowest = float(samples.min())
+def _check_samples(samples: SampleCounts, place: str) -> None:
+    if samples.values.size:
+        lowest = float(samples.values[0])
         if not lowest >= LOWEST_SAMPLE_NS:
             checked_ns(lowest, f"a sample in {place}")
-        checked_ns(max(0.0, float(samples.max())), f"a sample in {place}")
-    return samples
+        checked_ns(max(0.0, float(samples.values[-1])), f"a sample in {place}")
 
 
 def _nothing_timed(place: str) -> TollError:
@@ -236,13 +238,13 @@ def told_by(launch: Launch) -> dict[str, float]:
     for batch in _timed(launch):
         for name, value in batch.details.items():
             told.setdefault(name, []).append(value)
-    return {name: float(np.median(values)) for name, values in sorted(told.items())}
+    return {name: median_of(values) for name, values in sorted(told.items())}
 
 
 def median_cpu_ns(launches: Sequence[Launch], place: str) -> float | None:
     """CPU time of all threads per unit: median over launches of each one's median over batches."""
     values = [
-        float(np.median([checked_ns(batch.cpu_ns, place) / batch.units for batch in _timed(launch)]))
+        median_of([checked_ns(batch.cpu_ns, place) / batch.units for batch in _timed(launch)])
         for launch in launches
     ]
     return float(np.median(values)) if values else None

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tollbench.analysis.results import Grid, GridLevel
 from tollbench.analysis.units import nanoseconds_per
-from tollbench.analysis.values import Cells
+from tollbench.analysis.values import by_cell, quantile
 from tollbench.stats.grid_groups import Clusters, Level, find_clusters
-from tollbench.store import CaseRecord, RunHeader, Samples
+from tollbench.store import BatchSamples, CaseRecord, RunHeader, SampleCounts
 
 STATISTICS = {"p50": (0.5, "median"), "p99": (0.99, "99th percentile")}
 MOST_NAMES = 1024  # rows of a grid
@@ -48,24 +47,20 @@ class CellValues:
         default_factory=lambda: {statistic: {} for statistic in STATISTICS}
     )
 
-    def take(self, cells: Cells, samples: Samples) -> None:
-        """Takes in one launch; `cells` says which consecutive samples belong to which pair of CPUs.
+    def take(self, batches: Sequence[BatchSamples]) -> None:
+        """Takes in one launch; the parts of a batch belong to pairs of CPUs.
 
-        Cells that are no pair of CPUs are left out: a run file may come from a stranger.
+        Parts that belong to no pair of CPUs are left out: a run file may come from a stranger.
         """
-        parts: dict[Pair, list[NDArray[np.float32]]] = {}
-        start = 0
-        for key, count in cells:
-            pair = _KEY.fullmatch(key)
-            if pair and count:
-                place = (int(pair[1]), int(pair[2]))
-                parts.setdefault(place, []).append(samples[start : start + count])
-            start += count
+        parts: dict[Pair, list[SampleCounts]] = {}
+        for key, part in by_cell(batches).items():
+            if pair := _KEY.fullmatch(key):
+                parts.setdefault((int(pair[1]), int(pair[2])), []).append(part)
         self.launches += bool(parts)
         for place, pieces in parts.items():
-            together = np.concatenate(pieces)
+            together = SampleCounts.together(pieces)
             for statistic, (p, _) in STATISTICS.items():
-                value = float(np.quantile(together, p, method="inverted_cdf"))
+                value = quantile(together, p)
                 self.values[statistic].setdefault(place, []).append(max(0.0, value))
 
 

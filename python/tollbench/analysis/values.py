@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median as median_of  # of a few numbers, where NumPy's takes longer
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tollbench.stats import tick_median, without_block_effects
 from tollbench.stats.order_statistics import Floats
-from tollbench.store import Launch, Samples
+from tollbench.store import BatchSamples, Launch, SampleCounts, Samples
 from tollbench.words import Batch
-
-Cells = tuple[tuple[str, int], ...]  # consecutive samples by what they belong to: ("0>1", 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +30,16 @@ class LaunchValue:
     company: int = 0  # the same for launches that took turns; 0: alone
 
 
-def launch_value(launch: Launch, samples: Sequence[Samples] | None, cells: Cells) -> LaunchValue:
+def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> LaunchValue:
     """Of a launch that succeeded; `samples` has those of each timed batch, None for kind "batch"."""
     timed = [batch for batch in launch.batches if not batch.warmup]
     if samples is None:
         blocks = np.array([batch.wall_ns / batch.units for batch in timed], dtype=np.float64)
-        return LaunchValue(launch_value_ns(timed, None, (), launch.clock), blocks, launch.company)
-    ns = value_of_samples(np.concatenate(samples), cells, launch.clock)
-    if cells:
+        return LaunchValue(launch_value_ns(timed, None, launch.clock), blocks, launch.company)
+    ns = value_of_samples(samples, launch.clock)
+    if any(batch.keys for batch in samples):
         return LaunchValue(ns)
-    medians = [value_of_samples(part, (), launch.clock) for part in samples]
+    medians = [value_of_samples([batch], launch.clock) for batch in samples]
     return LaunchValue(ns, np.array(medians, dtype=np.float64), launch.company)
 
 
@@ -54,13 +52,19 @@ def log_rounds(cases: Sequence[Mapping[int, LaunchValue]], last: int | None = No
     """
     rounds = sorted({number for case in cases for number in case if last is None or number <= last})
     logs = np.full((len(rounds), len(cases)), np.nan)
+    alike: dict[tuple[int, tuple[int, ...]], list[tuple[int, list[Floats]]]] = {}  # rounds of one shape
     for row, number in enumerate(rounds):
         found = {column: case[number] for column, case in enumerate(cases) if number in case}
         for column, value in found.items():
             if value.ns > 0:
                 logs[row, column] = np.log(value.ns)
         for columns in _companies(found):
-            logs[row, columns] = without_block_effects(np.log([found[column].blocks for column in columns]).T)
+            blocks = [found[column].blocks for column in columns]
+            alike.setdefault((blocks[0].size, tuple(columns)), []).append((row, blocks))
+    for (_, shared), together in alike.items():  # all at once: a thousand rounds take a minute by themselves
+        times = np.array([blocks for _, blocks in together])
+        rows = np.array([row for row, _ in together])
+        logs[rows[:, None], list(shared)] = without_block_effects(np.log(times).swapaxes(-1, -2))
     return logs
 
 
@@ -73,31 +77,30 @@ def _companies(found: Mapping[int, LaunchValue]) -> list[list[int]]:
     return [columns for columns in groups.values() if len(columns) > 1]
 
 
-def launch_value_ns(
-    batches: Sequence[Batch], samples: Samples | None, cells: Cells, clock: Mapping[str, Any]
-) -> float:
+def launch_value_ns(batches: Sequence[Batch], samples: Samples | None, clock: Mapping[str, Any]) -> float:
     """Nanoseconds a unit of work: that of the launch's samples, or the median over its timed batches.
 
-    `samples` are those of the timed batches, None where operations are timed in batches; `cells` is what
-    consecutive ones belong to.
+    `samples` are those of the one timed batch, None where operations are timed in batches.
     """
     if samples is not None:
-        return value_of_samples(samples, cells, clock)
-    return float(np.median([batch.wall_ns / batch.units for batch in batches if not batch.warmup]))
+        timed = [batch for batch in batches if not batch.warmup]
+        return value_of_samples([BatchSamples.of(samples, timed[0].cells)], clock)
+    return median_of([batch.wall_ns / batch.units for batch in batches if not batch.warmup])
 
 
-def value_of_samples(samples: Samples, cells: Cells, clock: Mapping[str, Any]) -> float:
-    """Nanoseconds, not below zero: the median of `samples`, shape (n,), n >= 1.
+def value_of_samples(batches: Sequence[BatchSamples], clock: Mapping[str, Any]) -> float:
+    """Nanoseconds, not below zero: the median of all samples of `batches`, of which there is at least one.
 
     Where they belong to cells, such as pairs of CPUs, it is the mean over cells of each one's median: what an
     operation costs between two CPUs taken at random. The median of all together would be that of a mixture,
     which lies between its humps or jumps from one to the other when the shares change a little. Such samples
     are means of several operations already, finer than the clock's ticks.
     """
-    parts = _by_cell(samples, cells)
+    parts = by_cell(batches)
     if parts:
-        return max(0.0, float(np.mean([np.median(part) for part in parts])))
-    return max(0.0, tick_median(samples, resolution_ns(clock)))
+        return max(0.0, float(np.mean([median(part) for part in parts.values()])))
+    everything = SampleCounts.together([part for batch in batches for part in batch.parts])
+    return max(0.0, tick_median(everything.values, resolution_ns(clock), everything.counts))
 
 
 def resolution_ns(clock: Mapping[str, Any]) -> float:
@@ -106,11 +109,25 @@ def resolution_ns(clock: Mapping[str, Any]) -> float:
     return float(step) if isinstance(step, int | float) and 0 <= step <= 1e9 else 0.0
 
 
-def _by_cell(samples: Samples, cells: Cells) -> list[Samples]:
-    parts: dict[str, list[NDArray[np.float32]]] = {}
-    start = 0
-    for key, count in cells:
-        if count:
-            parts.setdefault(key, []).append(samples[start : start + count])
-        start += count
-    return [np.concatenate(pieces) for pieces in parts.values()]
+def by_cell(batches: Sequence[BatchSamples]) -> dict[str, SampleCounts]:
+    """The samples of all `batches` by what they belong to, where they belong to anything."""
+    parts: dict[str, list[SampleCounts]] = {}
+    for batch in batches:
+        for key, part in zip(batch.keys, batch.parts, strict=bool(batch.keys)):
+            if part.values.size:
+                parts.setdefault(key, []).append(part)
+    return {key: SampleCounts.together(pieces) for key, pieces in parts.items()}
+
+
+def median(part: SampleCounts) -> np.float32:
+    """That of the samples, which are at least one, rounded to their own precision."""
+    last = np.cumsum(part.counts)
+    middle = np.searchsorted(last, [(last[-1] - 1) // 2, last[-1] // 2], side="right")
+    return np.float32(np.mean(part.values[middle]))
+
+
+def quantile(part: SampleCounts, p: float) -> float:
+    """The smallest of the samples, which are at least one, that a share `p` of them does not exceed."""
+    last = np.cumsum(part.counts)
+    place = max(0, int(np.ceil(last[-1] * p - 1)))
+    return float(part.values[np.searchsorted(last, place, side="right")])

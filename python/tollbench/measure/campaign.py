@@ -220,7 +220,7 @@ class _Run:
         members = self._members(states, Purpose.MEASURE, number)
         blocks = blocks_of([member.work for member in members], self._settings)
         for state, outcome in self._together(states, members, blocks, rng):
-            state.take(outcome.launch, outcome.timed_samples(), outcome.timed_cells())
+            state.take(outcome.launch, outcome.timed_samples())
             if not state.active:
                 self._end_case(state, state.status, state.reason)
 

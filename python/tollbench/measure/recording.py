@@ -18,7 +18,7 @@ from tollbench.launching.starting import Starter
 from tollbench.launching.turns import WATCHED_S
 from tollbench.measure.company import Company, Member
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
-from tollbench.store import Launch, Samples
+from tollbench.store import BatchSamples, Launch
 from tollbench.words import Status
 
 
@@ -27,17 +27,13 @@ class LaunchOutcome:
     """A launch to be stored, with the samples of each of its batches."""
 
     launch: Launch
-    samples: tuple[Samples | None, ...] = ()  # of each batch; None for kind "batch"
+    samples: tuple[BatchSamples | None, ...] = ()  # of each batch; None for kind "batch"
 
-    def timed_samples(self) -> tuple[Samples, ...] | None:
+    def timed_samples(self) -> tuple[BatchSamples, ...] | None:
         """Those of each batch besides the warm-up; None for kind "batch" and failed launches."""
         pairs = zip(self.launch.batches, self.samples, strict=True)
-        parts = tuple(values for batch, values in pairs if values is not None and not batch.warmup)
-        return parts or None
-
-    def timed_cells(self) -> tuple[tuple[str, int], ...]:
-        """What consecutive ones of `timed_samples` belong to."""
-        return tuple(cell for batch in self.launch.batches if not batch.warmup for cell in batch.cells)
+        timed = tuple(values for batch, values in pairs if values is not None and not batch.warmup)
+        return timed or None
 
 
 Talk = Callable[[RecordedConversation], None]  # what is asked between `ready` and `stop`
@@ -187,7 +183,11 @@ class _Scene:
         if ending.status is not Status.OK:
             return LaunchOutcome(launch)  # no number of a failed launch is kept
         batches = tuple(timed.batch for timed in program.timed)
-        samples = tuple(timed.samples for timed in program.timed)
+        # The program has ended: what is counted here takes time from none that is measured.
+        samples = tuple(
+            None if timed.samples is None else BatchSamples.of(timed.samples, timed.batch.cells)
+            for timed in program.timed
+        )
         return LaunchOutcome(replace(launch, batches=batches, allocations=program.allocations), samples)
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
-from tollbench.analysis.values import Cells, LaunchValue, launch_value, log_rounds
+from tollbench.analysis.values import LaunchValue, launch_value, log_rounds
 from tollbench.launching.piloting import CaseWork, after_rehearsal, cost_ns, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
 from tollbench.plan import Plan, Settings
 from tollbench.stats import level_at_look, look_number, next_look, precise_enough
 from tollbench.stats.order_statistics import Floats
-from tollbench.store import Launch, RunFile, Samples
+from tollbench.store import BatchSamples, Launch, RunFile
 from tollbench.words import Case, Kind, Program, Purpose, Status
 
 # Resident. A bare C++ process has 3.3 MB; pointer chases over 2.5 MB each took up to 560 % longer together.
@@ -67,15 +67,15 @@ class CaseState:
         again = found.again // self.work.iterations * batch.iterations
         self.work = replace(found, again=again)
 
-    def take(self, launch: Launch, samples: Sequence[Samples] | None, cells: Cells = ()) -> None:
-        """Takes in one measuring launch, each batch's samples and what they belong to, warm-up left out.
+    def take(self, launch: Launch, samples: Sequence[BatchSamples] | None) -> None:
+        """Takes in one measuring launch and the samples of each batch, warm-up left out.
 
         Too many failures end the case, a wrong answer at once.
         """
         self.cost_ns = launch.wall_ns
         self.values[launch.round] = None
         if launch.status is Status.OK:
-            self.values[launch.round] = launch_value(launch, samples, cells)
+            self.values[launch.round] = launch_value(launch, samples)
             self.status, self.reason = Status.OK, ""
             return
         failures = sum(value is None for value in self.values.values())
@@ -214,5 +214,4 @@ def _restore(state: CaseState, run_file: RunFile, settings: Settings) -> None:
     state.counted = COUNTING_PASSES if failed else len(passes)
     for launch in run_file.launches(state.id) if state.active else ():
         sampled = state.case.kind is Kind.SAMPLES
-        samples = run_file.samples_apart(launch.id)[1] if sampled else None
-        state.take(launch, samples, run_file.cells(launch.id) if sampled else ())
+        state.take(launch, run_file.counted_samples(launch.id)[1] if sampled else None)

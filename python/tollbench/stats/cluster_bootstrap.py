@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,14 +39,20 @@ class LaunchCounts:
         return int(self.counts.sum())
 
 
-def count_samples(samples: NDArray[np.float32]) -> LaunchCounts:
+def count_samples(samples: NDArray[np.float32], times: NDArray[np.int64] | None = None) -> LaunchCounts:
     """Counts of one launch's samples, shape (n,), n >= 1, nanoseconds, finite.
+
+    With `times`, of the same shape, they are distinct and ascending, and each occurred so many times.
 
     The grid is logarithmic, bins at most 0.1 % wide: the leading bits of a float32 as a whole number
     (as in HdrHistogram, G. Tene). Values below zero (the clock's overhead was overestimated) count as zero.
     """
     positive = np.maximum(samples, np.float32(0.0)) + np.float32(0.0)  # + 0: no negative zero
     bins = positive.view(np.uint32) >> np.uint32(_DROPPED_BITS)
+    if times is not None:
+        starts = np.flatnonzero(np.concatenate([[True], bins[1:] != bins[:-1]]))
+        counts = np.add.reduceat(times, starts)
+        return LaunchCounts(bins[starts].astype(np.int64), counts, float(positive[0]), float(positive[-1]))
     first = int(bins.min())
     counts = np.bincount(bins - np.uint32(first))
     filled = np.flatnonzero(counts)
@@ -127,16 +133,9 @@ class Pooled:
         n = self.totals.size
         return float(np.sqrt(n / (n - 1) * np.sum(residual**2)) / self.count)
 
-    @cached_property
-    def _weights(self) -> Floats:
-        """How often each replicate drew each launch; the same in each report of the same run."""
-        n = self.totals.size
-        drawn = np.random.default_rng(n).multinomial(n, np.full(n, 1.0 / n), REPLICATES)
-        return drawn.astype(np.float64)
-
     def _bootstrap(self, p: float) -> NDArray[np.int64]:
         """Grid index of the p-quantile in each replicate: all replicates are bisected together."""
-        weights = self._weights
+        weights = _weights(self.totals.size)
         wanted = p * (weights @ self.totals) - 1e-9
         low = np.zeros(REPLICATES, dtype=np.int64)
         high = np.full(REPLICATES, self.values.size - 1, dtype=np.int64)
@@ -146,6 +145,14 @@ class Pooled:
             high = np.where(reached, middle, high)
             low = np.where(reached, low, middle + 1)
         return low
+
+
+@lru_cache(maxsize=8)
+def _weights(launches: int) -> Floats:
+    """How often each replicate drew each launch; the same in each report of the same run."""
+    shares = np.full(launches, 1.0 / launches)
+    drawn = np.random.default_rng(launches).multinomial(launches, shares, REPLICATES)
+    return drawn.astype(np.float64)
 
 
 def thin_cdf(values: Floats, p: Floats, most: int = 400) -> tuple[Floats, Floats]:

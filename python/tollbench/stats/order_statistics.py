@@ -57,8 +57,10 @@ def quantile_interval(values: ArrayLike, p: float, level: float) -> Interval | N
     return Interval(float(ordered[lower - 1]), float(ordered[upper - 1]), achieved)
 
 
-def tick_median(values: ArrayLike, step: float) -> float:
+def tick_median(values: ArrayLike, step: float, counts: NDArray[np.int64] | None = None) -> float:
     """Median of `values`, shape (n,), n >= 1, which a clock has rounded to multiples of `step`, same unit.
+
+    With `counts`, of the same shape, `values` are distinct and ascending and each occurred so often.
 
     Each value stands for all those within half a step of it: the grouped median, by linear interpolation
     within the tick that it falls into (Yule and Kendall, An Introduction to the Theory of Statistics).
@@ -66,14 +68,20 @@ def tick_median(values: ArrayLike, step: float) -> float:
     Where a step is less than 1 % of the median, that is returned as it is.
     """
     taken = np.asarray(values, dtype=np.float64)
-    middle = float(np.median(taken))
+    if counts is None:
+        taken, counts = np.unique(taken, return_counts=True)
+    below = np.cumsum(counts)  # and at each value
+    total = int(below[-1])
+    low, high = taken[np.searchsorted(below, [(total - 1) // 2, total // 2], side="right")]
+    middle = float((low + high) / 2)
     if step <= 0.01 * abs(middle):
         return middle
     # It lies within half a step of the plain median, so what is farther away than a step is only counted.
-    near = np.sort(taken[np.abs(taken - middle) <= 2 * step])
-    farther = int(np.count_nonzero(taken < middle - 2 * step))
+    close = np.flatnonzero(np.abs(taken - middle) <= 2 * step)
+    near, often = taken[close], counts[close]
+    farther = int(counts[taken < middle - 2 * step].sum())
     corners = np.unique(np.concatenate([near - step / 2, near + step / 2]))
-    shares = (farther + _ticks_below(corners, near, step)) / taken.size
+    shares = (farther + _ticks_below(corners, near, often, step)) / total
     if not shares.size or not shares[0] < 0.5 < shares[-1]:  # between two ticks that lie far apart
         return middle
     first = int(np.searchsorted(shares, 0.5 - 1e-12, side="left"))
@@ -81,13 +89,14 @@ def tick_median(values: ArrayLike, step: float) -> float:
     return (_at_half(corners, shares, first) + _at_half(corners, shares, last)) / 2
 
 
-def _ticks_below(at: Floats, ordered: Floats, step: float) -> Floats:
-    """Sum over `ordered` of the part of each value's tick, `step` wide, that lies below each of `at`."""
+def _ticks_below(at: Floats, ordered: Floats, often: NDArray[np.int64], step: float) -> Floats:
+    """Sum over `ordered`, each so `often`, of the part of its tick, `step` wide, below each of `at`."""
     whole = np.searchsorted(ordered, at - step / 2, side="right")
     begun = np.searchsorted(ordered, at + step / 2, side="left")
-    sums = np.concatenate([[0.0], np.cumsum(ordered)])
-    parts = (begun - whole) * (at / step + 0.5) - (sums[begun] - sums[whole]) / step
-    return np.asarray(whole + parts, dtype=np.float64)
+    numbers = np.concatenate([[0], np.cumsum(often)])
+    sums = np.concatenate([[0.0], np.cumsum(ordered * often)])
+    parts = (numbers[begun] - numbers[whole]) * (at / step + 0.5) - (sums[begun] - sums[whole]) / step
+    return np.asarray(numbers[whole] + parts, dtype=np.float64)
 
 
 def _at_half(corners: Floats, shares: Floats, upper: int) -> float:

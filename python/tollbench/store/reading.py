@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
-from tollbench.store.records import CaseRecord, Launch, RunHeader, Samples, WorkloadRecord
-from tollbench.store.untrusted import MAX_VALUE_BYTES, CheckedRow, has_table, refuse, version_of
-from tollbench.text import shown
+from tollbench.store.records import CaseRecord, Launch, RunHeader, WorkloadRecord
+from tollbench.store.sample_reading import SampleReader
+from tollbench.store.untrusted import CheckedRow
 from tollbench.words import (
     Allocations,
     Batch,
@@ -40,7 +36,6 @@ _CASE_COLUMNS = (
     "library_version", "footing", "answer", "iterations", "status", "reason",
 )  # fmt: skip
 MAX_DETAIL = 1e18
-MAX_KEY = 64  # characters of a cell's name
 # How a column is read, by the type of the record's field, as it is written there.
 _BY_TYPE: Mapping[object, Callable[[CheckedRow, str], Any]] = {
     "int": CheckedRow.integer,
@@ -55,20 +50,18 @@ _BY_TYPE: Mapping[object, Callable[[CheckedRow, str], Any]] = {
     "Status": lambda row, name: row.choice(name, Status),
 }
 R = TypeVar("R", RunHeader, WorkloadRecord, CaseRecord, Launch, Batch)
+# The fields of each record that a column holds, and how it is read.
+_READERS: Mapping[type, Sequence[tuple[str, Callable[[CheckedRow, str], Any]]]] = {
+    kind: [(field.name, _BY_TYPE[field.type]) for field in fields(kind) if field.type in _BY_TYPE]
+    for kind in (RunHeader, WorkloadRecord, CaseRecord, Launch, Batch)
+}
 _RUN_COLUMNS = tuple(field.name for field in fields(RunHeader))
 
 
-class Reader:
+class Reader(SampleReader):
     """The reading half of a run file."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
-        self._connection = connection
-
-    @cached_property
-    def _version(self) -> int:
-        """Asked at the first reading: a new file has its schema by then, a resumed one its upgrade."""
-        return version_of(self._connection)
+    _lies_still = False  # whether this object, too, writes nothing to it
 
     def header(self) -> RunHeader:
         """The run: what was asked, where and when."""
@@ -97,25 +90,43 @@ class Reader:
         found: list[dict[str, Any]] = [{name: row.text(name) for name in columns} for row in rows]
         return tuple(Environment(**each) for each in found)
 
-    def cases(self, workload: str | None = None) -> tuple[CaseRecord, ...]:
-        """Every case in the order of the plan, or those of one workload (its name)."""
+    def cases(self, workload: str | None = None, most: int | None = None) -> tuple[CaseRecord, ...]:
+        """Every case in the order of the plan, or those of one workload (its name).
+
+        With `most`, that many of the whole run at most: those that were launched before all others.
+        """
         query = """
             SELECT c.id, w.name, e.name, c.contender, c.parameters, w.kind, w.unit, w.per, c.language,
                    c.library, c.library_version, c.footing, c.answer, c.iterations, c.status, c.reason
             FROM "case" c JOIN workload w ON w.id = c.workload_id
                           JOIN environment e ON e.id = c.environment_id
-            WHERE ?1 IS NULL OR w.name = ?1 ORDER BY c.id"""
+            WHERE (?1 IS NULL OR w.name = ?1) AND (?2 OR c.id IN (SELECT id FROM "case" ORDER BY
+                NOT EXISTS (SELECT 1 FROM launch l WHERE l.case_id = "case".id), id LIMIT ?3))
+            ORDER BY c.id"""
+        everything = most is None or self.case_count() <= most
         return tuple(
             _record(row, CaseRecord, parameters=_parameters(row), answer=row.decimal("answer"))
-            for row in self._rows("case", _CASE_COLUMNS, query, (workload,))
+            for row in self._rows("case", _CASE_COLUMNS, query, (workload, everything, most or 0))
         )
+
+    def case_count(self) -> int:
+        """How many cases were planned."""
+        ((count,),) = self._iterate('SELECT count(*) FROM "case"', ())
+        return int(count)
 
     def launches(
         self, case_id: int, purpose: Purpose = Purpose.MEASURE, *, ok_only: bool = False
     ) -> tuple[Launch, ...]:
         """The launches of a case in the order of rounds, each with its batches; failed ones have none."""
+        if self._lies_still and (case_id, str(purpose)) not in self._launched:
+            return ()
         where = "l.case_id = ? AND l.purpose = ?" + (" AND l.status = 'ok'" if ok_only else "")
         return self._launches(where, (case_id, str(purpose)), "l.round, l.position, l.id")
+
+    @cached_property
+    def _launched(self) -> set[tuple[Any, Any]]:
+        """Which cases have launches of which purpose: most of many thousand planned ones may have none."""
+        return set(self._iterate("SELECT DISTINCT case_id, purpose FROM launch", ()))
 
     def canary(self) -> tuple[Launch, ...]:
         """The canary's launches in the order of time."""
@@ -130,41 +141,6 @@ class Reader:
         query = "SELECT count(*) FROM launch WHERE ?1 IS NULL OR purpose = ?1"
         ((count,),) = self._iterate(query, (purpose and str(purpose),))
         return int(count)
-
-    def samples(self, launch_id: int, *, warmup: bool = False) -> Samples:
-        """The individually timed operations of one launch, nanoseconds, as float32 of shape (n,).
-
-        The warm-up batch is left out unless `warmup` asks for it.
-        """
-        return _joined([part for _, part in self._batch_samples(launch_id, warmup=warmup)])
-
-    def samples_apart(self, launch_id: int) -> tuple[Samples, tuple[Samples, ...]]:
-        """The same of the warm-up batches together, and of each other batch, read once."""
-        parts = self._batch_samples(launch_id, warmup=True)
-        warm_up, timed = ([part for warm, part in parts if warm is wanted] for wanted in (True, False))
-        return _joined(warm_up), tuple(timed)
-
-    def _batch_samples(self, launch_id: int, *, warmup: bool) -> list[tuple[bool, Samples]]:
-        """Each batch's samples, and whether it is the warm-up."""
-        query = """
-            SELECT b.warmup, s.count, s.dtype, length(s.data), s.data
-            FROM sample s JOIN batch b ON b.id = s.batch_id
-            WHERE b.launch_id = ? AND b.warmup <= ? ORDER BY b.ordinal"""
-        columns = ("warmup", "count", "dtype", "length", "data")
-        rows = self._rows("sample", columns, query, (launch_id, int(warmup)))
-        return [(bool(row.integer("warmup")), _samples(row)) for row in rows]
-
-    def cells(self, launch_id: int, *, warmup: bool = False) -> tuple[tuple[str, int], ...]:
-        """What the samples of one launch belong to: (key, how many), consecutive, as long as `samples`.
-
-        () where the program said nothing of cells. The warm-up batch is left out unless `warmup` asks for it.
-        """
-        query = """
-            SELECT c.cells, s.count FROM cells c JOIN batch b ON b.id = c.batch_id
-            LEFT JOIN sample s ON s.batch_id = b.id
-            WHERE b.launch_id = ? AND b.warmup <= ? ORDER BY b.ordinal"""
-        rows = self._rows("cells", ("cells", "count"), query, (launch_id, int(warmup)))
-        return tuple(cell for row in rows for cell in _cells(row))
 
     def allocations(self, case_id: int) -> Allocations | None:
         """What the counting pass of a case saw; None where it has not succeeded."""
@@ -225,25 +201,10 @@ class Reader:
             for row in self._rows("allocation", columns, query, arguments)
         }
 
-    def _rows(
-        self, table: str, columns: tuple[str, ...], query: str, arguments: tuple[Any, ...] = ()
-    ) -> list[CheckedRow]:
-        if not has_table(table, self._version):
-            return []
-        return [CheckedRow(self.path, table, columns, values) for values in self._iterate(query, arguments)]
-
-    def _iterate(self, query: str, arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-        try:
-            yield from self._connection.execute(query, arguments)
-        except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
-            raise refuse(self.path, f"cannot be read: {shown(str(error))}") from None
-
 
 def _record(row: CheckedRow, kind: type[R], **known: Any) -> R:
     """What a row holds, each column read by the type of the field that it fills; `known` ones are not."""
-    columns = {
-        field.name: _BY_TYPE[field.type](row, field.name) for field in fields(kind) if field.name not in known
-    }
+    columns = {name: read(row, name) for name, read in _READERS[kind] if name not in known}
     return kind(**columns, **known)
 
 
@@ -299,34 +260,3 @@ def _batch(row: CheckedRow, answer: int, details: Mapping[int, Mapping[str, floa
         details=details.get(row.integer("id"), {}),
         cells=(),  # read with the samples
     )
-
-
-def _cells(row: CheckedRow) -> tuple[tuple[str, int], ...]:
-    cells, total = row.json("cells"), 0
-    if not isinstance(cells, list):
-        raise row.fail("cells", "is not a JSON array")
-    for cell in cells:
-        match cell:
-            case [str(key), int(count)] if len(key) <= MAX_KEY and count >= 0 and not isinstance(count, bool):
-                total += count
-            case _:
-                raise row.fail("cells", "holds an entry that is not [text, whole number]")
-    if total != row.integer("count"):
-        raise row.fail("cells", "counts another number of samples than there are")
-    return tuple((key, count) for key, count in cells)
-
-
-def _joined(parts: list[Samples]) -> Samples:
-    return np.concatenate(parts) if parts else np.empty(0, np.float32)
-
-
-def _samples(row: CheckedRow) -> Samples:
-    count, length = row.integer("count"), row.integer("length")
-    if row.text("dtype") != "<f4":
-        raise row.fail("dtype", "is not '<f4'")
-    if length != 4 * count or length > MAX_VALUE_BYTES:
-        raise row.fail("data", f"has {length} bytes for {count} samples of 4 bytes")
-    values = np.frombuffer(row.blob("data"), dtype="<f4").astype(np.float32, copy=False)
-    if not np.isfinite(values).all():
-        raise row.fail("data", "holds values that are not finite")
-    return values

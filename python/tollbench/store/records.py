@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,73 @@ from tollbench.words import (
 )
 
 Samples = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleCounts:
+    """Samples without their order: each value once, ascending, with how often it occurred.
+
+    Every quantile of them is exactly that of the samples themselves.
+    """
+
+    values: Samples
+    counts: NDArray[np.int64]  # of the same shape, each at least 1
+
+    @classmethod
+    def of(cls, samples: Samples) -> Self:
+        """Of nanoseconds, shape (n,), finite; n may be 0."""
+        values, counts = np.unique(samples + np.float32(0.0), return_counts=True)  # + 0: no negative zero
+        return cls(values.astype(np.float32, copy=False), counts.astype(np.int64, copy=False))
+
+    @classmethod
+    def together(cls, parts: Sequence[SampleCounts]) -> SampleCounts:
+        """All of `parts` as one."""
+        if len(parts) == 1:
+            return parts[0]
+        values = np.concatenate([np.empty(0, np.float32), *(part.values for part in parts)])
+        counts = np.concatenate([np.empty(0, np.int64), *(part.counts for part in parts)])
+        if not values.size:
+            return cls(values, counts)
+        order = np.argsort(values)
+        values, counts = values[order], counts[order]
+        first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+        return cls(values[first], np.add.reduceat(counts, first))
+
+    @property
+    def total(self) -> int:
+        """Number of samples."""
+        return int(self.counts.sum())
+
+    def expanded(self) -> Samples:
+        """The samples themselves, ascending, shape (total,)."""
+        return np.repeat(self.values, self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSamples:
+    """The samples of one batch, in parts where they belong to something, such as pairs of CPUs."""
+
+    parts: tuple[SampleCounts, ...]
+    keys: tuple[str, ...] = ()  # what each part belongs to; none: the one part belongs to nothing
+
+    @classmethod
+    def of(cls, samples: Samples, cells: Sequence[tuple[str, int]] = ()) -> Self:
+        """`cells` is what consecutive ones of `samples` belong to, and adds up to their number."""
+        if not cells:
+            return cls((SampleCounts.of(samples),))
+        ends = np.cumsum([count for _, count in cells])
+        parts = np.split(samples, ends[:-1])
+        return cls(tuple(map(SampleCounts.of, parts)), tuple(key for key, _ in cells))
+
+    @property
+    def total(self) -> int:
+        """Number of samples."""
+        return sum(part.total for part in self.parts)
+
+    @property
+    def cells(self) -> tuple[tuple[str, int], ...]:
+        """What consecutive samples belong to, as the program said it."""
+        return tuple((key, part.total) for key, part in zip(self.keys, self.parts, strict=bool(self.keys)))
 
 
 @dataclass(frozen=True, slots=True)

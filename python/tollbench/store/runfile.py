@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
+import numpy as np
+
 from tollbench.errors import Exit, TollError
 from tollbench.store.reading import Reader
-from tollbench.store.records import Launch, RunHeader, Samples
+from tollbench.store.records import BatchSamples, Launch, RunHeader, Samples
+from tollbench.store.sample_blocks import blocks
 from tollbench.store.untrusted import check_bytes, check_database, harden, refuse, schema_text, upgrade
 from tollbench.text import as_text, shown
 from tollbench.words import Batch, Case, Environment, Purpose, Status, Workload, canonical
@@ -30,6 +33,7 @@ class RunFile(Reader):
     def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool) -> None:
         super().__init__(path, connection)
         self._writable = writable
+        self._lies_still = not writable
 
     @classmethod
     def create(cls, path: Path, header: RunHeader) -> Self:
@@ -130,12 +134,17 @@ class RunFile(Reader):
                         query, (one.name, one.title, one.unit, one.meaning, workload.name)
                     )
 
-    def append(self, launch: Launch, samples: Sequence[Samples | None] = ()) -> int:
-        """Stores one launch with its batches (and the samples of each) in one transaction. Returns its id."""
+    def append(self, launch: Launch, samples: Sequence[Samples | BatchSamples | None] = ()) -> int:
+        """Stores one launch with its batches (and the samples of each) in one transaction. Returns its id.
+
+        Samples lose their order, within each part of a batch: see docs/runfile.md.
+        """
         with self._saving("the last launch"), self._transaction():
             return self._append(launch, samples)
 
-    def append_company(self, launches: Sequence[tuple[Launch, Sequence[Samples | None]]]) -> list[Launch]:
+    def append_company(
+        self, launches: Sequence[tuple[Launch, Sequence[Samples | BatchSamples | None]]]
+    ) -> list[Launch]:
         """The same for launches that took turns, all or none. Returns them as they are stored."""
         with self._saving("the last launches"), self._transaction():
             ids = [self._append(launch, samples) for launch, samples in launches]
@@ -144,7 +153,7 @@ class RunFile(Reader):
                 self._insert("company", {"launch_id": launch_id, "first_id": first})
         return [replace(one, id=own, company=first) for (one, _), own in zip(launches, ids, strict=True)]
 
-    def _append(self, launch: Launch, samples: Sequence[Samples | None]) -> int:
+    def _append(self, launch: Launch, samples: Sequence[Samples | BatchSamples | None]) -> int:
         launch_id = self._insert("launch", _launch_columns(launch))
         for ordinal, batch in enumerate(launch.batches):
             batch_id = self._insert(
@@ -154,12 +163,9 @@ class RunFile(Reader):
                 self._insert("batch_detail", {"batch_id": batch_id, "name": name, "value": value})
             if batch.cells:
                 self._insert("cells", {"batch_id": batch_id, "cells": json.dumps(batch.cells)})
-            values = samples[ordinal] if samples else None
-            if values is not None:
-                data = values.astype("<f4", copy=False).tobytes()
-                self._insert(
-                    "sample", {"batch_id": batch_id, "count": len(values), "dtype": "<f4", "data": data}
-                )
+        for first, encoding, data in blocks(_counted(launch, samples)):
+            columns = {"launch_id": launch_id, "ordinal": first, "encoding": encoding, "data": data}
+            self._insert("sample_block", columns)
         if launch.allocations is not None:
             self._insert("allocation", {"launch_id": launch_id, **asdict(launch.allocations)})
         if launch.purpose is Purpose.MEASURE and launch.status is Status.OK:
@@ -251,6 +257,13 @@ class RunFile(Reader):
             f" `toll run --resume {shlex.quote(str(self.path))}`.",
             Exit.INCONCLUSIVE,
         )
+
+
+def _counted(launch: Launch, samples: Sequence[Samples | BatchSamples | None]) -> list[BatchSamples | None]:
+    return [
+        BatchSamples.of(each, batch.cells) if isinstance(each, np.ndarray) else each
+        for batch, each in zip(launch.batches, samples, strict=False)
+    ]
 
 
 def now_utc() -> str:

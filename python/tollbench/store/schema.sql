@@ -1,7 +1,7 @@
 -- One run is one SQLite file. Times are nanoseconds, sizes bytes, instants UTC in ISO 8601.
 -- application_id marks the file as ours ("toll"), user_version is the schema's version.
 PRAGMA application_id = 0x746F6C6C;
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
 CREATE TABLE run (
     id           INTEGER PRIMARY KEY CHECK (id = 1),
@@ -136,4 +136,13 @@ CREATE TABLE cells (
 CREATE TABLE company (                       -- launches that were alive together and took turns
     launch_id INTEGER PRIMARY KEY REFERENCES launch(id),
     first_id  INTEGER NOT NULL REFERENCES launch(id) -- the first of them that is stored: the same for all
+) STRICT;
+
+-- Version 4. Files of versions 1 to 3 keep samples in table `sample`, in the order in which they were taken:
+CREATE TABLE sample_block (                  -- samples of consecutive batches, each value with its count
+    launch_id INTEGER NOT NULL REFERENCES launch(id),
+    ordinal   INTEGER NOT NULL,              -- of the first of these batches
+    encoding  TEXT NOT NULL CHECK (encoding IN ('zstd', 'plain')),
+    data      BLOB NOT NULL,                 -- docs/runfile.md, "Samples"
+    PRIMARY KEY (launch_id, ordinal)
 ) STRICT;

@@ -11,7 +11,7 @@ import struct
 import time
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,17 +19,25 @@ from tollbench.errors import TollError
 from tollbench.text import shown
 
 APPLICATION_ID = 0x746F6C6C  # "toll"
-VERSION = 3
-_NEW_IN = {"detail": 2, "batch_detail": 2, "cells": 2, "company": 3}  # tables that older files lack
+VERSION = 4
+_NEW_IN = {
+    "detail": 2,
+    "batch_detail": 2,
+    "cells": 2,
+    "company": 3,
+    "sample_block": 4,
+}  # lacking in older files
 
 MAX_TEXT = 64 * 1024
 MAX_JSON = 4 * 1024 * 1024
 MAX_JSON_DEPTH = 32
+OFTEN_TEXT = 1024  # characters of JSON that many rows may have alike
 MAX_VALUE_BYTES = 64 * 1024 * 1024  # of any one value: 16 million samples a launch
 MAX_ROWS = {
     "run": 1, "environment": 1_000, "workload": 10_000, "case": 100_000,
     "launch": 1_000_000, "batch": 10_000_000, "sample": 10_000_000, "allocation": 1_000_000,
     "detail": 100_000, "batch_detail": 10_000_000, "cells": 1_000_000, "company": 1_000_000,
+    "sample_block": 1_000_000,
 }  # fmt: skip
 CHECK_SECONDS = 60.0
 
@@ -243,16 +251,13 @@ class CheckedRow:
         return value
 
     def json(self, column: str) -> Any:
+        text = self.text(column, MAX_JSON)
         try:
-            text = self.text(column, MAX_JSON)
-            value = json.loads(text, parse_constant=_no_constant, parse_int=_whole)
-            if "\\u" in text:  # half a character can be written so, and no report could print it
-                json.dumps(value, ensure_ascii=False).encode()
+            return (_parsed_often if len(text) <= OFTEN_TEXT else _parsed)(text)
         except (ValueError, RecursionError):
             raise self._bad(column, "is not JSON") from None
-        if _depth(value) > MAX_JSON_DEPTH:
-            raise self._bad(column, f"is nested deeper than {MAX_JSON_DEPTH} levels")
-        return value
+        except _TooDeep:
+            raise self._bad(column, f"is nested deeper than {MAX_JSON_DEPTH} levels") from None
 
     def json_object(self, column: str) -> dict[str, Any]:
         value = self.json(column)
@@ -270,6 +275,23 @@ class CheckedRow:
     def fail(self, column: str, problem: str) -> TollError:
         """The error for a value that breaks a rule only the caller knows."""
         return self._bad(column, problem)
+
+
+class _TooDeep(Exception):
+    pass
+
+
+def _parsed(text: str) -> Any:
+    value = json.loads(text, parse_constant=_no_constant, parse_int=_whole)
+    if "\\u" in text:  # half a character can be written so, and no report could print it
+        json.dumps(value, ensure_ascii=False).encode()
+    if _depth(value) > MAX_JSON_DEPTH:
+        raise _TooDeep
+    return value
+
+
+# Most batches and launches say the same: nobody changes what has been read.
+_parsed_often = lru_cache(maxsize=256)(_parsed)
 
 
 def _no_constant(name: str) -> float:

@@ -12,7 +12,7 @@ from made_runs import batch, header
 from tollbench.analysis import results
 from tollbench.analysis.grid import CellValues, make_grid, ordered
 from tollbench.analysis.results import Grid
-from tollbench.store import Launch, RunFile
+from tollbench.store import BatchSamples, Launch, RunFile
 from tollbench.words import HOST, Case, Kind, Purpose, Status, Workload
 
 DATA = os.environ.get("TOLL_TEST_DATA", "")
@@ -134,10 +134,14 @@ def test_rows_follow_the_topology() -> None:
     assert ordered({3, 1}, {}) == [1, 3]
 
 
+def counted(cells: tuple[tuple[str, int], ...], *samples: float) -> BatchSamples:
+    return BatchSamples.of(np.array(samples, np.float32), cells)
+
+
 def test_a_launch_counts_once_in_a_cell() -> None:
     cells = CellValues()
-    cells.take((("0>1", 3), ("1>0", 1), ("0>1", 2)), np.array([1, 2, 9, 50, 3, 4], np.float32))
-    cells.take((("0>1", 1),), np.array([5], np.float32))
+    cells.take([counted((("0>1", 3), ("1>0", 1), ("0>1", 2)), 1, 2, 9, 50, 3, 4)])
+    cells.take([counted((("0>1", 1),), 5)])
     assert cells.launches == 2
     assert cells.values["p50"] == {(0, 1): [3.0, 5.0], (1, 0): [50.0]}
     assert cells.values["p99"] == {(0, 1): [9.0, 5.0], (1, 0): [50.0]}
@@ -145,10 +149,10 @@ def test_a_launch_counts_once_in_a_cell() -> None:
 
 def test_cells_that_are_no_pairs_are_left_out() -> None:
     cells = CellValues()
-    cells.take((("<script>", 1), ("0>1", 1), ("1>-2", 1), ("2>1", 0)), np.array([7, 8, 9], np.float32))
+    cells.take([counted((("<script>", 1), ("0>1", 1), ("1>-2", 1), ("2>1", 0)), 7, 8, 9)])
     assert cells.values["p50"] == {(0, 1): [8.0]}
     cells = CellValues()
-    cells.take((("anything", 2),), np.array([7, 8], np.float32))
+    cells.take([counted((("anything", 2),), 7, 8)])
     assert cells.launches == 0
 
 

@@ -11,12 +11,15 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+import zstandard
 from made_runs import Made, make_run, published
+from store_runs import as_version_3
 
 from tollbench import analysis
 from tollbench.analysis.results import Results
 from tollbench.errors import TollError
-from tollbench.store import RunFile
+from tollbench.store import BatchSamples, RunFile
+from tollbench.store.sample_blocks import blocks
 from tollbench.words import Allocations, DeclaredDetail, Kind, Status
 
 ROOT = Path(__file__).parents[3]
@@ -54,6 +57,13 @@ def tamper(path: Path, statement: str, *values: Any) -> Path:
         connection.execute(statement, values)
     connection.close()
     return path
+
+
+def packed(value: float) -> bytes:
+    """Samples that are all the same, of a warm-up batch and a timed one."""
+    batch = BatchSamples.of(np.full(SAMPLES, value, np.float32))
+    ((_, encoding, data),) = blocks([batch, batch])
+    return data if encoding == "zstd" else zstandard.compress(data)
 
 
 @pytest.fixture(scope="module")
@@ -116,11 +126,18 @@ def copied(runs: dict[Kind, Path], tmp_path: Path) -> dict[Kind, Path]:
         (Kind.SAMPLES, "UPDATE sample SET data = ?", EVIL["BLOB"][3], "impossible time: -5000.0 ns"),
         (Kind.SAMPLES, "UPDATE sample SET data = ?", b"\x00" * 7, "7 bytes for 40 samples"),
         (Kind.SAMPLES, "DELETE FROM sample WHERE ? = 1", 1, "holds no samples of it"),
+        (Kind.SAMPLES, "DELETE FROM sample_block WHERE ? = 1", 1, "holds no samples of it"),
+        (Kind.SAMPLES, "UPDATE sample_block SET data = ?", packed(-5e3), "impossible time: -5000.0 ns"),
+        (Kind.SAMPLES, "UPDATE sample_block SET data = ?", packed(2.0**100), "impossible time: 1.26"),
+        (Kind.SAMPLES, "UPDATE sample_block SET data = ?", packed(np.nan), "not finite"),
+        (Kind.SAMPLES, "UPDATE sample_block SET data = ?", b"\x00" * 7, "cannot be unpacked"),
     ],
 )
 def test_an_impossible_value_is_named(
     copied: dict[Kind, Path], kind: Kind, statement: str, value: Any, message: str
 ) -> None:
+    if " sample " in statement:
+        as_version_3(copied[kind])
     if "sample SET" in statement:
         statement += f" WHERE count = {SAMPLES}"
     with pytest.raises(TollError) as caught:

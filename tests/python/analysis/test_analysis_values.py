@@ -11,27 +11,29 @@ from made_runs import Made, make_run
 from tollbench import analysis
 from tollbench.analysis.grouping import fastest
 from tollbench.analysis.values import LaunchValue, log_rounds, resolution_ns, value_of_samples
-from tollbench.store import RunFile
+from tollbench.store import BatchSamples, RunFile
 
 
 def test_samples_of_pairs_of_cpus_count_by_pair_and_not_by_number() -> None:
     samples = np.array([20.0] * 3 + [100.0] * 900 + [20.0] * 2, dtype=np.float32)
     cells = (("0>1", 3), ("1>0", 900), ("0>1", 2))
-    assert value_of_samples(samples, cells, {}) == 60.0
-    assert value_of_samples(samples, (), {}) == 100.0
+    assert value_of_samples([BatchSamples.of(samples, cells)], {}) == 60.0
+    halves = [BatchSamples.of(samples[:3], cells[:1]), BatchSamples.of(samples[3:], cells[1:])]
+    assert value_of_samples(halves, {}) == 60.0
+    assert value_of_samples([BatchSamples.of(samples)], {}) == 100.0
 
 
 def test_a_coarse_clock_is_interpolated_and_a_stranger_s_one_ignored() -> None:
-    samples = np.array([60.0] * 30 + [70.0] * 70, dtype=np.float32)
-    found = value_of_samples(samples, (), {"resolution_ns": 10.0})
+    samples = [BatchSamples.of(np.array([60.0] * 30 + [70.0] * 70, dtype=np.float32))]
+    found = value_of_samples(samples, {"resolution_ns": 10.0})
     assert found == pytest.approx(65 + 10 * 20 / 70)
-    assert value_of_samples(samples, (), {"resolution_ns": 0.1}) == 70.0
+    assert value_of_samples(samples, {"resolution_ns": 0.1}) == 70.0
     for odd in ("10", None, -1, float("nan"), 1e300, [10.0]):
         assert resolution_ns({"resolution_ns": odd}) == 0.0
 
 
 def test_no_value_is_below_zero() -> None:
-    assert value_of_samples(np.array([-5.0, -4.0, -3.0], dtype=np.float32), (), {}) == 0.0
+    assert value_of_samples([BatchSamples.of(np.array([-5.0, -4.0, -3.0], dtype=np.float32))], {}) == 0.0
 
 
 def bistable() -> tuple[list[float], list[float]]:

@@ -156,9 +156,9 @@ def test_sound_samples_and_allocations() -> None:
     outcome = launch("none", Kind.SAMPLES)
     first, together = outcome.samples[1], outcome.timed_samples()
     assert first is not None
-    assert first.tolist() == [100.0, 101.0, 102.0]
+    assert first.parts[0].values.tolist() == [100.0, 101.0, 102.0]
     assert together is not None
-    assert [part.tolist() for part in together] == [[100.0, 101.0, 102.0]] * 2
+    assert [part.parts[0].expanded().tolist() for part in together] == [[100.0, 101.0, 102.0]] * 2
     counted = recorded(errand("none"), counting(4)).launch.allocations
     assert counted is not None
     assert (counted.iterations, counted.calls, counted.peak_bytes) == (4, 12, 16)

@@ -1,5 +1,6 @@
 """Small run files for the tests of the store."""
 
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -80,3 +81,34 @@ def make(path: Path, rounds: int = 2) -> RunFile:
     run_file.append(launch(purpose=Purpose.ALLOCATIONS, allocations=Allocations(1, 5, 2, 3, 4)))
     run_file.append(launch(round=rounds + 1, status=Status.FAILED, reason="crashed with SIGSEGV"))
     return run_file
+
+
+def as_version_3(path: Path, seed: int = 1) -> Path:
+    """What the toll before version 4 would have written: each sample by itself, in the order of taking.
+
+    That order is lost, so that the samples of each part stand in one drawn by `seed`.
+    """
+    rng = np.random.default_rng(seed)
+    with RunFile.open(path) as run_file:
+        rows = [row for each in run_file.all_launches() for row in _as_taken(run_file, each, rng)]
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("DROP TABLE sample_block")
+    connection.executemany(
+        """INSERT INTO sample SELECT id, ?, '<f4', ? FROM batch WHERE launch_id = ? AND warmup = ?
+        ORDER BY ordinal LIMIT 1 OFFSET ?""",
+        rows,
+    )
+    connection.execute("PRAGMA user_version = 3")
+    connection.close()
+    return path
+
+
+def _as_taken(
+    run_file: RunFile, stored: Launch, rng: np.random.Generator
+) -> list[tuple[int, bytes, int, bool, int]]:
+    found = []
+    for warmup, batches in zip((True, False), run_file.counted_samples(stored.id), strict=True):
+        for number, batch in enumerate(batches):
+            samples = np.concatenate([rng.permutation(part.expanded()) for part in batch.parts])
+            found.append((len(samples), samples.astype("<f4").tobytes(), stored.id, warmup, number))
+    return found

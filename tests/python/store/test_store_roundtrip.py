@@ -59,12 +59,13 @@ def test_samples_leave_out_the_warm_up(path: Path) -> None:
         assert run_file.samples(second.id).dtype == np.float32
         assert run_file.samples(second.id).tolist() == [2.0, 2.5, 3.0]
         assert run_file.samples(second.id, warmup=True).tolist() == [9, 9, 9, 2.0, 2.5, 3.0]
-        warm_up, timed = run_file.samples_apart(second.id)
-        assert [warm_up.tolist(), *(part.tolist() for part in timed)] == [[9, 9, 9], [2.0, 2.5, 3.0]]
+        warm_up, timed = run_file.counted_samples(second.id)
+        (cold,), (warm,) = (batch.parts for (batch,) in (warm_up, timed))
+        assert (cold.values.tolist(), cold.counts.tolist()) == ([9.0], [3])
+        assert (warm.values.tolist(), warm.counts.tolist()) == ([2.0, 2.5, 3.0], [1, 1, 1])
         assert sample_count(run_file) == 6
         assert run_file.samples(999).size == 0
-        warm_up, timed = run_file.samples_apart(999)
-        assert (warm_up.size, timed) == (0, ())
+        assert run_file.counted_samples(999) == ((), ())
 
 
 def cells_of(path: Path, **changes: object) -> tuple[tuple[str, int], ...]:
@@ -84,7 +85,7 @@ def test_cells_belong_to_samples_and_leave_out_the_warm_up(tmp_path: Path) -> No
 def as_version_1(path: Path) -> None:
     """What the toll of then would have written."""
     connection = sqlite3.connect(path, isolation_level=None)
-    for table in ("batch_detail", "cells", "detail", "company"):
+    for table in ("batch_detail", "cells", "detail", "company", "sample_block"):
         connection.execute(f"DROP TABLE {table}")
     connection.execute("PRAGMA user_version = 1")
     connection.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from store_runs import make
+from store_runs import as_version_3, make
 
 from tollbench.errors import TollError
 from tollbench.store import RunFile
@@ -98,7 +98,7 @@ def test_truncated(path: Path, kept: float) -> None:
     ],
 )
 def test_cells_that_fit_no_samples(path: Path, cells: str, words: str) -> None:
-    change(path, f"INSERT INTO cells SELECT batch_id, '{cells}' FROM sample")
+    change(path, f"INSERT INTO cells SELECT id, '{cells}' FROM batch WHERE launch_id = 2")
     with RunFile.open(path) as run_file, pytest.raises(TollError) as caught:
         run_file.cells(run_file.launches(1)[0].id)
     assert words in caught.value.what
@@ -176,16 +176,24 @@ def test_view_in_place_of_a_table(path: Path) -> None:
         "UPDATE sample SET data = zeroblob(5)",
         "UPDATE sample SET data = x'0000c07f0000c07f0000c07f'",
         "UPDATE sample SET dtype = '<f8'",
+        "UPDATE sample_block SET data = zeroblob(50)",
+        "UPDATE sample_block SET data = zeroblob(0)",
+        "UPDATE sample_block SET encoding = 'plain'",
+        "UPDATE sample_block SET encoding = 'gzip'",
+        "UPDATE sample_block SET ordinal = -1",
+        "UPDATE sample_block SET launch_id = 1 WHERE launch_id = 2",
+        "INSERT INTO sample_block SELECT launch_id, 1, encoding, data FROM sample_block LIMIT 1",
+        "INSERT INTO sample SELECT id, 3, '<f4', zeroblob(12) FROM batch WHERE launch_id = 2",
         "UPDATE allocation SET calls = -1",
     ],
 )
 def test_contents_must_make_sense(path: Path, statement: str) -> None:
-    change(path, statement)
+    change(as_version_3(path) if "UPDATE sample " in statement else path, statement)
     refusal(path)
 
 
 def test_blob_beyond_the_limit_is_not_read_into_memory(path: Path) -> None:
-    change(path, "UPDATE sample SET data = zeroblob(70000000), count = 17500000")
+    change(as_version_3(path), "UPDATE sample SET data = zeroblob(70000000), count = 17500000")
     assert "too big" in refusal(path).what  # SQLite itself refuses, before the bytes are there
 
 

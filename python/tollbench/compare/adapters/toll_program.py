@@ -239,7 +239,7 @@ class Programs:
             batch = timed.batch
             with fault_of(side):
                 self._check_work(name, side, batch)
-                ns = launch_value_ns([batch], timed.samples, batch.cells, program.ready.clock)
+                ns = launch_value_ns([batch], timed.samples, program.ready.clock)
                 if ns <= 0.0:
                     raise LaunchFailed("measured no time at all: its batches are too short for its clock")
             found[side] = ns, waiting_share(batch), batch.voluntary_switches
