@@ -53,7 +53,7 @@ def results(run_file: RunFile, on_launch: Callable[[int, int], None] = lambda *_
             read_case(run_file, record, header, read) for record in run_file.cases(workload.name, MOST_CASES)
         ]
         workloads.append(_workload(workload, data, header, warnings))
-        cases += [replace(case, counts=()) for case in data]
+        cases += [_kept(case) for case in data]
     launches = [*canary, *(launch for case in cases for launch in case.everything)]
     found, drifted = floor(canary, cases, header)
     return Results(
@@ -70,6 +70,13 @@ def results(run_file: RunFile, on_launch: Callable[[int, int], None] = lambda *_
             *warnings,
         ],
     )
+
+
+def _kept(case: CaseData) -> CaseData:
+    """What is asked of a case when its workload is done: no samples, and no batches."""
+    groups = (case.launches, case.failures, case.others)
+    launches, failures, others = (tuple(replace(one, batches=()) for one in group) for group in groups)
+    return replace(case, counts=(), launches=launches, failures=failures, others=others)
 
 
 def _workload(

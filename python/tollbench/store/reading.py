@@ -155,19 +155,21 @@ class Reader(SampleReader):
         rows = self._rows(
             "launch", (*_LAUNCH_COLUMNS, "answer"), f"{query} WHERE {where} ORDER BY {order}", arguments
         )
-        batches: dict[int, list[CheckedRow]] = defaultdict(list)
+        answers = {row.integer("id"): _answer(row) for row in rows}
+        batches: dict[int, list[Batch]] = defaultdict(list)
         names = ", ".join(f"b.{name}" for name in _BATCH_COLUMNS)
         query = f"SELECT {names} FROM batch b JOIN launch l ON l.id = b.launch_id WHERE {where}"
         query += " ORDER BY b.launch_id, b.ordinal"
         details = self._batch_details(where, arguments)
-        for row in self._rows("batch", _BATCH_COLUMNS, query, arguments):
-            batches[row.integer("launch_id")].append(row)
+        for values in self._iterate(query, arguments):  # one at a time: there may be millions
+            row = CheckedRow(self.path, "batch", _BATCH_COLUMNS, values)
+            number = row.integer("launch_id")
+            batches[number].append(_batch(row, answers.get(number, 0), details))
         counted, companies = self._allocations(where, arguments), self._companies(where, arguments)
         return tuple(
             _launch(
                 row,
-                batches[row.integer("id")],
-                details,
+                tuple(batches.pop(row.integer("id"), ())),
                 allocations=counted.get(row.integer("id")),
                 company=companies.get(row.integer("id"), 0),
             )
@@ -237,15 +239,16 @@ def _published_value(row: CheckedRow, item: Any) -> Published:
 
 def _launch(
     row: CheckedRow,
-    batches: list[CheckedRow],
-    details: Mapping[int, Mapping[str, float]],
+    batches: tuple[Batch, ...],
     *,
     allocations: Allocations | None,
     company: int,
 ) -> Launch:
-    answer = row.decimal("answer") if row.optional_text("answer") is not None else 0
-    read = tuple(_batch(batch, answer, details) for batch in batches)
-    return _record(row, Launch, batches=read, allocations=allocations, company=company)
+    return _record(row, Launch, batches=batches, allocations=allocations, company=company)
+
+
+def _answer(row: CheckedRow) -> int:
+    return row.decimal("answer") if row.optional_text("answer") is not None else 0
 
 
 def _batch(row: CheckedRow, answer: int, details: Mapping[int, Mapping[str, float]]) -> Batch:

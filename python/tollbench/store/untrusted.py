@@ -39,6 +39,7 @@ MAX_ROWS = {
     "detail": 100_000, "batch_detail": 10_000_000, "cells": 1_000_000, "company": 1_000_000,
     "sample_block": 1_000_000,
 }  # fmt: skip
+MAX_BATCHES = 100_000  # of one launch: 25 s of the shortest
 CHECK_SECONDS = 60.0
 
 E = TypeVar("E", bound=StrEnum)
@@ -139,6 +140,10 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
             (rows,) = connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()
             if rows > most:
                 raise refuse(path, f"holds {rows} rows in table {table}; toll reads at most {most}")
+        query = "SELECT count(*) FROM batch GROUP BY launch_id ORDER BY 1 DESC LIMIT 1"
+        (most,) = connection.execute(query).fetchone() or (0,)
+        if most > MAX_BATCHES:
+            raise refuse(path, f"holds a launch of {most:,} batches; toll reads at most {MAX_BATCHES:,}")
         if connection.execute("SELECT count(*) FROM run").fetchone() != (1,):
             raise refuse(path, "holds no run: it was not completely made")
     finally:
