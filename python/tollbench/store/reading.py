@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
+from math import inf
 from typing import Any, TypeVar
 
 from tollbench.store.records import CaseRecord, Launch, RunHeader, WorkloadRecord
@@ -36,6 +37,7 @@ _CASE_COLUMNS = (
     "library_version", "footing", "answer", "iterations", "status", "reason",
 )  # fmt: skip
 MAX_DETAIL = 1e18
+_NOTHING: Mapping[str, float] = {}
 # How a column is read, by the type of the record's field, as it is written there.
 _BY_TYPE: Mapping[object, Callable[[CheckedRow, str], Any]] = {
     "int": CheckedRow.integer,
@@ -162,9 +164,13 @@ class Reader(SampleReader):
         query += " ORDER BY b.launch_id, b.ordinal"
         details = self._batch_details(where, arguments)
         for values in self._iterate(query, arguments):  # one at a time: there may be millions
-            row = CheckedRow(self.path, "batch", _BATCH_COLUMNS, values)
-            number = row.integer("launch_id")
-            batches[number].append(_batch(row, answers.get(number, 0), details))
+            number = values[1]
+            batch = _usual_batch(values, answers.get(number, 0), details)
+            if batch is None:
+                row = CheckedRow(self.path, "batch", _BATCH_COLUMNS, values)
+                number = row.integer("launch_id")
+                batch = _batch(row, answers.get(number, 0), details)
+            batches[number].append(batch)
         counted, companies = self._allocations(where, arguments), self._companies(where, arguments)
         return tuple(
             _launch(
@@ -249,6 +255,33 @@ def _launch(
 
 def _answer(row: CheckedRow) -> int:
     return row.decimal("answer") if row.optional_text("answer") is not None else 0
+
+
+def _usual_batch(
+    values: tuple[Any, ...], answer: int, details: Mapping[int, Mapping[str, float]]
+) -> Batch | None:
+    """What `_batch` makes of a row that is as toll writes it, in a fifth of the time; None for any other."""
+    number, launch, iterations, units, wall_ns, cpu_ns, own, forced, minor, major, peak, warmup, told = values
+    whole = (number, launch, iterations, units, own, forced, minor, major, peak, warmup)
+    if told != "{}" or {*map(type, whole)} != {int} or {type(wall_ns), type(cpu_ns)} != {float}:
+        return None
+    if min(whole) < 0 or min(iterations, units) < 1 or not (0 <= wall_ns < inf and 0 <= cpu_ns < inf):
+        return None
+    return Batch(
+        iterations,
+        units,
+        wall_ns,
+        cpu_ns,
+        own,
+        forced,
+        minor,
+        major,
+        peak,
+        answer * iterations % 2**64,
+        warmup=bool(warmup),
+        counters=_NOTHING,
+        details=details.get(number, _NOTHING),
+    )
 
 
 def _batch(row: CheckedRow, answer: int, details: Mapping[int, Mapping[str, float]]) -> Batch:
