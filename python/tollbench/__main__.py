@@ -9,6 +9,7 @@ import os
 import sys
 
 HOME = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # where toll itself lies
+COULD_NOT_START = 2  # tollbench.errors.Exit.USAGE, which may be what cannot be imported
 
 
 def leave_the_current_folder() -> None:
@@ -49,8 +50,14 @@ def _here() -> str:
 def start() -> int:
     """Runs one command line and returns its exit code."""
     leave_the_current_folder()
-    from tollbench.cli import main
-
+    try:
+        from tollbench.cli import main
+        from tollbench.cli.streams import guard_streams
+    except (ImportError, MemoryError, OSError) as error:  # Python itself would end with 1: a regression
+        os.write(2, f"toll: cannot start: {error or type(error).__name__}\n".encode("utf-8", "replace"))
+        os.write(2, b"  next: look whether this checkout is whole, and whether there is memory left\n")
+        return COULD_NOT_START
+    guard_streams()
     return main()
 
 

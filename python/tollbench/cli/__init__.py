@@ -34,6 +34,7 @@ VERBS = (
     "new",
     "test",
 )
+INTERRUPTED = TollError("interrupted", "start again when it suits", Exit.INTERRUPTED)
 MODULES = {"list": "list_"}  # of the verbs that Python has another use for
 
 
@@ -67,7 +68,7 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except KeyboardInterrupt:
-            raise TollError("interrupted", "start again when it suits", Exit.INTERRUPTED) from None
+            raise INTERRUPTED from None
 
     return guarded
 
@@ -107,6 +108,8 @@ def _dispatch() -> int:
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # Click makes 1 of it, which says: a failed check
             raise end.__context__ from None
+        if end.code == Exit.REGRESSION_OR_FAILED_CHECK and not isinstance(end.__context__, typer.Exit):
+            return int(Exit.USAGE)  # Click's own 1: only a verb says it, by typer.Exit
         return end.code if isinstance(end.code, int) else int(Exit.FINE)
     return int(Exit.FINE)
 
@@ -131,6 +134,8 @@ def _guarded(work: Callable[[], int]) -> int:
         return int(Exit.FINE)
     except TollError as error:
         return _told(error)
+    except KeyboardInterrupt:  # before a verb has begun, or in one of those below `env`
+        return _told(INTERRUPTED)
     except OSError as error:
         if error.errno not in REFUSALS:
             return _unexpected(error)
