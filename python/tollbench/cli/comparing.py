@@ -45,6 +45,7 @@ from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.measure import Interrupt, SystemClock
 from tollbench.report.comparisons import comparison_terminal
 from tollbench.report.comparisons.comparison_formats import RENDERERS
+from tollbench.text import as_text
 from tollbench.writing import Mark, Output, check_outputs, is_special
 from tollbench.writing.marks import OF_COMPARISON, RAW_FILE
 
@@ -228,7 +229,7 @@ def _header(settings: ComparisonSettings, subject: Subject, request: ComparisonR
     return {
         MARK: 1,
         "toll_version": tollbench.__version__,
-        "command_line": shlex.join(["toll", *sys.argv[1:]]),
+        "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
         "kind": subject.kind,
         "sides": list(subject.labels),
         "level": settings.level,

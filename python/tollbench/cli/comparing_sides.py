@@ -21,6 +21,8 @@ from tollbench.compare.untouched import Untouched
 from tollbench.errors import TollError
 from tollbench.launching.interrupt import Interrupt
 
+LOOKING_SHARE = 0.5  # of the time for all benchmarks, for runs under callgrind
+
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
@@ -115,7 +117,12 @@ def subject_of_written(
     subject = subject_of(kind, sides, options)
     alone = subject.alone if isinstance(subject, OneAfterAnother) else lambda _side, _name: None
     looks = Untouched(
-        sides, alone, adapters()[kind].is_command_line, cache_folder() / "executed", options.interrupt
+        sides,
+        alone,
+        adapters()[kind].is_command_line,
+        cache_folder() / "executed",
+        options.interrupt,
+        looking_s=options.looking_s,
     )
     return subject, looks.standings
 
@@ -134,10 +141,11 @@ def _options(request: ComparisonRequest, interrupt: Interrupt | None) -> Measuri
     if request.read and request.kind not in (AUTO, READ):
         raise TollError(f"--kind {request.kind} does not read with --read", "leave out one of the two")
     return MeasuringOptions(
-        request.budget_s,
+        min(request.budget_s, request.total_s),
         interrupt,
         request.pattern,
         request.any_exit_code,
+        looking_s=request.total_s * LOOKING_SHARE,
         read=request.read,
         around=request.around,
     )

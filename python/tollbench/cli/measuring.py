@@ -27,6 +27,7 @@ from tollbench.errors import Exit, TollError
 from tollbench.measure import Interrupt, events
 from tollbench.plan import Plan, Selection, make
 from tollbench.store import RunFile, RunHeader, now_utc
+from tollbench.text import as_text
 from tollbench.words import HOST, Environment, Program, Status, Workload
 from tollbench.writing import Output, check_outputs
 from tollbench.writing.marks import OF_RUN, RUN_FILE
@@ -187,7 +188,7 @@ class Session:
             name=self.path.stem,
             uuid=str(uuid.uuid4()),
             toll_version=tollbench.__version__,
-            command_line=shlex.join(["toll", *sys.argv[1:]]),
+            command_line=as_text(shlex.join(["toll", *sys.argv[1:]])),
             profile=settings.profile,
             seed=settings.seed,
             level=settings.level,

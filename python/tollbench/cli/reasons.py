@@ -24,6 +24,7 @@ from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.measure import Interrupt, SystemClock
 from tollbench.report.comparisons import why_terminal
 from tollbench.report.comparisons.why_formats import RENDERERS
+from tollbench.text import as_text
 from tollbench.writing import Output
 
 PROVED = (
@@ -52,7 +53,7 @@ def explained(request: ComparisonRequest, *, wait: bool) -> Explanations:
             ) from None
     told = {
         "toll_version": tollbench.__version__,
-        "command_line": shlex.join(["toll", *sys.argv[1:]]),
+        "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
         "machine": machine_line(),
         "started_utc": started,
     }

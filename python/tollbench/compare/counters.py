@@ -16,6 +16,7 @@ from tollbench.compare.subject import Side
 from tollbench.counting import instructions, system_calls
 from tollbench.counting.preloaded import Preloaded
 from tollbench.counting.runs import OWN_MALLOC, Launched, Launching, MarkedRun, launched
+from tollbench.launching.answers import understood
 from tollbench.launching.failure import LaunchFailed
 
 INSTRUCTIONS, SYSCALLS = "instructions", "syscalls"
@@ -228,7 +229,10 @@ def read_kinds(metrics: Set[str], kinds: Mapping[frozenset[str], Callable[[], Re
     for wanted, count in kinds.items():
         if metrics & wanted:
             try:
-                found |= count()
+                with understood("told counts that make no sense"):
+                    found |= count()
+            except OSError as error:  # a stranger may put anything in the place of a file with counts
+                found |= dict.fromkeys(wanted, f"left counts that cannot be read: {error.strerror}")
             except LaunchFailed as failure:
                 found |= dict.fromkeys(wanted, failure.reason)
     return {metric: amount for metric, amount in found.items() if metric in metrics}

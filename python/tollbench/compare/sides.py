@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from tollbench.compare.adapters import AUTO, COMMAND, adapters, check_kind
 from tollbench.compare.subject import Adapter, Side
 from tollbench.errors import TollError
+from tollbench.launching.answers import open_plain
 from tollbench.launching.environment import own_environment, preloading
+from tollbench.launching.interrupt import breakable
+from tollbench.text import as_text
 
 # What only a shell understands, outside of quotes. Characters that stand for file names are not among them:
 # in the arguments of a benchmark executable they are part of a pattern.
@@ -22,6 +25,7 @@ _OPERATORS = re.compile(r"[|&;<>()`\n]|\$[\w{(?#@!*$-]|^\s*\w+=|(?:^|\s)[~#]")
 _QUOTED = re.compile(r"""'[^']*'|\\[^\n]|"(?:[^"$`\\]|\\["\\])*\"""")
 # `--filter=BM_(sort|map)/[0-9]+`: parentheses within a word are a mistake to every shell, and so a pattern.
 _GROUP = re.compile(r"(?<=[\w.=^/:*+?|()\[\]\\-])\([\w.|/:^$*+?\\\[\]{},=-]*\)")
+_PIECE_BYTES, _LONGEST_MARK = 2**22, 64
 _SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\*?\[\]#~!\n]|^\s*\w+=")
 
 
@@ -78,14 +82,35 @@ def kind_of(written: WrittenSide) -> str:
 
 
 def _kind_by_marks(file: Path, kinds: Mapping[str, Adapter]) -> str:
+    wanted = {mark for adapter in kinds.values() for mark in adapter.marks}
     try:
-        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            for kind, adapter in kinds.items():
-                if any(content.find(mark) >= 0 for mark in adapter.marks):
-                    return kind
-    except (OSError, ValueError):  # unreadable or empty: the launch will say so
-        pass
-    return COMMAND
+        with open_plain(file) as opened, breakable():
+            held = _held(opened, wanted)
+    except OSError:  # unreadable: the launch will say so
+        return COMMAND
+    return next(
+        (kind for kind, adapter in kinds.items() if any(mark in held for mark in adapter.marks)), COMMAND
+    )
+
+
+def _held(file: BinaryIO, marks: Set[bytes]) -> set[bytes]:
+    """Which of `marks` stand in a file; holes in it, which may be larger than any disk, are passed over."""
+    held: set[bytes] = set()
+    before, place, end = b"", 0, os.fstat(file.fileno()).st_size
+    while place < end:
+        try:
+            data = os.lseek(file.fileno(), place, os.SEEK_DATA)
+        except OSError:  # nothing but a hole up to the end
+            break
+        if data > place:
+            before, place = b"", data
+        os.lseek(file.fileno(), place, os.SEEK_SET)
+        piece = os.read(file.fileno(), _PIECE_BYTES)
+        if not piece:
+            break
+        held |= {mark for mark in marks - held if mark in before + piece}
+        before, place = piece[-_LONGEST_MARK:], place + len(piece)
+    return held
 
 
 def _needs_shell_for_more_than_patterns(text: str) -> bool:
@@ -155,7 +180,7 @@ def _labels(written: Sequence[WrittenSide]) -> list[str]:
     """The texts; one that stands there twice gets a number."""
     labels: list[str] = []
     for item in written:
-        label = item.label or item.text
+        label = as_text(item.label or item.text)
         count = sum(other == label or other.startswith(f"{label} (") for other in labels)
         labels.append(f"{label} ({count + 1})" if count else label)
     return labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.text import shown
 
+MOST_OFFERED = 20_000  # benchmarks in one table; more are a mistake, or want a --filter
 LAYOUTS = range(2, 1025)  # of too few no interval is told; more fill the disk
 
 
@@ -125,6 +127,7 @@ class MeasuringOptions:
     any_exit_code: bool = False  # command lines may end with a code other than 0
     read: str = ""  # where names and times stand in what a program prints, as --read has it
     around: Around = NOTHING_AROUND
+    looking_s: float = math.inf  # the longest that looking at code may take, all benchmarks together
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +168,14 @@ def survey_of(labels: Sequence[str], offers: Sequence[Sequence[str]], pattern: s
     for label, names in zip(labels, offers, strict=True):
         if not names:
             raise LaunchFailed(f"{label} offers no benchmark{matching}")
+        if len(names) > MOST_OFFERED:
+            most = f"a table has {MOST_OFFERED} at most: choose some with --filter"
+            raise LaunchFailed(f"{label} offers {len(names)} benchmarks{matching}; {most}")
         if twice := [name for name, count in Counter(names).items() if count > 1]:
             raise LaunchFailed(f"{label} offers {twice[0]} twice: no result could be told from the other")
     everywhere = list(dict.fromkeys(name for names in offers for name in names))
-    lacking = {
-        name: tuple(label for label, names in zip(labels, offers, strict=True) if name not in names)
-        for name in everywhere
-    }
+    offered = [(label, frozenset(names)) for label, names in zip(labels, offers, strict=True)]
+    lacking = {name: tuple(label for label, names in offered if name not in names) for name in everywhere}
     return Survey(
         tuple(name for name in offers[0] if len(lacking[name]) < len(labels) - 1),
         {name: lacking_sides for name, lacking_sides in lacking.items() if lacking_sides},

@@ -10,8 +10,10 @@ from __future__ import annotations
 import filecmp
 import hashlib
 import json
+import math
 import os
 import stat
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
@@ -29,8 +31,9 @@ from tollbench.counting.image import Image, Unreadable
 from tollbench.counting.loaded import Pairing, paired
 from tollbench.counting.matching import Match
 from tollbench.counting.paired_places import Function, PairedPlace
+from tollbench.launching.answers import understood
 from tollbench.launching.failure import LaunchFailed
-from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.interrupt import Interrupt, breakable
 from tollbench.writing import write_own
 
 RUN_LIMIT_S = 10.0  # of one benchmark under callgrind
@@ -50,6 +53,8 @@ class Untouched:
     reads_anything: bool = False  # what runs is a command, whose input nobody knows: it is run once to see
     cache: Path | None = None
     interrupt: Interrupt | None = None
+    looking_s: float = math.inf  # all benchmarks together; what is left then is measured
+    _until: float = math.inf
     _runs: dict[str, Executed | str] = field(default_factory=dict)  # of the first side, by benchmark
     _refusals: Counter[str] = field(default_factory=Counter)  # by reason
     _lock: Lock = field(default_factory=Lock)  # of both
@@ -57,6 +62,7 @@ class Untouched:
     def standings(self, sides_of: Mapping[str, Sequence[int]]) -> Mapping[tuple[str, int], Standing]:
         """Of every benchmark on every side that has it. Raises Interrupted."""
         found: dict[tuple[str, int], Standing] = {}
+        self._until = time.monotonic() + self.looking_s
         for side in range(1, len(self.sides)):
             names = [name for name, sides in sides_of.items() if side in sides]
             for name, standing in self._side(side, names, list(sides_of)).items():
@@ -70,13 +76,17 @@ class Untouched:
         if reason := _not_comparable(first, other):
             return dict.fromkeys(names, Standing(False, reason))
         try:
-            pairing = paired(Path(first.command[0]), Path(other.command[0]), first.environment)
-            match = Match(pairing.images, pairing.bound)
+            with breakable(), understood("is damaged"):
+                pairing = paired(Path(first.command[0]), Path(other.command[0]), first.environment)
+                match = Match(pairing.images, pairing.bound)
+                same = match.same()
+        except LaunchFailed as failure:
+            return dict.fromkeys(names, Standing(False, f"the code was not compared: {failure.reason}"))
         except Unreadable as reason:
             return dict.fromkeys(names, Standing(False, f"the code was not compared: {reason}"))
         # A benchmark executable runs in a folder that both sides share, and finds there what both find.
         looks_around = pairing.looks_around or self.reads_anything or first.folder != other.folder
-        if match.same() and not looks_around:
+        if same and not looks_around:
             return dict.fromkeys(names, SAME)
         return _Runs(self, match, pairing, first, other).standings(names, everything)
 
@@ -102,8 +112,12 @@ class Untouched:
         kept = self._kept(command, files)
         if kept is not None and (known := _read(kept, side.folder or NOWHERE)) is not None:
             return known
+        left_s = self._until - time.monotonic()
+        if left_s <= 0.0:
+            return f"the time for that, {self.looking_s:g} s for all benchmarks, was spent"
         try:
-            found = executed(command, side.environment, side.folder, RUN_LIMIT_S, self.interrupt)
+            limit_s = min(RUN_LIMIT_S, left_s)
+            found = executed(command, side.environment, side.folder, limit_s, self.interrupt)
         except LaunchFailed as failure:
             return failure.reason
         if kept is not None:
@@ -135,7 +149,9 @@ class _Runs:
 
     def standings(self, names: Sequence[str], everything: Sequence[str]) -> dict[str, Standing]:
         """Of `names`; `everything` is what the first side offers and is compared with anybody."""
-        if sure := self.match.differing_always():  # such as an initialiser: no benchmark has to be run
+        with breakable():
+            sure = self.match.differing_always()
+        if sure:  # such as an initialiser: no benchmark has to be run
             return dict.fromkeys(names, self._changed(sure))
         digest = hashlib.blake2b(digest_size=16)
         for image, _ in self.pairing.images:
@@ -143,6 +159,11 @@ class _Runs:
         run_of = partial(self.untouched.run_of, files=digest.digest())
         with ThreadPoolExecutor(min(MOST_AT_ONCE, len(os.sched_getaffinity(0)))) as pool:
             runs = dict(zip(everything, pool.map(run_of, everything), strict=True))
+        with breakable():
+            return self._told(names, runs)
+
+    def _told(self, names: Sequence[str], runs: Mapping[str, Executed | str]) -> dict[str, Standing]:
+        """By what the first side executes for each benchmark."""
         seen = {name: run for name, run in runs.items() if isinstance(run, Executed)}
         functions = {name: self._functions(run) for name, run in seen.items()}
         common = frozenset.intersection(*functions.values()) if functions else frozenset()

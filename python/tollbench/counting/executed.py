@@ -15,9 +15,10 @@ from pathlib import Path
 
 from tollbench.counting.fixed import can_fix_addresses
 from tollbench.counting.instructions import VALGRIND
+from tollbench.launching.answers import MAX_PROFILE_BYTES, open_plain, read_report, reading
 from tollbench.launching.command import run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
-from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.interrupt import Interrupt, check_interrupt
 
 _OBJECT = re.compile(rb"(c?)ob=\((\d+)\)(?: (.*))?")
 _CALL = re.compile(rb"calls=\d+ 0x([0-9a-f]+)")
@@ -28,6 +29,7 @@ _PROTECTED = re.compile(rb" 0x[0-9a-f]+, \d+, (\d+) ")
 _OPENED = re.compile(rb"\), (\d+)")
 _ONLY_WRITES, _IS_FOLDER = 0o1, 0o200000  # O_WRONLY, O_DIRECTORY
 _MAY_RUN, _OF_NO_FILE = 4, 0x20  # PROT_EXEC, MAP_ANONYMOUS
+_LOOK_EVERY = 2**12  # lines, by a thread that no signal reaches
 _HERE = b" 4294967196,"  # AT_FDCWD as Valgrind prints it
 _LEAVES = frozenset(
     (b"chdir", b"fchdir", b"execve", b"execveat", b"fork", b"vfork", b"getdents64", b"getdents")
@@ -81,9 +83,10 @@ def executed(
         profiles = sorted(Path(scratch).glob("out.*"))
         if not profiles:
             raise LaunchFailed("under Valgrind left no profile")
-        logs = b"".join(each.read_bytes() for each in sorted(Path(scratch).glob("log.*")))
-        read, unseen = _asked_for(logs)
-        addresses, calls = _executed_in(profiles)
+        logs = b"".join(read_report(each, MAX_PROFILE_BYTES) for each in sorted(Path(scratch).glob("log.*")))
+        with reading("under Valgrind left a profile that cannot be read"):
+            read, unseen = _asked_for(logs)
+            addresses, calls = _executed_in(profiles)
         return Executed(addresses, calls, read, unseen)
 
 
@@ -94,8 +97,10 @@ def _executed_in(profiles: Iterable[Path]) -> tuple[Mapping[str, frozenset[int]]
     for profile in profiles:
         names: dict[bytes, str] = {}
         current, called, target = NOWHERE, "", -1
-        with profile.open("rb") as lines:
-            for line in lines:
+        with open_plain(profile) as lines:
+            for number, line in enumerate(lines):
+                if not number % _LOOK_EVERY:
+                    check_interrupt()
                 if line.startswith(b"0x"):
                     address = int(line.split(b" ", 1)[0], 16)
                     found.setdefault(current, set()).add(address)

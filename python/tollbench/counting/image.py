@@ -7,14 +7,14 @@ Sources: System V ABI and its x86-64 supplement (sections, symbols, relocation t
 from __future__ import annotations
 
 import bisect
-import mmap
 import os
 import re
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from elftools.common.exceptions import ELFError
@@ -26,11 +26,17 @@ from elftools.elf.sections import SymbolTableSection
 from elftools.elf.segments import InterpSegment
 
 from tollbench.counting.unwinding import Unwinding
+from tollbench.launching.answers import MAX_PROGRAM_BYTES, open_plain
+from tollbench.launching.interrupt import breakable
 
 SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
 RELOCATION = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
+_HEADER = struct.Struct("<16xHHIQQQIHHHHHH")  # of ELF, 64 bits
+_SEGMENT_BYTES, _SECTION_BYTES = 56, 64  # of an entry of its tables
+MOST_SECTIONS = 1000  # programs have some forty
+_LONGEST_NAME = 2**16
 MOST_CODE_BYTES = 16 << 20  # some 4 million instructions, which take 5 s to read
 ALLOCATED, WRITABLE, EXECUTABLE, THREAD_LOCAL = 0x2, 0x1, 0x4, 0x400
 NO_TYPE, OBJECT, FUNCTION, INDIRECT = 0, 1, 2, 10
@@ -46,6 +52,34 @@ DAMAGES = (AttributeError, TypeError, AssertionError)  # how pyelftools stumbles
 
 class Unreadable(Exception):
     """A file whose code cannot be compared; the text says why, as the end of a sentence on it."""
+
+
+def open_program(path: Path) -> BinaryIO:
+    """Raises OSError, also for what is no plain file; Unreadable for what is too large, or has no end."""
+    file = open_plain(path)
+    try:
+        size = os.fstat(file.fileno()).st_size
+        if size > MAX_PROGRAM_BYTES:
+            raise Unreadable(f"is larger than {MAX_PROGRAM_BYTES >> 30} GiB")
+        if told := _endless(file.read(_HEADER.size), size):
+            raise Unreadable(told)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _endless(header: bytes, size: int) -> str:
+    """Why the tables of a file of 64 bits would be walked for ever; "" where they would not."""
+    if len(header) < _HEADER.size or header[:5] != b"\x7fELF\x02":
+        return ""  # what it is is told by whoever reads on
+    *_, segment_bytes, segments, section_bytes, sections, _ = _HEADER.unpack(header)
+    if (segments and segment_bytes != _SEGMENT_BYTES) or (sections and section_bytes != _SECTION_BYTES):
+        return "is damaged: its tables have entries of another size"
+    if segments * segment_bytes > size or sections * section_bytes > size:
+        return "is damaged: its tables are longer than it"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,19 +164,20 @@ class Image:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                self.content = bytes(content)
+            with open_program(path) as file, breakable():
+                self.content = file.read()
                 self._read(ELFFile(file))
         except (OSError, ValueError) as error:
             raise Unreadable(f"cannot be read: {error}") from None
-        except (ELFError, ArithmeticError, LookupError, MemoryError, *DAMAGES) as error:
+        except (ELFError, ArithmeticError, LookupError, MemoryError, RecursionError, *DAMAGES) as error:
             raise Unreadable(f"is damaged: {error or 'a section has no end'}") from None
 
     def _read(self, elf: ELFFile) -> None:
         if elf["e_machine"] != "EM_X86_64" or elf.elfclass != 64:
-            raise Unreadable(
-                f"holds code for {elf['e_machine'].removeprefix('EM_')}, only x86-64 is compared"
-            )
+            machine = str(elf["e_machine"]).removeprefix("EM_")
+            raise Unreadable(f"holds code for {machine}, only x86-64 is compared")
+        if elf.num_sections() > MOST_SECTIONS:
+            raise Unreadable(f"has more than {MOST_SECTIONS} sections")
         if elf["e_type"] == "ET_EXEC":
             # Addresses stand in its code and data without relocations, and look like any other number.
             raise Unreadable("has fixed addresses (-no-pie, -static); link it with -pie, or -static-pie")
@@ -279,7 +314,8 @@ class Image:
             if kind not in (OBJECT, FUNCTION, INDIRECT) and defined:
                 continue
             begin = int(row["name"])
-            text = strings[begin : strings.index(b"\0", begin)].decode("utf-8", "replace")
+            end = strings.index(b"\0", begin, begin + _LONGEST_NAME)
+            text = strings[begin:end].decode("utf-8", "replace")
             if not defined:
                 if dynamic:
                     self.imports.add(text)
@@ -333,4 +369,15 @@ def _needed_versions(elf: ELFFile) -> dict[int, str]:
     section = elf.get_section_by_name(".gnu.version_r")
     if not isinstance(section, GNUVerNeedSection):
         return {}
-    return {int(item["vna_other"]): item.name for _, items in section.iter_versions() for item in items}
+    found: dict[int, str] = {}
+    most = int(section["sh_size"]) // 16  # the least that an entry takes: more would be the same ones again
+    for _, items in section.iter_versions():
+        most -= 1
+        if most < 0:
+            raise Unreadable("is damaged: its table of versions has no end")
+        for item in items:
+            most -= 1
+            found[int(item["vna_other"])] = item.name
+            if most < 0:
+                raise Unreadable("is damaged: its table of versions has no end")
+    return found

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tollbench.launching.answers import MAX_PROFILE_BYTES, open_plain, read_report, reading
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
 
@@ -27,6 +28,7 @@ CALLGRIND = (
     "--callgrind-out-file={}/cost.%p",
     "--log-file={}/log.%p",
 )
+_UNREADABLE = "under Valgrind left counts that cannot be read"
 _UNKNOWN_INSTRUCTION = b"Unrecognised instruction"
 
 
@@ -51,6 +53,7 @@ def costs_of_runs(scratch: Path, but_for: Path) -> list[Cost]:
 def files_of_runs(scratch: Path) -> list[Path]:
     """Callgrind's files of marked runs, in order."""
     parts = [path for path in scratch.glob("cost.*") if path.name.count(".") == 2]
+    parts = [path for path in parts if path.suffix[1:].isdecimal()]
     parts.sort(key=lambda path: int(path.suffix[1:]))
     return [path for path in parts if _is_run(path)]
 
@@ -70,7 +73,7 @@ def how_it_ended(ended: Ended, scratch: Path) -> str:
 
 def refusal(scratch: Path) -> str:
     """Why Valgrind's counts are not to be had, by what it wrote of any process; "" where they are."""
-    logs = b"".join(path.read_bytes() for path in sorted(scratch.glob("log.*")))
+    logs = b"".join(read_report(path, MAX_PROFILE_BYTES) for path in sorted(scratch.glob("log.*")))
     if _UNKNOWN_INSTRUCTION in logs:
         return (
             "executes an instruction that Valgrind does not know, such as those of AVX-512: its instructions"
@@ -84,7 +87,7 @@ def cost_in(path: Path, but_for: Path | None = None) -> Cost:
     left_out = str(but_for).encode() if but_for is not None else None
     names: dict[bytes, bytes] = {}
     instructions = calls = 0
-    with path.open("rb") as lines:
+    with open_plain(path) as lines, reading(_UNREADABLE):
         current, inclusive = b"", False
         for line in lines:
             if line[0] in _COST:
@@ -104,7 +107,7 @@ def cost_in(path: Path, but_for: Path | None = None) -> Cost:
 
 
 def _is_run(path: Path) -> bool:
-    with path.open("rb") as lines:
+    with open_plain(path) as lines:
         return any(line.startswith(b"desc: Trigger: Client Request: toll") for line in _first(lines))
 
 

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tollbench.counting.image import Image, Unreadable
+from tollbench.counting.image import Image, Unreadable, open_program
 from tollbench.counting.matching import Bound
 from tollbench.launching.command import run_command
 from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.interrupt import breakable
 
 _LOADED = re.compile(r"^\s*(?:(.+?) => )?(/.+) \(0x[0-9a-f]+\)$")
 _LOADER_LIMIT_S = 10.0
@@ -134,6 +135,9 @@ def _image(path: Path) -> Image:
 
 def _same_file(one: Path, other: Path) -> bool:
     try:
-        return one.samefile(other) or filecmp.cmp(one, other, shallow=False)
+        if one.samefile(other):
+            return True
+        with open_program(one), open_program(other), breakable():
+            return filecmp.cmp(one, other, shallow=False)
     except OSError as error:
         raise Unreadable(f"{one.name} cannot be read: {error.strerror}") from None

@@ -6,6 +6,7 @@ format. With --separate-callers=N a function's name is followed by those of its 
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tollbench.counting.instructions import CALLGRIND
+from tollbench.launching.answers import open_plain, reading
 
 MOST_CALLERS = 12  # whose names stand behind a function's: how deep stacks are known
 PROFILING = (
@@ -83,10 +85,10 @@ def _difference(
 
 
 def read(path: Path) -> CostProfile:
-    """One file of callgrind. Costs that are not told are zero."""
+    """One file of callgrind. Costs that are not told are zero. Raises LaunchFailed."""
     reader = _ProfileReader()
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
+    with open_plain(path) as file, reading("under Valgrind left a profile that cannot be read"):
+        for line in io.TextIOWrapper(file, encoding="utf-8", errors="replace"):
             reader.take(line.rstrip("\n"))
     return reader.profile
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench.counting.fixed import fixed
+from tollbench.launching.answers import read_report
+from tollbench.launching.child import MAX_OUTPUT_BYTES
 from tollbench.launching.command import Ended, run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
@@ -79,7 +81,8 @@ class Launched:
     def _by_process(self) -> dict[str, list[Told]]:
         found: dict[str, list[Told]] = {}
         for path in sorted(self.scratch.glob("told.*")):
-            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            text = read_report(path, MAX_OUTPUT_BYTES).decode("utf-8", "replace")
+            for line in text.splitlines():
                 if match := _RECORD.fullmatch(line):
                     calls, size, peak, ns = (int(match[at]) for at in range(1, 5))
                     told = Told(calls, size, peak, ns, match[5] == "1", match[6])

@@ -14,7 +14,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
-from tollbench.counting.image import DAMAGES, Unreadable
+from tollbench.counting.image import DAMAGES, Unreadable, open_program
+from tollbench.launching.interrupt import breakable
 
 _WRITE, _ALLOCATED, _EXECUTABLE = 0x1, 0x2, 0x4
 CODE, CONSTANTS, DATA, ZEROED = "code", "constants", "data", "zeroed data"
@@ -39,9 +40,9 @@ class Sizes:
 def sizes(path: Path) -> Sizes:
     """Raises Unreadable for what is no ELF file."""
     try:
-        with path.open("rb") as file:
+        with open_program(path) as file, breakable():
             found = _sizes(ELFFile(file))
-    except (OSError, ELFError, UnicodeDecodeError, ValueError, *DAMAGES) as error:
+    except (OSError, ELFError, ArithmeticError, LookupError, MemoryError, ValueError, *DAMAGES) as error:
         told = getattr(error, "strerror", None) or "is no ELF file, or a damaged one"
         raise Unreadable(str(told)) from None
     if not found.total:

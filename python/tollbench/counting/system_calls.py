@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+from tollbench.launching.answers import MAX_PROFILE_BYTES, read_report
 from tollbench.launching.failure import LaunchFailed
 
 STRACE = ("strace", "-f", "-qq", "-o", "{}/calls")
@@ -21,7 +22,7 @@ def missing_tool() -> str:
 def system_calls(scratch: Path) -> int:
     """Of all processes. Raises LaunchFailed where strace may not look."""
     try:
-        found = len(_CALL.findall(Path(scratch, "calls").read_bytes()))
+        found = len(_CALL.findall(read_report(Path(scratch, "calls"), MAX_PROFILE_BYTES)))
     except OSError:
         found = 0
     if not found:

@@ -16,6 +16,7 @@ SORTED_TABLE = b"\x01\x1b\x03\x3b"  # version, and the encodings that GNU and LL
 OMITTED = 0xFF
 RELATIVE_TO_PLACE = 0x10
 INDIRECT = 0x80
+_LONGEST_LEB_BITS = 70
 
 
 class Readable(Protocol):
@@ -52,6 +53,8 @@ class Cursor:
             shift += 7
             if not byte & 0x80:
                 break
+            if shift > _LONGEST_LEB_BITS:
+                raise ValueError("has a number of more than 64 bits")
         return value - (1 << shift) if signed and byte & 0x40 else value
 
     def text(self) -> bytes:
@@ -78,6 +81,7 @@ class Unwinding:
         self._image = image
         self._entries = entries  # start of a function -> address of its entry
         self._handler_encodings: dict[int, int] = {}
+        self._tables: dict[int, Handlers] = {}  # a stranger's functions may all have one, as long as the file
 
     @staticmethod
     def read(image: Readable, table: int) -> Unwinding:
@@ -117,7 +121,9 @@ class Unwinding:
         value = cursor.number(_pointer_size(encoding), signed=True)
         if (encoding & 0x70) == RELATIVE_TO_PLACE and value:
             value += place
-        return self._table(value) if value else None
+        if value and value not in self._tables:
+            self._tables[value] = self._table(value)
+        return self._tables[value] if value else None
 
     def _handler_encoding(self, common: int) -> int:
         """How entries of this common part point to their handlers."""

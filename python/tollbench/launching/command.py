@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tollbench.launching.child import MAX_OUTPUT_BYTES
 from tollbench.launching.failure import LaunchFailed
-from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.interrupt import Interrupt, unbroken
 from tollbench.launching.spawned import Spawned, ended_as, unseen_end, with_last_words
 from tollbench.text import shown
 from tollbench.words import Status
@@ -95,12 +95,12 @@ def run_command(
     Raises LaunchFailed where it cannot start or breaks a limit; Interrupted, with nothing left running, when
     somebody asks to stop.
     """
-    with reading(command, environment, folder, interrupt, executable) as program:
+    with running(command, environment, folder, interrupt, executable) as program:
         return program.until_end(limit_s)
 
 
 @contextmanager
-def reading(
+def running(
     command: Sequence[str],
     environment: Mapping[str, str],
     folder: Path,
@@ -108,18 +108,19 @@ def reading(
     executable: str | None = None,
 ) -> Iterator[RunningCommand]:
     """A program without input, as `run_command` starts it, whose output is read; ended at the end."""
-    spawned = Spawned(
-        command,
-        environment,
-        stdin=subprocess.DEVNULL,
-        folder=folder,
-        executable=executable,
-        interrupt=interrupt,
-    )
-    try:
-        yield RunningCommand(spawned)
-    finally:
-        spawned.end()
+    with unbroken():
+        spawned = Spawned(
+            command,
+            environment,
+            stdin=subprocess.DEVNULL,
+            folder=folder,
+            executable=executable,
+            interrupt=interrupt,
+        )
+        try:
+            yield RunningCommand(spawned)
+        finally:
+            spawned.end()
 
 
 def _peak_bytes(peak_kib: int) -> int | None:

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tollbench.launching.command import Ended, RunningCommand, reading
+from tollbench.launching.command import Ended, RunningCommand, running
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.halting import Halter
 from tollbench.launching.interrupt import Interrupt
@@ -112,7 +112,7 @@ def run_in_turns(
                     program = commands[side]
                     live[side] = _Alive(
                         stack.enter_context(
-                            reading(
+                            running(
                                 program.words,
                                 program.environment,
                                 program.folder,

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _GNU_HEAD = "Linker script and memory map"
-_GNU_SECTION = re.compile(r" (?P<name>\.\S.*?)?\s+0x(?P<at>[0-9a-f]+)\s+0x(?P<size>[0-9a-f]+) (?P<file>\S.*)")
+_GNU_SECTION = re.compile(
+    r" (?P<name>\.\S.*?(?<!\s))?\s++0x(?P<at>[0-9a-f]+)\s++0x(?P<size>[0-9a-f]+) (?P<file>\S.*)"
+)
 _GNU_LONG_NAME = re.compile(r" (\.\S.*)")
 _LLD_OUTPUT = re.compile(r"\s*[0-9a-f]+\s+[0-9a-f]+\s+[0-9a-f]+\s+[0-9]+ (?P<name>\S.*)")
 _LLD_SECTION = re.compile(
@@ -51,11 +53,16 @@ def text_sections_of_gnu(text: str) -> Iterator[MappedSection]:
                 pending = long.group(1)
 
 
+def _lld_section(line: str) -> re.Match[str] | None:
+    """Of an input section. One whose name has ":(" ten thousand times would be tried at each of them."""
+    return _LLD_SECTION.fullmatch(line) if line.endswith(")") else None
+
+
 def text_sections_of_lld(text: str) -> Iterator[MappedSection]:
     """The same from a map of LLD."""
     inside = False
     for line in text.split("\n"):
-        if found := _LLD_SECTION.fullmatch(line):
+        if found := _lld_section(line):
             if inside and int(found["size"], 16):
                 yield MappedSection(
                     found["name"], found["file"], int(found["at"], 16), int(found["size"], 16)
@@ -66,7 +73,7 @@ def text_sections_of_lld(text: str) -> Iterator[MappedSection]:
 
 def section_after_text(text: str) -> str | None:
     """The output section that LLD put behind .text, from its map; None where it is the last or not there."""
-    lines = (line for line in text.split("\n") if not _LLD_SECTION.fullmatch(line))
+    lines = (line for line in text.split("\n") if not _lld_section(line))
     names = [found["name"] for line in lines if (found := _LLD_OUTPUT.fullmatch(line))]
     behind = names[names.index(".text") + 1 :] if ".text" in names else []
     return behind[0] if behind else None

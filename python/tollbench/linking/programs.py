@@ -14,13 +14,16 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from tollbench.launching.answers import NONSENSE, open_plain
+from tollbench.launching.interrupt import breakable
+
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
 _FUNCTION, _INDIRECT, _TYPE = 2, 10, 0xF
 _OF_ONE_LINK = (".note.gnu.build-id",)
 _ALLOCATED, _EXECUTABLE = 0x2, 0x4
-_NONSENSE = (ELFError, AttributeError, TypeError, AssertionError, ValueError)  # how pyelftools meets it
+_NONSENSE = (ELFError, AssertionError, *NONSENSE)  # how pyelftools meets it
 
 
 class NoProgram(Exception):
@@ -51,7 +54,7 @@ class LinkedProgram:
 def read_program(path: Path) -> LinkedProgram:
     """Raises NoProgram, OSError."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file, breakable():
             return _read(ELFFile(file), path)
     except _NONSENSE:
         raise NoProgram("is no ELF executable that can be read") from None
@@ -60,7 +63,7 @@ def read_program(path: Path) -> LinkedProgram:
 def source_of(path: Path) -> str | None:
     """The name of the source that an object was compiled from, without folders; None where none is told."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file, breakable():
             table = ELFFile(file).get_section_by_name(".symtab")
             if isinstance(table, SymbolTableSection):
                 told = (symbol for symbol in table.iter_symbols() if symbol["st_info"]["type"] == "STT_FILE")

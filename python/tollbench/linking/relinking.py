@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tollbench.launching.command import Ended, run_command
 from tollbench.launching.failure import LaunchFailed
-from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.interrupt import Interrupt, breakable
 from tollbench.linking.link_maps import (
     MappedSection,
     section_after_text,
@@ -220,9 +220,10 @@ def _linked(
         raise cannot(f"its linker {failure.reason}") from None
     if ended.exit_code != 0:
         raise cannot(f"its linker {ended.how()}")
-    text = os.fsdecode(written.read_bytes())
-    found = text_sections_of_lld(text) if is_lld else text_sections_of_gnu(text)
-    return ended, sorted(found, key=lambda section: section.address)
+    with breakable():
+        text = os.fsdecode(written.read_bytes())
+        found = text_sections_of_lld(text) if is_lld else text_sections_of_gnu(text)
+        return ended, sorted(found, key=lambda section: section.address)
 
 
 def _checked(output: Path) -> LinkedProgram:

@@ -15,10 +15,16 @@ from xml.etree import ElementTree
 
 from tollbench.compare.adapters.one_after_another import OneAfterAnother, Values
 from tollbench.compare.subject import Adapter, MeasuringOptions, Side
+from tollbench.launching.answers import reading
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
+from tollbench.text import shown
 
 SAMPLES = 200
+_NO_REPORT = "printed no report that Catch2 would print"
+_COUNT = re.compile(r"[0-9]{1,18}")
+_DEEPEST = 200  # nested elements: a name holds those of all sections around it
+_PIECE_BYTES = 2**20
 WARMUP_MS = 5
 
 
@@ -81,16 +87,17 @@ class Catch2(OneAfterAnother):
         ]
         ended = self.run(side, arguments, seed)
         try:
-            root = ElementTree.fromstring(ended.whole_stdout())
-        except ElementTree.ParseError:
+            found = Report.of(ended.whole_stdout())
+        except LaunchFailed:
             if ended.exit_code != 0:
                 raise LaunchFailed(ended.how()) from None
-            raise LaunchFailed("printed no report that Catch2 would print") from None
+            raise
         if ended.exit_code < 0:
             raise LaunchFailed(ended.how())
-        if (failed := _failed_case(root)) is not None:
-            raise LaunchFailed(f"fails its test case {failed!r}: a wrong answer has no time")
-        return list(_benchmarks(root)), ended
+        if found.failed is not None:
+            told = shown(found.failed, 200)
+            raise LaunchFailed(f"fails its test case {told!r}: a wrong answer has no time")
+        return found.benchmarks, ended
 
 
 def _sampling(samples: int) -> list[str]:
@@ -106,12 +113,49 @@ def literal(test_case: str) -> str:
     return "".join(f"\\{letter}" if letter in '\\,[]"~' else letter for letter in test_case)
 
 
+class _Shallow(ElementTree.TreeBuilder):
+    """Elements within elements, as deep as Catch2 nests them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._depth = 0
+
+    def start(self, tag: str, attrs: dict[str, str], /) -> ElementTree.Element:
+        """Raises LaunchFailed for one that lies too deep."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise LaunchFailed(f"printed a report of more than {_DEEPEST} nested elements")
+        return super().start(tag, attrs)
+
+    def end(self, tag: str, /) -> ElementTree.Element:
+        """Of the innermost one."""
+        self._depth -= 1
+        return super().end(tag)
+
+
+class Report(NamedTuple):
+    """An XML report, understood."""
+
+    benchmarks: list[Benchmark]  # in the order in which they ran
+    failed: str | None  # the first test case that failed
+
+    @staticmethod
+    def of(text: bytes) -> Report:
+        """Raises LaunchFailed for what Catch2 would not print."""
+        parser = ElementTree.XMLParser(target=_Shallow())
+        try:
+            with reading(_NO_REPORT):
+                for begin in range(0, len(text), _PIECE_BYTES):  # an interrupt is honoured between two
+                    parser.feed(text[begin : begin + _PIECE_BYTES])
+                root = parser.close()
+                return Report(list(_benchmarks(root)), _failed_case(root))
+        except ElementTree.ParseError:  # a SyntaxError: of the program, not of toll
+            raise LaunchFailed(_NO_REPORT) from None
+
+
 def reported(report: bytes) -> list[Benchmark]:
     """The benchmarks in an XML report, in the order in which they ran. Raises LaunchFailed."""
-    try:
-        return list(_benchmarks(ElementTree.fromstring(report)))
-    except ElementTree.ParseError:
-        raise LaunchFailed("printed no report that Catch2 would print") from None
+    return Report.of(report).benchmarks
 
 
 def _failed_case(root: ElementTree.Element) -> str | None:
@@ -137,7 +181,7 @@ def _below(element: ElementTree.Element, path: str, case: str) -> Iterator[Bench
             mean = child.find("mean")
             ns = _number(mean.get("value", "") if mean is not None else "")
             count = child.get("iterations", "")
-            yield Benchmark(name, case, ns, int(count) if count.isdecimal() else 0)
+            yield Benchmark(name, case, ns, int(count) if _COUNT.fullmatch(count) else 0)
 
 
 def _number(text: str) -> float:

@@ -10,6 +10,7 @@ from tollbench.compare.subject import Adapter, MeasuringOptions, Side
 from tollbench.launching.child import MAX_OUTPUT_BYTES
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
+from tollbench.text import as_text
 
 BENCHMARK = "command"
 _SHORT_NS = 5e6  # below it, starting a process is a large part of what is measured
@@ -82,12 +83,16 @@ def _listing(side: Side) -> dict[str, tuple[int, int]]:
     found: dict[str, tuple[int, int]] = {}
     if side.folder is None:
         return found
-    for path in side.folder.iterdir():
+    try:
+        paths = list(side.folder.iterdir())
+    except OSError:  # the command has removed it, or may not look
+        return found
+    for path in paths:
         try:
             status = path.lstat()
         except OSError:
             continue
-        found[path.name] = (status.st_size, status.st_mtime_ns)
+        found[as_text(path.name)] = (status.st_size, status.st_mtime_ns)
     return found
 
 

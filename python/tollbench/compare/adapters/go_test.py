@@ -16,6 +16,7 @@ from tollbench.compare.adapters.one_after_another import (
     repetitions_for,
 )
 from tollbench.compare.subject import Adapter, MeasuringOptions, Side
+from tollbench.launching.answers import reading
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
 
@@ -24,6 +25,8 @@ _CALIBRATION = "2ms"
 _CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
 # "BenchmarkSort/64-2   1000   1234 ns/op   16 B/op": behind the name stands GOMAXPROCS, unless it is 1
 _RESULT = re.compile(r"^(Benchmark\S*)\s+(\d+)\s+(\d[\d.e+]*) ns/op", re.MULTILINE)
+_PROCESSORS = re.compile(r"-[0-9]+$")
+_NO_OUTPUT = "printed no results that a Go test binary would print"
 _TOLD = re.compile(r"^(Benchmark\S*)$", re.MULTILINE)
 
 
@@ -37,13 +40,7 @@ class GoTest(OneAfterAnother):
     def offered(self, side: Side) -> Sequence[str]:
         """Runs every benchmark once: only that tells of sub-benchmarks, and which of them have results."""
         text, _ = self._printed(side, ".", "1x", 1, None)
-        results = {match[1] for match in _RESULT.finditer(text)}
-        told = dict.fromkeys(match[1] for match in _TOLD.finditer(text))
-        return [
-            name
-            for name in told
-            if re.search(self.options.pattern, name) and any(_is(name, result) for result in results)
-        ]
+        return [name for name in offered_in(text) if re.search(self.options.pattern, name)]
 
     def prepare(self, name: str) -> Mapping[int, str]:
         """The same number of iterations for all sides, from the first one's speed."""
@@ -72,7 +69,7 @@ class GoTest(OneAfterAnother):
         """Nanoseconds an operation of each repetition. Raises LaunchFailed where there is none."""
         levels = "/".join(f"^{re.escape(level)}$" for level in name.split("/"))  # as Go matches them
         text, ended = self._printed(side, levels, length, count, seed)
-        values = [float(match[3]) for match in _RESULT.finditer(text) if _is(name, match[1])]
+        values = values_in(text, name)
         if not values:
             raise LaunchFailed(f"gave no result in ns/op for {name}")
         return values, ended
@@ -89,9 +86,23 @@ class GoTest(OneAfterAnother):
         return ended.whole_stdout().decode("utf-8", "replace"), ended
 
 
-def _is(name: str, printed: str) -> bool:
-    """Whether a result is of this benchmark: its name, with or without GOMAXPROCS."""
-    return printed == name or re.fullmatch(re.escape(name) + r"-\d+", printed) is not None
+def offered_in(text: str) -> list[str]:
+    """Names that stand alone on a line, as -test.v has it, and have a result. Raises LaunchFailed."""
+    with reading(_NO_OUTPUT):
+        results = {name for match in _RESULT.finditer(text) for name in _names(match[1])}
+        told = dict.fromkeys(match[1] for match in _TOLD.finditer(text))
+        return [name for name in told if name in results]
+
+
+def values_in(text: str, name: str) -> list[float]:
+    """Nanoseconds an operation of each result of one benchmark. Raises LaunchFailed."""
+    with reading(_NO_OUTPUT):
+        return [float(match[3]) for match in _RESULT.finditer(text) if name in _names(match[1])]
+
+
+def _names(printed: str) -> tuple[str, str]:
+    """Of which benchmarks a result may be: its name stands there with or without GOMAXPROCS."""
+    return printed, _PROCESSORS.sub("", printed)
 
 
 ADAPTER = Adapter(KIND, "a Go test binary", (b"test.benchtime",), GoTest)

@@ -33,6 +33,7 @@ from tollbench.compare.adapters.one_after_another import (
 )
 from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side
 from tollbench.compare.ways import WAYS, WHOLE, Ways
+from tollbench.launching.answers import read_report, reading
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.in_turns import EndedInTurns, OutOfTurn, run_in_turns
@@ -43,6 +44,8 @@ _OVERHEAD_SHARE = 0.5  # of a launch; more benchmarks share a launch until what 
 _CALIBRATION_S = 0.002
 _BRIEFLY_S = 1e-5
 _CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
+_LONGEST_NUMBER = 19  # digits: what fits into 64 bits
+NO_RESULTS = "ended well, but wrote no results that Google Benchmark would write"
 Row = Mapping[str, Any]  # of Google Benchmark's JSON
 
 _UNITS_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -98,8 +101,9 @@ class GoogleBenchmark(OneAfterAnother):
             raise LaunchFailed(f"does not list its benchmarks: it {listed.how()}")
         self.launch_overhead_ns = max(self.launch_overhead_ns, float(listed.wall_ns))
         self._switches[side.label] = listed.voluntary_switches
-        lines = listed.whole_stdout().decode("utf-8", "replace").splitlines()
-        return list(dict.fromkeys(line for line in lines if line.strip() and line not in always_said))
+        with reading("lists benchmarks with names that cannot be read"):
+            lines = listed.whole_stdout().decode("utf-8", "replace").splitlines()
+            return list(dict.fromkeys(line for line in lines if line.strip() and line not in always_said))
 
     def most_together(self, names: Sequence[str]) -> Sequence[str]:
         """Benchmarks that do with the same options, until the launch's overhead is a small part of it."""
@@ -320,22 +324,13 @@ class GoogleBenchmark(OneAfterAnother):
         if ended.exit_code != 0:
             raise LaunchFailed(ended.how())
         try:
-            written = json.loads(out.read_bytes())
-            rows, context = written["benchmarks"], written["context"]
-        except (OSError, ValueError, KeyError, TypeError):
-            raise LaunchFailed("ended well, but wrote no results that Google Benchmark would write") from None
-        if isinstance(context, dict) and context.get("aslr_enabled") is False:
+            written = read_report(out)
+        except OSError:
+            raise LaunchFailed(NO_RESULTS) from None
+        rows, randomised = rows_in(written)
+        if not randomised:
             self._without_randomisation.add(side.label)
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise LaunchFailed("wrote results that are not Google Benchmark's")
-        for row in rows:
-            if row.get("error_occurred"):
-                raise LaunchFailed(f"reports an error: {shown(str(row.get('error_message', '')), 200)}")
-            if row.get("skipped"):
-                raise LaunchFailed(
-                    f"skips {row.get('run_name')}: {shown(str(row.get('skip_message', '')), 200)}"
-                )
-        return single(rows)
+        return rows
 
     def threads_of(self, side: Side, name: str, options: Sequence[str] = ()) -> int:
         """How many threads run a benchmark. Raises LaunchFailed, also where it reports an error.
@@ -358,6 +353,38 @@ def _report() -> Iterator[Path]:
 
 def _reporting(out: Path) -> list[str]:
     return [f"--benchmark_out={out}", "--benchmark_out_format=json", "--benchmark_color=false"]
+
+
+def rows_in(written: bytes) -> tuple[list[Row], bool]:
+    """Single repetitions, and whether the program left addresses random. Raises LaunchFailed.
+
+    For what Google Benchmark would not write, for a benchmark with an error, and for one that was skipped.
+    """
+    with reading(NO_RESULTS):
+        results = json.loads(written, parse_int=_number)
+        rows, context = results["benchmarks"], results["context"]
+        if not isinstance(rows, list) or not all(map(_is_row, rows)):
+            raise LaunchFailed("wrote results that are not Google Benchmark's")
+        for row in rows:
+            if row.get("error_occurred"):
+                raise LaunchFailed(f"reports an error: {shown(str(row.get('error_message', '')), 200)}")
+            if row.get("skipped"):
+                name, why = shown(str(row.get("run_name")), 200), shown(str(row.get("skip_message", "")), 200)
+                raise LaunchFailed(f"skips {name}: {why}")
+        return single(rows), not (isinstance(context, dict) and context.get("aslr_enabled") is False)
+
+
+def _is_row(row: object) -> bool:
+    """Whether it has names where names belong."""
+    if not isinstance(row, dict):
+        return False
+    names = ("run_name", "run_type", "aggregate_name", "time_unit")
+    return all(isinstance(row.get(name), str | None) for name in names)
+
+
+def _number(digits: str) -> int | float:
+    """A whole number, as far as there is a use for one; of 400 digits it is infinite."""
+    return int(digits) if len(digits) < _LONGEST_NUMBER else float(digits)
 
 
 def single(rows: Sequence[Row]) -> list[Row]:

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 from tollbench.compare.around import Surroundings
 from tollbench.compare.layout_visits import LayoutVisits
 from tollbench.compare.subject import MeasuringOptions, Round, Side, Survey, survey_of
+from tollbench.launching.answers import understood
 from tollbench.launching.command import Ended, run_command, working_folder
 from tollbench.launching.environment import padded
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.in_turns import Command
+from tollbench.launching.interrupt import breakable
 
 REPETITION_S = 0.001  # of one repetition of one benchmark
 MOST_REPETITIONS = 7
@@ -92,10 +94,12 @@ class OneAfterAnother(ABC):
         offers: list[Sequence[str]] = []
         for side in self.sides:
             try:
-                offers.append(self.offered(side))
+                with understood("answers with what makes no sense"):
+                    offers.append(self.offered(side))
             except LaunchFailed as failure:
                 raise LaunchFailed(f"{side.label} {failure.reason}") from None
-        survey = survey_of(self.labels, offers, self.options.pattern)
+        with breakable():
+            survey = survey_of(self.labels, offers, self.options.pattern)
         self._offering = {
             name: tuple(side for side, label in enumerate(self.labels) if label not in lacking)
             for name, lacking in survey.missing.items()
@@ -123,7 +127,7 @@ class OneAfterAnother(ABC):
         rng.shuffle(drawn)
         for name in names:
             if name not in self._failed:
-                self._failed[name] = dict(self.prepare(name))
+                self._failed[name] = self._prepared(name)
         out = self._failed[names[0]] if len(names) == 1 else {}
         if 0 in out:  # nothing to compare with
             found.failures[names[0]] = dict(out)
@@ -150,6 +154,14 @@ class OneAfterAnother(ABC):
                     self._visits.visited(name, layout, order)
         return found
 
+    def _prepared(self, name: str) -> dict[int, str]:
+        """Reasons of sides that fail; no work can be settled where the first side's answer makes no sense."""
+        try:
+            with understood("answers with what makes no sense"):
+                return dict(self.prepare(name))
+        except LaunchFailed as failure:
+            return {0: failure.reason}
+
     def launch_all(
         self, found: Round, places: Sequence[InRound], names: Sequence[str], rng: random.Random
     ) -> dict[int, Values | str]:
@@ -160,7 +172,8 @@ class OneAfterAnother(ABC):
             side = self.sides[place.side].in_layout(place.layout)
             self.left_out = {}
             try:
-                answer: tuple[Values, Ended] | LaunchFailed = self.launch(side, names, seed)
+                with understood("answers with what makes no sense"):
+                    answer: tuple[Values, Ended] | LaunchFailed = self.launch(side, names, seed)
             except LaunchFailed as failure:
                 answer = failure
             answers[place.side] = self.keep_launch(found, place, names, seed, answer)

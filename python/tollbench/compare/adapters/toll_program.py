@@ -25,12 +25,14 @@ from tollbench.analysis.values import launch_value_ns
 from tollbench.compare.blocks import combined, forced, undisturbed, waiting_share
 from tollbench.compare.layout_visits import LayoutVisits
 from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Survey, survey_of
+from tollbench.launching.answers import NONSENSE
 from tollbench.launching.calibrating import TurnWork, turn_work
 from tollbench.launching.child import Launcher, Limits
 from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.command import run_command, working_folder
 from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.failure import LaunchFailed, fault_of
+from tollbench.launching.interrupt import breakable
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns, orders_of
@@ -284,9 +286,10 @@ def _described(side: Side, options: MeasuringOptions) -> dict[str, Errand]:
     except LaunchFailed as failure:
         raise LaunchFailed(f"{side.label} {failure.reason}") from None
     try:
-        contenders = json.loads(text)["contenders"]
-        offers = [(f"{item['workload']}/{item['contender']}", _errand(side, item)) for item in contenders]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        with breakable():
+            contenders = json.loads(text)["contenders"]
+            offers = [(f"{item['workload']}/{item['contender']}", _errand(side, item)) for item in contenders]
+    except NONSENSE:
         start = shown(ended.stdout[:80].decode("utf-8", "replace"), 160)
         raise LaunchFailed(f"{side.label} describes itself as {start!r}, which is not protocol 1") from None
     return dict(offers)
