@@ -21,6 +21,7 @@ from tollbench.linking.programs import NoProgram
 
 EXAMPLES = int(os.environ.get("TOLL_FUZZ_EXAMPLES", "150"))
 HANGS_AFTER_S = 60.0  # of CPU time, for one answer of some kilobytes: no measure of speed
+LONGEST_S = 300 + EXAMPLES  # of one test: an answer without an end is told much earlier
 many = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False
 )

@@ -8,7 +8,19 @@ import pytest
 from compiled import PROGRAM, compiled
 from hypothesis import given
 
-from fuzz.mutations import TOKENS, WORDS, Edit, edited, edits, ending, many, overwritten, refused, slow
+from fuzz.mutations import (
+    LONGEST_S,
+    TOKENS,
+    WORDS,
+    Edit,
+    edited,
+    edits,
+    ending,
+    many,
+    overwritten,
+    refused,
+    slow,
+)
 from tollbench.counting import instructions, profiles
 from tollbench.counting.executed import _asked_for, _executed_in
 from tollbench.counting.image import Image, Unreadable
@@ -18,6 +30,7 @@ from tollbench.launching.answers import reading
 from tollbench.linking.link_maps import section_after_text, text_sections_of_gnu, text_sections_of_lld
 from tollbench.linking.programs import read_program, source_of
 
+pytestmark = pytest.mark.timeout(LONGEST_S)
 PROFILE = b"""# callgrind format
 version: 1
 desc: Trigger: Client Request: toll run

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 
-from fuzz.mutations import TOKENS, XML_TOKENS, Edit, edited, edits, ending, many, refused
+from fuzz.mutations import LONGEST_S, TOKENS, XML_TOKENS, Edit, edited, edits, ending, many, refused
 from tollbench.compare import Comparisons, ComparisonSettings, compare
 from tollbench.compare.adapters import toll_program
 from tollbench.compare.adapters.catch2 import Catch2
@@ -27,6 +27,7 @@ from tollbench.launching.messages import Message, Ready, SamplesAnswer, TimedAns
 from tollbench.launching.protocol import _parsed
 from tollbench.report.comparisons.comparison_formats import RENDERERS
 
+pytestmark = pytest.mark.timeout(LONGEST_S)
 SETTINGS = ComparisonSettings(budget_s=1.0, total_s=5.0, most_rounds=3)
 
 
