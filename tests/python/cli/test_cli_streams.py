@@ -131,10 +131,12 @@ def test_the_start_script_fails_with_another_code(tmp_path: Path, streams: str) 
 
 
 def test_a_name_that_is_no_text_and_a_folder_that_goes_are_rows(tmp_path: Path) -> None:
-    done = in_bash(tmp_path, "toll compare $'true \\xff' true --budget 0.5s --json")
+    done = in_bash(tmp_path, r"toll compare $'true \xff' true --budget 0.5s --json")
     assert "bug" not in done.stderr
     assert json.loads(done.stdout)["sides"] == ["true \\udcff", "true"]
-    line = "mkdir here && cd here && toll compare 'rmdir \"$PWD\"; true' true --budget 0.5s --raw ../x.jsonl --json"
+    there = "mkdir here && cd here && toll compare"
+    removes = "'rmdir \"$PWD\"; true'"
+    line = f"{there} {removes} true --budget 0.5s --raw ../x.jsonl --json"
     done = in_bash(tmp_path, line)
     assert (done.returncode, "bug" in done.stderr) == (2, False), done.stderr
     assert [row["verdict"] for row in json.loads(done.stdout)["comparisons"]] == ["failed"]
