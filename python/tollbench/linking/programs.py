@@ -23,7 +23,7 @@ _SYMBOL = np.dtype(
 _FUNCTION, _INDIRECT, _TYPE = 2, 10, 0xF
 _OF_ONE_LINK = (".note.gnu.build-id",)
 _ALLOCATED, _EXECUTABLE = 0x2, 0x4
-_NONSENSE = (ELFError, AssertionError, *NONSENSE)  # how pyelftools meets it
+_NONSENSE = (ELFError, AssertionError, OSError, *NONSENSE)  # how pyelftools meets it
 
 
 class NoProgram(Exception):

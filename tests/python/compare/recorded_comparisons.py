@@ -30,6 +30,7 @@ from tollbench.compare import (
     confirm,
 )
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark
+from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.launching.child import End
 from tollbench.launching.command import Ended
@@ -191,7 +192,9 @@ def toll_programs(seed: int, pid: int) -> list[object]:
 
 
 class FakeGoogleBenchmark(GoogleBenchmark):
-    """Every launch is answered here."""
+    """Every launch is answered here, and no program is there that could be halted."""
+
+    launch_all = OneAfterAnother.launch_all
 
     def run(self, side: Side, arguments: Sequence[str] = (), seed: int | None = None) -> Ended:
         options = dict(argument[2:].partition("=")[::2] for argument in arguments)

@@ -19,6 +19,7 @@ from tollbench.compare.adapters import toll_program
 from tollbench.compare.adapters.catch2 import Catch2
 from tollbench.compare.adapters.go_test import GoTest
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark
+from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.adapters.toll_program import ProgramFiles
 from tollbench.compare.subject import MeasuringOptions, Side
 from tollbench.launching.clock import Clock
@@ -90,6 +91,7 @@ class FromGoogle(GoogleBenchmark):
     """Lists two benchmarks, whatever the answer is; writes it where the report is expected."""
 
     answer = b""
+    launch_all = OneAfterAnother.launch_all  # there is no program that could be halted
 
     def run(self, side: Side, arguments: Sequence[str] = (), seed: int | None = None) -> Ended:
         for word in arguments:

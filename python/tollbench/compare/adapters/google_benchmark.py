@@ -153,7 +153,9 @@ class GoogleBenchmark(OneAfterAnother):
     def _learn(self, name: str, answers: Mapping[int, Values | str], seconds: float) -> None:
         """What a round says of its way, for this benchmark."""
         lists = [answer.get(name, []) for _, answer in sorted(answers.items()) if not isinstance(answer, str)]
-        values = [median(numbers) for numbers in lists if numbers and min(numbers) > 0]
+        values = [
+            median(numbers) for numbers in lists if numbers and all(0.0 < x < math.inf for x in numbers)
+        ]
         ways = self._work[name].ways
         ways.took(self._way, values, seconds)
         if moved := ways.moved():
