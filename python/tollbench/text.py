@@ -1,19 +1,29 @@
 """Text from outside made harmless: run files are shared and programs print anything, so nothing is trusted.
 
-HTML escaping is jinja2's; here is what no escaping covers: control characters that steer a terminal and
-direction marks that make text read other than it is. `clean` is for reports, `shown` for sentences about
-something unexpected, whose escapes a reader should see.
+HTML escaping is jinja2's; here is what no escaping covers: control characters that steer a terminal,
+direction marks that make text read other than it is, and letters that nobody sees. `clean` is for reports;
+`visible`, for lines that name files, and `shown`, for sentences about something unexpected, let a reader see
+what was there; `escaped` is for JSON, which stays the same document.
 """
 
 from __future__ import annotations
 
+import json
 import re
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-# Bidirectional overrides and isolates, zero-width characters, line and paragraph separators.
-_UNSEEN = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+# What is not seen: the controls from U+007F on, surrogates, format characters (directions, joiners, tags),
+# line and paragraph separators, and letters without a form. Not U+FE00 to U+FE0F, which choose how a visible
+# letter looks. Source: Default_Ignorable_Code_Point in Unicode's DerivedCoreProperties.txt, categories.
+_HIDDEN = (
+    "\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U00013430-\U00013455\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_UNSEEN = re.compile(f"[\\x00-\\x1f{_HIDDEN}]")
+_UNSEEN_IN_LINES = re.compile(f"[\\x00-\\x08\\x0b-\\x1f{_HIDDEN}]")
+_UNSEEN_IN_JSON = re.compile(f"[{_HIDDEN}]")  # line breaks stand between its tokens, other controls never do
 _COMMAND = re.compile(
     r"`([^`\n]+)`|((?:sudo )?(?:apt-get|apt|pip|npm) install [\w.+:=@/-]+(?: [\w.+:=@/-]+)*)"
 )
@@ -33,17 +43,19 @@ _ACRONYMS = {
 
 def clean(text: object, *, lines: bool = False) -> str:
     """The text with everything that cannot be seen replaced by U+FFFD; line breaks stay where `lines`."""
-    kept = "\n\t" if lines else ""
-    spaced = str(text) if lines else re.sub(r"\s+", " ", str(text))
-    return _UNSEEN.sub(
-        "\ufffd",
-        "".join(
-            "\ufffd"
-            if unicodedata.category(character) in ("Cc", "Cs") and character not in kept
-            else character
-            for character in spaced
-        ),
-    )
+    if lines:
+        return _UNSEEN_IN_LINES.sub("\ufffd", str(text))
+    return _UNSEEN.sub("\ufffd", re.sub(r"\s+", " ", str(text)))
+
+
+def visible(text: str) -> str:
+    """Lines for a terminal: what cannot be seen is written as an escape, "\\x1b", line breaks stay."""
+    return _UNSEEN_IN_LINES.sub(lambda match: match.group().encode("unicode_escape").decode(), text)
+
+
+def escaped(document: str) -> str:
+    """The same JSON document, in which what cannot be seen is written as JSON's escapes."""
+    return _UNSEEN_IN_JSON.sub(lambda match: json.dumps(match.group())[1:-1], document)
 
 
 def commands(text: str) -> list[tuple[str, bool]]:
@@ -110,7 +122,8 @@ def as_text(name: str) -> str:
 
 def shown(text: str, limit: int = 120) -> str:
     """Text from outside, safe to print in a terminal: escapes made visible, length bounded."""
-    visible = "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: limit + 1]
+    told = "".join(
+        c.encode("unicode_escape").decode() if _UNSEEN.match(c) or not c.isprintable() else c
+        for c in text[: limit + 1]
     )
-    return visible if len(visible) <= limit else visible[:limit] + "..."
+    return told if len(told) <= limit else told[:limit] + "..."

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import nullcontext
-
-import typer
 
 from toll_test import steps
 from toll_test.outcomes import described, summary
 from toll_test.pace import Pace
 from toll_test.runner import run_all
 from tollbench.catalog import packages
-from tollbench.cli.console import Progress, progress, say
+from tollbench.cli.console import Progress, progress, say, tell, tell_as_json
 from tollbench.cli.places import ROOT
 
 
@@ -31,7 +28,7 @@ def test(*, fast: bool, everything: bool, bench: bool, as_json: bool) -> bool:
         outcomes = run_all(planned, ROOT, sys.stderr if as_json else sys.stdout, pace)
         pace.remember(outcomes)
     if as_json:
-        typer.echo(json.dumps(described(outcomes), indent=2, ensure_ascii=False))
+        tell_as_json(described(outcomes))
     else:
-        typer.echo(summary(outcomes))
+        tell(summary(outcomes))
     return all(outcome.status == 0 for outcome in outcomes)

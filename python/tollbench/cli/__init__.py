@@ -11,14 +11,18 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from tollbench import __version__
+from tollbench.cli.console import say, tell
 from tollbench.errors import REFUSALS, Exit, TollError
+from tollbench.text import visible
 
 VERBS = (
     "run",
@@ -38,10 +42,32 @@ INTERRUPTED = TollError("interrupted", "start again when it suits", Exit.INTERRU
 MODULES = {"list": "list_"}  # of the verbs that Python has another use for
 
 
+class _Verbs(TyperGroup):
+    """What a usage error quotes may be a file's name: `toll report *` in a stranger's folder."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with _readable():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _readable():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except TyperException as error:
+        error.message = visible(error.message)
+        raise
+
+
 def _app(arguments: Sequence[str]) -> typer.Typer:
     """With the verb that is asked for alone: the others would import what they need, a second in all."""
     app = typer.Typer(
         name="toll",
+        cls=_Verbs,
         help="What C++ threads, fibers, locks, frameworks and containers cost on this machine.",
         epilog="Start with: ./toll run",
         no_args_is_help=True,
@@ -81,7 +107,7 @@ def _drop_output() -> None:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"toll {__version__}")
+        tell(f"toll {__version__}")
         raise typer.Exit
 
 
@@ -147,9 +173,9 @@ def _guarded(work: Callable[[], int]) -> int:
 
 
 def _told(error: TollError) -> int:
-    print(f"toll: {error.what}", file=sys.stderr)
+    say(f"toll: {error.what}")
     if error.next_step:
-        print(f"  next: {error.next_step}", file=sys.stderr)
+        say(f"  next: {error.next_step}")
     return int(error.code)
 
 
@@ -162,6 +188,6 @@ def _unexpected(error: Exception) -> int:
     except OSError:
         where = "nowhere: the temporary folder is not writable"
     message = str(error).splitlines()[0] if str(error) else ""
-    print(f"toll: this is a bug: {type(error).__name__}: {message[:300]}", file=sys.stderr)
-    print(f"  next: report it with the traceback, which was saved here: {where}", file=sys.stderr)
+    say(f"toll: this is a bug: {type(error).__name__}: {message[:300]}")
+    say(f"  next: report it with the traceback, which was saved here: {where}")
     return int(Exit.INCONCLUSIVE)

@@ -17,7 +17,7 @@ import tollbench
 from tollbench.catalog import machine
 from tollbench.cli.asking import seconds as length_of_time
 from tollbench.cli.comparing_sides import ComparisonRequest, check_around, subject_for
-from tollbench.cli.console import progress, say
+from tollbench.cli.console import progress, say, tell_json
 from tollbench.cli.counting import counted
 from tollbench.cli.explainers import with_reasons
 from tollbench.cli.machine_use import machine_taken
@@ -262,7 +262,7 @@ def show(
     errors = [error] if error is not None else []
     try:
         if as_json:
-            print(found.model_dump_json(indent=2), flush=True)
+            tell_json(found.model_dump_json(indent=2))
         else:
             comparison_terminal.show(found)
     finally:  # a reader that has left, `| head`, wants the files all the same

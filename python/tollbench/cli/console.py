@@ -1,11 +1,19 @@
-"""Progress and lines on standard error; standard output is for results alone."""
+"""Progress and lines on standard error; standard output is for results alone.
+
+All that verbs print goes through here: names of files, folders and benchmarks come from outside, and may
+hold what steers a terminal.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from tollbench.text import clean, escaped, visible
 
 PLAIN_FIRST_S = 2.0  # what is done by then needs no line
 PLAIN_EVERY_S = 5.0  # between lines where there is no terminal to redraw
@@ -13,7 +21,22 @@ PLAIN_EVERY_S = 5.0  # between lines where there is no terminal to redraw
 
 def say(text: str) -> None:
     """One line to whoever watches."""
-    print(text, file=sys.stderr, flush=True)
+    print(visible(text), file=sys.stderr, flush=True)
+
+
+def tell(text: str, end: str = "\n") -> None:
+    """One line of a result, or several."""
+    print(visible(text), end=end, flush=True)
+
+
+def tell_json(document: str) -> None:
+    """A result for programs; in a terminal it is text like any other."""
+    print(escaped(document), flush=True)
+
+
+def tell_as_json(value: Any) -> None:
+    """The same for what is no document yet."""
+    tell_json(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 class Progress:
@@ -86,7 +109,7 @@ class _Bar(Progress):
             left_s = (time.monotonic() - self._started) * (total - done) / done
         left = f"{clock_time(left_s)} left" if left_s is not None else ""
         room = max(self.rich.console.width - 70, 0)
-        self.rich.update(self._task, completed=done, total=total, left=left, what=what[:room])
+        self.rich.update(self._task, completed=done, total=total, left=left, what=clean(what)[:room])
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, Fi
 from tollbench.errors import TollError
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.text import escaped
 from tollbench.writing import Output
 from tollbench.writing.marks import BASELINE
 
@@ -143,7 +144,7 @@ def _saved(
     if asked.renews and any(each.fails for each in all_counts):
         return f"{save.path} stays as it was: a count breaks a rule against it."
     readings = counts.readings(len(subject.labels) - 1) if counts is not None else {}
-    save.write(_baseline(subject, readings).model_dump_json(indent=1) + "\n")
+    save.write(escaped(_baseline(subject, readings).model_dump_json(indent=1)) + "\n")
     return f"The counts of {subject.labels[-1]} are kept in {save.path}."
 
 

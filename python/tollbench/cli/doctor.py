@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tollbench.cli.console import tell, tell_as_json
+
 EXAMPLE = "toll doctor --json"
 
 
@@ -15,9 +17,7 @@ def command(
     """What this machine can measure, the command that brings what is missing, and what makes it noisy."""
     found = examine()
     if as_json:
-        import json
-
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        tell_as_json(found)
     else:
         _print(found)
 
@@ -71,24 +71,24 @@ def _counters() -> str:
 
 def _print(found: dict[str, Any]) -> None:
     machine, counted = found["machine"], found["contenders"]
-    typer.echo(f"{machine['cpu']}, {machine['cpus']} CPUs ({len(machine['usable_cpus'])} usable)")
-    typer.echo(f"{machine['os']}, {machine['kernel']}, {machine['libc']}, {machine['virtualization']}")
+    tell(f"{machine['cpu']}, {machine['cpus']} CPUs ({len(machine['usable_cpus'])} usable)")
+    tell(f"{machine['os']}, {machine['kernel']}, {machine['libc']}, {machine['virtualization']}")
     total = counted["available"] + counted["missing"]
-    typer.echo(f"\nCan measure {counted['available']} of {total} contenders (toll list shows which).")
-    typer.echo(f"Hardware counters: {found['counters'] or 'offered by the kernel'}")
-    typer.echo("\nNeeded from the system")
+    tell(f"\nCan measure {counted['available']} of {total} contenders (toll list shows which).")
+    tell(f"Hardware counters: {found['counters'] or 'offered by the kernel'}")
+    tell("\nNeeded from the system")
     for need in found["needs"]:
         mark = " " if need["found"] else "-"
-        typer.echo(f"  {mark} {need['name']:13} {need['purpose']:58} {need['found'] or 'missing'}")
+        tell(f"  {mark} {need['name']:13} {need['purpose']:58} {need['found'] or 'missing'}")
     if found["missing_command"]:
-        typer.echo(f"  All that is missing (-) comes with: {found['missing_command']}")
+        tell(f"  All that is missing (-) comes with: {found['missing_command']}")
     noise = found["conditions"]["noise"]
-    typer.echo(
+    tell(
         "\nWhat makes this machine noisy"
         if noise
         else "\nNothing makes this machine noisy that toll knows of."
     )
     for finding in noise:
-        typer.echo(f"  {finding['name']}: {finding['value']}")
-        typer.echo(f"      so    {finding['consequence']}")
-        typer.echo(f"      try   {finding['remedy']}")
+        tell(f"  {finding['name']}: {finding['value']}")
+        tell(f"      so    {finding['consequence']}")
+        tell(f"      try   {finding['remedy']}")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tollbench.cli.console import tell, tell_as_json
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -37,14 +39,12 @@ def list_(
     with progress("trying compilers", after_s=1.0) as bar:
         compiled = list(compilers.listed(bar.step))
     if as_json:
-        import json
-
         rows = [_row(item) for item in (*named, *compiled)]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        tell_as_json(rows)
     else:
         _print(named)
         _print_compilers(compiled)
-        typer.echo(NAMING)
+        tell(NAMING)
 
 
 @app.command("add", epilog="Example: toll env add debian13")
@@ -66,7 +66,7 @@ def add(
         steps = _Steps(bar.step)
         made = making.make(root, mirror=mirror, on_line=steps.heard)
     what = "made" if made else "is there already"
-    typer.echo(f"{name} {what}: {making.size_bytes(name) / 1e9:.1f} GB in {_place(name)}")
+    tell(f"{name} {what}: {making.size_bytes(name) / 1e9:.1f} GB in {_place(name)}")
 
 
 @app.command("remove", epilog="Example: toll env remove debian13")
@@ -75,7 +75,7 @@ def remove(name: Annotated[str, typer.Argument(help="The root to remove.")]) -> 
     from tollbench.building import making_roots as making
 
     gone = making.remove(_root(name).name)
-    typer.echo(f"{name} removed" if gone else f"{name} was not there: {_place(name)}")
+    tell(f"{name} removed" if gone else f"{name} was not there: {_place(name)}")
 
 
 class _Steps:
@@ -144,9 +144,9 @@ def _print(rows: list[Environment]) -> None:
     host = rows[0]
     built = " ".join(filter(None, (host.compiler, host.compiler_version)))
     if built:
-        typer.echo(f"Built with {built}, {host.standard_library}, {host.flags}")
+        tell(f"Built with {built}, {host.standard_library}, {host.flags}")
     else:
-        typer.echo("Nothing is built yet; the first toll run finds the compiler.")
+        tell("Nothing is built yet; the first toll run finds the compiler.")
 
 
 def _print_compilers(rows: list[Environment]) -> None:
@@ -156,7 +156,7 @@ def _print_compilers(rows: list[Environment]) -> None:
     def is_plain(row: Environment) -> bool:
         return all(option.name == LIBCXX for option in taken_apart(row.name).options)
 
-    typer.echo("\nCompilers, -O2 where nothing else is said")
+    tell("\nCompilers, -O2 where nothing else is said")
     plain = [row for row in rows if is_plain(row) and row.name != "host"]
     width = max((len(row.name) for row in rows), default=0)
     for row in plain:
@@ -164,7 +164,7 @@ def _print_compilers(rows: list[Environment]) -> None:
         made_of = f"{row.compiler} {row.compiler_version}, {row.standard_library}"
         _line(row, width, f"{made_of}; also {' '.join(options)}" if options else made_of)
     options = [option[len("host") :] for option in _with_options("host", rows)]
-    typer.echo(f"  {'host':{width}}  its compiler; also {' '.join(options)}")
+    tell(f"  {'host':{width}}  its compiler; also {' '.join(options)}")
     for row in rows:
         if row not in plain and row.unavailable:
             _line(row, width, "")
@@ -183,4 +183,4 @@ def _with_options(plain: str, rows: list[Environment]) -> list[str]:
 
 def _line(row: Environment, width: int, what: str) -> None:
     mark = "-" if row.unavailable else " "
-    typer.echo(f"{mark} {row.name:{width}}  {row.unavailable or what}".rstrip())
+    tell(f"{mark} {row.name:{width}}  {row.unavailable or what}".rstrip())

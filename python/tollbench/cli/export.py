@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tollbench.cli.console import Progress, progress
+from tollbench.cli.console import Progress, progress, tell, tell_as_json
 from tollbench.cli.named_files import Force, any_path, file_path, files_of_run
 from tollbench.cli.places import run_path
 from tollbench.errors import TollError
@@ -78,9 +78,9 @@ def command(
         raise
     if as_json:
         rows = [{"table": one.table, "path": str(one.path), "rows": one.rows} for one in written]
-        typer.echo(json.dumps({"written": rows}, indent=2, ensure_ascii=False))
+        tell_as_json({"written": rows})
     else:
-        typer.echo(f"wrote {target}")
+        tell(f"wrote {target}")
 
 
 def _outputs(target: Path, form: ExportFormat, *, force: bool) -> list[Output]:

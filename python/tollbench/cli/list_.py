@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tollbench.cli.console import tell, tell_as_json
+
 EXAMPLE = "toll list tasks --json"
 
 
@@ -19,9 +21,7 @@ def command(
     """What can be measured here: every workload and contender, and why one cannot."""
     rows = _rows(selection or [])
     if as_json:
-        import json
-
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        tell_as_json(rows)
     else:
         _print(rows)
 
@@ -73,13 +73,13 @@ def _print(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         if row["workload"] != workload:
             workload = row["workload"]
-            typer.echo(f"{workload}  {row['question']}")
+            tell(f"{workload}  {row['question']}")
         mark = " " if row["available"] else "-"
         what = f"{row['library']} ({row['language']}){_where(row)}" if row["available"] else row["reason"]
-        typer.echo(f"  {mark} {row['contender']:{width}}  {what}")
+        tell(f"  {mark} {row['contender']:{width}}  {what}")
     absent = sum(not row["available"] for row in rows)
     if absent:
-        typer.echo(f"{absent} of {len(rows)} cannot be measured yet (-); toll doctor shows what is missing")
+        tell(f"{absent} of {len(rows)} cannot be measured yet (-); toll doctor shows what is missing")
 
 
 def _where(row: dict[str, Any]) -> str:

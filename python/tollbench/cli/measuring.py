@@ -19,7 +19,7 @@ from tollbench.catalog import environments, machine, packages, suites
 from tollbench.cli import report
 from tollbench.cli.asking import Wishes, settings_of, with_time_to_read
 from tollbench.cli.builds import build_plan, only_planned
-from tollbench.cli.console import Progress, progress, say
+from tollbench.cli.console import Progress, progress, say, tell_json
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.named_files import file_path, files_of_run
 from tollbench.cli.places import ROOT, RUNS, build_folder, run_path, shown_path
@@ -154,7 +154,7 @@ class Session:
         if as_json:
             from tollbench.report import json
 
-            print(json.render(results))
+            tell_json(json.render(results).rstrip("\n"))
         else:
             report.show(results)
         if html:

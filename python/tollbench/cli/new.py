@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tollbench.cli.console import tell, tell_as_json
 from tollbench.errors import TollError
 
 EXAMPLE = "toll new tasks/skynet my_contender"
@@ -49,10 +49,10 @@ def command(
     source = write(directory, name)
     suite, measure = directory / "suite.toml", f"toll run {workload}/{name}"
     if as_json:
-        typer.echo(json.dumps({"written": [str(source), str(suite)], "next": measure}, indent=2))
+        tell_as_json({"written": [str(source), str(suite)], "next": measure})
         return
-    typer.echo(f"wrote {shown_path(source)} and a line in {shown_path(suite)}")
-    typer.echo(f"  next: edit the file, then: {measure}")
+    tell(f"wrote {shown_path(source)} and a line in {shown_path(suite)}")
+    tell(f"  next: edit the file, then: {measure}")
 
 
 def write(directory: Path, name: str) -> Path:

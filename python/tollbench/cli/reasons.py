@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import tollbench
 from tollbench.cli.comparing import check_pattern, machine_line
 from tollbench.cli.comparing_sides import ComparisonRequest, subject_for
-from tollbench.cli.console import progress, say
+from tollbench.cli.console import progress, say, tell_json
 from tollbench.cli.explainers import explainer_for, hunks_of
 from tollbench.cli.machine_use import machine_taken
 from tollbench.compare import Subject
@@ -108,7 +108,7 @@ def show(found: Explanations, files: Mapping[str, Output], *, as_json: bool) -> 
     errors = []
     try:
         if as_json:
-            print(found.model_dump_json(indent=2), flush=True)
+            tell_json(found.model_dump_json(indent=2))
         else:
             why_terminal.show(found)
     finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 import tollbench
 from tollbench.cli.comparing import machine_line, raw_path
 from tollbench.cli.comparing_sides import subject_of_written
-from tollbench.cli.console import Progress, progress, say
+from tollbench.cli.console import Progress, progress, say, tell, tell_json
 from tollbench.cli.machine_use import machine_taken
 from tollbench.compare import Comparisons, ComparisonSettings, ComparisonStep, MeasuringOptions, compare
 from tollbench.compare import revisions as revisions_module
@@ -127,9 +127,9 @@ def measured(request: RebuildRequest, *, wait: bool) -> tuple[Rebuilds, TollErro
 def show(found: Rebuilds, *, as_json: bool, as_markdown: bool) -> None:
     """Prints what was found."""
     if as_json:
-        print(found.model_dump_json(indent=2))
+        tell_json(found.model_dump_json(indent=2))
     elif as_markdown:
-        print(rebuild_tables.markdown(found), end="")
+        tell(rebuild_tables.markdown(found), end="")
     else:
         rebuild_tables.show(found)
 

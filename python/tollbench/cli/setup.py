@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tollbench.cli.console import say, tell, tell_as_json
 from tollbench.errors import Exit, TollError
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ def command(
         offered, _others = packages.by_offer(packages.missing(needs))
         if not offered:
             break
-        packages.install(offered, lambda line: typer.echo(line, err=True))
+        packages.install(offered, say)
     if as_json:
-        typer.echo(json.dumps([_described(need) for need in needs], indent=2, ensure_ascii=False))
+        tell_as_json([_described(need) for need in needs])
     for need in needs if not as_json else ():
-        typer.echo(f"  {' ' if need.found() else '-'} {need.name:17} {need.found() or 'missing'}")
+        tell(f"  {' ' if need.found() else '-'} {need.name:17} {need.found() or 'missing'}")
     if missing := packages.missing(needs):
         what = ", ".join(f"{need.name} ({need.purpose})" for need in missing)
         raise TollError(

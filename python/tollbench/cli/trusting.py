@@ -12,7 +12,7 @@ import tollbench
 from tollbench.catalog import environments, machine, suites
 from tollbench.cli.builds import build_plan
 from tollbench.cli.comparing import machine_line, raw_path
-from tollbench.cli.console import progress, say
+from tollbench.cli.console import progress, say, tell, tell_json
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.places import ROOT
 from tollbench.compare import ComparisonSettings, MeasuringOptions
@@ -127,9 +127,9 @@ def measured(request: TrustRequest, *, wait: bool) -> tuple[Trust, TollError | N
 def show(found: Trust, *, as_json: bool, as_markdown: bool) -> None:
     """Prints what was found."""
     if as_json:
-        print(found.model_dump_json(indent=2))
+        tell_json(found.model_dump_json(indent=2))
     elif as_markdown:
-        print(output.markdown(found), end="")
+        tell(output.markdown(found), end="")
     else:
         output.show(found)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tollbench.analysis.results import Results
+from tollbench.text import escaped
 
 
 def render(results: Results) -> str:
     """One JSON object and a line break. Numbers are unrounded, in the row's `unit` per `per`."""
-    return results.model_dump_json(by_alias=True) + "\n"
+    return escaped(results.model_dump_json(by_alias=True)) + "\n"

@@ -117,6 +117,13 @@ def test_what_cannot_be_seen_is_replaced():
     assert text.clean("two\nlines", lines=True) == "two\nlines"
     assert text.clean("zażółć 線程 🧵") == "zażółć 線程 🧵"
     assert text.clean("a\ud800b") == "a�b"
+    assert (
+        text.clean("soft\xadhyphen \u061cmark \x9bcsi \U000e0041tag \u3164")
+        == "soft�hyphen �mark �csi �tag �"
+    )
+    assert text.visible("a\x9b\u202e\n\tb") == "a\\x9b\\u202e\n\tb"
+    assert text.escaped('{"a": "\x9b\U000e0041"}\n') == '{"a": "\\u009b\\udb40\\udc41"}\n'
+    assert text.shown("a\u3164b") == "a\\u3164b"
 
 
 def test_instants_are_written_to_the_second():

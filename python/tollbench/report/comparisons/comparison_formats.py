@@ -9,6 +9,7 @@ from rich.console import Console
 
 from tollbench.compare.verdicts import Comparisons
 from tollbench.report.comparisons import comparison_html, comparison_markdown, comparison_terminal, junit
+from tollbench.text import escaped
 
 
 def _as_text(found: Comparisons) -> str:
@@ -21,7 +22,7 @@ def _as_text(found: Comparisons) -> str:
 
 RENDERERS: Mapping[str, Callable[[Comparisons], str]] = {
     "html": comparison_html.render,
-    "json": lambda found: found.model_dump_json(indent=2),
+    "json": lambda found: escaped(found.model_dump_json(indent=2)),
     "junit": junit.render,
     "markdown": comparison_markdown.render,
     "terminal": _as_text,
