@@ -40,10 +40,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "store": set(),
     "plan": {"catalog"},
     "building": {"catalog", "writing"},
-    "launching": {"store"},
+    "launching": {"store", "writing"},
     "analysis": {"store", "stats"},
     "measure": {"plan", "store", "stats", "analysis", "launching"},
-    "counting": {"launching"},
+    "counting": {"launching", "writing"},
     "linking": {"launching"},
     "compare": {"writing", "stats", "analysis", "launching", "linking", "counting"},
     "report": {

@@ -11,11 +11,10 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from tollbench.catalog.environments import roots
 from tollbench.catalog.environments.roots import MADE, Root
 from tollbench.catalog.tools import run_tool
 from tollbench.errors import Exit, TollError
-from tollbench.writing import alone
+from tollbench.writing import alone, delete_tree
 
 OnLine = Callable[[str], None]
 _FORWARDED = re.compile(r'^Acquire::(https?::Proxy|Check-Valid-Until|Check-Date)[^ ]* "[^"]+";$')
@@ -36,23 +35,23 @@ def make(root: Root, *, mirror: str = "", on_line: OnLine = lambda _line: None) 
     """
     target = roots.place(root.name)
     with _alone(target.parent):
+        for left in target.parent.glob(".making-*"):  # of a making that was killed, and may not be dead yet
+            with contextlib.suppress(OSError):
+                if left.is_dir() and not left.is_symlink():
+                    delete_tree(left)
         if roots.is_made(root.name):
             return False
         if os.path.lexists(target):
             _own(target)  # said before anything is fetched
         mirror = mirror or host_mirror()
-        for left in target.parent.glob(".making-*"):  # of a making that was killed, and may not be dead yet
-            with contextlib.suppress(OSError):
-                if left.is_dir() and not left.is_symlink():
-                    _delete(left)
         with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent) as scratch:
             folder = Path(scratch, root.name)
             (folder / "root").mkdir(parents=True)
-            _unpack(command(root, mirror), folder / "root", on_line)
+            _unpack(command(root, mirror), folder / "root", on_line, _working_place(Path(scratch)))
             made = {"recipe": roots.described(root), "mirror": mirror}
             (folder / MADE).write_text(json.dumps(made, indent=1), encoding="utf-8")
             if os.path.lexists(target):  # made of other packages
-                _delete(_own(target))
+                delete_tree(_own(target))
             folder.rename(target)
     return True
 
@@ -67,7 +66,7 @@ def remove(name: str) -> bool:
         # Out of its place first: half a root must not pass for one.
         going = target.with_name(f".making-{name}-{os.getpid()}")
         target.rename(going)
-        _delete(going)
+        delete_tree(going)
     return True
 
 
@@ -122,13 +121,21 @@ def _asked(*words: str) -> str:
         return ""
 
 
-def _unpack(making: list[str], target: Path, on_line: OnLine) -> None:
+def _working_place(scratch: Path) -> dict[str, str]:
+    """Where mmdebstrap works, which holds a second root when it is killed: in what the next start sweeps.
+
+    Only of the superuser: in a user's namespace it needs a folder that others may enter.
+    """
+    return {**os.environ, "TMPDIR": str(scratch)} if os.geteuid() == 0 else dict(os.environ)
+
+
+def _unpack(making: list[str], target: Path, on_line: OnLine, environment: Mapping[str, str]) -> None:
     """Runs mmdebstrap into tar. Both end with us, and mmdebstrap is given the time to clean up."""
     words = ["tar", "--extract", "--no-same-owner", "--exclude=./dev/*", "-C", str(target)]
     try:
         maker = subprocess.Popen(
             making, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=False, start_new_session=True, cwd="/",
+            text=False, start_new_session=True, cwd="/", env=environment,
         )  # fmt: skip
     except FileNotFoundError:
         raise TollError("mmdebstrap is not installed", "sudo apt-get install -y mmdebstrap") from None
@@ -171,17 +178,6 @@ def _own(target: Path) -> Path:
             "move it away, or name another cache folder: XDG_CACHE_HOME=/path",
         )
     return target
-
-
-def _delete(folder: Path) -> None:
-    """Some folders of a root take away their owner's right to change them."""
-    for place, folders, _ in os.walk(folder):
-        for name in folders:
-            with contextlib.suppress(OSError):
-                path = Path(place, name)
-                if not path.is_symlink():
-                    path.chmod(0o700)
-    shutil.rmtree(folder)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from tollbench import __version__
 from tollbench.cli.console import say, tell
 from tollbench.errors import REFUSALS, Exit, TollError
 from tollbench.text import visible
+from tollbench.writing import sweep_scratch
 
 VERBS = (
     "run",
@@ -129,6 +130,8 @@ def main() -> int:
 
 
 def _dispatch() -> int:
+    if sys.argv[1:2] and sys.argv[1] in VERBS:  # a question about the version looks nowhere
+        sweep_scratch()
     try:
         _app(sys.argv[1:])(prog_name="toll")
     except SystemExit as end:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from tollbench.compare.subject import LookAtCode
 from tollbench.compare.untouched import Untouched
 from tollbench.errors import TollError
 from tollbench.launching.interrupt import Interrupt
+from tollbench.writing import scratch_folder
 
 LOOKING_SHARE = 0.5  # of the time for all benchmarks, for runs under callgrind
 
@@ -159,9 +159,7 @@ def _built(
     wanted = revisions.revisions(here, request.sides)
     if revisions.changed(here):
         say("note: changes in this checkout that are not committed are in none of the revisions")
-    scratch = Path(
-        stack.enter_context(tempfile.TemporaryDirectory(prefix="toll-compare-", ignore_cleanup_errors=True))
-    )
+    scratch = stack.enter_context(scratch_folder())
     recipe = revisions.RevisionBuild(request.build, request.program, request.folder, request.layouts, seed)
     if request.layouts:
         say(f"each program is linked {request.layouts} times, its functions elsewhere each time")

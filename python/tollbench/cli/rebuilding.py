@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import secrets
-import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from tollbench.linking.no_op_moves import UNMOVED, moved
 from tollbench.linking.relinking import Linkable
 from tollbench.measure import Interrupt, SystemClock
 from tollbench.report.comparisons import rebuild_tables
+from tollbench.writing import scratch_folder
 
 ENOUGH_S = 1e9  # time for all benchmarks of a table: what one may take is the limit here
 
@@ -152,8 +152,7 @@ def _moves(
     (revision, _) = revisions_module.revisions(here, ["HEAD", "HEAD"])
     if revisions_module.changed(here):
         say("note: changes in this checkout that are not committed are not built")
-    folder = tempfile.TemporaryDirectory(prefix="toll-trust-", ignore_cleanup_errors=True)
-    scratch = Path(stack.enter_context(folder))
+    scratch = stack.enter_context(scratch_folder())
     say(f"building {revision.label}")
     recipe = revisions_module.RevisionBuild(request.build, request.program)
     side, program = revisions_module.built_to_link_again(here, revision, recipe, scratch, interrupt)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tempfile
 import time
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
@@ -38,6 +37,7 @@ from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
 from tollbench.words import Allocations
+from tollbench.writing import scratch_folder
 
 _LONGEST_PASS_NS = 100_000_000  # without Valgrind
 _MOST_ITERATIONS = 1000
@@ -130,11 +130,8 @@ class ProgramPasses:
         """A program that has begun, in the fixed environment, and the folder of the launch's files."""
         errand = self.subject.errand(side, name)
         options = self.subject.options
-        with (
-            tempfile.TemporaryDirectory(prefix="toll-count-") as made,
-            working_folder(errand.folder) as place,
-        ):
-            tool = [word.replace("{}", made) for word in under]
+        with scratch_folder() as made, working_folder(errand.folder) as place:
+            tool = [word.replace("{}", str(made)) for word in under]
             launch = fixed(errand.command, errand.environment, libraries=[library], under=tool)
             errand = replace(
                 errand, command=launch.command, environment=launch.environment, folder=place, entered=False
@@ -143,7 +140,7 @@ class ProgramPasses:
             limits, padding = Limits(options.limit_s, 0), random.Random(1)
             with starter.started(errand, limits, padding, Conversation) as program:
                 program.begin()
-                yield program, Path(made)
+                yield program, made
 
 
 def _each(passes: Sequence[Allocations], totals: Sequence[int]) -> Amount:

@@ -106,7 +106,7 @@ def built(
         hear.on_build(revision)
         checkout = scratch / f"{index}-{revision.commit[:10]}"
         _check_out(repository, revision, checkout)
-        environment = without_git(own_environment())
+        environment = _building_environment(scratch)
         if recipe.layouts:
             wrapped.append(WrappedBuild(scratch / f"wrapped-{index}", _program_path(recipe.program)))
             environment = wrapped[-1].environment(environment)
@@ -126,12 +126,19 @@ def built_to_link_again(
     _check_out(repository, revision, checkout)
     program = _program_path(recipe.program)
     wrapped = WrappedBuild(scratch / "wrapped", program)
-    environment = wrapped.environment(without_git(own_environment()))
+    environment = wrapped.environment(_building_environment(scratch))
     side = _built(checkout, revision, recipe, environment, interrupt)
     try:
         return side, linkable(wrapped, checkout / program, interrupt)
     except LaunchFailed as failure:
         raise LaunchFailed(f"{revision.label} {failure.reason}") from None
+
+
+def _building_environment(scratch: Path) -> dict[str, str]:
+    """A compiler that is killed leaves its temporary files in what goes with the comparison."""
+    temporary = scratch / "tmp"
+    temporary.mkdir(exist_ok=True)
+    return {**without_git(own_environment()), "TMPDIR": str(temporary)}
 
 
 def _built(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from tollbench.launching.answers import MAX_PROFILE_BYTES, open_plain, read_repo
 from tollbench.launching.command import run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt, check_interrupt
+from tollbench.writing import scratch_folder
 
 _OBJECT = re.compile(rb"(c?)ob=\((\d+)\)(?: (.*))?")
 _CALL = re.compile(rb"calls=\d+ 0x([0-9a-f]+)")
@@ -64,7 +64,7 @@ def executed(
     """Runs a program once under callgrind. Raises LaunchFailed where that cannot be, or takes too long."""
     if told := missing_tool():
         raise LaunchFailed(told)
-    with tempfile.TemporaryDirectory(prefix="toll-executed-") as scratch, working_folder(folder) as place:
+    with scratch_folder() as scratch, working_folder(folder) as place:
         out, log = Path(scratch, "out"), Path(scratch, "log")
         options = [
             "--tool=callgrind",

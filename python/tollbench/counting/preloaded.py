@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench.launching.command import run_command
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import LaunchFailed
+from tollbench.writing import scratch_folder, write_own
 
 SOURCES = Path(__file__).with_name("sources")  # links to those of src/, which a wheel has as files
 MARKS = "counts_preload.cpp"
@@ -65,12 +65,12 @@ def _compile(source: Path, library: Path) -> None:
         raise LaunchFailed("counting needs a C++ compiler, once (apt-get install g++)")
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
-            made = Path(scratch, library.name)
+        with scratch_folder() as scratch:
+            made = scratch / library.name
             command = [compiler, *_OPTIONS, str(source), "-o", str(made), "-ldl"]
-            ended = run_command(command, own_environment(), Path(scratch), _LIMIT_S)
+            ended = run_command(command, own_environment(), scratch, _LIMIT_S)
             if ended.exit_code != 0:
                 raise LaunchFailed(f"what counts does not compile: {compiler} {ended.how()}")
-            made.replace(library)
+            write_own(library, made.read_bytes())
     except OSError as error:
         raise LaunchFailed(f"what counts cannot be kept in {library.parent}: {error.strerror}") from None

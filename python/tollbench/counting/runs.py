@@ -7,7 +7,6 @@ for a length that none reaches, and ended after a fixed number of runs, every si
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from tollbench.launching.child import MAX_OUTPUT_BYTES
 from tollbench.launching.command import Ended, run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
+from tollbench.writing import scratch_folder
 
 _RECORD = re.compile(r"(\d+) (\d+) (\d+) (\d+) ([01]) (.*)")
 _RUN = re.compile(r"Running (.*) for (\d+)")
@@ -136,8 +136,7 @@ def launched(
 
     Raises LaunchFailed where it cannot start or breaks a limit, and Interrupted.
     """
-    with tempfile.TemporaryDirectory(prefix="toll-count-") as made, working_folder(asked.folder) as place:
-        scratch = Path(made)
+    with scratch_folder() as scratch, working_folder(asked.folder) as place:
         environment = {**asked.environment, "TOLL_COUNTS_OUT": str(scratch / "told"), **variables}
         tool = [word.replace("{}", str(scratch)) for word in under]
         launch = fixed(asked.command, environment, libraries=libraries, under=tool)

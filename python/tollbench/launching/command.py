@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import resource
 import select
-import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from tollbench.launching.interrupt import Interrupt, unbroken
 from tollbench.launching.spawned import Spawned, ended_as, unseen_end, with_last_words
 from tollbench.text import shown
 from tollbench.words import Status
+from tollbench.writing import scratch_folder
 
 _CHUNK_BYTES = 256 * 1024
 _LAST_ERR_BYTES = 64 * 1024
@@ -70,14 +69,12 @@ def working_folder(folder: Path | None) -> Iterator[Path]:
     if folder is not None:
         yield folder
         return
-    try:
-        made = Path(tempfile.mkdtemp(prefix="toll-compare-"))
-    except OSError as error:  # a full disk must not cost what was measured before
-        raise LaunchFailed(f"cannot be given a folder to run in: {error.strerror or error}") from None
-    try:
+    with ExitStack() as stack:
+        try:
+            made = stack.enter_context(scratch_folder())
+        except OSError as error:  # a full disk must not cost what was measured before
+            raise LaunchFailed(f"cannot be given a folder to run in: {error.strerror or error}") from None
         yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 def run_command(

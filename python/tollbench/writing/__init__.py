@@ -2,6 +2,18 @@
 
 from tollbench.writing.marks import Mark
 from tollbench.writing.outputs import Output, check_outputs, is_special, open_new
+from tollbench.writing.scratch import delete_tree, scratch_folder, sweep_scratch
 from tollbench.writing.whole import alone, write_own
 
-__all__ = ["Mark", "Output", "alone", "check_outputs", "is_special", "open_new", "write_own"]
+__all__ = [
+    "Mark",
+    "Output",
+    "alone",
+    "check_outputs",
+    "delete_tree",
+    "is_special",
+    "open_new",
+    "scratch_folder",
+    "sweep_scratch",
+    "write_own",
+]

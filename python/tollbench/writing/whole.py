@@ -25,12 +25,13 @@ _NO_LINKS_HERE: Final = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK,
 _PARTIAL: Final = re.compile(r"\.toll-[0-9a-f]{16}\.partial")
 _QUIET: Final = os.O_NONBLOCK | os.O_CLOEXEC
 _TRIES: Final = 20
+_WRITTEN_TO: Final[set[tuple[int, int]]] = set()  # folders of toll's own, by device and number
 
 
-def write_own(path: Path, text: str) -> None:
+def write_own(path: Path, content: str | bytes) -> None:
     """A file of toll's own, in its cache or a build folder: what stood there is replaced. Raises OSError."""
     with whole(path, lambda _folder, _name, _there: None, of_user=False) as file:
-        file.write(text.encode())
+        file.write(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
@@ -78,7 +79,7 @@ def whole(path: Path, may_replace: MayReplace, *, of_user: bool = True) -> Itera
         before = there(folder, path.name)
         if before is not None:
             may_replace(folder, path.name, before)
-        if of_user:
+        if of_user or _is_new_here(folder):
             _sweep(folder)
         # Who may not read the old file may not read the new one either, not even for a moment.
         descriptor, partial = _fresh(folder, 0o666 if before is None else 0o600)
@@ -108,6 +109,14 @@ def _fresh(folder: int, mode: int) -> tuple[int, str]:
         if os.fstat(descriptor).st_nlink:
             return descriptor, name
         os.close(descriptor)  # another toll has swept it away before it was locked
+
+
+def _is_new_here(folder: int) -> bool:
+    """Whether this process writes to the folder for the first time."""
+    found = os.fstat(folder)
+    known = len(_WRITTEN_TO)
+    _WRITTEN_TO.add((found.st_dev, found.st_ino))
+    return len(_WRITTEN_TO) > known
 
 
 def _sweep(folder: int) -> None:

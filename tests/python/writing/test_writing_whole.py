@@ -263,3 +263,13 @@ def test_of_two_writers_at_once_one_file_is_left_whole(tmp_path):
         list(pool.map(write, texts))  # which raises what they raise
     assert path.read_text() in texts
     assert names(tmp_path) == ["a.txt"]
+
+
+def test_what_a_killed_toll_left_in_a_folder_of_its_own_goes_at_the_next_first_write(tmp_path):
+    left = tmp_path / f".toll-{16 * 'a'}.partial"
+    left.write_text("half")
+    write_own(tmp_path / "a.txt", "whole")
+    assert names(tmp_path) == ["a.txt"]
+    left.write_text("half")
+    write_own(tmp_path / "a.txt", "whole")  # by the thousand: one look a process is enough
+    assert names(tmp_path) == [left.name, "a.txt"]

@@ -11,7 +11,6 @@ import os
 import platform
 import re
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -19,7 +18,7 @@ from pathlib import Path
 from threading import Lock
 
 from tollbench.catalog.tools import run_tool
-from tollbench.writing import write_own
+from tollbench.writing import scratch_folder, write_own
 
 LIMIT_S = 60.0
 PACKAGES_CHANGED = Path("/var/lib/dpkg/status")  # rewritten whenever a package comes or goes
@@ -98,7 +97,8 @@ def probe(compiler: str, flags: Sequence[str], link_flags: Sequence[str], source
 
 
 def _probed(compiler: str, flags: Sequence[str], link_flags: Sequence[str], source: str) -> Probe:
-    with tempfile.TemporaryDirectory(prefix="toll-probe-") as folder:
+    with scratch_folder() as scratch:
+        folder = str(scratch)
         program = Path(folder, "probe")
         Path(folder, "probe.cpp").write_text(source, encoding="utf-8")
         command = [compiler, "-std=c++20", *flags, f"{folder}/probe.cpp", "-o", str(program)]

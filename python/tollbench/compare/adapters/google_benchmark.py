@@ -15,7 +15,6 @@ import json
 import math
 import random
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.in_turns import EndedInTurns, OutOfTurn, run_in_turns
 from tollbench.text import shown
+from tollbench.writing import scratch_folder
 
 MOST_BENCHMARKS = 16  # in one launch
 _OVERHEAD_SHARE = 0.5  # of a launch; more benchmarks share a launch until what is not measuring costs less
@@ -349,8 +349,8 @@ class GoogleBenchmark(OneAfterAnother):
 @contextmanager
 def _report() -> Iterator[Path]:
     """Where a launch writes what it measured, in a folder that is gone at the end."""
-    with tempfile.TemporaryDirectory(prefix="toll-compare-") as folder:
-        yield Path(folder) / "out.json"
+    with scratch_folder() as folder:
+        yield folder / "out.json"
 
 
 def _reporting(out: Path) -> list[str]:
