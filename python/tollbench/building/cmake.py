@@ -224,10 +224,15 @@ def _compile(build: Build, targets: Sequence[str], on_progress: OnProgress) -> d
         ) as process,
     ):
         assert process.stdout is not None
-        for line in process.stdout:
-            file.write(line)
-            if step := re.match(r"\[(\d+)/(\d+)\] (.*)", line):
-                on_progress(int(step.group(1)), int(step.group(2)), step.group(3))
+        try:
+            for line in process.stdout:
+                file.write(line)
+                if step := re.match(r"\[(\d+)/(\d+)\] (.*)", line):
+                    on_progress(int(step.group(1)), int(step.group(2)), step.group(3))
+        except BaseException:  # Ctrl-C reaches ninja too, SIGTERM toll alone: ninja ends its compilers first
+            process.terminate()
+            process.wait()
+            raise
     return {} if process.returncode == 0 else _failed(build, targets, log)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
 import io
 import os
@@ -13,6 +12,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import typer
@@ -39,7 +39,6 @@ VERBS = (
     "new",
     "test",
 )
-INTERRUPTED = TollError("interrupted", "start again when it suits", Exit.INTERRUPTED)
 MODULES = {"list": "list_"}  # of the verbs that Python has another use for
 
 
@@ -51,7 +50,7 @@ class _Verbs(TyperGroup):
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        with _readable():
+        with _readable(), _interruptible():
             return super().invoke(ctx)
 
 
@@ -83,21 +82,32 @@ def _app(arguments: Sequence[str]) -> typer.Typer:
         if hasattr(module, "app"):  # a verb with verbs of its own
             app.add_typer(module.app, name=name)
         else:
-            app.command(name, epilog=f"Example: {module.EXAMPLE}")(_interruptible(module.command))
+            app.command(name, epilog=f"Example: {module.EXAMPLE}")(module.command)
     return app
 
 
-def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
-    """Ctrl-C outside of measuring (which has its own answer to it) ends with the shell's code for it."""
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C outside of measuring (which has its own answer to it) ends with the shell's code for it.
 
-    @functools.wraps(command)
-    def guarded(*arguments: Any, **options: Any) -> None:
-        try:
-            command(*arguments, **options)
-        except KeyboardInterrupt:
-            raise INTERRUPTED from None
+    So do SIGTERM and the end of a terminal, which would end toll without a word, and leave what it started.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        by = f" by {interrupt.args[0]}" if interrupt.args else ""
+        raise TollError(f"interrupted{by}", "start again when it suits", Exit.INTERRUPTED) from None
 
-    return guarded
+
+def _interrupted_by(number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def _heed_signals() -> None:
+    """Not where the caller has them ignored, as nohup does."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupted_by)
 
 
 def _drop_output() -> None:
@@ -125,6 +135,7 @@ def main() -> int:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored by some parents: then no exit code comes back
     if isinstance(sys.stdout, io.TextIOWrapper):  # where the locale has no letter for it, "?" stands for it
         sys.stdout.reconfigure(errors="replace")
+    _heed_signals()
     code = _guarded(_dispatch)
     return code or _guarded(_flush)
 
@@ -157,14 +168,13 @@ def _guarded(work: Callable[[], int]) -> int:
     standard output that has left (`| head`) is no error.
     """
     try:
-        return work()
+        with _interruptible():
+            return work()
     except BrokenPipeError:
         _drop_output()
         return int(Exit.FINE)
     except TollError as error:
         return _told(error)
-    except KeyboardInterrupt:  # before a verb has begun, or in one of those below `env`
-        return _told(INTERRUPTED)
     except OSError as error:
         if error.errno not in REFUSALS:
             return _unexpected(error)

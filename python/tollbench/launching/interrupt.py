@@ -37,7 +37,11 @@ class Interrupt:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._previous = {number: signal.signal(number, self._handle) for number in _SIGNALS}
+            # nohup has SIGHUP ignored: a run goes on when its terminal ends.
+            heeded = set(_SIGNALS)
+            if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+                heeded.remove(signal.SIGHUP)
+            self._previous = {number: signal.signal(number, self._handle) for number in heeded}
         _entered.append(self)
         return self
 

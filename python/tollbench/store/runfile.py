@@ -21,6 +21,7 @@ from tollbench.store.reading import Reader
 from tollbench.store.records import BatchSamples, Launch, RunHeader, Samples
 from tollbench.store.sample_blocks import blocks
 from tollbench.store.untrusted import check_bytes, check_database, harden, refuse, schema_text, upgrade
+from tollbench.store.whereabouts import Whereabouts
 from tollbench.text import as_text, shown
 from tollbench.words import Batch, Case, Environment, Purpose, Status, Workload, canonical
 
@@ -34,6 +35,7 @@ class RunFile(Reader):
         super().__init__(path, connection)
         self._writable = writable
         self._lies_still = not writable
+        self._whereabouts = Whereabouts(path)
 
     @classmethod
     def create(cls, path: Path, header: RunHeader) -> Self:
@@ -247,15 +249,30 @@ class RunFile(Reader):
             sqlite3.SQLITE_BUSY: "another process is writing to it",
         }
         problem = problems.get(code, shown(str(error)))
+        failure = f"Could not save {what} to {self.path}"
+        if self._whereabouts.left():
+            saved, step = self._elsewhere()
+            return TollError(f"{failure}: it was moved or removed. {saved}.", step, Exit.INCONCLUSIVE)
+        step = f"Make room or choose a writable folder, then {_go_on(self.path)}."
         try:
-            saved = f"{self.launch_count()} launches are saved in {self.path}"
+            count = self.launch_count()
+            saved = f"{count} launches are saved in {self.path}"
+            if not count:  # then there is nothing to go on with, and no file either
+                step = "Make room or choose a writable folder, then start again."
         except TollError:
-            saved = "Nothing was saved before"
-        return TollError(
-            f"Could not save {what} to {self.path}: {problem}. {saved}.",
-            "Make room or choose a writable folder, then go on with"
-            f" `toll run --resume {shlex.quote(str(self.path))}`.",
-            Exit.INCONCLUSIVE,
+            saved = "What was saved before cannot be told"
+        return TollError(f"{failure}: {problem}. {saved}.", step, Exit.INCONCLUSIVE)
+
+    def _elsewhere(self) -> tuple[str, str]:
+        """What became of the launches of a file that is no longer in its place, and what to do next."""
+        now = self._whereabouts.now()
+        if now is not None:
+            return f"What was saved is in the file, which is now {now}", f"G{_go_on(now)[1:]}."
+        if self._whereabouts.removed():
+            return "Its launches are gone with it", "Measure again, and leave the file in its place."
+        return (
+            "What was saved is where the file is now",
+            "Look for it, and go on with `toll run --resume FILE`.",
         )
 
 
@@ -264,6 +281,10 @@ def _counted(launch: Launch, samples: Sequence[Samples | BatchSamples | None]) -
         BatchSamples.of(each, batch.cells) if isinstance(each, np.ndarray) else each
         for batch, each in zip(launch.batches, samples, strict=False)
     ]
+
+
+def _go_on(path: Path) -> str:
+    return f"go on with `toll run --resume {shlex.quote(str(path))}`"
 
 
 def now_utc() -> str:
@@ -283,7 +304,7 @@ def _claim(path: Path) -> None:
     except FileExistsError:
         raise TollError(
             f"{path} exists already.",
-            f"Choose another name, or go on with `toll run --resume {shlex.quote(str(path))}`.",
+            f"Choose another name, or {_go_on(path)}.",
         ) from None
     except OSError as error:
         raise TollError(
