@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import re
 import shutil
 import subprocess
 import tomllib
@@ -111,3 +113,44 @@ def test_an_absent_library_is_named_with_its_command(tmp_path, monkeypatch):
     assert "unheard not found" in reason
     assert "libunheard-dev" in reason
     assert libraries.why_unavailable(replace(contender, needs=())) == ""
+
+
+DOWNLOADS = [need for need in packages.table().values() if "://" in need.otherwise]
+
+
+@pytest.mark.parametrize("need", DOWNLOADS, ids=lambda need: need.name)
+@pytest.mark.parametrize("sound", [True, False])
+def test_what_is_downloaded_is_unpacked_only_if_its_hash_is_right(need, sound, tmp_path, monkeypatch):
+    """What stands in for curl brings an archive; only the one whose hash the command knows is unpacked."""
+    content, target, tools = (tmp_path / name for name in ("content", "target", "tools"))
+    for folder in (content / "jdk/bin", tools):
+        folder.mkdir(parents=True)
+    (content / "jdk/bin/javac").write_text("x")
+    archive = tmp_path / "a.tar.gz"
+    subprocess.run(["tar", "czf", archive, "-C", content, "jdk"], check=True)
+    curl = '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\ncp "$ARCHIVE" "$2"\n'
+    (tools / "curl").write_text(curl)
+    (tools / "curl").chmod(0o755)
+    command, places = re.subn(r"/usr/lib/jvm/[\w-]+", str(target), need.otherwise.format(sudo=""))
+    assert places >= 2
+    if sound:
+        right = hashlib.sha256(archive.read_bytes()).hexdigest()
+        command = re.sub(r"sum=[0-9a-f]{64}", f"sum={right}", command)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    monkeypatch.setenv("ARCHIVE", str(archive))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    before = set(tmp_path.iterdir())
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    if "no JDK is known" in done.stderr:
+        pytest.skip("no download is known for this kind of machine")
+    assert (done.returncode == 0) is sound, done.stderr
+    assert set(tmp_path.iterdir()) - before == ({target} if sound else set())
+    assert (target / "bin/javac").exists() is sound
+
+
+def test_there_is_a_download_and_none_without_a_hash():
+    assert DOWNLOADS
+    for need in DOWNLOADS:
+        assert re.search(r"[0-9a-f]{64}", need.otherwise)
+        assert "latest" not in need.otherwise
+        assert not re.search(r"(curl|wget)[^;]*\|", need.otherwise)
