@@ -11,6 +11,9 @@ from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.machine_lock import LOCK_FILES, machine_lock
+from tollbench.launching.strays import adopting
+
+_MOST_STRAYS = 5  # that are told by name
 
 
 @contextmanager
@@ -32,8 +35,16 @@ def machine_taken(interrupt: Interrupt, *, wait: bool) -> Iterator[None]:
         raise TollError(
             "interrupted while waiting for another run", "start again when it suits", Exit.INTERRUPTED
         ) from None
+    told: set[str] = set()
+
+    def on_stray(name: str) -> None:
+        if name not in told and len(told) < _MOST_STRAYS:
+            told.add(name)
+            say(f"note: a program left a process behind, which was ended with it: {name}")
+
     try:
-        yield
+        with adopting(on_stray):
+            yield
     finally:
         lock.__exit__(None, None, None)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.guardian import shared_guardian
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.strays import began, children_before, end_strays
 from tollbench.text import shown
 
 QUOTED_BYTES = 80
@@ -39,6 +40,7 @@ class Spawned:
     ) -> None:
         try:
             self._guardian = shared_guardian()
+            self._before = children_before()
             self.started_ns = time.monotonic_ns()
             self.popen = subprocess.Popen(
                 command,
@@ -56,6 +58,7 @@ class Spawned:
             raise LaunchFailed(
                 f"could not be started{where}: {error.strerror}: {shown(command[0], 200)}"
             ) from None
+        began(self.popen.pid)
         self._guardian.watch(self.popen.pid)
         self._interrupt = interrupt
         self.exit_fd = -1
@@ -80,7 +83,7 @@ class Spawned:
         return ready
 
     def end(self) -> resource.struct_rusage | None:
-        """Ends the process, where it still runs, and its group; what it used, None where it is not known.
+        """Ends the process where it still runs, its group and what left that; what it used, None if not known.
 
         The group is killed before its leader is reaped: until then its number cannot belong to anybody else.
         """
@@ -94,6 +97,7 @@ class Spawned:
             self.popen.returncode = os.waitstatus_to_exitcode(status)
         except ChildProcessError:  # SIGCHLD is ignored: the kernel reaps, and tells nothing
             self.popen.returncode, usage, self.end_seen = 0, None, False
+        end_strays(self.popen.pid, self._before)
         if self.exit_fd >= 0:
             os.close(self.exit_fd)
         for pipe in (self.popen.stdin, self.popen.stdout, self.popen.stderr):

@@ -1,0 +1,102 @@
+"""Processes that outlive the program that started them: a side that makes itself a daemon disturbs the next.
+
+Killing its process group does not reach one that has left it. While toll adopts orphans (the kernel's
+PR_SET_CHILD_SUBREAPER: no rights are needed, and nothing is timed meanwhile), they become its children when
+their parent ends, and can be told from those that toll started. Source: prctl(2).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tollbench.text import shown
+
+_PR_SET_CHILD_SUBREAPER = 36
+_TASKS = Path("/proc/self/task")
+_ROUNDS = 100  # of killing: each takes a generation
+
+
+class _Adopting:
+    """Who hears of strays; nobody where nothing is adopted. The kernel's setting is of the process too."""
+
+    heard: Callable[[str], None] | None = None
+
+
+_own: set[int] = set()  # programs that are alive, each with a turn of its own
+
+
+@contextmanager
+def adopting(on_stray: Callable[[str], None]) -> Iterator[None]:
+    """What programs leave behind is ended with them, and `on_stray` is told the name of each.
+
+    Where the kernel has no such setting or no /proc, nothing happens.
+    """
+    if _set(1) and _children() is not None:
+        _Adopting.heard = on_stray
+    try:
+        yield
+    finally:
+        _Adopting.heard = None
+        _set(0)
+
+
+def children_before() -> frozenset[int]:
+    """To be kept from before a program starts until it has ended."""
+    return frozenset(_children() or ()) if _Adopting.heard is not None else frozenset()
+
+
+def began(pid: int) -> None:
+    """A program that toll started, and that it will end itself."""
+    _own.add(pid)
+
+
+def end_strays(pid: int, before: frozenset[int]) -> None:
+    """Ends what the program `pid`, which has been reaped, left behind; `before` are the children of then."""
+    _own.discard(pid)
+    if (heard := _Adopting.heard) is None:
+        return
+    for _ in range(_ROUNDS):  # those of a stray become ours when it ends
+        strays = set(_children() or ()) - before - _own
+        if not strays:
+            return
+        for stray in strays:
+            name = _name(stray)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(stray, signal.SIGKILL)  # ours, and not reaped: the number is nobody else's
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(stray, 0)
+            if name:
+                heard(name)
+
+
+def _set(value: int) -> bool:
+    try:
+        return bool(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, value, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def _children() -> list[int] | None:
+    """Of all threads; None where the kernel does not tell."""
+    found: list[int] = []
+    try:
+        for task in _TASKS.iterdir():
+            found += map(int, (task / "children").read_text().split())
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def _name(pid: int) -> str:
+    """Its command; "" for one that has ended by itself and only waits to be reaped."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return shown(words.strip(), 80)
