@@ -43,6 +43,7 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
     yield Step("mypy", _python("-m", "mypy"))
     if everything:  # made once, then kept; Seastar's rows and tests are skipped without it
         yield Step("root debian13", tuple(toll_itself("env", "add", "debian13")))
+        yield Step("audit", _python("tests/toll_test/audit.py"))
     chosen = ("-m", "not slow") if fast else ()
     workers = str(len(os.sched_getaffinity(0)))
     yield Step("pytest", _python("-m", "pytest", "-n", workers, "--dist", "loadfile", *chosen))
