@@ -70,6 +70,13 @@ def revisions(repository: Path, names: Sequence[str]) -> list[Revision]:
     if len(names) < 2:
         raise TollError("a comparison needs two revisions", "for example: main HEAD")
     top = git(repository, "rev-parse", "--show-toplevel")
+    if "dubious ownership" in top.stderr:  # git looks at no repository of another user: it may name programs
+        owned = next(place for place in (repository, *repository.parents) if (place / ".git").exists())
+        raise TollError(
+            f"the repository {owned} belongs to another user, and git does not read it",
+            "clone it as yourself, or say that you trust its owner:"
+            f" git config --global --add safe.directory {shlex.quote(str(owned))}",
+        )
     if top.returncode != 0:
         raise TollError(
             f"{repository} is not in a git repository: {shown(top.stderr.strip(), 200)}",

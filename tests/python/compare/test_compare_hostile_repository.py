@@ -12,6 +12,7 @@ import pytest
 from hostile_folder import HostileFolder
 from tollbench.compare import revisions
 from tollbench.compare.revisions import Revision, RevisionBuild
+from tollbench.errors import TollError
 
 HOOKS = ("post-checkout", "post-index-change", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc")
 
@@ -147,3 +148,18 @@ def test_filters_and_settings_of_the_user_stay(
     (side,) = revisions.built(hostile.folder, wanted, recipe, tmp_path / "scratch")
     assert (side.base / "file.txt").read_text() == "TWO"
     assert not revisions.changed(hostile.folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give folders away")
+def test_a_repository_of_another_user_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    theirs = tmp_path / "their repository"
+    (theirs / "deep").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(theirs)], check=True)
+    for path in (theirs, theirs / ".git"):
+        os.chown(path, 65534, 65534)
+    with pytest.raises(TollError) as caught:
+        revisions.revisions(theirs / "deep", ["HEAD", "HEAD"])
+    assert f"{theirs} belongs to another user" in caught.value.what
+    assert f"safe.directory '{theirs}'" in caught.value.next_step
