@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -103,11 +104,22 @@ def _interrupted_by(number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt(signal.Signals(number).name)
 
 
-def _heed_signals() -> None:
+@contextlib.contextmanager
+def _heeding_signals() -> Iterator[None]:
     """Not where the caller has them ignored, as nohup does."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _interrupted_by)
+    heeded = [
+        number
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is signal.SIG_DFL
+        and threading.current_thread() is threading.main_thread()
+    ]
+    for number in heeded:
+        signal.signal(number, _interrupted_by)
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _drop_output() -> None:
@@ -135,9 +147,9 @@ def main() -> int:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored by some parents: then no exit code comes back
     if isinstance(sys.stdout, io.TextIOWrapper):  # where the locale has no letter for it, "?" stands for it
         sys.stdout.reconfigure(errors="replace")
-    _heed_signals()
-    code = _guarded(_dispatch)
-    return code or _guarded(_flush)
+    with _heeding_signals():
+        code = _guarded(_dispatch)
+        return code or _guarded(_flush)
 
 
 def _dispatch() -> int:

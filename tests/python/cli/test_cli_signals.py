@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import tollbench.cli
 from checkouts import ROOT
 from tollbench.interpreters import interpreter_with_path
 from tollbench.launching.interrupt import Interrupt
@@ -111,3 +112,9 @@ def test_what_builds_ends_with_toll(tmp_path: Path) -> None:
     assert process.returncode == 130
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_the_handlers_go_with_the_command(monkeypatch) -> None:
+    monkeypatch.setattr("sys.argv", ["toll", "report", "nothing"])
+    tollbench.cli.main()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
