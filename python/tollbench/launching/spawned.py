@@ -83,7 +83,7 @@ class Spawned:
         return ready
 
     def end(self) -> resource.struct_rusage | None:
-        """Ends the process where it still runs, its group and what left that; what it used, None if not known.
+        """Ends the process with its group and what left that; what it used, None where that is not known.
 
         The group is killed before its leader is reaped: until then its number cannot belong to anybody else.
         """

@@ -20,6 +20,7 @@ from tollbench.launching.strays import adopting
 # Leaves its group and session, and its parent.
 DAEMON = "setsid sh -c 'echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600' </dev/null >/dev/null 2>&1 &"
 WAITS = "while ! [ -e {0} ]; do sleep 0.01; done"
+IS_SLEEPING = "while ! grep -q ^sleep /proc/$(cat {0})/cmdline; do sleep 0.01; done"
 
 pytestmark = pytest.mark.skipif(strays._children() is None, reason="this kernel does not list children")
 
@@ -32,7 +33,7 @@ def alive(pid: int) -> bool:
 
 
 def daemon(folder: Path, name: str = "daemon") -> str:
-    return f"{DAEMON} {WAITS}".format(folder / name)
+    return f"{DAEMON} {WAITS}; {IS_SLEEPING}".format(folder / name)
 
 
 def test_a_daemon_is_ended_and_told(tmp_path: Path) -> None:
@@ -98,8 +99,9 @@ def test_a_comparison_says_it_once(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(machine_use, "LOCK_FILES", ())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     mark = f"600.{os.getpid()}"
+    waits = "while ! grep -q ^sleep /proc/$!/cmdline; do sleep 0.01; done"
     script = tmp_path / "side.sh"
-    script.write_text(f"setsid sleep {mark} </dev/null >/dev/null 2>&1 &\nsleep 0.02\n")
+    script.write_text(f"setsid sleep {mark} </dev/null >/dev/null 2>&1 &\n{waits}\n")
     sides = [f"/bin/sh {script} {side}" for side in "ab"]
     monkeypatch.setattr("sys.argv", ["toll", "compare", *sides, "--budget", "1s", "--measure-all"])
     tollbench.cli.main()
