@@ -58,6 +58,8 @@ class Spawned:
             raise LaunchFailed(
                 f"could not be started{where}: {error.strerror}: {shown(command[0], 200)}"
             ) from None
+        with contextlib.suppress(OSError):  # where memory ends, the kernel shall end the program and not toll
+            Path(f"/proc/{self.popen.pid}/oom_score_adj").write_text("1000")
         began(self.popen.pid)
         self._guardian.watch(self.popen.pid)
         self._interrupt = interrupt

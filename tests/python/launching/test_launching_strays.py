@@ -109,3 +109,10 @@ def test_a_comparison_says_it_once(tmp_path: Path, monkeypatch, capsys) -> None:
     time.sleep(0.05)
     left = subprocess.run(["pgrep", "-f", f"sleep {mark}"], capture_output=True, text=True, check=False)
     assert left.stdout == ""
+
+
+def test_where_memory_ends_the_program_goes_before_toll(tmp_path: Path) -> None:
+    waits = "while [ $(cat /proc/$$/oom_score_adj) != 1000 ]; do sleep 0.01; done"
+    ended = run_command(["/bin/sh", "-c", waits], dict(os.environ), tmp_path, 20.0)
+    assert ended.exit_code == 0
+    assert int(Path("/proc/self/oom_score_adj").read_text()) < 1000
