@@ -55,6 +55,8 @@ def configure(
     stamp, now = folder / STAMP, _marks(command, file_system)
     if _told(stamp) == now and _up_to_date(folder, enter):
         return
+    if '"' in f"{root}{folder}":  # CMake ends a name there, and then misses its own sources
+        raise TollError(f"CMake cannot build in a folder with a quote in its name: {root}", "rename it")
     stamp.unlink(missing_ok=True)
     _forget_other_compiler(folder, toolset)
     said = _run(command, root)

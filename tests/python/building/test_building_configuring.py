@@ -128,3 +128,10 @@ def test_another_compiler_in_the_same_place_is_not_mixed_with_the_old_one(projec
         assert commands(project)[0].startswith(str(tmp_path / name))
         assert "-O3" in commands(project)[0]
         assert not any("changed variables" in line for line in said)
+
+
+def test_a_checkout_with_a_quote_in_its_path_is_told_so(tmp_path):
+    checkout = tmp_path / 'a "$x" b'
+    (checkout / "build").mkdir(parents=True)
+    with pytest.raises(TollError, match="with a quote in its name"):
+        configuring.configure(checkout, checkout / "build", Toolset("host"), lambda _line: None)
