@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from tollbench.compare import MeasuringOptions, WrittenSide, resolve
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark
 from tollbench.compare.subject import Round
+from tollbench.interpreters import interpreter
 
 FAKE = Path(__file__).with_name("fake_google_benchmark.py")
 
@@ -18,7 +18,7 @@ FAKE = Path(__file__).with_name("fake_google_benchmark.py")
 def fake(tmp_path: Path) -> str:
     """One process alone: what `env` finds may be a script that starts others."""
     path = tmp_path / "fake"
-    path.write_text(f"#!{sys.executable} -IS\n" + FAKE.read_text())
+    path.write_text(f"#!{' '.join(interpreter())}\n" + FAKE.read_text())
     path.chmod(0o755)
     return str(path)
 

@@ -7,13 +7,12 @@ import json
 import os
 import random
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tollbench.interpreters import interpreter
+from tollbench.interpreters import interpreter, interpreter_with_path
 from tollbench.launching import in_turns
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -38,9 +37,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def program(text: str, *arguments: object) -> Command:
-    return Command(
-        [*interpreter(), "-c", text, *map(str, arguments)], own_environment(), Path("/"), sys.executable
-    )
+    return Command(interpreter("-c", text, *map(str, arguments)), own_environment(), Path("/"))
 
 
 def in_shell(text: str) -> Command:
@@ -136,7 +133,7 @@ def test_a_killed_toll_leaves_nobody_halted() -> None:
     )
     environment = own_environment() | {"PYTHONPATH": str(ROOT / "python")}
     with subprocess.Popen(
-        [sys.executable, "-P", "-c", script], env=environment, stdout=subprocess.PIPE, text=True, cwd="/"
+        interpreter_with_path("-c", script), env=environment, stdout=subprocess.PIPE, text=True, cwd="/"
     ) as toll:
         assert toll.stdout is not None
         pids = {int(toll.stdout.readline()) for _ in range(4)}
