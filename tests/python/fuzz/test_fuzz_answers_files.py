@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 from compiled import PROGRAM, compiled
-from hypothesis import given
-
 from fuzz.mutations import (
     LONGEST_S,
     TOKENS,
@@ -21,6 +19,8 @@ from fuzz.mutations import (
     refused,
     slow,
 )
+from hypothesis import given
+
 from tollbench.counting import instructions, profiles
 from tollbench.counting.executed import _asked_for, _executed_in
 from tollbench.counting.image import Image, Unreadable

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fuzz.mutations import LONGEST_S, TOKENS, XML_TOKENS, Edit, edited, edits, ending, many, refused
 from hypothesis import example, given
 
-from fuzz.mutations import LONGEST_S, TOKENS, XML_TOKENS, Edit, edited, edits, ending, many, refused
 from tollbench.compare import Comparisons, ComparisonSettings, compare
 from tollbench.compare.adapters import toll_program
 from tollbench.compare.adapters.catch2 import Catch2
