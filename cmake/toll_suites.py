@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
+# Where the package lies in a checkout, and in an installed toll, of which this is tollbench/shipped/cmake.
+sys.path.extend(str(Path(__file__).resolve().parents[1] / place) for place in ("python", "../.."))
 
 from tollbench.catalog.suite_rules import LANGUAGES, LIBRARY, NAME, headline_of, source_of
 

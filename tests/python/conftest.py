@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import wheels
 from hypothesis import settings
 
 from checkouts import Toll, copy_checkout, toll_in
@@ -39,3 +40,15 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def toll(checkout: Path) -> Toll:
     """`toll("list", "--json")` runs the copy's command line and returns the finished process."""
     return toll_in(checkout)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built wheel."""
+    return wheels.built(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def environment_with_wheel(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python environment in which the wheel is installed; `wheels.toll` runs its command."""
+    return wheels.installed(wheel, tmp_path_factory.mktemp("installed") / "a venv")

@@ -70,7 +70,7 @@ def _app(arguments: Sequence[str]) -> typer.Typer:
         name="toll",
         cls=_Verbs,
         help="What C++ threads, fibers, locks, frameworks and containers cost on this machine.",
-        epilog="Start with: ./toll run",
+        epilog="Start with: toll run",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

@@ -22,7 +22,7 @@ from tollbench.cli.counting import counted
 from tollbench.cli.explainers import with_reasons
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.named_files import files_of_sides
-from tollbench.cli.places import RUNS
+from tollbench.cli.places import in_runs, make_folder
 from tollbench.compare import (
     Comparisons,
     ComparisonSettings,
@@ -84,12 +84,7 @@ def check_places(request: ComparisonRequest, files: Iterable[Output]) -> None:
 
 def raw_output(path: Path) -> Output:
     """A raw file to be made, in a folder that is made with it. Raises TollError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TollError(
-            f"cannot keep the launches in {path}: {error.strerror}", "name another place: --raw FILE"
-        ) from None
+    make_folder(path.parent, "--raw FILE")
     return Output(path, RAW_FILE, "--raw")
 
 
@@ -222,7 +217,7 @@ def _measure(
 
 def raw_path(asked: Path | None, verb: str) -> Path:
     """Where launches are kept: what was asked for, else a new file in runs/."""
-    return asked or RUNS / f"{verb}-{datetime.now().astimezone().strftime('%Y-%m-%d-%H%M%S-%f')}.jsonl"
+    return asked or in_runs(f"{verb}-{datetime.now().astimezone().strftime('%Y-%m-%d-%H%M%S-%f')}.jsonl")
 
 
 def _header(settings: ComparisonSettings, subject: Subject, request: ComparisonRequest) -> dict[str, object]:

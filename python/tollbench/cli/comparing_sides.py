@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from tollbench.catalog.environments.probing import cache_folder
 from tollbench.cli.console import progress, say
 from tollbench.cli.counting import CountRequest
 from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, revisions, subject_of
@@ -18,6 +17,7 @@ from tollbench.compare.around import NOTHING_AROUND, Around
 from tollbench.compare.subject import LookAtCode
 from tollbench.compare.untouched import Untouched
 from tollbench.errors import TollError
+from tollbench.home import cache_folder
 from tollbench.launching.interrupt import Interrupt
 from tollbench.writing import scratch_folder
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import tollbench
 from tollbench.catalog import machine
-from tollbench.catalog.environments.probing import cache_folder
 from tollbench.cli.console import progress, say
 from tollbench.compare import Comparisons, Subject, baselines
 from tollbench.compare.adapters import adapters
@@ -25,6 +24,7 @@ from tollbench.compare.judging import EVERYTHING
 from tollbench.compare.subject import Keep
 from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, FileChange, Lacking, Verdict
 from tollbench.errors import TollError
+from tollbench.home import cache_folder
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.text import escaped

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tollbench.catalog.environments.probing import cache_folder
 from tollbench.cli.comparing_sides import ComparisonRequest
 from tollbench.cli.console import say
 from tollbench.compare import Comparison, Comparisons, Subject, Verdict, revisions
@@ -17,6 +16,7 @@ from tollbench.compare.explaining import Explainer
 from tollbench.compare.explanations import Explanation
 from tollbench.compare.source_diffs import FileHunk
 from tollbench.compare.subject import LookAtCode, Standing
+from tollbench.home import cache_folder
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.report.comparisons.comparison_lines import change
 

@@ -22,7 +22,7 @@ from tollbench.cli.builds import build_plan, only_planned
 from tollbench.cli.console import Progress, progress, say, tell_json
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.named_files import file_path, files_of_run
-from tollbench.cli.places import ROOT, RUNS, build_folder, run_path, shown_path
+from tollbench.cli.places import ROOT, build_folder, in_runs, make_folder, run_path, shown_path
 from tollbench.errors import Exit, TollError
 from tollbench.measure import Interrupt, events
 from tollbench.plan import Plan, Selection, make
@@ -233,18 +233,11 @@ def _system_packages(workloads: Sequence[Workload], wanted: Sequence[Environment
 
 def _new_path(output: str) -> Path:
     """The new run file. Its folder is made; a file that exists and a read-only folder are refused."""
-    path = file_path(output) if "/" in output or output.endswith(".toll") else RUNS / output
+    path = file_path(output) if "/" in output or output.endswith(".toll") else in_runs(output)
     if not output:
-        name = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
-        path = RUNS / name
+        path = in_runs(datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S"))
     path = path if path.suffix == ".toll" else path.with_name(f"{path.name}.toll")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TollError(
-            f"cannot make the folder {path.parent}: {error.strerror}",
-            "name a writable place: --output /tmp/x.toll",
-        ) from None
+    make_folder(path.parent, "--output /tmp/x.toll")
     with suppress(OSError):  # a name that is too long; told below
         if path.is_file() and not path.is_symlink():
             raise TollError(

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tollbench import home
 from tollbench.cli.console import tell, tell_as_json
 from tollbench.errors import TollError
 
@@ -38,6 +39,11 @@ def command(
     from tollbench.catalog import suites
     from tollbench.cli.places import ROOT, shown_path
 
+    if home.CHECKOUT is None:
+        raise TollError(
+            f"a contender is written into a checkout of toll, and this toll is installed: {home.PACKAGE}",
+            "clone toll's repository and run there: ./toll new " + f"{workload} {name}",
+        )
     workloads = {found.name: found for found in suites.load(ROOT)}
     if workload not in workloads:
         close = suites.nearest(workload, workloads)

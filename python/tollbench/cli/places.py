@@ -1,18 +1,54 @@
-"""Where things lie in a checkout."""
+"""Where things lie: what toll brings, what it builds, and what it measured."""
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
+from tollbench import home
+from tollbench.cli.console import say
 from tollbench.errors import TollError
 
-ROOT = Path(__file__).resolve().parents[3]
-RUNS = ROOT / "runs"
+ROOT = home.SOURCES
+RUNS = Path("runs")  # where the user stands
 
 
 def build_folder(environment: str) -> Path:
     """Programs of one environment are built here, apart from every other."""
-    return ROOT / "build" / environment
+    return home.builds() / environment
+
+
+def in_runs(name: str) -> Path:
+    """A file in the folder runs/ of where the user stands. Raises TollError where that folder is gone."""
+    try:
+        return Path.cwd() / RUNS / name
+    except OSError as error:
+        raise TollError(
+            f"there is no current folder to write {RUNS / name} in: {error.strerror}",
+            "change to a folder that is there",
+        ) from None
+
+
+def make_folder(folder: Path, option: str) -> None:
+    """Makes the folder of a file that is to be written. Raises TollError; `option` names another place.
+
+    Says so where runs/ is in somebody else's folder: a user with every right leaves files there unawares.
+    """
+    try:
+        there = next(place for place in (folder, *folder.parents) if place.is_dir())
+        folder.mkdir(parents=True, exist_ok=True)
+        nobody_named_it = folder.name == RUNS.name and folder.parent == Path.cwd()
+        if nobody_named_it and not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        foreign = nobody_named_it and there.stat().st_uid != os.geteuid()
+    except OSError as error:
+        raise TollError(
+            f"cannot write into the folder {folder}: {error.strerror}",
+            f"change to a folder of yours, or name a writable place: {option}",
+        ) from None
+    if foreign:
+        say(f"note: {there} belongs to another user; files go to {folder} ({option} names another place)")
 
 
 def shown_path(path: Path) -> str:

@@ -10,12 +10,13 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from tollbench import home
 from tollbench.launching.command import run_command
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import LaunchFailed
 from tollbench.writing import scratch_folder, write_own
 
-SOURCES = Path(__file__).with_name("sources")  # links to those of src/, which a wheel has as files
+SOURCES = home.SOURCES / "src"
 MARKS = "counts_preload.cpp"
 ALLOCATIONS = "allocations_preload.cpp"
 OWN_MARKS = "marks_preload.cpp"

@@ -12,7 +12,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -21,11 +20,12 @@ from markupsafe import Markup
 from tollbench import numbers, text
 from tollbench.analysis.results import Results
 from tollbench.errors import TollError
+from tollbench.home import PACKAGE, SOURCES
 from tollbench.report.drawing import drawing
 from tollbench.report.sections import page
 
-PAGE = Path(__file__).parent / "page"
-ECHARTS = Path(__file__).resolve().parents[3] / "third_party" / "echarts" / "echarts.min.js"
+PAGE = PACKAGE / "report" / "page"
+ECHARTS = SOURCES / "third_party" / "echarts" / "echarts.min.js"
 
 
 def render(results: Results) -> str:
@@ -104,8 +104,8 @@ def _chart_library() -> str:
         return ECHARTS.read_text(encoding="utf-8").replace("\r\n", "\n").strip()
     except OSError as error:
         raise TollError(
-            f"the chart library is not in this checkout: {ECHARTS} ({error.strerror})",
-            "bring it back with: git checkout -- third_party/echarts",
+            f"the chart library is not there: {ECHARTS} ({error.strerror})",
+            "in a checkout: git checkout -- third_party/echarts; elsewhere install tollbench again",
         ) from error
 
 

@@ -13,7 +13,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtrit
 
 from tollbench.stats.order_statistics import Floats, Interval
 
@@ -101,6 +100,8 @@ class Pooled:
         launches = self.totals.size
         if launches < FEWEST_LAUNCHES or self.count * min(p, 1.0 - p) < FEWEST_BEYOND - 1e-6:
             return None
+        from scipy.special import ndtr, stdtrit
+
         t = float(-stdtrit(launches - 1, (1.0 - level) / 2.0))
         indices = self._bootstrap(p)
         tail = float(ndtr(-t * np.sqrt(launches / (launches - 1))))

@@ -24,7 +24,6 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from tollbench.stats.order_statistics import Floats
 from tollbench.stats.sequential import Bounds
@@ -139,6 +138,8 @@ def clusters_needed(logs: ArrayLike, clusters: ArrayLike, alpha: float, margin: 
 
 
 def _quantile(alpha: float, clusters: int) -> float:
+    from scipy.special import stdtrit
+
     return float(-stdtrit(clusters - 1, alpha / 2.0))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv
 
 from tollbench.stats.order_statistics import quantile_ranks
 
@@ -31,5 +30,7 @@ def resolvable_log_ratio(pairs: ArrayLike, rounds: int, level: float, power: flo
         return None
     k = ranks[0]
     # P(Binomial(n, q) < k) is the regularized incomplete beta function I_{1-q}(n - k + 1, k).
+    from scipy.special import betaincinv
+
     q = 1.0 - float(betaincinv(rounds - k + 1, k, power))
     return float(np.quantile(noise, max(0.0, 1.0 - 2.0 * q), method="higher"))

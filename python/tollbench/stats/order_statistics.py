@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, bdtrc
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +31,8 @@ def quantile_ranks(n: int, p: float, level: float) -> tuple[int, int, float] | N
     """
     if n < 1 or not 0.0 < p < 1.0 or not 0.0 < level < 1.0:
         return None
+    from scipy.special import bdtr, bdtrc
+
     tail = (1.0 - level) / 2.0 * (1.0 + 1e-12)  # 1 - level is not exact: 2**-k must not be lost to rounding
     below = bdtr(np.arange(n, dtype=np.float64), n, p)  # P(at most k of the n values lie below the quantile)
     above = bdtrc(np.arange(n, dtype=np.float64), n, p)  # P(more than k)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scipy.stats import binomtest
-
 
 class Share(NamedTuple):
     """Successes over trials, in [0, 1]; NaN where there were no trials, whose interval is everything."""
@@ -25,5 +23,10 @@ def exact_share(successes: int, trials: int, level: float = 0.95) -> Share:
         raise ValueError(f"{successes} successes of {trials} trials")
     if not trials:
         return Share(float("nan"), 0.0, 1.0)
-    interval = binomtest(successes, trials).proportion_ci(confidence_level=level, method="exact")
-    return Share(successes / trials, float(interval.low), float(interval.high))
+    from scipy.special import betaincinv
+
+    tail = (1.0 - level) / 2.0
+    others = trials - successes
+    low = float(betaincinv(successes, others + 1, tail)) if successes else 0.0
+    high = float(betaincinv(successes + 1, others, 1.0 - tail)) if others else 1.0
+    return Share(successes / trials, low, high)

@@ -42,8 +42,6 @@ def here(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     shutil.copy2(made, folder / "a.toll")
     monkeypatch.chdir(folder)
-    for module in ("places", "comparing", "measuring"):
-        monkeypatch.setattr(f"tollbench.cli.{module}.RUNS", folder / "runs")
     monkeypatch.setattr(machine_use, "LOCK_FILES", ())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -19,7 +19,7 @@ import jsonschema
 import pytest
 
 from tollbench import cli
-from tollbench.cli import comparing, machine_use
+from tollbench.cli import comparing, machine_use, places
 from tollbench.compare import Comparison, Comparisons, Verdict
 from tollbench.compare.raw_file import RawFile
 from tollbench.compare.stored import StoredComparison
@@ -41,7 +41,7 @@ def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
     """Runs `toll compare` in an empty folder, without the machine's lock."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(machine_use, "LOCK_FILES", ())
-    monkeypatch.setattr(comparing, "RUNS", tmp_path / "runs")
+    monkeypatch.setattr(places, "RUNS", tmp_path / "runs")
 
     def run(*words: str) -> int:
         monkeypatch.setattr(sys, "argv", ["toll", "compare", *words])

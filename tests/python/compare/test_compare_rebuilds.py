@@ -16,7 +16,7 @@ from fake_sides import FakeClock, FakeSubject, steady
 from rich.console import Console
 
 from tollbench import cli
-from tollbench.cli import comparing, machine_use, rebuilding
+from tollbench.cli import machine_use, places, rebuilding
 from tollbench.cli.rebuilding import exit_code
 from tollbench.compare import Comparisons, ComparisonSettings, compare
 from tollbench.compare.rebuilds import EVERY, Rebuilds, RebuildTerms, tried
@@ -135,7 +135,7 @@ def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
         subprocess.run([*git, *words], cwd=tmp_path, check=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(machine_use, "LOCK_FILES", ())
-    monkeypatch.setattr(comparing, "RUNS", tmp_path / "runs")
+    monkeypatch.setattr(places, "RUNS", tmp_path / "runs")
 
     def run(*words: str) -> int:
         monkeypatch.setattr(sys, "argv", ["toll", "trust", "--rebuild", *words])

@@ -20,7 +20,7 @@ from fake_sides import FakeClock, FakeSubject, steady
 from rich.console import Console
 
 from tollbench import cli
-from tollbench.cli import comparing, machine_use, trusting
+from tollbench.cli import machine_use, places, trusting
 from tollbench.cli.trusting import exit_code
 from tollbench.compare import ComparisonSettings, Verdict
 from tollbench.compare.disturbing import load, one_of
@@ -323,7 +323,7 @@ def test_what_are_no_per_cents(text: str) -> None:
 def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
     """Runs `toll trust`, without the machine's lock, with its files elsewhere."""
     monkeypatch.setattr(machine_use, "LOCK_FILES", ())
-    monkeypatch.setattr(comparing, "RUNS", tmp_path)
+    monkeypatch.setattr(places, "RUNS", tmp_path)
 
     def run(*words: str) -> int:
         monkeypatch.setattr(sys, "argv", ["toll", "trust", *words])

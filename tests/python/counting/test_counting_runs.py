@@ -15,7 +15,6 @@ from tollbench.compare import MeasuringOptions, WrittenSide, resolve, subject_of
 from tollbench.compare.counters import BY_MALLOC, UNDER_VALGRIND, Amount, Reading
 from tollbench.compare.counting_sides import counter_for
 from tollbench.counting.instructions import CALLGRIND, Cost, cost_in, how_it_ended
-from tollbench.counting.preloaded import SOURCES
 from tollbench.counting.runs import Launching, launched
 from tollbench.launching.environment import own_environment
 
@@ -236,14 +235,6 @@ def test_an_instruction_that_valgrind_does_not_know_is_the_reason(tmp_path: Path
 def test_a_stripped_executable_is_counted_as_well(tmp_path: Path, cache: Path) -> None:
     whole = read(program(tmp_path / "a"), cache, "strings", UNDER_VALGRIND)
     assert read(program(tmp_path / "b", '""', "-s"), cache, "strings", UNDER_VALGRIND) == whole
-
-
-def test_what_is_preloaded_is_compiled_from_the_same_sources_as_in_a_checkout() -> None:
-    """A wheel has no src/: links stand for the files there, so that nothing is there twice."""
-    source = Path(__file__).resolve().parents[3] / "src"
-    found = {link.name: link.resolve() for link in SOURCES.iterdir()}
-    assert found == {name: source / name for name in found}
-    assert {"counts_preload.cpp", "marks_preload.cpp", "allocations_preload.cpp"} <= found.keys()
 
 
 def test_what_a_called_function_took_is_not_added_a_second_time(tmp_path: Path) -> None:

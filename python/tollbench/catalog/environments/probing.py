@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import Lock
 
 from tollbench.catalog.tools import run_tool
+from tollbench.home import cache_folder
 from tollbench.writing import scratch_folder, write_own
 
 LIMIT_S = 60.0
@@ -75,12 +76,6 @@ class Probe:
     reason: str
     compiler: str = ""  # "GCC 12.2.0"
     library: str = ""  # "libstdc++ 12"
-
-
-def cache_folder() -> Path:
-    """Where toll keeps what it can make again: below XDG_CACHE_HOME, else ~/.cache."""
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path("~/.cache").expanduser()) / "toll"
 
 
 def probe(compiler: str, flags: Sequence[str], link_flags: Sequence[str], source: str = PROGRAM) -> Probe:

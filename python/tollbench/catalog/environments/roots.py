@@ -2,7 +2,7 @@
 
 A root lies in the user's cache and belongs to the user. `enter` is the command that goes before a program: it
 unshares the mount namespace (and, for all but the superuser, the user namespace), mounts what programs need
-and becomes the program, in the same process. Programs see the checkout at the same path as outside.
+and becomes the program, in the same process. Programs see what they need of toll at the same path as outside.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench.catalog.environments.allocators import PRELOADABLE
-from tollbench.catalog.environments.probing import cache_folder
 from tollbench.catalog.tools import run_tool
+from tollbench.home import cache_folder, needed_by_programs
 from tollbench.words import Environment, Toolset
 from tollbench.writing import write_own
 
-CHECKOUT = Path(__file__).resolve().parents[4]
 MADE = "made.json"
 MOUNTED = ("/proc", "/sys", "/dev", "/tmp")
 _ENTER_LIMIT_S = 20.0
@@ -104,12 +103,12 @@ def _enter(folder: Path) -> tuple[str, ...]:
     """The command before a program's own; its files are written where they are not there yet."""
     file_system = folder / "root"
     tools = {name: _tool(name) for name in ("unshare", "chroot", "mount")}
-    outside = [place for place in (CHECKOUT,) if not place.is_relative_to("/tmp")]
+    outside = [place for place in needed_by_programs() if not place.is_relative_to("/tmp")]
     lines = [f"{_escaped(path)} {_escaped(f'{file_system}{path}')} none rbind 0 0" for path in MOUNTED]
     lines += [f"{_escaped(path)} {_escaped(f'{file_system}{path}')} none rbind 0 0" for path in outside]
     for path in outside:
         Path(f"{file_system}{path}").mkdir(parents=True, exist_ok=True)
-    mark = hashlib.sha256(str(CHECKOUT).encode()).hexdigest()[:12]
+    mark = hashlib.sha256("\n".join(map(str, outside)).encode()).hexdigest()[:12]
     table, script = folder / f"mounts-{mark}", folder / f"enter-{mark}"
     _write(table, "\n".join(lines) + "\n")
     change = shlex.join([tools["chroot"], str(file_system)])

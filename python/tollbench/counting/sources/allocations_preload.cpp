@@ -1,1 +1,0 @@
-../../../../src/allocations_preload.cpp

@@ -1,1 +1,0 @@
-../../../../src/counts_preload.cpp

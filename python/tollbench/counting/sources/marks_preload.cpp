@@ -1,1 +1,0 @@
-../../../../src/marks_preload.cpp

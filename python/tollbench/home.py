@@ -1,0 +1,53 @@
+"""Where toll lies, and what it brings along: suites, measuring library, CMake files, schemas, chart library.
+
+In a checkout these are the checkout's own, and the checkout wins. A wheel has them inside the package, below
+`shipped`; what is built of them goes to the user's cache, because the package may be read-only, shared, or
+gone tomorrow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+PACKAGE = Path(str(resources.files("tollbench")))
+_ABOVE = PACKAGE.resolve().parents[1]
+# Of a checkout, where the package is python/tollbench; None for an installed package.
+CHECKOUT = _ABOVE if (_ABOVE / "suites").is_dir() and (_ABOVE / "CMakeLists.txt").is_file() else None
+SOURCES = CHECKOUT or PACKAGE / "shipped"
+
+
+def cache_folder() -> Path:
+    """Where toll keeps what it can make again: below XDG_CACHE_HOME, else ~/.cache."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path("~/.cache").expanduser()) / "toll"
+
+
+def builds() -> Path:
+    """The folder of all build folders: `build` of the checkout, or one in the user's cache."""
+    return CHECKOUT / "build" if CHECKOUT else cache_folder() / "builds" / _mark(SOURCES)
+
+
+def needed_by_programs() -> tuple[Path, ...]:
+    """Folders that building and running contenders needs, at the same path in a root as outside.
+
+    The package is among them because cmake/toll_suites.py shares a file with it.
+    """
+    return (CHECKOUT,) if CHECKOUT else (PACKAGE.resolve(), builds())
+
+
+@cache
+def _mark(sources: Path) -> str:
+    """Differs where the sources or their place do.
+
+    CMake takes no other source folder for a build folder, and ninja goes by dates, which an older version
+    that is installed over a newer one may have in any order.
+    """
+    mark = hashlib.blake2b(str(sources.resolve()).encode(), digest_size=8)
+    for path in sorted(sources.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            mark.update(f"\0{path.relative_to(sources)}\0".encode() + path.read_bytes())
+    return mark.hexdigest()
