@@ -26,19 +26,23 @@ from tollbench.errors import REFUSALS, Exit, TollError
 from tollbench.text import visible
 from tollbench.writing import sweep_scratch
 
-VERBS = (
-    "run",
-    "report",
-    "compare",
-    "why",
-    "trust",
-    "list",
-    "doctor",
-    "setup",
-    "env",
-    "export",
-    "new",
-    "test",
+# Each with its line in `toll --help`, which is the first of its docstring: help imports no verb.
+VERBS = dict(
+    line.split(" ", 1)
+    for line in """\
+run Measure this machine: set up, build, launch, print tables, and write one HTML file.
+report Show a run: tables in the terminal, or HTML, Markdown, JSON (schemas/report.schema.json), CSV.
+compare Compare two sides or more, launched in alternation: slower, faster, or no difference larger than x %.
+why Name the functions that a benchmark's change began in: instructions, calls, allocations, misses.
+trust Compare programs with themselves and with slow-downs of known size: false alarms, and what is found.
+list What can be measured here: every workload and contender, and why one cannot.
+doctor What this machine can measure, the command that brings what is missing, and what makes it noisy.
+setup Bring what contenders need from the system: as root or by sudo, else the command to type is printed.
+env Where programs are built and run: the host, compilers and flags, allocators preloaded, roots.
+export Export a run: Parquet for DuckDB, Polars or pandas; CSV; JSON; Google Benchmark's JSON.
+new Write a new contender from its workload's template: one file and one line in suite.toml.
+test Run all tests: formatters, linters, C++ with sanitizers, Python, browser. Installs what they need.
+""".splitlines()
 )
 MODULES = {"list": "list_"}  # of the verbs that Python has another use for
 
@@ -65,7 +69,7 @@ def _readable() -> Iterator[None]:
 
 
 def _app(arguments: Sequence[str]) -> typer.Typer:
-    """With the verb that is asked for alone: the others would import what they need, a second in all."""
+    """With the verbs that are asked for alone: the others would import what they need, a second in all."""
     app = typer.Typer(
         name="toll",
         cls=_Verbs,
@@ -77,14 +81,20 @@ def _app(arguments: Sequence[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_toll)
-    asked = [name for name in VERBS if list(arguments[:1]) == [name]]
-    for name in asked or VERBS:
+    for name, line in VERBS.items():
+        if name not in arguments:
+            app.command(name, help=line)(_not_asked_for)
+            continue
         module = importlib.import_module(f"tollbench.cli.{MODULES.get(name, name)}")
         if hasattr(module, "app"):  # a verb with verbs of its own
             app.add_typer(module.app, name=name)
         else:
             app.command(name, epilog=f"Example: {module.EXAMPLE}")(module.command)
     return app
+
+
+def _not_asked_for() -> None:
+    raise AssertionError("a verb that is called is among the arguments")
 
 
 @contextlib.contextmanager

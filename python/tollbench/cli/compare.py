@@ -186,9 +186,16 @@ def command(
     Exit code: 1 for a regression beyond --threshold or a count that breaks --fail-on, else 2 where something
     failed, else 3 where something is inconclusive, else 0. 130 after Ctrl-C; what is known is printed.
     """
-    from tollbench.cli import comparing, comparing_sides, counting
+    from tollbench.cli import comparing, comparing_sides
 
     files = comparing.reports(force=force, html=html, markdown=markdown, junit=junit)
+    counts = None
+    if count or count_only or fail_on or save_baseline or baseline:
+        from tollbench.cli.counting import count_request
+
+        counts = count_request(
+            count, only=count_only, fail_on=fail_on or (), save=save_baseline, baseline=baseline, force=force
+        )
     request = comparing_sides.ComparisonRequest(
         sides=tuple(sides),
         kind=kind,
@@ -210,9 +217,7 @@ def command(
         why=why,
         read=read,
         around=Around(*map(tuple, (setup or (), prepare or (), conclude or (), cleanup or ()))),
-        counts=counting.count_request(
-            count, only=count_only, fail_on=fail_on or (), save=save_baseline, baseline=baseline, force=force
-        ),
+        counts=counts,
     )
     comparing.check_places(request, files.values())
     found, error = comparing.measured(request, wait=wait)

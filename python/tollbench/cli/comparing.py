@@ -18,8 +18,6 @@ from tollbench.catalog import machine
 from tollbench.cli.asking import seconds as length_of_time
 from tollbench.cli.comparing_sides import ComparisonRequest, check_around, subject_for
 from tollbench.cli.console import progress, say, tell_json
-from tollbench.cli.counting import counted
-from tollbench.cli.explainers import with_reasons
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.named_files import files_of_sides
 from tollbench.cli.places import in_runs, make_folder
@@ -32,8 +30,6 @@ from tollbench.compare import (
     before_confirming,
     compare,
     confirm,
-    count_rules,
-    counts,
 )
 from tollbench.compare.adapters import adapters, check_kind
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
@@ -41,10 +37,9 @@ from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.stored import MARK
 from tollbench.compare.subject import LookAtCode, Unusable
 from tollbench.errors import Exit, TollError
+from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
-from tollbench.measure import Interrupt, SystemClock
-from tollbench.report.comparisons import comparison_terminal
-from tollbench.report.comparisons.comparison_formats import RENDERERS
+from tollbench.launching.interrupt import Interrupt
 from tollbench.text import as_text
 from tollbench.writing import Mark, Output, check_outputs, is_special
 from tollbench.writing.marks import OF_COMPARISON, RAW_FILE
@@ -133,13 +128,19 @@ def _with_the_machine(
         keeping = Keeping(raw)
         looking = CodeOptions(look_at_code, request.measure_all)
         if request.only_counted:
+            from tollbench.compare import counts
+
             found = counts.not_timed(subject, settings, keeping)
         else:
             found = _measure(subject, settings, keeping, looking, interrupt if request.confirm else None)
         unsaved = None
         if request.counts is not None:
+            from tollbench.cli.counting import counted
+
             found, unsaved = counted(found, subject, request.counts, keeping)
         if request.why:
+            from tollbench.cli.explainers import with_reasons
+
             found = with_reasons(found, subject, look_at_code, request)
         told = {
             "raw": str(raw.path),
@@ -254,6 +255,8 @@ def show(
     Raises TollError at the end, with `error` and with every file that could not be written: nothing of it
     takes the answer, or another file, from a reader. Its code is 1 where a regression was found.
     """
+    from tollbench.report.comparisons import comparison_terminal
+
     errors = [error] if error is not None else []
     try:
         if as_json:
@@ -262,6 +265,8 @@ def show(
             comparison_terminal.show(found)
     finally:  # a reader that has left, `| head`, wants the files all the same
         for form, output in files.items():
+            from tollbench.report.comparisons.comparison_formats import RENDERERS
+
             kept = f"the answer is printed, every launch is in {found.raw}"
             if found.raw and is_special(Path(found.raw)):
                 kept = ""
@@ -282,6 +287,8 @@ def _worse(verdicts: Exit, error: Exit) -> Exit:
 def exit_code(found: Comparisons) -> Exit:
     """1 for a regression or a count that breaks --fail-on, else 130 after Ctrl-C, 2 for a failure, 3 for what
     is open, else 0. Counts without a rule change nothing, unless they are all there is."""
+    from tollbench.compare import count_rules
+
     verdicts = {item.verdict for item in found.comparisons}
     if any(item.regression for item in found.comparisons) or any(count.fails for count in found.all_counts()):
         return Exit.REGRESSION_OR_FAILED_CHECK

@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tollbench.cli.console import progress, say
-from tollbench.cli.counting import CountRequest
-from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, revisions, subject_of
+from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, subject_of
 from tollbench.compare.adapters import AUTO, adapters
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.adapters.read_output import KIND as READ
 from tollbench.compare.around import NOTHING_AROUND, Around
 from tollbench.compare.subject import LookAtCode
-from tollbench.compare.untouched import Untouched
 from tollbench.errors import TollError
 from tollbench.home import cache_folder
 from tollbench.launching.interrupt import Interrupt
 from tollbench.writing import scratch_folder
 
 LOOKING_SHARE = 0.5  # of the time for all benchmarks, for runs under callgrind
+
+if TYPE_CHECKING:
+    from tollbench.cli.counting import CountRequest
+    from tollbench.compare.untouched import Untouched
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +120,21 @@ def subject_of_written(
     kind, sides = resolve(written, READ if options.read else kind)
     subject = subject_of(kind, sides, options)
     alone = subject.alone if isinstance(subject, OneAfterAnother) else lambda _side, _name: None
-    looks = Untouched(
-        sides,
-        alone,
-        adapters()[kind].is_command_line,
-        cache_folder() / "executed",
-        options.interrupt,
-        looking_s=options.looking_s,
-    )
-    return subject, looks.standings
+
+    @cache
+    def looks() -> Untouched:  # with --measure-all nobody looks
+        from tollbench.compare.untouched import Untouched
+
+        return Untouched(
+            sides,
+            alone,
+            adapters()[kind].is_command_line,
+            cache_folder() / "executed",
+            options.interrupt,
+            looking_s=options.looking_s,
+        )
+
+    return subject, lambda sides_of: looks().standings(sides_of)
 
 
 def check_around(subject: Subject, around: Around) -> None:
@@ -155,6 +165,8 @@ def _built(
     request: ComparisonRequest, seed: int, interrupt: Interrupt, stack: ExitStack
 ) -> list[WrittenSide]:
     """The revisions, each built in a clone that goes when the comparison ends."""
+    from tollbench.compare import revisions
+
     here = Path.cwd()
     wanted = revisions.revisions(here, request.sides)
     if revisions.changed(here):

@@ -1,8 +1,8 @@
 """Pure functions on arrays: every interval, correction and rule that a report rests on.
 
 Nothing here knows of benchmarks, files or processes; docs/method.md says how the pieces meet.
-Each function states its assumption, shapes, units and source. SciPy is imported where it is used: it takes 0.2 s
-of CPU time, and whoever starts a program would wait for it.
+Each function states its assumption, shapes, units and source. SciPy is imported where it is used: it takes
+0.2 s of CPU time, and whoever starts a program would wait for it.
 """
 
 from tollbench.stats.cluster_bootstrap import LaunchCounts, Pooled, count_samples, thin_cdf
