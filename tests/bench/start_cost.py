@@ -2,7 +2,7 @@
 
     PYTHONPATH=python python tests/bench/start_cost.py
 
-Each command runs some times; the smallest CPU time (user + system) counts, since all that disturbs adds to it.
+Each command runs some times, and the smallest CPU time (user + system) counts: all that disturbs adds to it.
 `compare` is stopped where it would launch for the first time.
 """
 

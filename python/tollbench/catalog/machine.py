@@ -34,8 +34,11 @@ def usable_cpus() -> tuple[int, ...]:
     return tuple(sorted(os.sched_getaffinity(0)))
 
 
-def describe(root: Path = ROOT) -> dict[str, Any]:
+def describe(root: Path = ROOT, *, ask_compilers: bool = True) -> dict[str, Any]:
     """What does not change from minute to minute: CPU, topology, caches, memory, kernel, compilers.
+
+    Compilers are started to say what they are, which takes half a second: nobody is asked where nothing is
+    built, and the list is empty.
 
     Sizes are bytes, frequencies MHz. Holds no host name and no user name: run files are shared.
     """
@@ -56,7 +59,7 @@ def describe(root: Path = ROOT) -> dict[str, Any]:
         "libc": " ".join(platform.libc_ver()).strip(),
         "virtualization": _virtualization(root, flags),
         "invariant_tsc": {"constant_tsc", "nonstop_tsc"} <= set(flags) if "tsc" in flags else None,
-        "compilers": compilers(),
+        "compilers": compilers() if ask_compilers else [],
     }
 
 

@@ -235,14 +235,14 @@ def _header(settings: ComparisonSettings, subject: Subject, request: ComparisonR
         "count_only": request.only_counted,
         "fail_on": [each.text for each in request.counts.rules] if request.counts is not None else [],
         "seed": settings.seed,
-        "machine": machine.describe(),
+        "machine": machine.describe(ask_compilers=bool(request.build or request.environments)),
         "conditions": machine.conditions(),
     }
 
 
 def machine_line() -> str:
     """Processor and kernel in one line."""
-    found = machine.describe()
+    found = machine.describe(ask_compilers=False)
     parts = [str(found[key]) for key in ("cpu", "kernel") if found.get(key)]
     return ", ".join(parts)
 

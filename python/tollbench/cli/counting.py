@@ -225,4 +225,4 @@ def _baseline(subject: Subject, readings: Mapping[str, Sequence[Reading]]) -> Ba
 
 
 def _cpu() -> str:
-    return str(machine.describe().get("cpu", ""))
+    return str(machine.describe(ask_compilers=False).get("cpu", ""))

@@ -1,4 +1,4 @@
-"""What a command line imports before it does its work: the set of modules, which does not depend on the machine.
+"""What a command line imports before its work: the set of modules, which does not depend on the machine.
 
 How long that takes is measured by tests/bench/start_cost.py.
 """
