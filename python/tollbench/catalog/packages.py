@@ -7,11 +7,12 @@ import re
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from tollbench.catalog.managers import APT, manager
 from tollbench.catalog.toolchains import feature, newest_jdk
 from tollbench.catalog.tools import run_tool
 from tollbench.errors import Exit, TollError
@@ -35,6 +36,7 @@ class Need:
     otherwise: str = ""  # the command where no package is on offer
     shared: tuple[str, ...] = ()
     file: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str] = field(default_factory=dict)  # package by another manager's name
 
     def found(self) -> str | None:
         """Where it is, or None. Looks at commands and files only: nothing of it is run."""
@@ -74,6 +76,7 @@ def table() -> dict[str, Need]:
             otherwise=entry.get("otherwise", ""),
             shared=tuple(entry.get("shared", ())),
             file=tuple(entry.get("file", ())),
+            elsewhere=entry.get("elsewhere", {}),
         )
         for name, entry in content.items()
     }
@@ -96,21 +99,34 @@ def package_names(needs: Iterable[Need]) -> tuple[str, ...]:
 
 
 def command_for(needs: Iterable[Need]) -> str:
-    """The one command to type."""
+    """The command to type for this system's package manager; what it has no name for is told behind it."""
     sudo = "" if os.geteuid() == 0 else "sudo "
     offered, others = by_offer(needs)
-    commands = [f"{sudo}apt-get install -y {' '.join(package_names(offered))}"] if offered else []
-    return " && ".join([*commands, *(need.otherwise.format(sudo=sudo) for need in others)])
+    known = manager()
+    names = package_names(offered) if known is APT else _elsewhere(offered, known.name)
+    commands = [f"{sudo}{known.install} {' '.join(names)}"] if names else []
+    commands += [need.otherwise.format(sudo=sudo) for need in others if need.otherwise]
+    unnamed = [need.name for need in others if not need.otherwise]
+    told = f"{known.name} has no package that toll knows of for {', '.join(unnamed)}" if unnamed else ""
+    return "; ".join(filter(None, (" && ".join(commands), told)))
 
 
 def by_offer(needs: Iterable[Need]) -> tuple[list[Need], list[Need]]:
-    """Those that apt is asked for, and those that have another command and that apt does not know here."""
+    """Those that the package manager is asked for, and those that it does not know here."""
     offered: list[Need] = []
     others: list[Need] = []
+    name = manager().name
     for need in needs:
-        known = not need.otherwise or any(_apt_knows(name) for name in "|".join(need.packages).split("|"))
+        if name == APT.name:
+            known = not need.otherwise or any(map(_apt_knows, "|".join(need.packages).split("|")))
+        else:
+            known = name in need.elsewhere
         (offered if known else others).append(need)
     return offered, others
+
+
+def _elsewhere(needs: Iterable[Need], name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(need.elsewhere[name] for need in needs))
 
 
 def install(needs: Sequence[Need], on_line: Callable[[str], None]) -> None:
@@ -119,7 +135,7 @@ def install(needs: Sequence[Need], on_line: Callable[[str], None]) -> None:
     Raises TollError that names the command to type where neither is possible or apt fails.
     """
     prefix = _privilege()
-    if prefix is None or shutil.which("apt-get") is None:
+    if prefix is None or manager() is not APT or shutil.which(APT.program) is None:
         what = ", ".join(f"{need.name} ({need.purpose})" for need in needs)
         raise TollError(f"missing on this machine: {what}", command_for(needs), Exit.USAGE)
     # No update when the index already knows the packages: it takes a network, which may be gone by now.

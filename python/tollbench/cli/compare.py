@@ -189,13 +189,6 @@ def command(
     from tollbench.cli import comparing, comparing_sides
 
     files = comparing.reports(force=force, html=html, markdown=markdown, junit=junit)
-    counts = None
-    if count or count_only or fail_on or save_baseline or baseline:
-        from tollbench.cli.counting import count_request
-
-        counts = count_request(
-            count, only=count_only, fail_on=fail_on or (), save=save_baseline, baseline=baseline, force=force
-        )
     request = comparing_sides.ComparisonRequest(
         sides=tuple(sides),
         kind=kind,
@@ -217,7 +210,9 @@ def command(
         why=why,
         read=read,
         around=Around(*map(tuple, (setup or (), prepare or (), conclude or (), cleanup or ()))),
-        counts=counts,
+        counts=comparing.count_request(
+            count, only=count_only, fail_on=fail_on or (), save=save_baseline, baseline=baseline, force=force
+        ),
     )
     comparing.check_places(request, files.values())
     found, error = comparing.measured(request, wait=wait)

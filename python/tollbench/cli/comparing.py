@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tollbench
 from tollbench.catalog import machine
@@ -44,6 +44,9 @@ from tollbench.text import as_text
 from tollbench.writing import Mark, Output, check_outputs, is_special
 from tollbench.writing.marks import OF_COMPARISON, RAW_FILE
 
+if TYPE_CHECKING:
+    from tollbench.cli.counting import CountRequest
+
 
 def seconds(option: str, text: str) -> float:
     """A length of time; the option's name is in the error."""
@@ -62,6 +65,15 @@ def reports(
         for form, path in places.items()
         if path is not None
     }
+
+
+def count_request(count: str, **asked: Any) -> CountRequest | None:
+    """As `counting.count_request`, which is imported only where something is to be counted."""
+    if not (count or any(asked.values())):
+        return None
+    from tollbench.cli import counting
+
+    return counting.count_request(count, **asked)
 
 
 def check_places(request: ComparisonRequest, files: Iterable[Output]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tollbench.catalog import libraries, packages, suites
+from tollbench.catalog import libraries, managers, packages, suites
 from tollbench.catalog.packages import Need
 from tollbench.errors import TollError
 
@@ -38,7 +38,8 @@ def test_the_table_is_well_formed():
     raw = tomllib.loads(packages.TABLE.read_text())
     for name, entry in raw.items():
         looks = {"command", "header", "library", "shared", "jdk", "file"}
-        assert set(entry) <= looks | {"group", "purpose", "packages", "otherwise"}, name
+        assert set(entry) <= looks | {"group", "purpose", "packages", "otherwise", "elsewhere"}, name
+        assert set(entry.get("elsewhere", {})) <= {"dnf", "pacman", "zypper", "apk"}, name
         assert entry["group"] in ("build", "library", "language", "root", "test"), name
         assert any(entry.get(key) for key in looks - {"library"}), name
     assert {need.name for need in packages.group("build")} >= {"cmake", "ninja", "cxx", "json"}
@@ -154,3 +155,39 @@ def test_there_is_a_download_and_none_without_a_hash():
         assert re.search(r"[0-9a-f]{64}", need.otherwise)
         assert "latest" not in need.otherwise
         assert not re.search(r"(curl|wget)[^;]*\|", need.otherwise)
+
+
+@pytest.mark.parametrize("manager", managers.MANAGERS, ids=lambda manager: manager.name)
+def test_every_manager_brings_what_a_run_cannot_do_without(manager):
+    if manager is not managers.APT:
+        assert all(manager.name in need.elsewhere for need in packages.group("build"))
+
+
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [
+        ("apt-get", "apt-get install -y cmake g++"),
+        ("dnf", "dnf install -y cmake gcc-c++"),
+        ("pacman", "pacman -S --needed cmake gcc"),
+        ("zypper", "zypper install -y cmake gcc-c++"),
+        ("apk", "apk add cmake g++"),
+    ],
+)
+def test_the_line_is_that_of_the_manager_that_is_here(monkeypatch, program, command):
+    monkeypatch.setattr(
+        managers.shutil, "which", lambda name: f"/usr/bin/{name}" if name == program else None
+    )
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    table = packages.table()
+    assert packages.command_for([table["cmake"], table["cxx"]]) == f"sudo {command}"
+
+
+def test_what_a_manager_has_no_name_for_is_told_and_nothing_is_run(monkeypatch):
+    monkeypatch.setattr(managers.shutil, "which", lambda name: "/sbin/apk" if name == "apk" else None)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(packages, "run_tool", lambda *_, **__: pytest.fail("a tool was run"))
+    table = packages.table()
+    with pytest.raises(TollError) as error:
+        packages.install([table["cmake"], table["robin_map"]], lambda _line: None)
+    told = error.value.next_step
+    assert told == "apk add cmake; apk has no package that toll knows of for robin_map"
