@@ -50,6 +50,10 @@ def _here() -> str:
 def start() -> int:
     """Runs one command line and returns its exit code."""
     leave_the_current_folder()
+    if sys.version_info < (3, 11):  # noqa: UP036  not everything that runs it has asked the wheel
+        have = ".".join(map(str, sys.version_info[:2]))
+        sys.stderr.write(f"toll: Python {have} is too old\n  next: install toll with Python 3.11 or later\n")
+        return COULD_NOT_START
     try:
         from tollbench.cli import main
         from tollbench.cli.streams import guard_streams

@@ -44,6 +44,7 @@ new Write a new contender from its workload's template: one file and one line in
 test Run all tests: formatters, linters, C++ with sanitizers, Python, browser. Installs what they need.
 """.splitlines()
 )
+ELSEWHERE = {"report", "export"}  # what other systems than Linux have
 MODULES = {"list": "list_"}  # of the verbs that Python has another use for
 
 
@@ -119,7 +120,7 @@ def _heeding_signals() -> Iterator[None]:
     """Not where the caller has them ignored, as nohup does."""
     heeded = [
         number
-        for number in (signal.SIGTERM, signal.SIGHUP)
+        for number in (getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
         if signal.getsignal(number) is signal.SIG_DFL
         and threading.current_thread() is threading.main_thread()
     ]
@@ -154,16 +155,19 @@ def _toll(
 
 def main() -> int:
     """Runs one command line and returns its exit code (tollbench.errors.Exit). Never prints a traceback."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored by some parents: then no exit code comes back
+    if hasattr(signal, "SIGCHLD"):  # ignored by some parents: then no exit code comes back
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if isinstance(sys.stdout, io.TextIOWrapper):  # where the locale has no letter for it, "?" stands for it
-        sys.stdout.reconfigure(errors="replace")
+        sys.stdout.reconfigure(errors="replace", encoding="utf-8" if sys.platform == "win32" else None)
     with _heeding_signals():
         code = _guarded(_dispatch)
         return code or _guarded(_flush)
 
 
 def _dispatch() -> int:
-    if sys.argv[1:2] and sys.argv[1] in VERBS:  # a question about the version looks nowhere
+    if not sys.platform.startswith("linux"):
+        _told_what_is_left(sys.argv[1:])
+    elif sys.argv[1:2] and sys.argv[1] in VERBS:  # a question about the version looks nowhere
         sweep_scratch()
     try:
         _app(sys.argv[1:])(prog_name="toll")
@@ -174,6 +178,16 @@ def _dispatch() -> int:
             return int(Exit.USAGE)  # Click's own 1: only a verb says it, by typer.Exit
         return end.code if isinstance(end.code, int) else int(Exit.FINE)
     return int(Exit.FINE)
+
+
+def _told_what_is_left(arguments: Sequence[str]) -> None:
+    """The first line on a system that toll does not measure. Raises TollError for a verb that wants Linux."""
+    print(f"toll measures on Linux; on this system ({sys.platform}) it shows runs", file=sys.stderr)
+    wanted = next((word for word in arguments if word in VERBS), "report")
+    if wanted not in ELSEWHERE and not {"--help", "-h"} & set(arguments):
+        raise TollError(
+            f"toll {wanted} needs Linux", "measure there, and read the run file here: toll report FILE"
+        )
 
 
 def _flush() -> int:
@@ -203,6 +217,15 @@ def _guarded(work: Callable[[], int]) -> int:
         _drop_output()
         what = error.filename or "the output"
         return _told(TollError(f"cannot write {what}: {error.strerror}", REFUSALS[error.errno]))
+    except ImportError as error:
+        if "GLIBC" not in str(error):
+            return _unexpected(error)
+        return _told(
+            TollError(
+                f"this system's C library is too old for what toll needs: {error}",
+                "use a system of 2019 or later: Debian 10, Ubuntu 20.04, RHEL 8 (glibc 2.28) or newer",
+            )
+        )
     except Exception as error:  # the one place that may: a user never sees a traceback
         return _unexpected(error)
 

@@ -14,9 +14,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-from tollbench.launching.failure import Interrupted
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _entered: list[Interrupt] = []  # the last one is asked
 _breaks = False  # whether the main thread is in `breakable`, and not in `unbroken` within it
 
@@ -38,9 +36,11 @@ class Interrupt:
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             # nohup has SIGHUP ignored: a run goes on when its terminal ends.
-            heeded = set(_SIGNALS)
-            if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-                heeded.remove(signal.SIGHUP)
+            heeded = [
+                number
+                for number in _SIGNALS
+                if number is signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN
+            ]
             self._previous = {number: signal.signal(number, self._handle) for number in heeded}
         _entered.append(self)
         return self

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import select
 import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.guardian import shared_guardian
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.strays import began, children_before, end_strays
 from tollbench.text import shown
+
+if TYPE_CHECKING:
+    import resource
 
 QUOTED_BYTES = 80
 

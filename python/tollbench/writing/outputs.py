@@ -8,7 +8,6 @@ What stands at the name is replaced only where toll made it for the same purpose
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import stat
@@ -23,7 +22,11 @@ from typing import BinaryIO, Final
 
 from tollbench.errors import REFUSALS, TollError
 from tollbench.writing.marks import Mark
+from tollbench.writing.systems import O_CLOEXEC, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, writes_safely
 from tollbench.writing.whole import NEW_FILE, folder_of, there, whole
+
+with suppress(ImportError):  # Windows has none, and nothing is written there
+    import fcntl
 
 _OWN_DESCRIPTOR: Final = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,9})")
 _STANDARD: Final = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -41,6 +44,11 @@ class Output:
 
     def check(self) -> None:
         """Raises TollError where it cannot be written, or must not be."""
+        if not writes_safely():
+            raise TollError(
+                f"{self.option} {self.path}: toll writes no files on this system",
+                "send what it prints to a file: toll report RUN --format html > report.html",
+            )
         with self._errors():
             if (descriptor := own_descriptor(self.path)) is not None:
                 if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
@@ -110,7 +118,7 @@ class Output:
             )
 
     def _bears_mark(self, folder: int, name: str) -> bool:
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        descriptor = os.open(name, os.O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, dir_fd=folder)
         try:
             return self.mark.on(descriptor)
         finally:
@@ -192,7 +200,7 @@ def _opened_in_place(path: Path) -> int:
         if stream is not None:
             stream.flush()
     own = own_descriptor(path)
-    flags = os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC
+    flags = os.O_WRONLY | O_NOCTTY | O_CLOEXEC
     if own is not None:
         return os.dup(own)
     descriptor = os.open(path, flags)

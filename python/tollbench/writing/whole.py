@@ -7,7 +7,6 @@ followed; it is brought to the disk, and only then takes the place it was writte
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import secrets
@@ -17,13 +16,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+from tollbench.writing.systems import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_PATH
+
+with suppress(ImportError):  # Windows has none, and nothing is written there
+    import fcntl
+
+NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_NOFOLLOW | O_CLOEXEC
 # Gets a folder's descriptor, a name in it, and what has that name; raises where it may not be replaced.
 MayReplace = Callable[[int, str, os.stat_result], None]
 
 _NO_LINKS_HERE: Final = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EINVAL}
 _PARTIAL: Final = re.compile(r"\.toll-[0-9a-f]{16}\.partial")
-_QUIET: Final = os.O_NONBLOCK | os.O_CLOEXEC
+_QUIET: Final = O_NONBLOCK | O_CLOEXEC
 _TRIES: Final = 20
 _WRITTEN_TO: Final[set[tuple[int, int]]] = set()  # folders of toll's own, by device and number
 
@@ -41,7 +45,7 @@ def alone(lock: Path) -> Iterator[None]:
     Raises OSError where it cannot be opened, also for a link.
     """
     flags = os.O_RDONLY if lock.is_dir() else os.O_RDWR | os.O_CREAT
-    descriptor = os.open(lock, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(lock, flags | O_NOFOLLOW | O_CLOEXEC, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -52,7 +56,7 @@ def alone(lock: Path) -> Iterator[None]:
 @contextmanager
 def folder_of(path: Path) -> Iterator[int]:
     """The folder of `path`, held: it stays the same, whatever is renamed meanwhile. Raises OSError."""
-    descriptor = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = os.open(path.parent, O_PATH | O_DIRECTORY | O_CLOEXEC)
     try:
         yield descriptor
     finally:
@@ -124,7 +128,7 @@ def _sweep(folder: int) -> None:
     with suppress(OSError), _readable(folder) as listing:
         for name in filter(_PARTIAL.fullmatch, os.listdir(listing)):  # noqa: PTH208  a folder that is open
             with suppress(OSError):
-                descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | _QUIET, dir_fd=folder)
+                descriptor = os.open(name, os.O_RDONLY | O_NOFOLLOW | _QUIET, dir_fd=folder)
                 try:
                     found = os.fstat(descriptor)
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -136,7 +140,7 @@ def _sweep(folder: int) -> None:
 
 @contextmanager
 def _readable(folder: int) -> Iterator[int]:
-    descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    descriptor = os.open(".", os.O_RDONLY | O_DIRECTORY | O_CLOEXEC, dir_fd=folder)
     try:
         yield descriptor
     finally:

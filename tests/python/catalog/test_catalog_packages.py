@@ -174,16 +174,14 @@ def test_every_manager_brings_what_a_run_cannot_do_without(manager):
     ],
 )
 def test_the_line_is_that_of_the_manager_that_is_here(monkeypatch, program, command):
-    monkeypatch.setattr(
-        managers.shutil, "which", lambda name: f"/usr/bin/{name}" if name == program else None
-    )
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}" if name == program else None)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     table = packages.table()
     assert packages.command_for([table["cmake"], table["cxx"]]) == f"sudo {command}"
 
 
 def test_what_a_manager_has_no_name_for_is_told_and_nothing_is_run(monkeypatch):
-    monkeypatch.setattr(managers.shutil, "which", lambda name: "/sbin/apk" if name == "apk" else None)
+    monkeypatch.setattr(shutil, "which", lambda name: "/sbin/apk" if name == "apk" else None)
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr(packages, "run_tool", lambda *_, **__: pytest.fail("a tool was run"))
     table = packages.table()

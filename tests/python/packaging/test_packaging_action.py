@@ -1,0 +1,186 @@
+"""The GitHub Action's shell parts, run here: real revisions, and stand-ins for `gh` and `toll` that take notes."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checkouts import ROOT
+
+PARTS = ROOT / "packaging/action"
+GH = """#!/bin/sh
+printf '%s\\n' "$*" >> "$GH_LOG"
+for word in "$@"; do case $word in *comment.md) cat "$word" > "$GH_LOG.body" ;; esac; done
+[ "$2" != view ] || echo "$GH_HEAD"
+"""
+TOLL = """#!/bin/sh
+printf '%s\\n' "$@" > "$TOLL_LOG"
+while [ $# -gt 0 ]; do
+    case $1 in --markdown) echo "| table |" > "$2" ;; --html) echo page > "$2" ;; esac
+    shift
+done
+exit "$TOLL_CODE"
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A runner: its folders, and programs that stand in for gh and toll."""
+    for name, text in (("gh", GH), ("toll", TOLL)):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(text)
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    (tmp_path / "temp").mkdir()
+    return tmp_path
+
+
+def part(place: Path, name: str, *words: str, cwd: Path | None = None, **variables: str):
+    return subprocess.run(
+        ["bash", str(PARTS / name), *words],
+        cwd=cwd or place,
+        env={
+            "PATH": f"{place}/bin:{os.environ['PATH']}",
+            "HOME": str(place),
+            "RUNNER_TEMP": str(place / "temp"),
+            "GITHUB_OUTPUT": str(place / "output"),
+            "GITHUB_STEP_SUMMARY": str(place / "summary"),
+            "GITHUB_PATH": str(place / "path"),
+            "GITHUB_REPOSITORY": "somebody/project",
+            "GH_LOG": str(place / "gh.log"),
+            "TOLL_LOG": str(place / "toll.log"),
+            **variables,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    done = subprocess.run(["git", *identity, *words], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def shallow(place):
+    """A clone as actions/checkout makes it: the head alone. With the base's commit, which is not in it."""
+    origin = place / "origin"
+    origin.mkdir()
+    git(origin, "init", "-q", "-b", "main")
+    git(origin, "config", "uploadpack.allowAnySHA1InWant", "true")
+    for content in ("old", "new"):
+        (origin / "file").write_text(content)
+        git(origin, "add", ".")
+        git(origin, "commit", "-q", "-m", content)
+    git(place, "clone", "-q", "--depth=1", f"file://{origin}", "project")
+    return place / "project", git(origin, "rev-parse", "HEAD~1")
+
+
+WANTED = {
+    "TOLL_BUILD": "make a b",
+    "TOLL_PROGRAM": "./b",
+    "TOLL_HEAD": "HEAD",
+    "TOLL_THRESHOLD": "0.03",
+    "TOLL_BUDGET": "30s",
+    "TOLL_TOTAL_BUDGET": "15m",
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict"), [("0", "fine"), ("1", "regression"), ("2", "failed"), ("3", "inconclusive")]
+)
+def test_two_revisions_of_a_shallow_clone_are_compared(place, shallow, code, verdict):
+    project, base = shallow
+    words = {"TOLL_ARGUMENTS": "--confirm --filter 'a b|$HOME'", "TOLL_PULL_REQUEST": "7", "TOLL_CODE": code}
+    done = part(place, "compare.sh", cwd=project, TOLL_BASE=base, **WANTED, **words)
+    assert done.returncode == 0, done.stderr
+    git(project, "cat-file", "-e", f"{base}^{{commit}}")  # it was fetched
+    called = (place / "toll.log").read_text().splitlines()
+    assert called[:5] == ["compare", "--build", "make a b", "--program", "./b"]
+    assert called[-5:] == ["--confirm", "--filter", "a b|$HOME", base, "HEAD"]
+    assert (place / "output").read_text() == f"exit-code={code}\nverdict={verdict}\n"
+    assert (place / "summary").read_text() == "| table |\n"
+    assert (place / "temp/toll/pull-request").read_text() == "7\n"
+    assert (place / "temp/toll/comparison.html").exists()
+
+
+def test_without_further_options_and_without_a_pull_request(place, shallow):
+    project, base = shallow
+    done = part(place, "compare.sh", cwd=project, TOLL_BASE=base, TOLL_ARGUMENTS="", TOLL_CODE="0", **WANTED)
+    assert done.returncode == 0, done.stderr
+    assert not (place / "temp/toll/pull-request").exists()
+
+
+def result(place: Path, number: str = "7\n", table: str = "| table |\n") -> Path:
+    folder = place / "result"
+    folder.mkdir()
+    (folder / "comparison.md").write_text(table)
+    (folder / "pull-request").write_text(number)
+    return folder
+
+
+def test_the_table_is_commented_on_its_pull_request(place):
+    done = part(place, "comment.sh", str(result(place)))
+    assert done.returncode == 0, done.stderr
+    called = (place / "gh.log").read_text()
+    assert called.startswith("pr comment 7 --repo somebody/project --edit-last --create-if-none --body-file ")
+    assert (place / "gh.log.body").read_text() == "| table |\n"
+
+
+def test_a_long_table_is_cut_where_github_would_refuse_it(place):
+    part(place, "comment.sh", str(result(place, table="±" * 50_000)))
+    body = (place / "gh.log.body").read_bytes()
+    assert len(body) < 60_000
+    assert body.decode().endswith("among the artifacts.\n")
+
+
+@pytest.mark.parametrize("number", ["7; touch /tmp/x\n", "$(id)\n", "--body\n", "7 8\n"])
+def test_a_number_from_a_stranger_that_is_none_is_refused(place, number):
+    done = part(place, "comment.sh", str(result(place, number)))
+    assert done.returncode == 2
+    assert not (place / "gh.log").exists()
+
+
+def test_in_the_second_workflow_only_the_commit_that_was_compared_is_commented(place):
+    folder = result(place)
+    done = part(place, "comment.sh", str(folder), TOLL_HEAD_SHA="abc", GH_HEAD="other")
+    assert done.returncode == 0
+    assert "comment" not in (place / "gh.log").read_text()
+    part(place, "comment.sh", str(folder), TOLL_HEAD_SHA="abc", GH_HEAD="abc")
+    assert "pr comment 7" in (place / "gh.log").read_text()
+
+
+def test_where_nothing_was_compared_nothing_is_commented(place):
+    assert part(place, "comment.sh", str(place)).returncode == 0
+    assert not (place / "gh.log").exists()
+
+
+@pytest.mark.parametrize(("code", "ends"), [("0", 0), ("1", 1), ("2", 2), ("3", 0), ("130", 130)])
+def test_the_job_ends_as_the_comparison_did_but_for_what_is_open(place, code, ends):
+    done = part(place, "judge.sh", code)
+    assert done.returncode == ends
+    assert ("::warning::" in done.stdout) is (code == "3")
+
+
+def test_every_part_that_the_action_names_is_there_and_can_be_parsed():
+    text = (ROOT / "action.yml").read_text() + (ROOT / "docs/ci/benchmark-comment.yml").read_text()
+    named = set(re.findall(r"packaging/action/(\w+\.sh)", text))
+    assert named == {path.name for path in PARTS.glob("*.sh")}
+    for name in named:
+        done = subprocess.run(["bash", "-n", str(PARTS / name)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_action_gives_its_parts_every_variable_that_they_read():
+    given = set(
+        re.findall(r"^        (TOLL\w*|GH_TOKEN|CODE):", (ROOT / "action.yml").read_text(), re.MULTILINE)
+    )
+    read = set(re.findall(r"\$\{?(TOLL\w*)", "".join(path.read_text() for path in PARTS.glob("*.sh"))))
+    assert read - given == {"TOLL_HEAD_SHA"}  # of the second workflow
