@@ -34,8 +34,8 @@ rm -r "$folder"/clone/.venv/lib/python3*/site-packages/typer
 
 if [ "${1:-}" != quick ]; then
     echo "the first table"
-    "$folder/clone/toll" run --budget 20s
-    ls "$folder"/clone/runs/*.toll "$folder"/clone/runs/*.html >/dev/null || fail "no run file or report"
+    (cd "$folder" && clone/toll run --budget 20s)
+    ls "$folder"/runs/*.toll "$folder"/runs/*.html >/dev/null || fail "no run file or report"
     echo "from the clone to the first table: $(($(date +%s) - begin)) s"
 fi
 echo "fresh clone: passed"

@@ -23,7 +23,7 @@ windows = system == "win32"
 for name in ("pwd", "grp", "resource", "termios", "tty", "pty", *(["fcntl"] if windows else [])):
     sys.modules[name] = None
 import os, signal
-import ctypes, platform, rich._windows, shutil, socket, sqlite3, subprocess, tempfile, typer
+import ctypes, platform, rich.console, shutil, socket, sqlite3, subprocess, tempfile, typer
 linux = ("sched_getaffinity", "memfd_create", "pidfd_open", "O_PATH")
 unix = ("geteuid", "getuid", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_DIRECTORY", "O_NOCTTY")
 for name in (*linux, *(unix if windows else ())):

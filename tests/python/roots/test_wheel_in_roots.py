@@ -71,3 +71,16 @@ def install(root: FreshRoot, home: str, wheel: str, user: int = fresh_roots.NOBO
     ):
         done = root.run(command, cwd=home, user=user)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_root_measures_with_the_wheel_alone(root, wheel, capsys):
+    """Compilers and libraries come by apt, suites and measuring library are the wheel's."""
+    home = root.home("measures", user=0)
+    shutil.copy2(wheel, home)
+    started = time.monotonic()
+    install(root, "/home/measures", wheel.name, user=0)
+    done = root.run(["venv/bin/toll", "run", "--wait"], cwd="/home/measures", user=0, limit_s=1500)
+    with capsys.disabled():
+        print(f"\n{root.folder.name}: installed, built and measured in {time.monotonic() - started:.0f} s")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert sorted(path.suffix for path in (home / "runs").iterdir()) == [".html", ".toll"]

@@ -1,0 +1,69 @@
+"""Files go where the user stands, and a folder that is no place for them gets a sentence."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tollbench import home
+from tollbench.cli import places
+from tollbench.errors import TollError
+
+
+def test_runs_lie_where_the_user_stands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = places.in_runs("monday.toll")
+    assert path == tmp_path / "runs/monday.toll"
+    places.make_folder(path.parent, "--output FILE")
+    path.write_text("")
+    assert places.run_path("monday") == Path("runs/monday.toll")
+
+
+def test_a_folder_that_is_gone_gets_a_sentence(tmp_path, monkeypatch):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    with pytest.raises(TollError, match="no current folder"):
+        places.in_runs("x.toll")
+
+
+def test_a_folder_that_is_read_only_gets_a_sentence_with_the_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(TollError, match="cannot write into the folder") as error:
+        places.make_folder(tmp_path / "runs", "--raw FILE")
+    assert "--raw FILE" in error.value.next_step
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TollError, match="cannot write into the folder"):
+        places.make_folder(tmp_path / "file/runs", "--raw FILE")
+
+
+def test_a_folder_of_somebody_else_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    places.make_folder(tmp_path / "runs", "--raw FILE")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    places.make_folder(tmp_path / "runs", "--raw FILE")
+    assert "belongs to another user" in capsys.readouterr().err
+    places.make_folder(tmp_path / "named", "--raw FILE")  # somebody chose it
+    assert capsys.readouterr().err == ""
+
+
+def test_an_installed_toll_builds_in_the_cache_apart_for_other_sources(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(home, "CHECKOUT", None)
+    found = []
+    for content in ("one", "other"):
+        sources = tmp_path / content / "shipped"
+        sources.mkdir(parents=True)
+        (sources / "a.cpp").write_text(content)
+        monkeypatch.setattr(home, "SOURCES", sources)
+        found.append(home.builds())
+    assert found[0] != found[1]
+    assert {path.parent for path in found} == {tmp_path / "cache/toll/builds"}
+    home._mark.cache_clear()
+    (sources / "a.cpp").write_text("changed")
+    assert home.builds() != found[1]
