@@ -1,4 +1,4 @@
-"""The GitHub Action's shell parts, run here: real revisions, and stand-ins that take notes for gh and toll."""
+"""The shell parts of the GitHub Action, run here: real revisions, and stand-ins for gh and toll."""
 
 from __future__ import annotations
 
