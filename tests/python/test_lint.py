@@ -424,6 +424,7 @@ STARTS_PYTHON = {  # and why
     "tests/python/cli/test_cli_hostile_folder.py": "it does what a user does",
     "tests/python/hostile_folder.py": "names of a stranger's programs",
     "tests/peers/run.py": "a script that imports from its own folder",
+    "tests/python/roots/test_wheel_in_roots.py": "the interpreter of a fresh root",
 }
 
 

@@ -15,7 +15,7 @@ from tollbench.catalog.environments.roots import Root
 from tollbench.interpreters import interpreter
 
 RELEASES = ("bookworm", "trixie", "testing")  # Debian 12, 13, and what comes next
-BROUGHT = ("python3", "python3-venv", "ca-certificates")  # no compiler
+BROUGHT = ("ca-certificates", "python3", "python3-venv")  # no compiler
 NOBODY = 65534
 # Mounts what programs need, for these processes alone, and becomes the command in the root.
 ENTER = """\
