@@ -182,7 +182,7 @@ def _dispatch() -> int:
 
 def _told_what_is_left(arguments: Sequence[str]) -> None:
     """The first line on a system that toll does not measure. Raises TollError for a verb that wants Linux."""
-    print(f"toll measures on Linux; on this system ({sys.platform}) it shows runs", file=sys.stderr)
+    say(f"toll measures on Linux; on this system ({sys.platform}) it shows runs")
     wanted = next((word for word in arguments if word in VERBS), "report")
     if wanted not in ELSEWHERE and not {"--help", "-h"} & set(arguments):
         raise TollError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import select
 import subprocess
 import time
@@ -122,6 +121,8 @@ def running(
 
 def _peak_bytes(peak_kib: int) -> int | None:
     """None where it is toll's own: the kernel counts a process at least as large as the one it began as."""
+    import resource  # which Linux has; runs are shown elsewhere too
+
     own_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak_kib * 1024 if peak_kib > own_kib else None
 

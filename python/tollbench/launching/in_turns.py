@@ -26,8 +26,8 @@ from tollbench.launching.interrupt import Interrupt
 # and in 4 ms the median of repetitions of 1 ms is what a launch by itself says, within 1 % (docs/compare.md).
 TURN_S = 0.004
 _NOTICED = {  # signals that a program has asked to be told of
-    signal.SIGCONT: "it handles SIGCONT",
-    signal.SIGALRM: "it handles SIGALRM, as a watchdog does",
+    "SIGCONT": "it handles SIGCONT",
+    "SIGALRM": "it handles SIGALRM, as a watchdog does",
 }
 
 
@@ -176,8 +176,8 @@ def _check(pid: int) -> None:
             raise OutOfTurn("it has a timer")
     except FileNotFoundError:
         return  # it has ended, or this kernel does not tell
-    for number, reason in _NOTICED.items():
-        if handled >> (number - 1) & 1:
+    for name, reason in _NOTICED.items():
+        if handled >> (signal.Signals[name] - 1) & 1:
             raise OutOfTurn(reason)
 
 

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
+from tollbench.launching.failure import Interrupted
+
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _entered: list[Interrupt] = []  # the last one is asked
 _breaks = False  # whether the main thread is in `breakable`, and not in `unbroken` within it

@@ -22,7 +22,7 @@ from typing import BinaryIO, Final
 
 from tollbench.errors import REFUSALS, TollError
 from tollbench.writing.marks import Mark
-from tollbench.writing.systems import O_CLOEXEC, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, writes_safely
+from tollbench.writing.systems import O_CLOEXEC, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, WRITES_SAFELY
 from tollbench.writing.whole import NEW_FILE, folder_of, there, whole
 
 with suppress(ImportError):  # Windows has none, and nothing is written there
@@ -44,7 +44,7 @@ class Output:
 
     def check(self) -> None:
         """Raises TollError where it cannot be written, or must not be."""
-        if not writes_safely():
+        if not WRITES_SAFELY:
             raise TollError(
                 f"{self.option} {self.path}: toll writes no files on this system",
                 "send what it prints to a file: toll report RUN --format html > report.html",

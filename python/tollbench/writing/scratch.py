@@ -7,7 +7,6 @@ a toll that was killed.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import secrets
@@ -18,8 +17,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from tollbench.writing.systems import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
+
 _NAME: Final = re.compile(r"toll-scratch-[0-9a-f]{16}")
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER: Final = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 
 
 @contextmanager
@@ -72,16 +73,23 @@ def _fresh(base: Path) -> tuple[Path, int]:
         except FileNotFoundError:  # another toll has swept it away before it was locked
             continue
         with suppress(OSError):  # not every file system has locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _lock(descriptor)
         if os.fstat(descriptor).st_nlink:
             return path, descriptor
         os.close(descriptor)
 
 
+def _lock(descriptor: int, *, wait: bool = True) -> None:
+    """Until it is closed. Raises OSError where somebody else holds it, and where there are no locks."""
+    import fcntl  # which Linux has; runs are shown elsewhere too
+
+    fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def _sweep_one(path: Path) -> None:
     descriptor = os.open(path, _FOLDER)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError: a toll that lives holds it
+        _lock(descriptor, wait=False)  # OSError: a toll that lives holds it
         if os.fstat(descriptor).st_uid == os.geteuid():
             delete_tree(path)
     finally:

@@ -12,7 +12,5 @@ O_DIRECTORY: Final[int] = getattr(os, "O_DIRECTORY", 0)
 O_NOCTTY: Final[int] = getattr(os, "O_NOCTTY", 0)
 O_PATH: Final[int] = getattr(os, "O_PATH", os.O_RDONLY)  # Linux's alone; reading does on others
 
-
-def writes_safely() -> bool:
-    """Whether files can be made inside a folder that is held open, which all writing here rests on."""
-    return os.open in os.supports_dir_fd
+# Whether files can be made inside a folder that is held open, which all writing here rests on.
+WRITES_SAFELY: Final = os.open in os.supports_dir_fd

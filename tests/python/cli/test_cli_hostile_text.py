@@ -35,8 +35,6 @@ def hidden(text: str) -> list[str]:
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    for module in ("places", "comparing"):
-        monkeypatch.setattr(f"tollbench.cli.{module}.RUNS", tmp_path / "runs")
     monkeypatch.setattr(machine_use, "LOCK_FILES", ())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path

@@ -21,7 +21,7 @@ import sys; sys.path.insert(0, {str(ROOT / "python")!r}); sys.argv[0] = "toll"
 import tollbench.__main__
 from tollbench.cli import comparing, machine_use
 from pathlib import Path
-machine_use.LOCK_FILES, comparing.RUNS = (), Path("runs").absolute()
+machine_use.LOCK_FILES = ()
 sys.exit(tollbench.__main__.start())
 """
 

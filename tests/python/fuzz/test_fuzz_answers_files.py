@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from compiled import PROGRAM, compiled
-from fuzz.mutations import (
+from byte_edits import (
     LONGEST_S,
     TOKENS,
     WORDS,
@@ -19,6 +18,7 @@ from fuzz.mutations import (
     refused,
     slow,
 )
+from compiled import PROGRAM, compiled
 from hypothesis import given
 
 from tollbench.counting import instructions, profiles

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzz.mutations import LONGEST_S, TOKENS, XML_TOKENS, Edit, edited, edits, ending, many, refused
+from byte_edits import LONGEST_S, TOKENS, XML_TOKENS, Edit, edited, edits, ending, many, refused
 from hypothesis import example, given
 
 from tollbench.compare import Comparisons, ComparisonSettings, compare

@@ -95,7 +95,6 @@ def test_a_kernel_that_does_not_tell(tmp_path: Path, monkeypatch) -> None:
 
 def test_a_comparison_says_it_once(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tollbench.cli.comparing.RUNS", tmp_path / "runs")
     monkeypatch.setattr(machine_use, "LOCK_FILES", ())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     mark = f"600.{os.getpid()}"

@@ -1,4 +1,4 @@
-"""The shell parts of the GitHub Action, run here: real revisions, and stand-ins for gh and toll."""
+"""The GitHub Action's shell parts run here, on real revisions; stand-ins for `gh` and `toll` take notes."""
 
 from __future__ import annotations
 
