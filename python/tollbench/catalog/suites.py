@@ -6,35 +6,27 @@ Strict: a key that nobody reads is an error with its line and the nearest right 
 
 from __future__ import annotations
 
-import difflib
-import re
-import tomllib
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from tollbench.catalog import environments
 from tollbench.catalog.suite_rules import LANGUAGES, LIBRARY, NAME, source_of
+from tollbench.catalog.toml_files import Entry, error_at, read, unknown_key
 from tollbench.errors import TollError
 from tollbench.words import HOST, PERCENTILES, Contender, DeclaredDetail, Kind, Parameter, Published, Workload
 
 STATISTICS = ("value", *(each.key for each in PERCENTILES), "max", "ratio")  # of a published value
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class _Parameter(_Entry):
+class _Parameter(Entry):
     default: int | str | list[int | str]  # several: all are measured unless one is asked for
     unit: str
     meaning: str
     values: list[int | str] = Field(default_factory=list)
 
 
-class _Contender(_Entry):
+class _Contender(Entry):
     library: str = LIBRARY
     language: str = ""  # told by the source's suffix
     source: str = ""  # as source_of() has it
@@ -45,13 +37,13 @@ class _Contender(_Entry):
     note: str = ""
 
 
-class _Detail(_Entry):
+class _Detail(Entry):
     title: str
     unit: str
     meaning: str
 
 
-class _Suite(_Entry):
+class _Suite(Entry):
     question: str
     kind: str
     unit: str
@@ -65,7 +57,7 @@ class _Suite(_Entry):
     contenders: dict[str, _Contender] = Field(default_factory=dict)
 
 
-class _Source(_Entry):
+class _Source(Entry):
     """What all values of a file share; a value may say otherwise."""
 
     source: str = ""
@@ -86,12 +78,9 @@ class _PublishedValue(_Source):
     high: float | None = None
 
 
-class _PublishedFile(_Entry):
+class _PublishedFile(Entry):
     source: _Source = Field(default_factory=_Source)
     published: list[_PublishedValue] = Field(default_factory=list)
-
-
-E_ = TypeVar("E_", bound=_Entry)
 
 
 def load(root: Path) -> tuple[Workload, ...]:
@@ -105,23 +94,18 @@ def load(root: Path) -> tuple[Workload, ...]:
     return tuple(_workload(file) for file in files)
 
 
-def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
-    """The names that `name` was probably meant to be, best first; may be empty."""
-    known = list(names)
-    close = difflib.get_close_matches(name, known, n=count, cutoff=0.5)
-    return close or [other for other in known if name and (name in other or other in name)][:count]
-
-
 def _workload(file: Path) -> Workload:
-    suite = _read(file, _Suite)
+    suite = read(file, _Suite)
     directory = file.parent
     name = f"{directory.parent.name}/{directory.name}"
     if suite.kind not in tuple(Kind):
-        raise _error(file, "kind", f'kind = "{suite.kind}" is not a kind', f"write one of: {', '.join(Kind)}")
+        raise error_at(
+            file, "kind", f'kind = "{suite.kind}" is not a kind', f"write one of: {', '.join(Kind)}"
+        )
     _check_environments(file, name, suite.environments)
     for contender in suite.headline:
         if contender not in suite.contenders:
-            raise _unknown_key(file, contender, suite.contenders, f"headline: {name} has no contender")
+            raise unknown_key(file, contender, suite.contenders, f"headline: {name} has no contender")
     return Workload(
         name=name,
         question=suite.question,
@@ -143,29 +127,31 @@ def _workload(file: Path) -> Workload:
 
 def _detail(file: Path, name: str, entry: _Detail) -> DeclaredDetail:
     if not NAME.fullmatch(name):
-        raise _error(file, name, f"{name!r} is not a detail's name", "use a-z, 0-9 and _, a letter first")
+        raise error_at(file, name, f"{name!r} is not a detail's name", "use a-z, 0-9 and _, a letter first")
     if not entry.title.strip() or not entry.meaning.strip():
         what = f"details.{name} has an empty title or meaning"
-        raise _error(file, name, what, "say what the number is: readers see nothing else of it")
+        raise error_at(file, name, what, "say what the number is: readers see nothing else of it")
     return DeclaredDetail(name, entry.title, entry.unit, entry.meaning)
 
 
 def _contender(file: Path, workload: str, suite: _Suite, name: str) -> Contender:
     entry = suite.contenders[name]
     if not NAME.fullmatch(name):
-        raise _error(file, name, f"{name!r} is not a contender's name", "use a-z, 0-9 and _, a letter first")
+        raise error_at(
+            file, name, f"{name!r} is not a contender's name", "use a-z, 0-9 and _, a letter first"
+        )
     source = file.parent / source_of(name, entry.source)
     if not source.is_file():
-        raise _error(
+        raise error_at(
             file, name, f"the source of {workload} {name} is missing: {source.name}",
             f'write it, or name another one: source = "..." (toll new {workload} {name} starts one)',
         )  # fmt: skip
     for parameter in entry.parameters:
         if parameter not in suite.parameters:
-            raise _unknown_key(file, parameter, suite.parameters, f"{workload} has no parameter")
+            raise unknown_key(file, parameter, suite.parameters, f"{workload} has no parameter")
     language = entry.language or LANGUAGES.get(source.suffix, "")
     if not language:
-        raise _error(file, name, f"the language of {source.name} is unknown", 'say it: language = "..."')
+        raise error_at(file, name, f"the language of {source.name} is unknown", 'say it: language = "..."')
     _check_environments(file, f"{workload} {name}", entry.environments, language)
     return Contender(
         workload=workload,
@@ -188,10 +174,10 @@ def _check_environments(file: Path, where: str, asked: list[str], language: str 
             takes = environments.named(name).languages
         except TollError as error:
             what = f"{where} names an environment that does not exist: {name}"
-            raise _error(file, name, what, error.next_step[0].lower() + error.next_step[1:]) from None
+            raise error_at(file, name, what, error.next_step[0].lower() + error.next_step[1:]) from None
         if language and takes and language not in takes:
             what = f"{where} is {language}, which does not take the environment {name}"
-            raise _error(file, name, what, f"leave it out; it is for {' and '.join(takes)}")
+            raise error_at(file, name, what, f"leave it out; it is for {' and '.join(takes)}")
 
 
 def _several(default: int | str | list[int | str]) -> tuple[int | str, ...]:
@@ -202,11 +188,11 @@ def _published(file: Path, suite: _Suite) -> tuple[Published, ...]:
     """Values of the literature; they may name contenders that suite.toml lacks: what is absent today."""
     if not file.exists():
         return ()
-    content = _read(file, _PublishedFile)
+    content = read(file, _PublishedFile)
     for entry in content.published:
         known = (*STATISTICS, *suite.details)
         if entry.statistic not in known:
-            raise _unknown_key(file, entry.statistic, known, f'"{entry.label}" has an unknown statistic:')
+            raise unknown_key(file, entry.statistic, known, f'"{entry.label}" has an unknown statistic:')
     return tuple(_published_value(file, content.source, entry) for entry in content.published)
 
 
@@ -215,13 +201,13 @@ def _published_value(file: Path, shared: _Source, entry: _PublishedValue) -> Pub
     high = entry.high if entry.high is not None else entry.value
     if low is None or high is None or low > high:
         what = f'"{entry.label}" has neither a value nor an ordered low and high'
-        raise _error(file, entry.label, what, "write value = 12.5, or low = 10.0 and high = 15.0")
+        raise error_at(file, entry.label, what, "write value = 12.5, or low = 10.0 and high = 15.0")
     _check_environments(file, f'"{entry.label}"', [entry.environment])
     own = {name: getattr(entry, name) or getattr(shared, name) for name in _Source.model_fields}
     for name in ("source", "machine", "year", "unit", "per"):
         if not own[name]:
             what = f'"{entry.label}" has no {name}'
-            raise _error(file, entry.label, what, f"write {name} = ... there or in [source]")
+            raise error_at(file, entry.label, what, f"write {name} = ... there or in [source]")
     return Published(
         contender=entry.contender,
         label=entry.label,
@@ -231,67 +217,3 @@ def _published_value(file: Path, shared: _Source, entry: _PublishedValue) -> Pub
         environment=environments.named(entry.environment).name,
         **own,
     )
-
-
-def _read(file: Path, model: type[E_]) -> E_:
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise TollError(f"{file}: {error}", "correct the TOML at that line") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise TollError(f"cannot read {file}: {error}", "check the file and its permissions") from None
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise _first(file, model, error) from None
-
-
-def _first(file: Path, model: type[BaseModel], error: ValidationError) -> TollError:
-    """The first thing that is wrong, in the file's own words."""
-    # A misspelt key is both unknown and missing: the first says more.
-    detail = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    *path, last = [str(part) for part in detail["loc"] if not _is_union_branch(part)] or [""]
-    where = ".".join(path)
-    if detail["type"] == "extra_forbidden":
-        return _unknown_key(file, last, _keys_at(model, path), f"unknown key in {where or 'the file'}:")
-    if detail["type"] == "missing":
-        what = f"{where or 'the file'} lacks {last}"
-        return _error(file, path[-1] if path else "", what, f"add: {last} = ...")
-    told = f"{where + '.' if where else ''}{last} = {detail['input']!r}: {detail['msg'].lower()}"
-    return _error(file, last, told, "write a value of that type")
-
-
-def _is_union_branch(part: int | str) -> bool:
-    return part in ("int", "str", "float")
-
-
-def _keys_at(model: type[BaseModel], path: list[str]) -> Iterable[str]:
-    """The keys that a table may have: those of the model at `path`, walking through dicts and lists."""
-    current: Any = model
-    for part in path:
-        if isinstance(current, type) and issubclass(current, BaseModel) and part in current.model_fields:
-            current = current.model_fields[part].annotation
-        else:
-            current = getattr(current, "__args__", (current,))[-1]
-    if getattr(current, "__args__", None):
-        current = current.__args__[-1]
-    return current.model_fields if isinstance(current, type) and issubclass(current, BaseModel) else ()
-
-
-def _unknown_key(file: Path, key: str, known: Iterable[str], what: str) -> TollError:
-    names = sorted(known)
-    close = nearest(key, names, 1)
-    step = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(names)}"
-    return _error(file, key, f"{what} {key}", step)
-
-
-def _error(file: Path, key: str, what: str, next_step: str) -> TollError:
-    line = _line_of(file, key)
-    return TollError(f"{file}{f':{line}' if line else ''}: {what}", next_step)
-
-
-def _line_of(file: Path, key: str) -> int | None:
-    """The first line where `key` stands as a key, as a table's name or as a text value."""
-    position = re.compile(rf'(^|[{{,.\[])\s*"?{re.escape(key)}"?\s*([=.\]])|=\s*"{re.escape(key)}"')
-    lines = file.read_text(encoding="utf-8").splitlines() if key else []
-    return next((number for number, line in enumerate(lines, 1) if position.search(line)), None)

@@ -36,7 +36,7 @@ def command(
     ] = False,
 ) -> None:
     """Write a new contender from its workload's template: one file and one line in suite.toml."""
-    from tollbench.catalog import suites
+    from tollbench.catalog import suites, toml_files
     from tollbench.cli.places import ROOT, shown_path
 
     if home.CHECKOUT is None:
@@ -46,7 +46,7 @@ def command(
         )
     workloads = {found.name: found for found in suites.load(ROOT)}
     if workload not in workloads:
-        close = suites.nearest(workload, workloads)
+        close = toml_files.nearest(workload, workloads)
         step = f"did you mean {' or '.join(close)}?" if close else f"workloads: {', '.join(workloads)}"
         raise TollError(f"there is no workload {workload}", step)
     directory = workloads[workload].directory

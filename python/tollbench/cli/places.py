@@ -71,7 +71,7 @@ def run_path(name: str) -> Path:
 
 
 def _offer(name: str) -> str:
-    from tollbench.catalog.suites import nearest
+    from tollbench.catalog.toml_files import nearest
 
     there = sorted(RUNS.glob("*.toll"), key=lambda path: path.stat().st_mtime, reverse=True)
     if not there:

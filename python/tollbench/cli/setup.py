@@ -74,7 +74,7 @@ def _described(need: Need) -> dict[str, str]:
 def _chosen(names: Sequence[str], groups: Sequence[str]) -> list[Need]:
     """The needs of these names, or of these groups where none is given. Raises TollError with the nearest."""
     from tollbench.catalog import packages
-    from tollbench.catalog.suites import nearest
+    from tollbench.catalog.toml_files import nearest
 
     table = packages.table()
     if not all(name in table for name in names):

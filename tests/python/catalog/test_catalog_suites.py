@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tollbench.catalog import suites
+from tollbench.catalog import suites, toml_files
 from tollbench.errors import TollError
 from tollbench.words import DeclaredDetail, Kind
 
@@ -220,8 +220,8 @@ def test_an_empty_checkout_is_named(tmp_path):
 
 
 def test_the_nearest_name_is_found():
-    assert suites.nearest("skinet", ["tasks/skynet", "latency/wakeup"], 1) == ["tasks/skynet"]
-    assert suites.nearest("xyzzy", ["skynet"]) == []
+    assert toml_files.nearest("skinet", ["tasks/skynet", "latency/wakeup"], 1) == ["tasks/skynet"]
+    assert toml_files.nearest("xyzzy", ["skynet"]) == []
 
 
 def test_a_suite_may_name_compilers_whatever_the_order_of_their_options(root):
