@@ -98,6 +98,62 @@ class Published:
     environment: str = "host"  # of the row that answers the same question: "tcmalloc"
 
 
+class Ruling(StrEnum):
+    """What a run says about a claim."""
+
+    HOLDS = "holds"
+    DOES_NOT_HOLD = "does_not_hold"
+    CANNOT_BE_TOLD = "cannot_be_told"
+
+
+class Relation(StrEnum):
+    """How the left number of a check is to the right one where the claim holds, by their ratio."""
+
+    LESS = "less"  # below 1
+    AT_LEAST = "at_least"  # not below factor / tolerance
+    AT_MOST = "at_most"  # not above factor * tolerance
+    ABOUT = "about"  # between these two
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSide:
+    """A number that a claim speaks of: one of a row, or one that the document itself names."""
+
+    workload: str = ""  # "" for a number of the document
+    contender: str = ""
+    environment: str = "host"
+    parameters: Parameters = field(default_factory=dict)  # those that matter; others as the row has them
+    statistic: str = "value"  # key of a percentile, a detail's name, "inside" or "across" groups of a grid
+    number: float | None = None  # of the document, in `unit`
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCheck:
+    """One comparison that a claim rests on."""
+
+    left: ClaimSide
+    relation: Relation
+    right: ClaimSide
+    factor: float = 1.0
+    tolerance: float = 1.0  # how far the ratio may be from the factor on the wrong side: docs/method.md
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A conclusion that a document draws, in toll's own words, and what decides whether it holds here."""
+
+    name: str  # unique among all claims
+    workload: str  # whose table it is linked to
+    claim: str  # one sentence
+    document: str  # its title
+    year: int
+    place: str  # where in the document
+    checks: tuple[ClaimCheck, ...]  # it holds where all do
+    command: str  # the `toll run` that measures all of its rows, without a profile
+    note: str = ""  # what differs between the document's programs and the rows
+
+
 @dataclass(frozen=True, slots=True)
 class DeclaredDetail:
     """A number that a workload's programs tell beside time, as suite.toml declares it: a smallest share."""
@@ -140,6 +196,7 @@ class Workload:
     published: tuple[Published, ...] = ()
     headline: tuple[str, ...] = ()  # as suite.toml lists it: catalog/suite_rules.py
     details: tuple[DeclaredDetail, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,11 @@ import numpy as np
 from tollbench.analysis.beside import efficiencies, within_environments
 from tollbench.analysis.case_data import CaseData, read_case
 from tollbench.analysis.cautions import cautions
+from tollbench.analysis.claim_numbers import Place, SideNumber, numbers_in
 from tollbench.analysis.comparison import Compared, compare_settings, level_left
 from tollbench.analysis.grid import grids
 from tollbench.analysis.grouping import settings, swept_parameters
+from tollbench.analysis.judged_claims import judged
 from tollbench.analysis.published import beside_today
 from tollbench.analysis.pulse import floor, machine_warnings, seconds_between
 from tollbench.analysis.results import Detail, Estimate, Problem, Results, Row, RunInfo, WorkloadResult
@@ -24,7 +26,7 @@ from tollbench.analysis.units import DAMAGED, checked_json
 from tollbench.errors import TollError
 from tollbench.store import Launch, RunFile, RunHeader, WorkloadRecord
 from tollbench.text import as_text
-from tollbench.words import Kind, Purpose
+from tollbench.words import Claim, Kind, Purpose
 
 __all__ = ["results"]
 
@@ -32,8 +34,14 @@ LONGEST_GAP_S = 60.0
 MOST_CASES = 2000  # of a report: more makes no table that anybody reads, and pages of many megabytes
 
 
-def results(run_file: RunFile, on_launch: Callable[[int, int], None] = lambda *_: None) -> Results:
+def results(
+    run_file: RunFile,
+    on_launch: Callable[[int, int], None] = lambda *_: None,
+    claims: Sequence[Claim] = (),
+) -> Results:
     """What the run says, every number with its interval; TollError where the file holds the impossible.
+
+    `claims` are judged as far as their workload is in the run.
 
     Memory is bounded by one launch's samples plus a few megabytes a case, whatever the file's size.
     `on_launch` is told how many measured launches have been read, of how many.
@@ -48,11 +56,15 @@ def results(run_file: RunFile, on_launch: Callable[[int, int], None] = lambda *_
     cases: list[CaseData] = []
     workloads: list[WorkloadResult] = []
     warnings: list[str] = []
-    for workload in run_file.workloads():
+    stored = run_file.workloads()
+    asked = [claim for claim in claims if any(claim.workload == workload.name for workload in stored)]
+    sides: dict[Place, SideNumber] = {}
+    for workload in stored:
         data = [
             read_case(run_file, record, header, read) for record in run_file.cases(workload.name, MOST_CASES)
         ]
         workloads.append(_workload(workload, data, header, warnings))
+        sides |= numbers_in(workload, data, header, asked)
         cases += [_kept(case) for case in data]
     launches = [*canary, *(launch for case in cases for launch in case.everything)]
     found, drifted = floor(canary, cases, header)
@@ -69,6 +81,7 @@ def results(run_file: RunFile, on_launch: Callable[[int, int], None] = lambda *_
             *machine_warnings(found, drifted, launches, header),
             *warnings,
         ],
+        claims=judged(asked, sides, header),
     )
 
 

@@ -270,6 +270,59 @@ class Problem(Model):
     reason: str
 
 
+class ClaimNumber(Model):
+    """One side of a check: a row's number, or one that the document names (then `contender` is "")."""
+
+    workload: str = ""
+    contender: str = ""
+    environment: str = ""
+    parameters: dict[str, int | str] = Field(
+        default_factory=dict
+    )  # of the row; where there is none, as asked
+    statistic: str = "value"  # or the key of a percentile, a detail, "inside" or "across" a grid's groups
+    value: float | None = None  # in `unit`; None where it was not measured
+    unit: str = ""
+
+
+class ClaimPart(Model):
+    """One comparison that a claim rests on: `left` over `right`, with the interval that decides."""
+
+    verdict: str
+    left: ClaimNumber
+    right: ClaimNumber
+    relation: str  # "less", "at_least", "at_most", "about"
+    factor: float
+    tolerance: float  # by which the factor gives way
+    at_least: float | None  # it holds where the ratio's interval lies at or above this
+    at_most: float | None  # and at or below this
+    ratio: float | None = None  # paired by round where both sides are of one workload
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None  # of the interval
+    reason: str = ""  # why it cannot be told, and the command that would tell
+
+
+class ClaimVerdict(Model):
+    """A conclusion of a published document, held against this run (docs/method.md)."""
+
+    name: str
+    claim: str  # in toll's words
+    document: str
+    year: int
+    place: str  # where in the document
+    workload: str  # whose table shows the numbers
+    verdict: str  # "holds", "does_not_hold", "cannot_be_told"
+    left: float | None = None  # of the part that decided, as are the four below
+    right: float | None = None
+    ratio: float | None = None
+    low: float | None = None  # the interval of the ratio of left to right
+    high: float | None = None
+    reason: str = ""
+    note: str = ""  # what differs between the document's programs and the rows
+    decided_by: int = 0  # place in `parts`
+    parts: list[ClaimPart]  # it holds where all of them do
+
+
 class RunInfo(Model):
     """What was asked, when, and how the run ended."""
 
@@ -300,6 +353,8 @@ class Results(Model):
     workloads: list[WorkloadResult]
     problems: list[Problem] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)  # sentences about the machine or the run
+    claims: list[ClaimVerdict] = Field(default_factory=list)
+    """What documents conclude about the workloads of this run, as far as the toll that reports knows."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 

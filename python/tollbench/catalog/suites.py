@@ -6,11 +6,14 @@ Strict: a key that nobody reads is an error with its line and the nearest right 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field
 
 from tollbench.catalog import environments
+from tollbench.catalog.claims import ClaimEntry, claims_of, documents
 from tollbench.catalog.suite_rules import LANGUAGES, LIBRARY, NAME, source_of
 from tollbench.catalog.toml_files import Entry, error_at, read, unknown_key
 from tollbench.errors import TollError
@@ -81,6 +84,7 @@ class _PublishedValue(_Source):
 class _PublishedFile(Entry):
     source: _Source = Field(default_factory=_Source)
     published: list[_PublishedValue] = Field(default_factory=list)
+    claims: list[ClaimEntry] = Field(default_factory=list)
 
 
 def load(root: Path) -> tuple[Workload, ...]:
@@ -91,7 +95,16 @@ def load(root: Path) -> tuple[Workload, ...]:
             f"no workloads in {root / 'suites'}: no <topic>/<workload>/suite.toml there",
             "run toll from a complete checkout",
         )
-    return tuple(_workload(file) for file in files)
+    workloads = {found.name: found for found in map(_workload, files)}
+    return tuple(_with_claims(found, workloads, documents(root)) for found in workloads.values())
+
+
+def _with_claims(
+    workload: Workload, workloads: Mapping[str, Workload], known: Mapping[str, tuple[str, int]]
+) -> Workload:
+    file = workload.directory / "published.toml"
+    entries = read(file, _PublishedFile).claims if file.exists() else []
+    return replace(workload, claims=claims_of(file, entries, workload, workloads, known))
 
 
 def _workload(file: Path) -> Workload:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tollbench.cli.console import progress
+from tollbench.cli.console import progress, say
 from tollbench.cli.named_files import Force, file_path, files_of_run
-from tollbench.cli.places import run_path
+from tollbench.cli.places import ROOT, run_path
 from tollbench.errors import TollError
 from tollbench.writing import Output, check_outputs
 from tollbench.writing.marks import OF_COMPARISON, OF_RUN
@@ -20,6 +20,7 @@ from tollbench.writing.marks import OF_COMPARISON, OF_RUN
 if TYPE_CHECKING:
     from tollbench.analysis.results import Results
     from tollbench.compare import Comparisons
+    from tollbench.words import Claim
 
 EXAMPLE = "toll report runs/monday.toll --format html --output monday.html"
 
@@ -99,7 +100,18 @@ def analyse(path: Path) -> Results:
     from tollbench.store import RunFile
 
     with RunFile.open(path) as run_file, progress("reading", after_s=1.0) as bar:
-        return results(run_file, lambda done, total: bar.step(done, total, "launches"))
+        return results(run_file, lambda done, total: bar.step(done, total, "launches"), _claims())
+
+
+def _claims() -> list[Claim]:
+    """What documents conclude, as this checkout has it; a report needs no sound catalogue besides."""
+    from tollbench.catalog import suites
+
+    try:
+        return [claim for workload in suites.load(ROOT) for claim in workload.claims]
+    except TollError as error:
+        say(f"no claims are judged: {error.what}")
+        return []
 
 
 def show(results: Results) -> None:

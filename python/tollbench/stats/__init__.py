@@ -27,6 +27,7 @@ from tollbench.stats.paired import (
     separated_pairs,
     without_block_effects,
 )
+from tollbench.stats.region import Region, quotient_interval
 from tollbench.stats.stopping import (
     FIRST_LOOK,
     final_level,
@@ -43,6 +44,7 @@ __all__ = [
     "LaunchCounts",
     "LogHistogram",
     "Pooled",
+    "Region",
     "bonferroni",
     "count_samples",
     "drift",
@@ -60,6 +62,7 @@ __all__ = [
     "precise_enough",
     "quantile_interval",
     "quantile_ranks",
+    "quotient_interval",
     "ratio_interval",
     "resolvable_log_ratio",
     "rounds_needed",

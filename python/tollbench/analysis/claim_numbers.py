@@ -1,0 +1,161 @@
+"""The numbers that claims speak of, taken from one workload's data while all of it is at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tollbench.analysis.case_data import CaseData, told_by
+from tollbench.analysis.comparison import level_left
+from tollbench.analysis.grid import make_grid, ordered
+from tollbench.analysis.units import nanoseconds_per
+from tollbench.analysis.values import LaunchValue
+from tollbench.stats import Interval, Pooled, bonferroni, median_interval
+from tollbench.stats.order_statistics import Floats
+from tollbench.store import RunHeader, WorkloadRecord
+from tollbench.words import PERCENTILES, Claim, ClaimCheck, ClaimSide, Parameters
+
+_PROBABILITY = {each.key: each.probability for each in PERCENTILES}
+_ACROSS = {"inside": False, "across": True}
+Place = tuple[str, int, str]  # a claim's name, which of its checks, "left" or "right"
+
+
+@dataclass(frozen=True, slots=True)
+class SideNumber:
+    """One side of a check as this run has it; without a `value` where `missing` says why."""
+
+    side: ClaimSide
+    parameters: Parameters
+    unit: str = ""
+    value: float | None = None  # in `unit`
+    interval: Interval | None = None  # of the value, at `level`
+    level: float = 0.0  # of the check: what looking early and the claim's other checks have left
+    values: Mapping[int, LaunchValue] = field(default_factory=dict)  # by round; of a plain value alone
+    by_round: Mapping[int, float] = field(default_factory=dict)  # of what else each launch has one of
+    launches: int = 0
+    missing: str = ""  # "it was not measured in this run"
+
+
+def numbers_in(
+    workload: WorkloadRecord, data: Sequence[CaseData], header: RunHeader, claims: Sequence[Claim]
+) -> dict[Place, SideNumber]:
+    """Every side that one of `claims` has in this workload.
+
+    `data` has its cases in plan order, with the counts of their samples.
+    """
+    level = level_left(max((case.tried_rounds for case in data), default=0), header)
+    units = {one.name: one.unit for one in workload.details}
+    found: dict[Place, SideNumber] = {}
+    for place, side, check, checks in sides(claims):
+        if side.workload == workload.name:
+            own = bonferroni(level, checks)
+            found[place] = _number(side, check, data, own, units.get(side.statistic, workload.unit), header)
+    return found
+
+
+def sides(claims: Sequence[Claim]) -> Iterator[tuple[Place, ClaimSide, ClaimCheck, int]]:
+    """Each side with its place, its check, and how many checks its claim has."""
+    for claim in claims:
+        for index, check in enumerate(claim.checks):
+            for name, side in (("left", check.left), ("right", check.right)):
+                yield (claim.name, index, name), side, check, len(claim.checks)
+
+
+def _number(
+    side: ClaimSide,
+    check: ClaimCheck,
+    data: Sequence[CaseData],
+    level: float,
+    unit: str,
+    header: RunHeader,
+) -> SideNumber:
+    case = _case(side, data)
+    if case is None:
+        return SideNumber(side, side.parameters, unit, missing="was not measured in this run")
+    parameters = dict(case.record.parameters)
+    if not case.measured:
+        missing = f"has no numbers ({case.status}: {case.reason})"
+        return SideNumber(side, parameters, unit, missing=missing)
+    # A quotient of two intervals holds where both do; one of a number that is exact needs only the other.
+    measured = sum(each.number is None for each in (check.left, check.right))
+    own = bonferroni(level, measured)
+    scale = nanoseconds_per(case.record.unit, case.record.workload)
+    launches = len(case.launches)
+    if side.statistic in _PROBABILITY:
+        pooled, p = Pooled(case.counts), _PROBABILITY[side.statistic]
+        interval = _scaled(pooled.interval(p, own), scale)
+        value = pooled.quantile(p) / scale
+        return SideNumber(side, parameters, unit, value, interval, level, launches=launches)
+    if side.statistic == "value":
+        values = case.values_ns / scale
+        interval = median_interval(values, own)
+        value = float(np.median(values))
+        return SideNumber(
+            side, parameters, unit, value, interval, level, values=case.by_round, launches=launches
+        )
+    by_round, missing = _each_launch(side.statistic, case, scale, header)
+    if not by_round:
+        return SideNumber(side, parameters, unit, missing=missing)
+    array: Floats = np.array(list(by_round.values()))
+    interval, value = median_interval(array, own), float(np.median(array))
+    return SideNumber(
+        side, parameters, unit, value, interval, level, by_round=by_round, launches=len(by_round)
+    )
+
+
+def _case(side: ClaimSide, data: Sequence[CaseData]) -> CaseData | None:
+    """The first case in plan order that is as the claim says, of those that have numbers if any has.
+
+    Plan order puts a workload's own parameters first, where the claim leaves them open.
+    """
+    fitting = [
+        case
+        for case in data
+        if (case.record.contender, case.record.environment) == (side.contender, side.environment)
+        and all(
+            str(case.record.parameters.get(name)) == str(value) for name, value in side.parameters.items()
+        )
+    ]
+    return next((case for case in fitting if case.measured), fitting[0] if fitting else None)
+
+
+def _each_launch(
+    statistic: str, case: CaseData, scale: float, header: RunHeader
+) -> tuple[dict[int, float], str]:
+    """A detail, or the time inside or across groups of CPUs, of each launch by its round; or why not."""
+    if statistic in _ACROSS:
+        return _between_groups(case, scale, header, across=_ACROSS[statistic])
+    told = {launch.round: told_by(launch) for launch in case.launches}
+    by_round = {number: details[statistic] for number, details in told.items() if statistic in details}
+    return by_round, "" if by_round else f"told no {statistic}"
+
+
+def _between_groups(
+    case: CaseData, scale: float, header: RunHeader, *, across: bool
+) -> tuple[dict[int, float], str]:
+    """Median time between CPUs of one group, or of two, launch by launch: the coarsest groups of the grid."""
+    cells = case.cells.values["p50"]
+    whole = {pair: values for pair, values in cells.items() if len(values) == len(case.launches)}
+    names = ordered({name for pair in whole for name in pair}, header.machine)
+    if len(names) < 2:
+        return {}, "has no times between CPUs"
+    medians = {pair: float(np.median(values)) / scale for pair, values in whole.items()}
+    grid = make_grid(names, medians, title="", unit="ns")
+    group_of = {names[member]: at for at, group in enumerate(grid.groups) for member in group}
+    pairs = [
+        pair
+        for pair in whole
+        if set(pair) <= set(group_of) and (group_of[pair[0]] != group_of[pair[1]]) is across
+    ]
+    if not pairs:
+        return {}, f"shows no groups among its {len(names)} CPUs"
+    each: Floats = np.median(np.array([whole[pair] for pair in pairs]), axis=0) / scale
+    return dict(zip(case.by_round, each.tolist(), strict=True)), ""
+
+
+def _scaled(interval: Interval | None, scale: float) -> Interval | None:
+    if interval is None:
+        return None
+    return Interval(interval.low / scale, interval.high / scale, interval.level)
