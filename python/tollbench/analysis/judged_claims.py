@@ -34,7 +34,7 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 def judged(
     claims: Sequence[Claim], found: Mapping[Place, SideNumber], header: RunHeader
 ) -> list[ClaimVerdict]:
-    """A verdict for each claim, in their order. What is not `found` is of a workload that is not in the run."""
+    """A verdict for each claim, in their order; what is not `found` is of a workload not in the run."""
     return [_judged(claim, found, header) for claim in claims]
 
 
@@ -138,7 +138,7 @@ def _part(
 def _told(side: SideNumber) -> ClaimNumber:
     asked = side.side
     if asked.number is not None:
-        return ClaimNumber(value=asked.number, unit=asked.unit)
+        return ClaimNumber(contender="", environment="", parameters={}, value=asked.number, unit=asked.unit)
     return ClaimNumber(
         workload=asked.workload,
         contender=asked.contender,

@@ -270,15 +270,13 @@ class Problem(Model):
     reason: str
 
 
-class ClaimNumber(Model):
-    """One side of a check: a row's number, or one that the document names (then `contender` is "")."""
+class ClaimNumber(NamedCase):
+    """One side of a check: a row's number, or one that the document names (then `contender` is "").
+
+    `parameters` are the row's, or those that the claim names where there is no row.
+    """
 
     workload: str = ""
-    contender: str = ""
-    environment: str = ""
-    parameters: dict[str, int | str] = Field(
-        default_factory=dict
-    )  # of the row; where there is none, as asked
     statistic: str = "value"  # or the key of a percentile, a detail, "inside" or "across" a grid's groups
     value: float | None = None  # in `unit`; None where it was not measured
     unit: str = ""

@@ -43,6 +43,10 @@ class Anchors:
     def row(self, workload: WorkloadResult, case: NamedCase) -> str:
         return self.rows[_key(workload, case)]
 
+    def case(self, workload: WorkloadResult, case: NamedCase) -> str | None:
+        """The same; None for a case that the page does not show."""
+        return self.rows.get(_key(workload, case))
+
 
 def slug(name: str) -> str:
     """ "tasks/skynet" -> "tasks-skynet"; what no anchor may hold becomes "-"."""

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from tollbench.analysis.results import Latency, Results, Row, WorkloadResult
+from tollbench.analysis.results import NamedCase, Results, Row, WorkloadResult
 from tollbench.report import percentiles
 from tollbench.report.columns import columns
 from tollbench.report.showing import C, Column, each
@@ -35,6 +35,7 @@ COLUMNS = (
     "spread", "count", "p50", "p90", "p99", "p999", "max", "created_value", "memory_per_unit_bytes",
     "footing", "p9999", "cpus_busy", "efficiency", "efficiency_low", "efficiency_high", "environment_ratio",
     "environment_ratio_low", "environment_ratio_high", "environment_fastest", "memory_exact_calls",
+    "claims",
 )  # fmt: skip
 
 
@@ -45,6 +46,7 @@ def render(results: Results) -> str:
     shown = [list(each(columns(workload, level))) for workload in (nothing, *results.workloads)]
     told = [_safe(name) for table in shown for one in table for name in one.csv]
     names = dict.fromkeys([*COLUMNS, *(percentile.key for percentile in PERCENTILES), *told])
+    claimed = _claims(results)
     out = io.StringIO()
     writer = csv.DictWriter(out, names, lineterminator="\n")
     writer.writeheader()
@@ -53,11 +55,28 @@ def render(results: Results) -> str:
         latencies = {_identity(entry): _numbers(timed, entry) for entry in workload.latencies}
         for row in workload.rows:
             cells = _texts(workload, row) | _numbers(table, row) | latencies.get(_identity(row), {})
+            cells |= {"claims": "; ".join(claimed.get((workload.workload, *_identity(row)), []))}
             writer.writerow({name: _safe(cell) for name, cell in cells.items()})
     return out.getvalue()
 
 
-def _identity(case: Row | Latency) -> tuple[str, str, str]:
+def _claims(results: Results) -> dict[tuple[str, str, str, str], list[str]]:
+    """Of each row, the checks that it is a side of: "spinlock_ten_times_sooner/1=holds 49.1 45.0 53.2".
+
+    Behind the verdict stand ratio, low and high of the left side to the right one, where there are any.
+    """
+    found: dict[tuple[str, str, str, str], list[str]] = {}
+    for claim in results.claims:
+        for number, part in enumerate(claim.parts, 1):
+            ends = [f"{end!r}" for end in (part.ratio, part.low, part.high) if end is not None]
+            told = " ".join([f"{claim.name}/{number}={part.verdict}", *ends])
+            rows = {(one.workload, *_identity(one)) for one in (part.left, part.right) if one.contender}
+            for row in rows:
+                found.setdefault(row, []).append(told)
+    return found
+
+
+def _identity(case: NamedCase) -> tuple[str, str, str]:
     return case.contender, case.environment, _json(case.parameters)
 
 
@@ -67,7 +86,7 @@ def _numbers(shown: Iterable[Column[C]], case: C) -> dict[str, float | None]:
     }
 
 
-def _texts(workload: WorkloadResult, row: Row) -> dict[str, str]:
+def _texts(workload: WorkloadResult, row: Row) -> dict[str, Any]:
     return {name: getattr(row, name) for name in _TEXTS} | {
         "workload": workload.workload,
         "parameters": _json(row.parameters),

@@ -25,6 +25,7 @@ from tollbench.report.drawing import drawing
 from tollbench.report.sections import page
 
 PAGE = PACKAGE / "report" / "page"
+STYLES = ("page.css", "claims.css")
 ECHARTS = SOURCES / "third_party" / "echarts" / "echarts.min.js"
 
 
@@ -33,7 +34,7 @@ def render(results: Results) -> str:
 
     Raises TollError where the checkout lacks the chart library.
     """
-    style, behaviour, charts = _asset("page.css"), _asset("page.js"), _chart_library()
+    style, behaviour, charts = "".join(map(_asset, STYLES)), _asset("page.js"), _chart_library()
     sections = page(results)
     return (
         _templates()

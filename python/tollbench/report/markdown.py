@@ -13,11 +13,13 @@ from tollbench import numbers
 from tollbench.analysis.results import Latency, Results, Row, WorkloadResult
 from tollbench.report import grids, matrix, percentiles
 from tollbench.report.cases import Group, Naming, by_setting, groups
+from tollbench.report.claim_lines import TITLE, VERDICTS, claim_lines, count_sentence, of_verdict
 from tollbench.report.columns import columns
 from tollbench.report.problems import troubles
 from tollbench.report.sentences import below_table, floor_sentence, published_range, status_words
 from tollbench.report.showing import Column, Shown
 from tollbench.text import clean, headline, said, several
+from tollbench.words import Ruling
 
 MADE_BY = "<!-- toll report -->"  # by which a later report knows that it may replace the file
 _MARKUP = re.compile(r"([\\`*_{}\[\]#!|~$^]|^[-+](?= )|(?<=^\d)[.)])")
@@ -27,7 +29,7 @@ _REFERENCE = re.compile(r"(?<=[@#])(?=\w)|(?<=GH-)(?=\d)", re.IGNORECASE)
 def render(results: Results) -> str:
     """One heading a workload, a table of its rows, percentiles where there are any, then what is missing."""
     whole, apart = results.warnings_by_workload()
-    blocks = [*_head(results, whole)]
+    blocks = [*_head(results, whole), *_claims(results)]
     for workload in results.workloads:
         blocks += _workload(workload, results.run.level, apart[workload.workload])
     if results.problems:
@@ -73,6 +75,34 @@ def _head(results: Results, warnings: Sequence[str]) -> list[str]:
         prose(floor_sentence(results.floor)) + ".",
     ]
     return [f"## toll: {code(run.name)}", *lines, *_quoted(warnings)]
+
+
+def _claims(results: Results) -> list[str]:
+    """A table of what was decided; what was not, by name."""
+    lines = claim_lines(results)
+    decided = [line for line in lines if line.verdict != Ruling.CANNOT_BE_TOLD]
+    open_ = of_verdict(lines, Ruling.CANNOT_BE_TOLD)
+    if not lines:
+        return []
+    blocks = [f"### {TITLE}", f"{prose(count_sentence(lines))}."]
+    if decided:
+        body = [
+            [
+                f"**{VERDICTS[Ruling(line.verdict)]}**",
+                prose(line.claim),
+                ", ".join(code(part) for part in (line.where, line.left, line.right) if part),
+                f"{line.ratio} {line.interval}, {line.wanted} wanted",
+                code(line.workload),
+                f"{prose(line.document)} ({line.year}), {prose(line.place)}",
+            ]
+            for line in decided
+        ]
+        titles = ["verdict", "claim", "of", "ratio", "table", "document"]
+        blocks.append(_table(titles, body, "llllll"))
+    if open_:
+        told = ", ".join(code(line.name) for line in open_)
+        blocks.append(f"{len(open_)} cannot be told in this run (JSON and the page say why): {told}.")
+    return blocks
 
 
 def _quoted(warnings: Sequence[str]) -> list[str]:

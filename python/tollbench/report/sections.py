@@ -10,6 +10,7 @@ from tollbench.analysis.results import Latency, PublishedValue, Results, Row, Wo
 from tollbench.report import grids, matrix, percentiles
 from tollbench.report.anchors import Anchors
 from tollbench.report.cases import Group, Naming, by_setting, groups
+from tollbench.report.claim_section import claim_section
 from tollbench.report.footings import footings
 from tollbench.report.problems import troubles
 from tollbench.report.row_cells import SET_ASIDE, table
@@ -50,6 +51,7 @@ def page(results: Results) -> dict[str, Any]:
         "machine_name": said(results.machine.get("cpu")) or "Unknown machine",
         "figures": _figures(results, len(measured), total),
         "dateline": _dateline(results),
+        "claims": claim_section(results, anchors),
         "unfinished": results.run.finished_utc is None,
         "stopped_by": clean(results.run.stopped_by or ""),
         "machine": facts(results.machine, skip=("cpu",)),

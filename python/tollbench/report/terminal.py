@@ -19,17 +19,27 @@ from tollbench import numbers
 from tollbench.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
 from tollbench.report import grids, matrix, percentiles
 from tollbench.report.cases import Naming, by_setting, groups
+from tollbench.report.claim_lines import (
+    TITLE,
+    VERDICTS,
+    ClaimLine,
+    claim_lines,
+    count_sentence,
+    of_verdict,
+)
 from tollbench.report.columns import columns
 from tollbench.report.problems import troubles, troubles_in
 from tollbench.report.sentences import below_table, floor_sentence, published_range, status_words
 from tollbench.report.showing import C, Column, each
 from tollbench.text import clean, headline, said, several
+from tollbench.words import Ruling
 
 _NAME_WIDTH = 16  # a contender's name folds within this at least
 _ASKED_FOR = 2  # ranks up to here: interval and CPU time
 _PARAMETER_WIDTH = 10  # a wider parameter stands in the name
 _WIDE_ENOUGH = 60  # in a narrower terminal every parameter stands in the name
 _BREAKS_AFTER = "_/-,:= "
+_VERDICT_STYLES = {Ruling.HOLDS: "green", Ruling.DOES_NOT_HOLD: "yellow", Ruling.CANNOT_BE_TOLD: ""}
 _ASCII = str.maketrans({"×": "x", "µ": "u", "–": "-", "·": "-", "…": "...", "→": "->"})
 
 
@@ -97,6 +107,7 @@ def render(results: Results, console: Console) -> None:
     writer = _Writer(console)
     whole, apart = results.warnings_by_workload()
     _head(results, whole, writer)
+    _claims(claim_lines(results), writer)
     for workload in results.workloads:
         writer.line()
         _workload(workload, results.run.level, apart[workload.workload], writer)
@@ -123,6 +134,19 @@ def _head(results: Results, warnings: Sequence[str], writer: _Writer) -> None:
         writer.line("This run was not finished; `toll run --resume` goes on from here.", "yellow")
     for warning in warnings:
         writer.line(f"! {clean(warning)}", "yellow")
+
+
+def _claims(lines: Sequence[ClaimLine], writer: _Writer) -> None:
+    """What documents conclude: each decided claim with its numbers, of the others the reason."""
+    if not lines:
+        return
+    writer.line()
+    writer.line(f"{TITLE}: {count_sentence(lines)}", "bold")
+    for ruling, words in VERDICTS.items():
+        for line in of_verdict(lines, ruling):
+            writer.line(f"{words}: {line.claim}", _VERDICT_STYLES[ruling])
+            told = ruling is not Ruling.CANNOT_BE_TOLD
+            writer.line(f"{line.workload}: {line.numbers if told else line.reason}", "dim", 4)
 
 
 def _cpus(count: object) -> str:

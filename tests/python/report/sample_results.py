@@ -14,6 +14,9 @@ from typing import Any
 
 from tollbench.analysis.results import (
     Cdf,
+    ClaimNumber,
+    ClaimPart,
+    ClaimVerdict,
     Detail,
     Estimate,
     Floor,
@@ -777,6 +780,62 @@ def make_results(workloads: list[WorkloadResult], **more: Any) -> Results:
     return Results(**(defaults | more))
 
 
+def claim(
+    workload: str,
+    name: str,
+    verdict: str,
+    sides: tuple[str, str],
+    values: tuple[float | None, ...],
+    **more: Any,
+) -> ClaimVerdict:
+    """A claim of one check about two rows of skynet or of wakeup, or about a row that is not there.
+
+    `values` are left, right, the ratio, and the ends of its interval.
+    """
+    parameters: dict[str, int | str] = {"tasks": 100_000, "threads": 2} if workload == "tasks/skynet" else {}
+    left, right = (
+        ClaimNumber(workload=workload, contender=side, environment="host", parameters=parameters, value=value,
+                    unit="ns" if value is not None else "")
+        for side, value in zip(sides, values, strict=False)
+    )  # fmt: skip
+    _, _, ratio, low, high = values
+    part = ClaimPart(verdict=verdict, left=left, right=right, relation="at_least", factor=2.0,
+                     tolerance=2**0.5, at_least=2**0.5, at_most=None, ratio=ratio, low=low, high=high,
+                     level=0.96 if low else None, reason=more.get("reason", ""))  # fmt: skip
+    fields: dict[str, Any] = {
+        "name": name, "claim": "Tasks of one library take half of the time of another's.",
+        "document": "A document", "year": 2016, "place": "table 1.3", "workload": workload,
+        "verdict": verdict, "left": left.value, "right": right.value, "ratio": ratio, "low": low,
+        "high": high, "parts": [part],
+    }  # fmt: skip
+    return ClaimVerdict(**(fields | more))
+
+
+NONE = (None, None, None, None, None)
+
+
+def claims() -> list[ClaimVerdict]:
+    """One of each verdict."""
+    work, shared, robin = "boost_fiber_work_stealing", "boost_fiber_shared_work", "boost_fiber_round_robin"
+    return [
+        claim("tasks/skynet", "rows_of_another_run", "cannot_be_told", (work, "gone"), NONE,
+              reason="gone was not measured in this run: `./toll run tasks/skynet/gone` measures it"),
+        claim("tasks/skynet", "stealing_beats_sharing", "holds", (shared, work),
+              (1210.0, 402.0, 3.01, 2.9, 3.1)),
+        claim("tasks/skynet", "stealing_halves_round_robin", "does_not_hold", (robin, work),
+              (408.0, 402.0, 1.015, 1.0, 1.03), note="they join their fibers"),
+    ]  # fmt: skip
+
+
+def hostile_claims() -> list[ClaimVerdict]:
+    """Texts of a catalogue that somebody else wrote."""
+    return [
+        claim("tasks/skynet", f"hostile_{number}", "holds", (text, text), (1.0, 2.0, 0.5, 0.4, 0.6),
+              claim=text, document=text, place=text, note=text, reason=text)
+        for number, text in enumerate(HOSTILE)
+    ]  # fmt: skip
+
+
 def full_results() -> Results:
     """Every feature and every attack in one report."""
     rng = random.Random(7)
@@ -796,6 +855,7 @@ def full_results() -> Results:
             "Steal time: the host took 0.3 % of CPU time from this machine; tails may be its doing.",
             SCRIPT,
         ],
+        claims=[*claims(), *hostile_claims()],
     )
 
 
@@ -814,6 +874,7 @@ def friendly_results() -> Results:
             nothing(),
         ],
         warnings=["The host took 0.3 % of CPU time from this machine (steal): tails may be its doing."],
+        claims=claims(),
     )
 
 
