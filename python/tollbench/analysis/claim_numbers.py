@@ -15,7 +15,7 @@ from tollbench.analysis.values import LaunchValue
 from tollbench.stats import Interval, Pooled, bonferroni, median_interval
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import RunHeader, WorkloadRecord
-from tollbench.words import PERCENTILES, Claim, ClaimCheck, ClaimSide, Parameters
+from tollbench.words import PERCENTILES, Claim, ClaimCheck, ClaimSide, Parameters, Status
 
 _PROBABILITY = {each.key: each.probability for each in PERCENTILES}
 _ACROSS = {"inside": False, "across": True}
@@ -35,7 +35,8 @@ class SideNumber:
     values: Mapping[int, LaunchValue] = field(default_factory=dict)  # by round; of a plain value alone
     by_round: Mapping[int, float] = field(default_factory=dict)  # of what else each launch has one of
     launches: int = 0
-    missing: str = ""  # "it was not measured in this run"
+    missing: str = ""  # "was not measured in this run"
+    would_tell: bool = True  # whether measuring it, or for longer, would tell
 
 
 def numbers_in(
@@ -77,7 +78,7 @@ def _number(
     parameters = dict(case.record.parameters)
     if not case.measured:
         missing = f"has no numbers ({case.status}: {case.reason})"
-        return SideNumber(side, parameters, unit, missing=missing)
+        return SideNumber(side, parameters, unit, missing=missing, would_tell=case.status is Status.PLANNED)
     # A quotient of two intervals holds where both do; one of a number that is exact needs only the other.
     measured = sum(each.number is None for each in (check.left, check.right))
     own = bonferroni(level, measured)
@@ -97,7 +98,7 @@ def _number(
         )
     by_round, missing = _each_launch(side.statistic, case, scale, header)
     if not by_round:
-        return SideNumber(side, parameters, unit, missing=missing)
+        return SideNumber(side, parameters, unit, missing=missing, would_tell=False)
     array: Floats = np.array(list(by_round.values()))
     interval, value = median_interval(array, own), float(np.median(array))
     return SideNumber(

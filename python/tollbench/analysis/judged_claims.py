@@ -103,7 +103,8 @@ def _part(
     region = region_of(check)
     ratio, interval, missing = _ratio(left, right)
     if missing:
-        ratio, interval, reason = None, None, f"{missing}: {longer} measures it"
+        tells = all(side.value is not None or side.would_tell for side in (left, right))
+        ratio, interval, reason = None, None, f"{missing}: {longer} measures it" if tells else missing
     elif header.profile == "check":
         interval, reason = None, f"a check says nothing about time: {longer} measures it"
     elif interval is None:

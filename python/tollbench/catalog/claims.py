@@ -151,12 +151,14 @@ class _ClaimReader:
             )
         relation = Relation(check.relation)
         left, right = self._side(check.left, check), self._side(check.right, check)
+        if not 0 < check.factor < math.inf:
+            raise self._wrong("has no possible factor", "write for example factor = 2.0")
         usual = usual_tolerance(relation, check.factor)
         tolerance = usual if check.tolerance is None else check.tolerance
         if left.number is not None and right.number is not None:
             raise self._wrong("compares two numbers of the document", "one side has to be a row")
-        if not (0 < check.factor < math.inf and 1 <= tolerance < math.inf):
-            raise self._wrong("has no possible factor or tolerance", "write factor = 2.0, tolerance = 1.25")
+        if not 1 <= tolerance < math.inf:
+            raise self._wrong("has no possible tolerance", "write for example tolerance = 1.25")
         if relation is Relation.LESS and check.factor != 1:
             raise self._wrong('says "less" and a factor', 'write relation = "at_most"')
         units = self._unit(left), self._unit(right)
@@ -167,7 +169,7 @@ class _ClaimReader:
     def _side(self, written: str | _Side, check: _Check) -> ClaimSide:
         side = _Side(contender=written) if isinstance(written, str) else written
         if side.number is not None:
-            if side.contender or not side.number > 0 or not side.unit:
+            if side.contender or not 0 < side.number < math.inf or not side.unit:
                 raise self._wrong("has a side that is no number", 'write { number = 300, unit = "us" }')
             return ClaimSide(number=side.number, unit=side.unit)
         workload = self.others.get(side.workload or self.workload.name)

@@ -96,7 +96,18 @@ def load(root: Path) -> tuple[Workload, ...]:
             "run toll from a complete checkout",
         )
     workloads = {found.name: found for found in map(_workload, files)}
-    return tuple(_with_claims(found, workloads, documents(root)) for found in workloads.values())
+    known = documents(root)
+    told = tuple(_with_claims(found, workloads, known) for found in workloads.values())
+    seen: dict[str, str] = {}
+    for workload in told:
+        for claim in workload.claims:
+            if claim.name in seen:
+                what = f"a claim of {seen[claim.name]} has that name already: {claim.name}"
+                raise error_at(
+                    workload.directory / "published.toml", claim.name, what, "give it another name"
+                )
+            seen[claim.name] = workload.name
+    return told
 
 
 def _with_claims(

@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import tollbench
 from tollbench import building, measure
@@ -31,6 +31,8 @@ from tollbench.text import as_text
 from tollbench.words import HOST, Environment, Program, Status, Workload
 from tollbench.writing import Output, check_outputs
 from tollbench.writing.marks import OF_RUN, RUN_FILE
+
+Shown = Literal["screen", "tables", "json"]  # what a run prints at its end
 
 # What a run of the profile `check` must not find; what cannot run here is skipped or unsupported instead.
 BROKEN = frozenset(Status) - {Status.OK, Status.PLANNED, Status.SKIPPED, Status.UNSUPPORTED}
@@ -144,33 +146,40 @@ class Session:
         if run_file is not None:
             run_file.close()
 
-    def show(self, *, html: bool, as_json: bool) -> Exit:
-        """Prints the tables, writes the HTML file, and says how the run ended.
+    def show(self, *, html: bool, form: Shown) -> Exit:
+        """Writes the HTML file, prints the answer as `form` says, and says how the run ended.
 
         Raises TollError at the end where the page is refused; its code is 1 where a check failed.
         """
         results = report.analyse(self.path)
-        refused: TollError | None = None
-        if as_json:
+        refused = self._write_page(results) if html else None
+        written = shown_path(self.page.path) if html and refused is None else ""
+        if form == "json":
             from tollbench.report import json
 
             tell_json(json.render(results).rstrip("\n"))
-        else:
+        elif form == "tables":
             report.show(results)
-        if html:
-            from tollbench.report import html as page
-
-            again = f"toll report {shlex.quote(shown_path(self.path))} --format html --output FILE"
-            try:
-                self.page.write(page.render(results), f"every launch is in the run file: {again}")
-                say(f"report: {shown_path(self.page.path)}")
-            except TollError as error:
-                refused = error
+        else:
+            report.show_answers(results, written, shown_path(self.path))
+        if written and form != "screen":
+            say(f"report: {written}")
         code = self._exit_code(results)
         if refused is not None:
             worse = code if code is Exit.REGRESSION_OR_FAILED_CHECK else refused.code
             raise TollError(refused.what, refused.next_step, worse)
         return code
+
+    def _write_page(self, results: Results) -> TollError | None:
+        """Why it could not be written, to be raised once the answer stands on the screen."""
+        from tollbench.report import html as page
+
+        again = f"toll report {shlex.quote(shown_path(self.path))} --format html --output FILE"
+        try:
+            self.page.write(page.render(results), f"every launch is in the run file: {again}")
+        except TollError as error:
+            return error
+        return None
 
     def _exit_code(self, results: Results) -> Exit:
         if self.stopped_by == "interrupt":

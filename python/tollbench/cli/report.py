@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,10 +20,13 @@ from tollbench.writing import Output, check_outputs
 from tollbench.writing.marks import OF_COMPARISON, OF_RUN
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from tollbench.analysis.results import Results
     from tollbench.compare import Comparisons
     from tollbench.words import Claim
 
+_PIPE_WIDTH = 100  # of the one screen, where nobody says how wide it is
 EXAMPLE = "toll report runs/monday.toll --format html --output monday.html"
 
 
@@ -38,6 +43,9 @@ class ReportFormat(StrEnum):
 
 def command(
     run: Annotated[str, typer.Argument(help="A run file or a comparison's raw file, or its name in runs/.")],
+    tables: Annotated[
+        list[str] | None, typer.Argument(help="Only these: topic or topic/workload; * and ? for anything.")
+    ] = None,
     form: Annotated[
         ReportFormat, typer.Option("--format", "-f", help="How to show it; csv: runs, junit: comparisons.")
     ] = ReportFormat.TERMINAL,
@@ -68,9 +76,13 @@ def command(
     if target is not None:
         check_outputs([target], files_of_run(path))
     if compared:
+        if tables:
+            raise TollError(f"{run} is a comparison, which has no workloads", "leave the names behind it out")
         _report_comparison(StoredComparison.read(path).comparisons, form, target)
         return
     results = analyse(path)
+    if tables:
+        results = only(results, tables)
     if form is ReportFormat.TERMINAL and target is None:
         show(results)
         return
@@ -114,17 +126,52 @@ def _claims() -> list[Claim]:
         return []
 
 
+def only(results: Results, names: Sequence[str]) -> Results:
+    """The results of the workloads that `names` name. Raises TollError where one names none."""
+    from tollbench.analysis.results import about
+    from tollbench.catalog.toml_files import nearest
+
+    there = [workload.workload for workload in results.workloads]
+    wanted: set[str] = set()
+    for name in names:
+        found = {one for one in there if fnmatchcase(one, name) or fnmatchcase(one, f"{name}/*")}
+        if not found:
+            close = nearest(name, there, 1)
+            step = f"did you mean {close[0]}?" if close else f"it has: {', '.join(there)}"
+            raise TollError(f"the run has no workload {name}", step)
+        wanted |= found
+    whole, apart = results.warnings_by_workload()
+    changes = {
+        "workloads": [one for one in results.workloads if one.workload in wanted],
+        "problems": [one for one in results.problems if one.workload in wanted],
+        "claims": [one for one in results.claims if one.workload in wanted],
+        "warnings": [*whole, *(about(name, each) for name in wanted for each in apart[name])],
+    }
+    return results.model_copy(update=changes)
+
+
 def show(results: Results) -> None:
     """Prints the tables to standard output."""
-    from rich.console import Console
-
     from tollbench.report import terminal
+
+    terminal.render(results, _console())
+
+
+def show_answers(results: Results, page: str, run: str) -> None:
+    """Prints the one screen that a run ends with; `page` is "" where none was written."""
+    from tollbench.report import one_screen
+
+    one_screen.render(results, _console(None if sys.stdout.isatty() else _PIPE_WIDTH), page, run)
+
+
+def _console(width: int | None = None) -> Console:
+    from rich.console import Console
 
     class PipedConsole(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # rich itself would exit with 1, which says: a failed check
 
-    terminal.render(results, PipedConsole())
+    return PipedConsole(width=width)
 
 
 def _rendered(results: Results, form: ReportFormat) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -62,16 +62,20 @@ def command(
         bool, typer.Option("--wait", help="Wait for another run on this machine to end.")
     ] = False,
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no HTML report.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print all tables at the end, not one screen.")
+    ] = False,
     force: Force = False,
     no_install: Annotated[bool, typer.Option("--no-install", help="Install no system packages.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the results as `toll report --format json` does.")
     ] = False,
 ) -> None:
-    """Measure this machine: set up, build, launch, print tables, and write one HTML file."""
+    """Measure this machine: set up, build, launch, print the answers, and write one HTML file."""
     from tollbench.cli import asking, measuring
     from tollbench.plan import Selection
 
+    form = _form(as_json=as_json, full=full)
     if resume:
         given = (selection, values, input_file, envs, budget, output, precision is not None, seed is not None)
         if any(given) or profile is not Profile.QUICK:
@@ -99,4 +103,11 @@ def command(
         session.take_machine(wait=wait)
         session.prepare(install=not no_install)
         session.measure()
-    raise typer.Exit(session.show(html=not no_html, as_json=as_json))
+    raise typer.Exit(session.show(html=not no_html, form=form))
+
+
+def _form(*, as_json: bool, full: bool) -> Literal["screen", "tables", "json"]:
+    """What is printed at the end."""
+    if as_json and full:
+        raise TollError("--json and --full exclude each other", "leave one of them out")
+    return "json" if as_json else "tables" if full else "screen"

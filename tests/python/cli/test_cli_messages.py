@@ -135,7 +135,7 @@ def test_a_run_gives_programs_the_same_as_its_report(toll, run_file, capsys):
     from tollbench.cli.measuring import Session
     from tollbench.plan import PROFILES, Plan
 
-    Session(Plan((), (), (), PROFILES["quick"]), run_file, resume=False).show(html=False, as_json=True)
+    Session(Plan((), (), (), PROFILES["quick"]), run_file, resume=False).show(html=False, form="json")
     assert json.loads(capsys.readouterr().out) == json.loads(toll("report", str(run_file), "--json").stdout)
 
 

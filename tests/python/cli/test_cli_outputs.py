@@ -418,7 +418,7 @@ def test_a_page_that_is_refused_after_a_run_does_not_hide_how_it_ended(
     (here / "a.html").write_text(MINE)
     session.stopped_by = "interrupt"
     with pytest.raises(TollError) as told:
-        session.show(html=True, as_json=False)
+        session.show(html=True, form="tables")
     printed = capfd.readouterr()
     assert "quick" in printed.out
     assert "go on with: toll run --resume a.toll" in printed.err

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tollbench.analysis.results import Results
-from tollbench.report import csv, json, markdown, terminal
+from tollbench.report import console_writer, csv, json, markdown, terminal
 from tollbench.report.cases import groups
 
 
@@ -192,7 +192,7 @@ def test_a_column_without_any_number_is_left_out():
     ],
 )
 def test_names_are_cut_where_words_end(name, width, lines):
-    assert terminal.folded(name, width) == lines
+    assert console_writer.folded(name, width) == lines
 
 
 def test_a_run_file_cannot_steer_the_terminal(full):

@@ -1,0 +1,232 @@
+"""The answer of a run on one screen: who is fastest, what holds, what to beware of, where the rest is.
+
+A quick run of all workloads takes at most `LINES` lines of 100 columns; the tables are terminal.py's.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console
+
+from tollbench import numbers
+from tollbench.analysis.results import PublishedValue, Results, Row, WorkloadResult
+from tollbench.report.cases import Group, Naming, groups
+from tollbench.report.claim_lines import VERDICTS, ClaimLine, claim_lines, count_sentence, of_verdict
+from tollbench.report.console_writer import Writer
+from tollbench.report.problems import troubles
+from tollbench.report.sentences import floor_sentence, published_range, status_words
+from tollbench.text import clean, headline, said, several
+from tollbench.words import Ruling
+
+LINES = 58  # toll's own messages while it runs take some more
+MOST_WARNINGS = 3
+_REMEDY = re.compile(r"`([^`]+)`|(\./toll run --resume \S+)")
+_CLAUSE = re.compile(r"[:;,](?= )| (?=\()")
+_UNITS = {"us": "µs"}
+_DECIDED = {Ruling.DOES_NOT_HOLD: "yellow", Ruling.HOLDS: "green"}
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenLine:
+    """One line before it is folded to the console's width."""
+
+    text: str = ""
+    style: str = ""
+    indent: int = 0
+
+
+def render(results: Results, console: Console, page: str = "", run: str = "RUN") -> None:
+    """Prints the screen; `page` is where the HTML file is, `run` what `toll report` calls the run."""
+    writer = Writer(console)
+    head = [*_head(results)]
+    answers = [line for one in results.workloads for line in _workload(one, console.width)]
+    foot = [*_warnings(results, run, console.width), *_further(page, run)]
+    room = LINES - sum(_height(line, writer) for line in (*head, *answers, *foot))
+    for line in (*head, *answers, *_claims(claim_lines(results), room, writer), *foot):
+        writer.line(line.text, line.style, line.indent)
+
+
+def _height(line: ScreenLine, writer: Writer) -> int:
+    return writer.height(line.text, line.indent)
+
+
+def _head(results: Results) -> Iterator[ScreenLine]:
+    run, machine = results.run, results.machine
+    cpus = machine.get("cpus")
+    took = f" in {numbers.duration(run.seconds)}" if run.seconds is not None else ""
+    facts = [
+        f"toll · {clean(run.name)}",
+        said(machine.get("cpu")),
+        several(cpus, "CPU") if isinstance(cpus, int) else "",
+        f"{clean(run.profile)} profile{took}",
+    ]
+    yield ScreenLine(" · ".join(filter(None, facts)), "bold")
+    yield ScreenLine(floor_sentence(results.floor).split(" (", maxsplit=1)[0], "cyan")
+
+
+def _workload(workload: WorkloadResult, width: int) -> Iterator[ScreenLine]:
+    """The question; the fastest and the next of one setting; what was published then."""
+    naming = Naming.of(workload)
+    yield ScreenLine(_clipped(f"{clean(workload.workload)}: {clean(workload.question)}", width), "bold")
+    told = [group for group in groups(workload) if group.best]
+    answer = _answer(told[0], workload, naming.within(workload)) if told else _without(workload, naming)
+    if len(told) > 1:
+        answer += f" (+ {several(len(told) - 1, 'setting')})"
+    then = _then_and_now(workload, told[0].rows if told else workload.rows)
+    if then and 2 + cell_len(f"{answer} · {then}") <= width:
+        answer, then = f"{answer} · {then}", ""
+    yield ScreenLine(answer, "", 2)
+    if then:
+        yield ScreenLine(then, "dim", 2)
+
+
+def _answer(group: Group, workload: WorkloadResult, naming: Naming) -> str:
+    best = group.best
+    assert best is not None
+    setting = f"{group.setting}: " if group.setting else ""
+    told = f"{setting}{naming.label(best)} {_value(best, workload)}"
+    rivals = [row for row in group.rows if row.ratio is not None and not (row.fastest or _aside(row))]
+    if not rivals:
+        return f"{told}, alone"
+    second = min(rivals, key=lambda row: row.ratio or 0.0)
+    ends = second.ratio, second.ratio_low, second.ratio_high
+    ratio = f"{numbers.ratio(*ends)} {numbers.ratio_interval(*ends)}".removesuffix(f" {numbers.MISSING}")
+    tied = ", tied" if {*best.tie_groups} & {*second.tie_groups} else ""
+    return f"{told}, then {naming.label(second)} {ratio}{tied}"
+
+
+def _aside(row: Row) -> bool:
+    return row.floor or row.baseline
+
+
+def _value(row: Row, workload: WorkloadResult) -> str:
+    scale = numbers.time_scale([row.value], workload.unit)
+    value = numbers.quantity(scale.of(row.value), scale.of(row.low), scale.of(row.high))
+    return f"{value} {scale.unit}"
+
+
+def _without(workload: WorkloadResult, naming: Naming) -> str:
+    """Of a workload in which nothing is compared."""
+    measured = [row for row in workload.rows if row.status == "ok"]
+    if measured:
+        rest = f" and {several(len(measured) - 1, 'more row')}" if len(measured) > 1 else ""
+        return f"{naming.label(measured[0])} {_value(measured[0], workload)}{rest}, nothing to compare with"
+    first = next(iter(workload.rows), None)
+    return f"nothing measured ({status_words(first.status)})" if first else "nothing measured"
+
+
+def _then_and_now(workload: WorkloadResult, rows: Sequence[Row]) -> str:
+    """One published value that stands beside a row: the fastest's if there is one, else the first."""
+    beside = [entry for entry in workload.published if entry.today is not None]
+    if not beside:
+        return ""
+    names = [(row.contender, row.environment, row.parameters) for row in rows]
+
+    def place(entry: PublishedValue) -> int:
+        name = entry.contender, entry.environment, entry.parameters
+        return names.index(name) if name in names else len(names)
+
+    entry = min(beside, key=place)
+    assert entry.today is not None
+    today = numbers.quantity(entry.today.value, entry.today.low, entry.today.high)
+    what = f"{clean(entry.label)}: {published_range(entry)}"
+    return f"{entry.year}, {what} {clean(_UNITS.get(entry.unit, entry.unit))} then, {today} here"
+
+
+def _claims(lines: Sequence[ClaimLine], room: int, writer: Writer) -> list[ScreenLine]:
+    """The claims that hold or fail, in as many words as there is room for."""
+    if not lines:
+        return []
+    head = [ScreenLine(), ScreenLine(f"What the documents conclude: {count_sentence(lines)}", "bold")]
+    decided = {ruling: found for ruling in _DECIDED if (found := of_verdict(lines, ruling))}
+    for in_words in ((*_DECIDED,), (Ruling.DOES_NOT_HOLD,), ()):
+        told = list(head)
+        for ruling, found in decided.items():
+            if ruling in in_words:
+                told += [_sentence(line, ruling) for line in found]
+            else:
+                told.append(_names(found, ruling, len(found)))
+        if sum(_height(line, writer) for line in told) <= room:
+            return told
+    each = max(1, (room - len(head)) // max(1, len(decided)))
+    return [*head, *(_fewer_names(found, ruling, each, writer) for ruling, found in decided.items())]
+
+
+def _names(found: Sequence[ClaimLine], ruling: Ruling, count: int) -> ScreenLine:
+    names = ", ".join(line.name.replace("_", " ") for line in found[:count])
+    rest = f" and {len(found) - count} more" if count < len(found) else ""
+    return ScreenLine(f"{VERDICTS[ruling]}: {names}{rest}", _DECIDED[ruling], 2)
+
+
+def _fewer_names(found: Sequence[ClaimLine], ruling: Ruling, height: int, writer: Writer) -> ScreenLine:
+    """As many names as stand in `height` lines, one at least."""
+    shortened = (_names(found, ruling, count) for count in range(len(found), 0, -1))
+    return next((line for line in shortened if _height(line, writer) <= height), _names(found, ruling, 1))
+
+
+def _sentence(line: ClaimLine, ruling: Ruling) -> ScreenLine:
+    where = f"{line.ratio} {line.interval}, {line.wanted} wanted"
+    return ScreenLine(f"{VERDICTS[ruling]}: {line.claim} ({where})", _DECIDED[ruling], 2)
+
+
+def _warnings(results: Results, run: str, width: int) -> list[ScreenLine]:
+    """At most three, what failed first, each cut to a line that ends with its remedy."""
+    whole, apart = results.warnings_by_workload()
+    own = [
+        warning if name in warning else f"{name}: {warning}"  # its command names the workload mostly
+        for name, warnings in apart.items()
+        for warning in warnings
+    ]
+    told = [*_failures(results), *whole, *own]
+    lines = [ScreenLine("! " + in_a_line(warning, width - 2), "yellow") for warning in told[:MOST_WARNINGS]]
+    if len(told) > MOST_WARNINGS:
+        rest = several(len(told) - MOST_WARNINGS, "more warning")
+        lines.append(ScreenLine(f"! {rest}: toll report {shlex.quote(run)}", "yellow"))
+    return [ScreenLine(), *lines] if lines else []
+
+
+def _failures(results: Results) -> list[str]:
+    found = troubles(results)
+    if not found:
+        return []
+    count = several(sum(len(trouble.affected) for trouble in found), "contender")
+    first = found[0]
+    who = f"{first.affected[0].workload} {first.affected[0].contender}"
+    why = headline(first.reason)[0]
+    return [f"{count} without numbers, {who} first: {status_words(first.status)}, {why}"]
+
+
+def in_a_line(warning: str, room: int) -> str:
+    """The warning's first sentence as far as it fits, cut where a clause ends, and its first command."""
+    text = clean(warning)
+    found = _REMEDY.search(text)
+    remedy = (found[1] or found[2]) if found else ""
+    sentence = re.split(r"\.(?: |$)", text, maxsplit=1)[0]
+    if cell_len(sentence) <= room and remedy in sentence:
+        return sentence.replace("`", "")
+    before = (sentence[: found.start()] if found else sentence).replace("`", "").rstrip(" (,;:")
+    end = f": {remedy}" if remedy else ""
+    cuts = [len(before), *(cut.start() for cut in reversed([*_CLAUSE.finditer(before)]))]
+    # A cut that leaves next to nothing says less than a sentence cut inside a word.
+    fits = (before[:cut] + end for cut in cuts if cut > 20 and cell_len(before[:cut] + end) <= room)
+    return next(fits, _clipped(before, max(20, room - cell_len(end))) + end)
+
+
+def _clipped(text: str, room: int) -> str:
+    if cell_len(text) <= room:
+        return text
+    kept = text
+    while kept and cell_len(kept) > room - 1:
+        kept = kept[:-1]
+    return f"{kept.rstrip()}…"
+
+
+def _further(page: str, run: str) -> Iterator[ScreenLine]:
+    told = [f"page: {page}"] if page else []
+    told.append(f"tables: toll report {shlex.quote(run)} [WORKLOAD]")
+    yield ScreenLine("; ".join(told), "bold")

@@ -1,0 +1,234 @@
+"""Claims against run files: which rows they take, what decides, and what they say where nothing can."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from made_runs import Made, header, make_run
+
+from tollbench.analysis import results
+from tollbench.analysis.claim_numbers import SideNumber
+from tollbench.analysis.judged_claims import judged, region_of
+from tollbench.analysis.results import ClaimVerdict
+from tollbench.analysis.values import LaunchValue
+from tollbench.store import RunFile
+from tollbench.words import Claim, ClaimCheck, ClaimSide, DeclaredDetail, Kind, Relation, Status
+
+TRIALS = 400
+ROUNDS = 12
+
+
+def side(contender: str, **more: Any) -> ClaimSide:
+    return ClaimSide(workload="tasks/made", contender=contender, **more)
+
+
+def check(left: ClaimSide, relation: Relation, right: ClaimSide, **more: float) -> ClaimCheck:
+    return ClaimCheck(left, relation, right, **more)
+
+
+def claim(*checks: ClaimCheck, **more: Any) -> Claim:
+    fields: dict[str, Any] = {
+        "name": "it_is_so", "workload": "tasks/made", "claim": "It is so.", "document": "a document",
+        "year": 2016, "place": "table 1", "checks": checks, "command": "./toll run tasks/made/a tasks/made/b",
+    }  # fmt: skip
+    return Claim(**(fields | more))
+
+
+def verdict(folder: Path, one: Claim, cases: list[Made], **more: Any) -> ClaimVerdict:
+    with RunFile.open(make_run(folder / "run.toll", cases, **more)) as run:
+        (found,) = results(run, claims=[one]).claims
+        return found
+
+
+A_BEATS_B = claim(check(side("a"), Relation.LESS, side("b")))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "said"),
+    [
+        ([10.0] * 8, [20.0] * 8, "holds"),
+        ([20.0] * 8, [10.0] * 8, "does_not_hold"),
+        ([10.0] * 8, [10.0] * 8, "does_not_hold"),  # equal is not less
+        ([10.0, 12.0] * 4, [11.0] * 8, "cannot_be_told"),
+    ],
+)
+def test_the_interval_of_the_paired_ratio_decides(tmp_path, left, right, said) -> None:
+    found = verdict(tmp_path, A_BEATS_B, [Made("a", left), Made("b", right)])
+    assert found.verdict == said
+    assert (found.left, found.right) == (np.median(left), np.median(right))
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low * 0.999 <= np.median(left) / np.median(right) <= found.high * 1.001
+    assert bool(found.reason) is (said == "cannot_be_told")
+
+
+def test_what_befalls_a_round_cancels(tmp_path) -> None:
+    rounds = [1.0, 3.0, 9.0, 2.0, 7.0, 1.0, 5.0, 4.0]
+    cases = [Made("a", [10.0 * one for one in rounds]), Made("b", [11.0 * one for one in rounds])]
+    found = verdict(tmp_path, A_BEATS_B, cases)
+    assert found.verdict == "holds"
+    assert found.low == pytest.approx(10 / 11)
+
+
+def test_rows_are_those_that_the_claim_names(tmp_path) -> None:
+    one = claim(
+        check(
+            side("a", environment="tcmalloc", parameters={"size": 2}),
+            Relation.LESS,
+            side("a", parameters={"size": 2}),
+        )
+    )
+    cases = [
+        Made("a", [1.0] * 8, {"size": 1}),
+        Made("a", [20.0] * 8, {"size": 2}),
+        Made("a", [99.0] * 8, {"size": 1}, environment="tcmalloc"),
+        Made("a", [10.0] * 8, {"size": 2}, environment="tcmalloc"),
+    ]
+    found = verdict(tmp_path, one, cases)
+    assert (found.verdict, found.left, found.right) == ("holds", 10, 20)
+    assert found.parts[0].left.environment == "tcmalloc"
+    assert found.parts[0].left.parameters == {"size": 2}
+
+
+def test_one_check_that_fails_is_enough_and_one_that_is_open_leaves_all_open(tmp_path) -> None:
+    yes = check(side("a"), Relation.LESS, side("b"))
+    no = check(side("b"), Relation.LESS, side("a"))
+    open_ = check(side("a"), Relation.LESS, side("gone"))
+    cases = [Made("a", [10.0] * 9), Made("b", [20.0] * 9)]
+    for number, (checks, said, by) in enumerate(
+        [
+            ((yes, no, open_), "does_not_hold", 1),
+            ((yes, open_), "cannot_be_told", 1),
+            ((yes, yes), "holds", 0),
+        ]
+    ):
+        (folder := tmp_path / str(number)).mkdir()
+        found = verdict(folder, claim(*checks), cases)
+        assert (found.verdict, found.decided_by, len(found.parts)) == (said, by, len(checks))
+
+
+def test_several_checks_share_the_level(tmp_path) -> None:
+    """Eight rounds are enough for one check at 95 %, and for two; for ten they are not."""
+    cases = [Made("a", [10.0] * 8), Made("b", [20.0] * 8)]
+    one = check(side("a"), Relation.LESS, side("b"))
+    for count, said in ((1, "holds"), (2, "holds"), (10, "cannot_be_told")):
+        (folder := tmp_path / str(count)).mkdir()
+        found = verdict(folder, claim(*[one] * count), cases, precision=0.0)
+        assert found.verdict == said, count
+        if said == "cannot_be_told":
+            assert "8 launches are too few" in found.reason
+
+
+def test_a_number_of_the_document_is_held_against_the_rows_own_interval(tmp_path) -> None:
+    limit = ClaimSide(number=1.5, unit="us")
+    one = claim(check(side("a"), Relation.AT_LEAST, limit))
+    found = verdict(tmp_path, one, [Made("a", [2000.0, 1900.0, 1800.0, 1950.0] * 3)])
+    assert (found.verdict, found.right) == ("holds", 1.5)
+    assert found.low == pytest.approx(1800 / 1500)
+    assert (found.parts[0].left.unit, found.parts[0].right.unit) == ("ns", "us")
+
+
+def test_percentiles_of_one_row_are_compared_by_their_intervals(tmp_path) -> None:
+    rng = np.random.default_rng(1)
+    samples = [np.where(rng.random(4000) < 0.03, 1000.0, 100.0 + rng.random(4000)) for _ in range(10)]
+    one = claim(check(side("a", statistic="p99"), Relation.AT_LEAST, side("a", statistic="p50"), factor=5.0))
+    found = verdict(tmp_path, one, [Made("a", [100.0] * 10, samples=samples)], kind=Kind.SAMPLES)
+    assert found.verdict == "holds"
+    assert found.left == pytest.approx(1000, rel=0.002)
+    assert found.right == pytest.approx(100.5, rel=0.01)
+
+
+def test_details_are_compared_launch_by_launch(tmp_path) -> None:
+    calls = DeclaredDetail("calls", "calls", "calls", "of the allocator")
+    cases = [
+        Made("a", [1.0] * 8, details=[{"calls": 7200.0}] * 8),
+        Made("b", [1.0] * 8, details=[{"calls": 6.0}] * 8),
+    ]
+    one = claim(
+        check(side("a", statistic="calls"), Relation.AT_LEAST, side("b", statistic="calls"), factor=500.0)
+    )
+    found = verdict(tmp_path, one, cases, details=[calls])
+    assert (found.verdict, found.left, found.right) == ("holds", 7200, 6)
+    assert found.ratio == pytest.approx(1200)
+    assert found.parts[0].left.unit == "calls"
+
+
+@pytest.mark.parametrize(
+    ("cases", "more", "why"),
+    [
+        ([Made("a", [1.0] * 8)], {}, "b was not measured in this run"),
+        ([Made("a", [1.0] * 8), Made("b", [])], {}, "b has no numbers (planned: the run ended"),
+        ([Made("a", [1.0] * 4), Made("b", [2.0] * 4)], {}, "4 launches are too few for an interval"),
+        ([Made("a", [1.0] * 8), Made("b", [2.0] * 8)], {"profile": "check"}, "a check says nothing"),
+        ([Made("a", [1.0, 3.0] * 4), Made("b", [2.0] * 8)], {}, "on both sides of 1.00"),
+    ],
+)
+def test_what_cannot_be_told_says_why_and_what_would_tell(tmp_path, cases, more, why) -> None:
+    found = verdict(tmp_path, A_BEATS_B, cases, **more)
+    assert found.verdict == "cannot_be_told"
+    assert why in found.reason
+    assert "`./toll run tasks/made/a tasks/made/b --profile standard`" in found.reason
+
+
+def test_what_could_not_run_says_what_mends_that_and_asks_for_no_longer_run(tmp_path) -> None:
+    cases = [Made("a", [1.0] * 8), Made("b", [], status=Status.SKIPPED, reason="no library")]
+    found = verdict(tmp_path, A_BEATS_B, cases)
+    assert (found.verdict, found.reason) == ("cannot_be_told", "b has no numbers (skipped: no library)")
+
+
+def test_a_long_run_that_cannot_tell_asks_for_a_longer_one(tmp_path) -> None:
+    found = verdict(tmp_path, A_BEATS_B, [Made("a", [1.0] * 8)], profile="standard")
+    assert "--profile thorough`" in found.reason
+
+
+def test_claims_about_what_the_run_did_not_ask_are_left_out(tmp_path) -> None:
+    with RunFile.open(make_run(tmp_path / "run.toll", [Made("a", [1.0] * 8)])) as run:
+        assert results(run, claims=[claim(*A_BEATS_B.checks, workload="tasks/another")]).claims == []
+
+
+@pytest.mark.parametrize(
+    ("relation", "ends"),
+    [
+        (Relation.AT_LEAST, (10 / 2**0.5, math.inf)),
+        (Relation.AT_MOST, (0.0, 10 * 2**0.5)),
+        (Relation.ABOUT, (10 / 2**0.5, 10 * 2**0.5)),
+    ],
+)
+def test_a_factor_gives_way_by_its_tolerance(relation, ends) -> None:
+    found = region_of(check(side("a"), relation, side("b"), factor=10.0, tolerance=2**0.5))
+    assert found == pytest.approx(ends)
+
+
+def simulated(one: Claim, left: np.ndarray, right: np.ndarray) -> ClaimVerdict:
+    """One run of `ROUNDS` rounds; both sides as logarithms."""
+    found = {
+        (one.name, 0, name): SideNumber(
+            asked, {}, "ns", float(np.exp(np.median(logs))), None, 0.95,
+            values={at: LaunchValue(float(np.exp(log))) for at, log in enumerate(logs)}, launches=ROUNDS,
+        )
+        for name, asked, logs in (("left", one.checks[0].left, left), ("right", one.checks[0].right, right))
+    }  # fmt: skip
+    (said,) = judged([one], found, header())
+    return said
+
+
+@pytest.mark.parametrize("factor", [2.0, 10.0])
+def test_a_claim_that_is_false_by_twice_the_half_width_is_called_so_in_95_of_100_runs(factor: float) -> None:
+    """Truth: the ratio that runs in which the claim just held would have, less two half-widths of these."""
+    rng = np.random.default_rng([int(factor), 1])
+    one = claim(check(side("a"), Relation.AT_LEAST, side("b"), factor=factor, tolerance=2**0.5))
+    boundary = math.log(factor / 2**0.5)
+    left, right = 0.1 * rng.normal(size=(2, TRIALS, ROUNDS))
+    at_it = [simulated(one, boundary + a, b) for a, b in zip(left, right, strict=True)]
+    ends = [(said.low, said.high) for said in at_it]
+    half = float(np.median([math.log(high / low) / 2 for low, high in ends if low and high]))
+    wrongly = sum(said.verdict != "cannot_be_told" for said in at_it)
+    assert wrongly <= 0.05 * TRIALS + 3 * math.sqrt(TRIALS * 0.05 * 0.95)
+    far = [simulated(one, boundary - 2 * half + a, b) for a, b in zip(left, right, strict=True)]
+    assert sum(said.verdict == "does_not_hold" for said in far) >= 0.95 * TRIALS
+    true = [simulated(one, boundary + 2 * half + a, b) for a, b in zip(left, right, strict=True)]
+    assert sum(said.verdict == "holds" for said in true) >= 0.95 * TRIALS
