@@ -153,6 +153,7 @@ def _claims(lines: Sequence[ClaimLine], room: int, writer: Writer) -> list[Scree
                 told.append(_names(found, ruling, len(found)))
         if sum(_height(line, writer) for line in told) <= room:
             return told
+    del head[0]  # an empty line is the first thing to go
     each = max(1, (room - len(head)) // max(1, len(decided)))
     return [*head, *(_fewer_names(found, ruling, each, writer) for ruling, found in decided.items())]
 

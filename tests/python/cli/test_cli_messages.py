@@ -131,6 +131,19 @@ def test_programs_get_a_report(toll, run_file):
     fails(toll("report", str(run_file), "--json", "-f", "csv"), 2, "exclude each other")
 
 
+def test_one_table_of_a_run_is_shown(toll, run_file):
+    everything = json.loads(toll("report", str(run_file), "--json").stdout)
+    (name,) = (workload["workload"] for workload in everything["workloads"])
+    for asked in (name, name.split("/")[0], "*"):
+        shown = toll("report", str(run_file), asked, "--json")
+        assert json.loads(shown.stdout)["workloads"] == everything["workloads"], shown.stderr
+    fails(toll("report", str(run_file), name[:-1]), 2, f"no workload {name[:-1]}", f"did you mean {name}")
+
+
+def test_a_run_ends_with_tables_or_json_not_with_both(toll):
+    fails(toll("run", "--full", "--json"), 2, "exclude each other")
+
+
 def test_a_run_gives_programs_the_same_as_its_report(toll, run_file, capsys):
     from tollbench.cli.measuring import Session
     from tollbench.plan import PROFILES, Plan

@@ -1,0 +1,149 @@
+"""The screen that a run ends with: short, an answer for each workload, nothing that steers a terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+import sample_results as samples
+from rich.cells import cell_len
+from rich.console import Console
+
+from tollbench.analysis.results import Results
+from tollbench.report import one_screen
+
+
+def screen(results: Results, width: int = 100, encoding: str = "utf-8") -> list[str]:
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    one_screen.render(results, Console(file=out, width=width), "runs/today.html", "runs/today.toll")
+    return raw.getvalue().decode(encoding).splitlines()
+
+
+@pytest.fixture(scope="module")
+def friendly() -> Results:
+    return samples.friendly_results()
+
+
+def about(lines: list[str], workload: str) -> str:
+    """What stands below a workload's question, as one text."""
+    start = next(at for at, line in enumerate(lines) if line.startswith(f"{workload}: "))
+    told = []
+    for line in lines[start + 1 :]:
+        if not line.startswith("  "):
+            break
+        told.append(line.strip())
+    return " ".join(told)
+
+
+def test_each_workload_has_its_fastest_and_the_next_with_ratio_and_interval(friendly):
+    lines = screen(friendly)
+    assert all(any(line.startswith(one.workload) for line in lines) for one in friendly.workloads)
+    told = about(lines, "tasks/skynet")
+    rows = [row for row in friendly.workloads[0].rows if row.ratio is not None and not row.floor]
+    first, second = sorted(rows, key=lambda row: row.ratio or 0.0)[:2]
+    assert first.fastest
+    assert told.startswith(f"{first.contender} ")
+    assert f"then {second.contender} {second.ratio:.2f}" in told
+    assert "[" in told
+
+
+def test_what_was_published_stands_beside_today(friendly):
+    """That of the fastest row that has one."""
+    told = about(screen(friendly), "tasks/skynet")
+    assert "2016, Go 1.6.1, GOMAXPROCS=8: 0.7 to 0.98 µs then, 0.2540 here" in told
+
+
+def test_rows_that_could_not_be_told_apart_are_tied(friendly):
+    skynet = friendly.workloads[0]
+    tied = [row.model_copy(update={"tie_groups": ["a"]}) for row in skynet.rows]
+    changed = friendly.model_copy(update={"workloads": [skynet.model_copy(update={"rows": tied})]})
+    assert ", tied" in about(screen(changed), "tasks/skynet")
+    assert ", tied" not in about(screen(friendly), "tasks/skynet")
+
+
+def test_claims_stand_there_with_what_decided_them(friendly):
+    lines = screen(friendly)
+    text = " ".join(line.strip() for line in lines)
+    assert "1 of 3 conclusions holds here, 1 does not, 1 cannot be told in this run" in text
+    assert "does not hold here: stealing halves round robin" in text or "1.015× [1.000, 1.030]" in text
+    assert "holds here: stealing beats sharing" in text or "3.01× [2.90, 3.10], at least 1.41× wanted" in text
+
+
+def test_where_there_is_room_claims_are_sentences(friendly):
+    few = friendly.model_copy(update={"workloads": friendly.workloads[:2]})
+    text = " ".join(line.strip() for line in screen(few))
+    claim = "Tasks of one library take half of the time of another's."
+    assert f"holds here: {claim} (3.01× [2.90, 3.10], at least 1.41× wanted)" in text
+
+
+def test_a_quick_run_of_everything_fits_whatever_it_says(friendly):
+    """14 workloads, 66 claims of long names, many warnings."""
+    workloads = [friendly.workloads[at % 2].model_copy(update={"workload": f"topic/number_{at}"})
+                 for at in range(14)]  # fmt: skip
+    claims = [
+        samples.claims()[at % 3].model_copy(update={"name": f"a_claim_with_a_long_name_to_tell_{at}"})
+        for at in range(66)
+    ]
+    warnings = [f"topic/number_{at}: it is so, `./toll doctor` says why." for at in range(14)]
+    changes = {"workloads": workloads, "claims": claims, "warnings": warnings}
+    lines = screen(friendly.model_copy(update=changes))
+    assert len(lines) <= one_screen.LINES
+    assert all(cell_len(line) <= 100 for line in lines)
+    text = " ".join(line.strip() for line in lines)
+    assert "holds here: a claim with a long name" in text
+    assert "more" in text
+
+
+def test_at_most_three_warnings_stand_there_each_with_its_remedy(friendly):
+    warnings = [f"Thing {at} went wrong, which is a pity. `./toll mend {at}` mends it." for at in range(5)]
+    lines = screen(friendly.model_copy(update={"warnings": warnings, "workloads": [], "problems": []}))
+    assert [line for line in lines if line.startswith("!")] == [
+        "! Thing 0 went wrong, which is a pity: ./toll mend 0",
+        "! Thing 1 went wrong, which is a pity: ./toll mend 1",
+        "! Thing 2 went wrong, which is a pity: ./toll mend 2",
+        "! 2 more warnings: toll report runs/today.toll",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("warning", "room", "line"),
+    [
+        ("All is `well`.", 80, "All is well"),
+        ("It was slow; very slow, indeed (so slow). `./toll doctor` helps.", 60,
+         "It was slow; very slow, indeed (so slow): ./toll doctor"),
+        ("It was slow all of the day; very slow, indeed (so slow). `./toll doctor` helps.", 60,
+         "It was slow all of the day; very slow, indeed: ./toll doctor"),
+        ("Five of six ratios are too wide to tell (a, b); `./toll run x --profile thorough` helps.", 60,
+         "Five of six ratios are too…: ./toll run x --profile thorough"),
+        ("The run was interrupted; ./toll run --resume a.toll goes on with it.", 80,
+         "The run was interrupted; ./toll run --resume a.toll goes on with it"),
+    ],
+)  # fmt: skip
+def test_a_warning_becomes_one_line_with_its_command(warning, room, line):
+    assert one_screen.in_a_line(warning, room) == line
+
+
+def test_what_failed_is_the_first_warning(friendly):
+    first = next(line for line in screen(friendly) if line.startswith("!"))
+    assert "without numbers" in first
+
+
+def test_the_page_and_the_tables_are_named(friendly):
+    assert screen(friendly)[-1] == ("page: runs/today.html; tables: toll report runs/today.toll [WORKLOAD]")
+
+
+def test_a_run_file_cannot_steer_the_terminal():
+    text = "\n".join(screen(samples.full_results()))
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+@pytest.mark.parametrize("results", [samples.empty_results(), samples.full_results()], ids=["empty", "full"])
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_it_is_shown_at_any_width_without_cutting_numbers(results, width):
+    assert all(cell_len(line) <= width for line in screen(results, width))
+
+
+def test_a_terminal_without_unicode_gets_plain_characters():
+    "\n".join(screen(samples.full_results(), encoding="ascii")).encode("ascii")
