@@ -28,6 +28,7 @@ from tollbench.stats.cluster_sequence import fewest_clusters
 
 CONFIRM_AFTER_S = 20.0
 FIRST_SHARE = 2.0 / 3.0  # of the time for all, where a second measurement may follow
+A_LOOK, LAST_LOOK = 0.999999, 1.0  # the most that the share of a look in a raw file is before its last one
 LEAST_SHARE = 1.0 / 6.0  # of it, for the second measurement, however long the first one and the pause took
 
 
@@ -266,7 +267,7 @@ class _Engine:
     def _look_last(self, tracks: Sequence[Track]) -> None:
         for track in tracks:
             if not track.done:
-                track.look(1.0)
+                track.look(last=True)
                 track.done = True
 
     def verdicts(self) -> list[Comparison]:
@@ -346,7 +347,10 @@ class _Engine:
         )
 
     def _take(self, track: Track, found: Round, cost_s: float) -> float | None:
-        """Takes in a round; the share of the measuring at which it was looked at, None: it was not."""
+        """Takes in a round; the share of its time at which it was looked at, LAST_LOOK at the last look.
+
+        None: it was not looked at.
+        """
         track.failures |= found.failures.get(track.name, {})
         if track.name in found.values:
             track.values.append(found.values[track.name])
@@ -363,15 +367,14 @@ class _Engine:
             track.done = True  # they were all seen once, and no time would give them an interval
             return None
         if track.seconds + cost_s > allotted_s or rounds >= self._settings.most_rounds:
-            track.look(1.0)
+            track.look(last=True)
             track.done = True
-            return 1.0
+            return LAST_LOOK
         if not track.look_due(self._settings.layouts):
             return None
-        share = max(track.seconds / allotted_s, rounds / self._settings.most_rounds)
-        track.look(share)
+        track.look()
         track.done = track.settled(self._settings.threshold)
-        return share
+        return min(track.seconds / allotted_s, A_LOOK)
 
     def _allotted_s(self, track: Track) -> float:
         """This benchmark's time: its budget, or its share of what is left for all where that is less.

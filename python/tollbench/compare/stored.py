@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from tollbench.compare.counts import counted_rows
-from tollbench.compare.engine import unconfirmed
+from tollbench.compare.engine import LAST_LOOK, unconfirmed
 from tollbench.compare.judging import Judge
 from tollbench.compare.printed import Finite
 from tollbench.compare.tracks import Track, sequence_for
@@ -102,7 +102,7 @@ class RoundRecord(_Record):
     order: dict[Text, tuple[Ordinal, ...]]
     layouts: dict[Text, Ordinal] = {}  # which one the values are of, where the sides have some
     failures: dict[Text, dict[int, Text]] = {}
-    looks: dict[Text, Annotated[float, Field(ge=0.0, le=1e6)]] = {}  # benchmark -> share of the measuring
+    looks: dict[Text, Annotated[float, Field(ge=0.0, le=1e6)]] = {}  # benchmark -> share of its time
     done: tuple[Text, ...] = ()  # benchmarks that are not measured again
     seconds: dict[Text, Annotated[float, Field(ge=0.0, le=1e9)]] = {}  # wall time, shared by those of a round
 
@@ -271,7 +271,7 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
     found = []
     for track in tracks.values():
         if not track.done:
-            track.look(1.0)
+            track.look(last=True)
         found += judge.verdicts(track, ("the measuring was cut short, and this is what its file holds",))
     told = {(item.benchmark, header.sides[item.side]): item.told for item in survey.code}
     found = [item.model_copy(update={"code": told.get((item.benchmark, item.b), "")}) for item in found]
@@ -318,7 +318,7 @@ def _replay(track: Track, item: RoundRecord) -> None:
     track.failures |= item.failures.get(name, {})
     track.seconds += item.seconds.get(name, 0.0)
     if name in item.looks:
-        track.look(item.looks[name])
+        track.look(last=item.looks[name] >= LAST_LOOK)
     track.done = name in item.done
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tollbench.stats import cluster_sequence, equivalence, sequential
 from tollbench.stats.cluster_sequence import ClusterSequence, mean_over_clusters
-from tollbench.stats.sequential import ORDER_WINDOW, MedianSequence, without_order
+from tollbench.stats.sequential import ORDER_WINDOW, MedianSequence, rarer_order, without_order
 
 Sequence_ = MedianSequence | ClusterSequence  # over pairs of launches; over layouts
 
@@ -39,11 +39,7 @@ class Track:
         and where layouts scatter more, the correction itself would be noise. There each order is followed by
         the other one (`LayoutVisits.order`).
         """
-        both = [
-            (math.log(row[side] / row[0]), order.index(0) < order.index(side))
-            for row, order in zip(self.values, self.orders, strict=True)
-            if row[0] > 0 and row[side] > 0  # False for NaN
-        ]
+        both = self._both(side)
         if self.layouts:
             return [log for log, _ in both]
         # A pair's correction comes from the pairs before it and never changes: only new ones are corrected.
@@ -52,6 +48,14 @@ class Track:
             begin = max(0, len(known) - ORDER_WINDOW)
             known += without_order(*zip(*both[begin:], strict=True))[len(known) - begin :].tolist()
         return list(known)
+
+    def _both(self, side: int) -> list[tuple[float, bool]]:
+        """log(side / first) of the rounds that have both, and whether the first side came first."""
+        return [
+            (math.log(row[side] / row[0]), order.index(0) < order.index(side))
+            for row, order in zip(self.values, self.orders, strict=True)
+            if row[0] > 0 and row[side] > 0  # False for NaN
+        ]
 
     def layouts_of(self, side: int) -> list[int]:
         """Of each of `logs`."""
@@ -82,15 +86,16 @@ class Track:
             return cluster_sequence.look_due(len(self.values), self.looked_at, layouts)
         return sequential.look_due(len(self.values), self.looked_at)
 
-    def look(self, share: float) -> None:
-        """Narrows every side's interval."""
+    def look(self, *, last: bool = False) -> None:
+        """Narrows every side's interval; `last`: nothing is measured after this."""
         self.looked_at = len(self.values)
         for side, sequence in self.sequences.items():
             if logs := self.logs(side):
                 if isinstance(sequence, ClusterSequence):
-                    sequence.look(logs, self.layouts_of(side), share)
+                    sequence.look(logs, self.layouts_of(side), last=last)
                 else:
-                    sequence.look(logs, share)
+                    first_led = [led for _, led in self._both(side)]
+                    sequence.look(logs, last=last, rarer=int(rarer_order(first_led)))
 
     def settled(self, threshold: float) -> bool:
         """Whether measuring on could not change what is told about any side."""

@@ -4,9 +4,10 @@ Each cluster is one draw of something that stays the same in all of its pairs, s
 in memory. More pairs of a cluster say more about that cluster alone, so clusters are the unit of replication.
 What is estimated is the mean over all clusters that might have been drawn of the median log ratio in each.
 
-At a look the interval is Student's of the clusters' medians. The looks share alpha: a look at a share of the
-planned measuring may use what `share ** 3` of alpha leaves after the looks before it (Bonferroni's
-inequality, whatever the looks have in common, which is much). Looks come when the pairs have doubled.
+At a look the interval is Student's of the clusters' medians. The looks share alpha (Bonferroni's inequality,
+whatever the looks have in common, which is much): they come when the pairs have doubled, each uses 19 % of
+what the ones before it have left, and the last one all of that. As of `tollbench.stats.sequential`, how long
+the measuring might go on plays no part.
 
 Assumption: clusters are drawn independently of one another and alike, and their medians are near enough to a
 normal distribution, or differ from it alike on both sides of the truth, as they do where both sides of a pair
@@ -26,9 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tollbench.stats.order_statistics import Floats
-from tollbench.stats.sequential import Bounds
+from tollbench.stats.sequential import Bounds, spent
 
-SPENDING_POWER = 3.0  # most of alpha is for the last look, which has all pairs
 FEWEST_CLUSTERS = 8  # of fewer, all may show the commoner of two modes too often
 LOOK_GROWTH = 2.0
 REDEALT = 499  # dealings, with the one that was seen 500
@@ -54,22 +54,22 @@ def look_due(pairs: int, looked_at: int, clusters: int) -> bool:
 class ClusterSequence:
     """The sequence itself: each look narrows what the looks before it have left."""
 
-    def __init__(self, alpha: float, power: float = SPENDING_POWER) -> None:
+    def __init__(self, alpha: float) -> None:
         if not 0.0 < alpha < 1.0:
             raise ValueError("alpha lies between 0 and 1")
         self._alpha = alpha
-        self._power = power
         self._spent = 0.0
         self.bounds = Bounds(-math.inf, math.inf)
 
-    def look(self, logs: ArrayLike, clusters: ArrayLike, share: float) -> Bounds:
+    def look(self, logs: ArrayLike, clusters: ArrayLike, *, last: bool = False) -> Bounds:
         """The interval after all `logs`, shape (pairs,), each of the cluster that `clusters` names.
 
-        `share` in [0, 1] is how much of the planned measuring is done. As of MedianSequence, what the looks
-        have in common is kept, or this one alone where they have nothing in common.
+        `last`: nothing is measured after this look. As of MedianSequence, what the looks have in common is
+        kept, or this one alone where they have nothing in common.
         """
         centres = centres_of(logs, clusters)
-        usable = self._alpha * min(1.0, share) ** self._power - self._spent
+        visits = np.size(clusters) / max(1, centres.size)
+        usable = self._alpha * (1.0 if last else spent(visits)) - self._spent
         if centres.size < fewest_clusters(self._alpha) or usable <= 0.0:
             return self.bounds
         self._spent += usable
@@ -121,10 +121,10 @@ def spread(logs: ArrayLike, clusters: ArrayLike) -> float | None:
 def clusters_needed(logs: ArrayLike, clusters: ArrayLike, alpha: float, margin: float) -> int:
     """Clusters, each with as many pairs as it has now, for an interval of at most +-`margin` (log scale).
 
-    With what of alpha is left for a last look at twice the pairs of the one before it.
+    With what of alpha is left for a last look after one at half of the pairs.
     """
-    alpha *= 1.0 - (1.0 / LOOK_GROWTH) ** SPENDING_POWER
     centres = centres_of(logs, clusters)
+    alpha *= 1.0 - spent(np.size(clusters) / max(1, centres.size) / LOOK_GROWTH)
     deviation = float(centres.std(ddof=1)) if centres.size > 1 else math.nan
     if not math.isfinite(deviation):
         return fewest_clusters(alpha)

@@ -5,17 +5,23 @@ c come from the exact distribution of a fair coin's random walk: the probability
 boundary at this look or any before it never exceeds the share of alpha that may be spent by then. What one
 look does not use of its share, because counts are whole numbers, the next ones have.
 
+Alpha is spent by pairs and without a horizon: whenever the pairs have doubled, 19 % of what was left of it is
+spent. So a verdict comes after as many pairs, however many more there would have been time for. The last
+look, after which nothing is measured, may use all that is left.
+
 Assumption: under the true ratio each pair's log ratio is above it with probability 1/2, independently of the
 other pairs. Where a fair coin decides for each pair which side runs first, and the sides differ by a constant
 factor, the coins alone make this true: whatever the noise is (heavy tails, drift, autocorrelation, a busy
 neighbour), it would have been the same with the sides swapped. That still holds where each pair is corrected
 by anything that was known before its own coin was thrown (`without_order`). Where the noise of the sides has
-different shapes, pairs must be independent and share one median. The moments of the looks and what they spend
-may depend on anything but the values' signs: on time, on the number of pairs.
+different shapes, pairs must be independent and share one median. The moments of the looks, and which is the
+last, may depend on anything but the values' signs: on time, on the number of pairs.
 
 Sources: the sign test turned round, Dixon and Mood (1946); group-sequential boundaries by recursion,
-Armitage, McPherson and Rowe (1969); alpha spending, Lan and DeMets (1983), with the power family of Kim and
-DeMets (1987); randomisation as the basis of inference, Fisher (1935).
+Armitage, McPherson and Rowe (1969); alpha spending, Lan and DeMets (1983); spending over doublings without an
+end, Robbins (1970), and Howard, Ramdas, McAuliffe and Sekhon, Time-uniform, nonparametric, nonasymptotic
+confidence sequences (Annals of Statistics 2021), section 3.1; randomisation as the basis of inference, Fisher
+(1935).
 """
 
 from __future__ import annotations
@@ -28,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tollbench.stats.order_statistics import Floats
 
-SPENDING_POWER = 1.5  # docs/compare.md has the table that this was chosen by
+SPENDING_POWER = 0.3  # docs/compare.md has the table that this was chosen by
 FIRST_PAIRS = 6  # the fewest pairs with an interval at 95 %
 LOOK_GROWTH = 1.15
 ORDER_WINDOW = 31  # pairs that tell what coming first does; enough for a median, few enough to follow changes
@@ -70,6 +76,13 @@ def without_order(logs: ArrayLike, first_led: ArrayLike) -> Floats:
     return corrected
 
 
+def rarer_order(first_led: ArrayLike) -> NDArray[np.int_]:
+    """How many pairs had the order that was rarer; shape (..., pairs) to (...)."""
+    led = np.asarray(first_led, dtype=bool)
+    rarer: NDArray[np.int_] = np.minimum(led.sum(axis=-1), (~led).sum(axis=-1))
+    return rarer
+
+
 def _median_where(chosen: NDArray[np.bool_], values: Floats) -> Floats:
     """Of the chosen values along the last axis; NaN where they are too few to tell."""
     count = chosen.sum(axis=-1, keepdims=True)
@@ -80,6 +93,14 @@ def _median_where(chosen: NDArray[np.bool_], values: Floats) -> Floats:
     return middle
 
 
+def spent(multiple: float, power: float = SPENDING_POWER) -> float:
+    """The share of alpha that may be spent by `multiple` times the fewest data that can tell anything.
+
+    0 up to once, and then each doubling spends the share 1 - 2 ** -power of what is left: 0.19.
+    """
+    return 1.0 - math.pow(max(1.0, multiple), -power)
+
+
 class SignBoundary:
     """The ranks of one confidence sequence; `alpha` is what all its looks together may err with."""
 
@@ -88,7 +109,7 @@ class SignBoundary:
             raise ValueError("alpha lies between 0 and 1")
         self._alpha = alpha
         self._power = power
-        self._share = 0.0
+        self._nothing = fewest_pairs(alpha) - 1  # pairs that could not exclude anything
         self._pairs = 0
         self._walking: Floats = np.ones(1)  # P(k of the pairs lie above, no boundary crossed yet)
         self._crossed = 0.0  # P(a boundary was crossed), at most alpha
@@ -98,20 +119,19 @@ class SignBoundary:
         """What the looks so far may have erred with together."""
         return self._crossed
 
-    def ranks(self, pairs: int, share: float) -> int:
+    def ranks(self, pairs: int, *, last: bool = False) -> int:
         """How many of the smallest values lie below the interval after `pairs` pairs; -1: no interval yet.
 
-        `share` in [0, 1] is how much of the planned measuring is done: share ** power of alpha may be spent
-        by now. It never falls: a smaller one than at the look before counts as that one. The last look, after
-        which nothing is measured, may be given 1. Raises ValueError where there are fewer pairs than before.
+        `last`: nothing is measured after this look, so that it may use all that is left of alpha. Raises
+        ValueError where there are fewer pairs than before.
         """
         if pairs < self._pairs:
             raise ValueError(f"{pairs} pairs after {self._pairs}")
-        self._share = max(self._share, min(1.0, share))
         steps = pairs - self._pairs
         self._walking = np.convolve(self._walking, _fair_coins(steps))
         self._pairs = pairs
-        left = self._alpha * self._share**self._power - self._crossed
+        usable = 1.0 if last else spent(pairs / self._nothing, self._power)
+        left = self._alpha * usable - self._crossed
         below = int(np.searchsorted(2.0 * np.cumsum(self._walking[: (pairs + 1) // 2]), left, side="right"))
         if below:
             self._crossed += 2.0 * float(self._walking[:below].sum())
@@ -136,16 +156,21 @@ class MedianSequence:
         self._boundary = SignBoundary(alpha, power)
         self.bounds = Bounds(-math.inf, math.inf)
 
-    def look(self, logs: ArrayLike, share: float) -> Bounds:
+    def look(self, logs: ArrayLike, *, last: bool = False, rarer: int | None = None) -> Bounds:
         """The interval after all `logs`, shape (pairs,), which begin with those of the look before.
+
+        `rarer` is how many pairs had the rarer order. The first pairs are not corrected for theirs
+        (`without_order`), so pairs may lie in two heaps; where both ends would lie in the commoner one, what
+        coming first does would be told as a difference, and this look says nothing. It has spent its share
+        all the same, so that the level does not depend on which looks these are.
 
         With probability 1 - alpha the truth lies within the intervals of all looks, so it lies in what they
         have in common. Where they have nothing in common one of them was wrong, or the ratio changed while it
         was measured: then only what this look says by itself is kept.
         """
         ordered = np.sort(np.asarray(logs, dtype=np.float64))
-        rank = self._boundary.ranks(ordered.size, share)
-        if rank < 0:
+        rank = self._boundary.ranks(ordered.size, last=last)
+        if rank < 0 or (rarer is not None and rarer <= rank):
             return self.bounds
         found = Bounds(float(ordered[rank]), float(ordered[-1 - rank]))
         common = Bounds(max(found.low, self.bounds.low), min(found.high, self.bounds.high))

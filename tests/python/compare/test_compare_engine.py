@@ -87,7 +87,7 @@ def test_pairs_are_corrected_as_they_come_as_they_would_be_at_the_end() -> None:
 
 
 def test_it_stops_when_the_answer_is_known() -> None:
-    large, small = pair(2.0), pair(1.03)
+    large, small = pair(2.0), pair(1.025)
     run(large)
     run(small)
     assert len(large.rounds) <= 15 < len(small.rounds) < 60
@@ -186,10 +186,10 @@ def test_with_three_sides_one_that_fails_leaves_the_others() -> None:
 
 
 def test_an_interrupt_reports_what_is_known() -> None:
-    found = run(pair(1.5, interrupt_after=12))
+    found = run(pair(1.5, interrupt_after=8))
     assert found.interrupted
     assert only(found).verdict is Verdict.SLOWER
-    assert only(found).launches == 12
+    assert only(found).launches == 8
 
 
 def test_sides_that_cannot_be_asked_are_a_row() -> None:
@@ -241,14 +241,14 @@ def test_whoever_keeps_the_rounds_may_end_the_measuring() -> None:
     kept: list[object] = []
 
     def keep(record: Mapping[str, Any]) -> None:
-        if len(kept) == 12 and "benchmarks" in record:
+        if len(kept) == 8 and "benchmarks" in record:
             raise Interrupted
         kept.extend([record] if "benchmarks" in record else [])
 
     subject = pair(1.5)
     found = compare(subject, ComparisonSettings(seed=3), clock=subject.clock, keep=keep)
     assert found.interrupted
-    assert (only(found).verdict, only(found).launches) == (Verdict.SLOWER, 12)
+    assert (only(found).verdict, only(found).launches) == (Verdict.SLOWER, 8)
 
 
 def test_confirming_measures_again_and_later() -> None:
@@ -286,7 +286,7 @@ def test_what_is_not_found_again_is_not_believed() -> None:
 
 
 def test_what_was_interrupted_before_it_was_confirmed_is_not_believed() -> None:
-    subject = pair(1.5, interrupt_after=12)
+    subject = pair(1.5, interrupt_after=8)
     first = run(subject)
     assert only(first).regression
     again = only(confirm(first, subject, ComparisonSettings(seed=4), clock=subject.clock))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollbench.stats import equivalence
-from tollbench.stats.sequential import SignBoundary, look_due, without_order
+from tollbench.stats.sequential import SignBoundary, look_due, rarer_order, without_order
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int, int], Floats]  # trials, launches in time -> log values
@@ -88,10 +88,17 @@ def corrected_pairs_of(
     rng: np.random.Generator, draw: Draw, trials: int, pairs: int, effect: float
 ) -> Floats:
     """The same as `toll compare` judges them: without what coming first does."""
+    return ordered_pairs_of(rng, draw, trials, pairs, effect)[0]
+
+
+def ordered_pairs_of(
+    rng: np.random.Generator, draw: Draw, trials: int, pairs: int, effect: float
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """`corrected_pairs_of`, and in which pairs the first side came first."""
     noise = draw(rng, trials, 2 * pairs)
     first_led = rng.random((trials, pairs)) < 0.5
     second_costs = noise[:, 1::2] - noise[:, ::2]
-    return without_order(effect + np.where(first_led, second_costs, -second_costs), first_led)
+    return without_order(effect + np.where(first_led, second_costs, -second_costs), first_led), first_led
 
 
 @dataclass(frozen=True)
@@ -112,11 +119,18 @@ class Ends:
         return int(np.count_nonzero(self.low > np.log1p(threshold)))
 
 
-def stopped(logs: Floats, alpha: float, threshold: float, *, worst_case: float | None = None) -> Ends:
+def stopped(
+    logs: Floats,
+    alpha: float,
+    threshold: float,
+    *,
+    worst_case: float | None = None,
+    first_led: NDArray[np.bool_] | None = None,
+) -> Ends:
     """Every trial is looked at while it grows and ends when it is settled or at the last pair.
 
-    With `worst_case` a trial ends at the first look whose interval excludes that value: when it is
-    wrong, if it ever is.
+    With `first_led` ends lie in pairs of both orders, as `toll compare` has it. With `worst_case` a trial
+    ends at the first look whose interval excludes that value: when it is wrong, if it ever is.
     """
     trials, pairs = logs.shape
     boundary = SignBoundary(alpha)
@@ -128,10 +142,12 @@ def stopped(logs: Floats, alpha: float, threshold: float, *, worst_case: float |
         if not look_due(count, looked_at) and count < pairs:
             continue
         looked_at = count
-        rank = boundary.ranks(count, count / pairs)
+        rank = boundary.ranks(count, last=count == pairs)
         if rank >= 0:
             ordered = np.sort(logs[:, :count], axis=1)
-            low, high = np.maximum(low, ordered[:, rank]), np.minimum(high, ordered[:, -1 - rank])
+            told = np.ones(trials, bool) if first_led is None else rarer_order(first_led[:, :count]) > rank
+            low = np.where(told, np.maximum(low, ordered[:, rank]), low)
+            high = np.where(told, np.minimum(high, ordered[:, -1 - rank]), high)
         done = _done(low, high, threshold, worst_case) if count < pairs else np.ones(trials, dtype=bool)
         new = done & going
         ends.low[new], ends.high[new], ends.pairs[new] = low[new], high[new], count

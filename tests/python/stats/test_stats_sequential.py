@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from pair_noise import SCENARIOS, corrected_pairs_of, first_is_faster, pairs_of, stopped
+from pair_noise import SCENARIOS, corrected_pairs_of, first_is_faster, ordered_pairs_of, pairs_of, stopped
 from scipy.stats import binom
 from simulate import assert_covers
 
@@ -18,6 +18,7 @@ from tollbench.stats.sequential import (
     SignBoundary,
     fewest_pairs,
     look_due,
+    spent,
     without_order,
 )
 
@@ -37,7 +38,7 @@ def enumerated_crossing(looks: list[tuple[int, int]]) -> float:
 
 def test_the_boundary_spends_what_it_says() -> None:
     boundary = SignBoundary(0.3, power=1.0)
-    looks = [(pairs, boundary.ranks(pairs, pairs / 14)) for pairs in (4, 6, 9, 12, 14)]
+    looks = [(pairs, boundary.ranks(pairs, last=pairs == 16)) for pairs in (6, 7, 9, 12, 16)]
     assert any(rank >= 0 for _, rank in looks[:3])
     assert boundary.crossed == pytest.approx(enumerated_crossing(looks), abs=1e-12)
     assert boundary.crossed <= 0.3
@@ -46,55 +47,66 @@ def test_the_boundary_spends_what_it_says() -> None:
 @pytest.mark.parametrize("alpha", [0.05, 0.005, 0.0005])
 def test_one_look_is_the_sign_test(alpha: float) -> None:
     for pairs in (6, 13, 40, 141):
-        rank = SignBoundary(alpha).ranks(pairs, 1.0)
+        rank = SignBoundary(alpha).ranks(pairs, last=True)
         expected = int(np.count_nonzero(2 * binom.cdf(np.arange(pairs // 2 + 1), pairs, 0.5) <= alpha)) - 1
         assert rank == expected
 
 
-@pytest.mark.parametrize("power", [0.5, 1.0, 1.5, 3.0])
+@pytest.mark.parametrize("power", [0.1, 0.3, 1.0])
 def test_no_more_than_alpha_is_ever_spent(power: float) -> None:
     boundary = SignBoundary(0.05, power)
     for pairs in range(6, 400, 7):
-        boundary.ranks(pairs, min(1.0, pairs / 300))
-        assert boundary.crossed <= 0.05 * min(1.0, pairs / 300) ** power + 1e-12
-    assert boundary.crossed > 0.04
+        boundary.ranks(pairs)
+        assert boundary.crossed <= 0.05 * spent(pairs / 5, power) + 1e-12
+    assert boundary.crossed > 0.015
+    boundary.ranks(400, last=True)
+    assert 0.04 < boundary.crossed <= 0.05
 
 
-def test_a_share_that_falls_takes_nothing_back() -> None:
-    one, other = SignBoundary(0.05), SignBoundary(0.05)
-    one.ranks(20, 0.5)
-    other.ranks(20, 0.5)
-    assert one.ranks(30, 0.1) == other.ranks(30, 0.5)
+def test_each_doubling_spends_the_same_share_of_what_is_left() -> None:
+    left = [1.0 - spent(multiple) for multiple in (0.5, 1, 2, 4, 8, 16)]
+    assert left[:2] == [1.0, 1.0]
+    assert [later / before for before, later in itertools.pairwise(left[1:])] == pytest.approx([2**-0.3] * 4)
+
+
+def test_a_longer_budget_makes_no_verdict_slower() -> None:
+    """Alpha that was spent by the share of the budget gave 25 pairs of 300 and 29 of 1,000."""
+    medians = []
+    for pairs in (120, 480, 1920):
+        logs = np.random.default_rng(9).normal(0.01, 0.01, (400, 1920))[:, :pairs]
+        ends = stopped(logs, 0.05, 0.01, worst_case=0.0)
+        medians.append(np.median(ends.pairs))
+    assert medians[0] == medians[1] == medians[2] <= 20
 
 
 def test_pairs_cannot_become_fewer() -> None:
     boundary = SignBoundary(0.05)
-    boundary.ranks(10, 0.5)
+    boundary.ranks(10)
     with pytest.raises(ValueError, match="9 pairs after 10"):
-        boundary.ranks(9, 0.6)
+        boundary.ranks(9)
 
 
 def test_the_interval_only_narrows_and_an_impossible_one_is_begun_anew() -> None:
     rng = np.random.default_rng(4)
     sequence = MedianSequence(0.05)
     logs = list(rng.normal(0.0, 0.01, 60))
-    first = sequence.look(logs[:40], 0.5)
-    second = sequence.look(logs, 0.7)
+    first = sequence.look(logs[:40])
+    second = sequence.look(logs)
     assert first.low <= second.low < second.high <= first.high
-    moved = sequence.look(logs + [0.5] * 200, 1.0)
+    moved = sequence.look(logs + [0.5] * 200, last=True)
     assert moved.low > second.high
 
 
 def test_without_enough_pairs_the_interval_is_open() -> None:
-    assert MedianSequence(0.05).look([0.1] * 5, 1.0) == (-math.inf, math.inf)
-    assert MedianSequence(0.05).look([0.1] * 6, 1.0) == (0.1, 0.1)
+    assert MedianSequence(0.05).look([0.1] * 5, last=True) == (-math.inf, math.inf)
+    assert MedianSequence(0.05).look([0.1] * 6, last=True) == (0.1, 0.1)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.01, 0.0005, 0.05 / 400])
 def test_the_fewest_pairs_are_the_fewest(alpha: float) -> None:
     pairs = fewest_pairs(alpha)
-    assert SignBoundary(alpha).ranks(pairs, 1.0) >= 0
-    assert SignBoundary(alpha).ranks(pairs - 1, 1.0) < 0 or pairs == FIRST_PAIRS
+    assert SignBoundary(alpha).ranks(pairs, last=True) >= 0
+    assert SignBoundary(alpha).ranks(pairs - 1, last=True) < 0 or pairs == FIRST_PAIRS
 
 
 def test_looks_become_rarer() -> None:
@@ -121,9 +133,18 @@ def test_being_first_fails_no_gate() -> None:
     rng = np.random.default_rng(12)
     plain = stopped(pairs_of(rng, first_is_faster, 4000, 300, 0.0), 0.05, 0.01)
     assert plain.called_regression(0.01) > 40
-    corrected = stopped(corrected_pairs_of(rng, first_is_faster, 4000, 300, 0.0), 0.05, 0.01)
+    logs, first_led = ordered_pairs_of(rng, first_is_faster, 4000, 300, 0.0)
+    assert stopped(logs, 0.05, 0.01).called_regression(0.01) >= 4  # the first pairs, of one order
+    corrected = stopped(logs, 0.05, 0.01, first_led=first_led)
     assert corrected.called_regression(0.01) < 4
     assert np.median(corrected.pairs) < 60
+
+
+def test_no_end_lies_beyond_the_pairs_of_the_rarer_order() -> None:
+    logs = [0.04] * 11 + [-0.04]
+    assert MedianSequence(0.05).look(logs, last=True, rarer=6) == MedianSequence(0.05).look(logs, last=True)
+    assert MedianSequence(0.05).look(logs, last=True).low == 0.04
+    assert MedianSequence(0.05).look(logs, last=True, rarer=1) == (-math.inf, math.inf)
 
 
 def test_what_coming_first_does_is_taken_out_however_much_the_sides_differ() -> None:
@@ -153,7 +174,7 @@ def test_the_same_game_with_the_plain_sign_test_at_each_look_does_not_cover() ->
     for count in range(1, 121):
         if look_due(count, looked_at):
             looked_at = count
-            ordered, rank = np.sort(logs[:, :count], axis=1), SignBoundary(0.05).ranks(count, 1.0)
+            ordered, rank = np.sort(logs[:, :count], axis=1), SignBoundary(0.05).ranks(count, last=True)
             missed |= (ordered[:, rank] > 0) | (ordered[:, -1 - rank] < 0)
     assert missed.mean() > 0.12
 
@@ -166,9 +187,10 @@ def test_coverage_and_power_of_ten_thousand_comparisons(
     """The tables of docs/compare.md: `pytest -m slow -s tests/python/stats/test_stats_sequential.py`."""
     trials = 10_000
     for number, (name, draw) in enumerate(SCENARIOS.items()):
-        logs = corrected_pairs_of(np.random.default_rng((number, 7)), draw, trials, 300, effect)
-        ends = stopped(logs, 0.05, 0.01)
-        harsh = stopped(logs, 0.05, 0.01, worst_case=effect)
+        rng = np.random.default_rng((number, 7))
+        logs, first_led = ordered_pairs_of(rng, draw, trials, 300, effect)
+        ends = stopped(logs, 0.05, 0.01, first_led=first_led)
+        harsh = stopped(logs, 0.05, 0.01, worst_case=effect, first_led=first_led)
         with capsys.disabled():
             print(
                 f"\n| {name} | {effect:.0%}"
