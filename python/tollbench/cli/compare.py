@@ -10,6 +10,7 @@ import typer
 from tollbench.cli.named_files import Force, file_path
 from tollbench.compare.adapters import AUTO, adapters
 from tollbench.compare.around import Around
+from tollbench.compare.subject import Until
 
 EXAMPLE = "toll compare ./bench_old ./bench_new --budget 20s"
 
@@ -35,6 +36,18 @@ Total = Annotated[
         metavar="TIME",
         help="Most time for all benchmarks together, --confirm included.",
     ),
+]
+Until_ = Annotated[
+    Until,
+    typer.Option(
+        "--until",
+        help="What ends a benchmark within its budget. estimate: how large a difference is, to a tenth of it"
+        " or to --threshold. direction: its sign, or that it does not matter, which is known sooner.",
+    ),
+]
+Threshold = Annotated[float, typer.Option(help="Exit code 1 only for what is slower by more: 0.01 is 1 %.")]
+Pattern = Annotated[
+    str, typer.Option("--filter", metavar="REGEX", help="Compare only benchmarks that match.")
 ]
 Confirm = Annotated[
     bool,
@@ -153,6 +166,7 @@ def command(
     threshold: Threshold = 0.01,
     level: Annotated[float, typer.Option(help="With which all intervals of the table hold together.")] = 0.95,
     pattern: Pattern = "",
+    until: Until_ = Until.ESTIMATE,
     confirm: Confirm = False,
     build: Build = "",
     program: Program = "",
@@ -197,6 +211,7 @@ def command(
         threshold=threshold,
         level=level,
         pattern=pattern,
+        until=until,
         confirm=confirm,
         build=build,
         program=program,

@@ -107,6 +107,7 @@ def measured(request: ComparisonRequest, *, wait: bool) -> tuple[Comparisons, To
         total_s=request.total_s,
         seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
         layouts=request.layouts,
+        until=request.until,
     )
     settings.check()
     check_pattern(request.pattern)
@@ -243,6 +244,7 @@ def _header(settings: ComparisonSettings, subject: Subject, request: ComparisonR
         "level": settings.level,
         "threshold": settings.threshold,
         "confirm": request.confirm,
+        "until": settings.until,
         "layouts": settings.layouts,
         "count_only": request.only_counted,
         "fail_on": [each.text for each in request.counts.rules] if request.counts is not None else [],

@@ -15,7 +15,7 @@ from tollbench.compare.adapters import AUTO, adapters
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.adapters.read_output import KIND as READ
 from tollbench.compare.around import NOTHING_AROUND, Around
-from tollbench.compare.subject import LookAtCode
+from tollbench.compare.subject import LookAtCode, Until
 from tollbench.errors import TollError
 from tollbench.home import cache_folder
 from tollbench.launching.interrupt import Interrupt
@@ -50,6 +50,7 @@ class ComparisonRequest:
     raw: Path | None
     measure_all: bool
     counts: CountRequest | None = None
+    until: Until = Until.ESTIMATE
     why: bool = False  # explain what differs
     read: str = ""  # where names and times stand in what sides print
     around: Around = NOTHING_AROUND

@@ -20,7 +20,7 @@ from tollbench.compare.adapters import AUTO
 from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.rebuilds import Rebuilds, RebuildTerms, tried
 from tollbench.compare.sides import WrittenSide
-from tollbench.compare.subject import Unusable
+from tollbench.compare.subject import Until, Unusable
 from tollbench.errors import Exit, TollError
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.linking.layouts import linked_alike
@@ -44,6 +44,7 @@ class RebuildRequest:
     budget_s: float  # no table is begun after it
     trial_budget_s: float  # of one benchmark
     threshold: float
+    until: Until
     seed: int | None
     raw: Path | None
 
@@ -99,6 +100,7 @@ def measured(request: RebuildRequest, *, wait: bool) -> tuple[Rebuilds, TollErro
         )
     settings = ComparisonSettings(
         threshold=request.threshold,
+        until=request.until,
         budget_s=request.trial_budget_s,
         total_s=ENOUGH_S / 2,
         seed=secrets.randbelow(2**31) if request.seed is None else request.seed,

@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from tollbench.cli.named_files import file_path
+from tollbench.compare.subject import Until
 
 EXAMPLE = "toll trust --budget 5m"
 SLOWDOWNS = "0.5,1,2,5"
 EQUAL = 2
 
 
+Until_ = Annotated[Until, typer.Option("--until", help="As of toll compare.")]
 Operations = Annotated[
     list[str] | None,
     typer.Argument(help="Contenders of reference/operations, with * and ?; all if not given."),
@@ -56,6 +58,7 @@ Disturb = Annotated[
 MeasureAll = Annotated[
     bool, typer.Option("--measure-all", help="With --rebuild: time also what is proved to be unchanged.")
 ]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for another run on this machine to end.")]
 Layouts = Annotated[int, typer.Option(metavar="N", help="With --rebuild: as of toll compare.")]
 
 
@@ -69,6 +72,7 @@ def command(
         int, typer.Option(help="Comparisons of equal sides for one of each slow-down; 0: slow-downs alone.")
     ] = EQUAL,
     threshold: Annotated[float, typer.Option(help="As of toll compare: 0.01 is 1 %.")] = 0.01,
+    until: Until_ = Until.ESTIMATE,
     seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
     raw: Raw = None,
     disturb: Disturb = "",
@@ -79,9 +83,7 @@ def command(
     measure_all: MeasureAll = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print it as a Markdown table.")] = False,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for another run on this machine to end.")
-    ] = False,
+    wait: Wait = False,
 ) -> None:
     """Compare programs with themselves and with slow-downs of known size: false alarms, and what is found.
 
@@ -113,6 +115,7 @@ def command(
             budget_s=seconds("--budget", budget),
             trial_budget_s=seconds("--trial-budget", trial_budget),
             threshold=threshold,
+            until=until,
             seed=seed,
             raw=raw,
         )
@@ -129,6 +132,7 @@ def command(
         slowdowns=trusting.shares(slowdowns),
         equal=equal,
         threshold=threshold,
+        until=until,
         seed=seed,
         raw=raw,
         disturbances=trusting.disturbances(disturb),

@@ -19,7 +19,7 @@ from tollbench.compare import ComparisonSettings, MeasuringOptions
 from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.compare.disturbing import DRIFT, InjectedDisturbance, load, one_of
 from tollbench.compare.raw_file import Keeping, RawFile
-from tollbench.compare.subject import Subject
+from tollbench.compare.subject import Subject, Until
 from tollbench.compare.trials import NOTHING, Trial, TrialPlan, Trust, prove
 from tollbench.errors import Exit, TollError
 from tollbench.launching.conversation import Errand
@@ -46,6 +46,7 @@ class TrustRequest:
     seed: int | None
     raw: Path | None
     disturbances: tuple[InjectedDisturbance, ...] = ()
+    until: Until = Until.ESTIMATE
 
 
 def disturbances(text: str) -> tuple[InjectedDisturbance, ...]:
@@ -84,6 +85,7 @@ def measured(request: TrustRequest, *, wait: bool) -> tuple[Trust, TollError | N
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
     settings = ComparisonSettings(
         threshold=request.threshold,
+        until=request.until,
         budget_s=request.trial_budget_s,
         total_s=request.trial_budget_s,
         seed=seed,

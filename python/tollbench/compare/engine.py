@@ -308,6 +308,7 @@ class _Engine:
             level=self._settings.level,
             threshold=self._settings.threshold,
             layouts=self._settings.layouts,
+            until=self._settings.until,
             seconds=round(self.elapsed_s, 3),
             interrupted=interrupted,
             started_utc=self._started_utc,
@@ -373,7 +374,7 @@ class _Engine:
         if not track.look_due(self._settings.layouts):
             return None
         track.look()
-        track.done = track.settled(self._settings.threshold)
+        track.done = track.settled(self._settings.threshold, self._settings.until)
         return min(track.seconds / allotted_s, A_LOOK)
 
     def _allotted_s(self, track: Track) -> float:

@@ -57,6 +57,7 @@ class Header(_Record):
     toll_version: Text = ""
     command_line: Text = ""
     confirm: bool = False
+    until: Text = ""
     layouts: Annotated[int, Field(ge=0, le=MAX_LAYOUTS)] = 0  # of each side
     count_only: bool = False
     fail_on: tuple[Text, ...] = ()
@@ -297,6 +298,7 @@ def _cut_short(header: Header, survey: SurveyRecord, found: Sequence[Comparison]
         sides=header.sides,
         level=header.level,
         threshold=header.threshold,
+        until=header.until,
         layouts=header.layouts,
         seconds=0.0,
         interrupted=True,

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +19,13 @@ from tollbench.text import shown
 
 MOST_OFFERED = 20_000  # benchmarks in one table; more are a mistake, or want a --filter
 LAYOUTS = range(2, 1025)  # of too few no interval is told; more fill the disk
+
+
+class Until(StrEnum):
+    """Which question ends the measuring of a benchmark."""
+
+    ESTIMATE = "estimate"  # how large is the difference, and does it matter?
+    DIRECTION = "direction"  # is there one, or none that matters? A gate's
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,7 @@ class ComparisonSettings:
     corrected: bool = True  # for the number of comparisons in the table
     most_rounds: int = 100_000  # a benchmark
     layouts: int = 0  # of each side, over which ratios are averaged; 0: the sides as they are
+    until: Until = Until.ESTIMATE
 
     def check(self) -> None:
         """Raises TollError for numbers that no comparison can be made with."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from tollbench.compare.subject import Until
 from tollbench.stats import cluster_sequence, equivalence, sequential
 from tollbench.stats.cluster_sequence import ClusterSequence, mean_over_clusters
 from tollbench.stats.sequential import ORDER_WINDOW, MedianSequence, rarer_order, without_order
 
 Sequence_ = MedianSequence | ClusterSequence  # over pairs of launches; over layouts
+
+_ANSWERED = {Until.ESTIMATE: equivalence.estimate_settled, Until.DIRECTION: equivalence.direction_settled}
 
 
 def sequence_for(layouts: int) -> type[Sequence_]:
@@ -97,10 +100,11 @@ class Track:
                     first_led = [led for _, led in self._both(side)]
                     sequence.look(logs, last=last, rarer=int(rarer_order(first_led)))
 
-    def settled(self, threshold: float) -> bool:
-        """Whether measuring on could not change what is told about any side."""
+    def settled(self, threshold: float, until: Until) -> bool:
+        """Whether the question is answered for every side."""
+        answered = _ANSWERED[until]
         return all(
-            self._failure(side) or equivalence.settled(*sequence.bounds, threshold)
+            self._failure(side) or answered(*sequence.bounds, threshold)
             for side, sequence in self.sequences.items()
         )
 

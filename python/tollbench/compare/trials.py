@@ -92,6 +92,7 @@ class Trust(ComparisonRecord):
     level: Finite
     threshold: Finite
     trial_budget_s: NotNegative
+    until: str = Field(default="", description="which question ended a comparison: estimate, direction")
     seconds: NotNegative
     seed: int
     interrupted: bool
@@ -176,6 +177,7 @@ def summary(plan: TrialPlan, trials: Sequence[Trial], *, seconds: float, interru
         level=plan.trial.level,
         threshold=plan.trial.threshold,
         trial_budget_s=plan.trial.budget_s,
+        until=plan.trial.until,
         seconds=round(seconds, 3),
         seed=plan.trial.seed,
         interrupted=interrupted,

@@ -171,6 +171,10 @@ class Comparisons(ComparisonRecord):
     layouts: int = Field(
         default=0, ge=0, description="that each side was linked in; 0: the files as they are"
     )
+    until: str = Field(
+        default="",
+        description="which question ended a benchmark's measuring: estimate, direction; empty: none",
+    )
     seconds: NotNegative = Field(description="wall time of all measuring")
     interrupted: bool = False
     raw: str = Field(default="", description="file with every launch, JSON lines")

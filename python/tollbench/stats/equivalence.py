@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-FINE_ENOUGH = 0.25  # of the threshold: a ratio this well known is told, on whichever side it turns out to lie
+FINE_ENOUGH = 0.5  # of the threshold: a ratio this well known is told, on whichever side it turns out to lie
+WORTH_PRINTING = 0.1  # of an effect, or of the time: a half-width of more says little about how large it is
 
 
 def direction(low: float, high: float) -> int:
@@ -28,15 +29,46 @@ def equivalent(low: float, high: float, threshold: float) -> bool:
     return -margin <= low and high <= margin
 
 
-def settled(low: float, high: float, threshold: float) -> bool:
-    """Whether the interval leaves nothing open that more pairs would be worth their time for.
+def direction_settled(low: float, high: float, threshold: float) -> bool:
+    """Whether the sign is known, or that it does not matter: what a gate asks.
 
-    It lies on one side of both margins, or the ratio is known to a quarter of the threshold and not 1.
+    What is slower (above 0) goes on until it is known to lie beyond the threshold, or to +-threshold: a gate
+    that ended with "by 0.1 to 9 %" would let 5 % pass.
     """
     if beyond(low, high, threshold) or equivalent(low, high, threshold):
         return True
-    narrow = high - low <= 2.0 * FINE_ENOUGH * math.log1p(threshold)
+    side = direction(low, high)
+    return side < 0 or (side > 0 and (high - low) / 2.0 <= math.log1p(threshold))
+
+
+def estimate_settled(low: float, high: float, threshold: float) -> bool:
+    """Whether the interval says how large a difference is, and leaves nothing open that is worth more pairs.
+
+    It is `worth_printing`, and lies on one side of both margins, or excludes 0 and is known to half of the
+    threshold.
+    """
+    if not worth_printing(low, high, threshold):
+        return False
+    if beyond(low, high, threshold) or equivalent(low, high, threshold):
+        return True
+    narrow = (high - low) / 2.0 <= FINE_ENOUGH * math.log1p(threshold)
     return narrow and direction(low, high) != 0
+
+
+def worth_printing(low: float, high: float, threshold: float) -> bool:
+    """Whether half the interval of the ratio is at most the threshold, or a tenth of the effect if larger.
+
+    In the way in which changes are written: -40 % is known to 4 points. From tenfold on a tenth of the effect
+    would be more than a tenth of the time itself, which is then the rule.
+    """
+    half_log = (high - low) / 2.0
+    if half_log <= math.log1p(threshold):
+        return True
+    if not half_log <= math.log1p(WORTH_PRINTING) or abs(low + high) > 600.0:  # NaN and beyond floats
+        return half_log <= math.log1p(WORTH_PRINTING)
+    ends = math.exp(low), math.exp(high)
+    effect = abs(sum(ends) / 2.0 - 1.0)
+    return (ends[1] - ends[0]) / 2.0 <= max(threshold, WORTH_PRINTING * effect)
 
 
 def bound(low: float, high: float) -> float:

@@ -22,6 +22,7 @@ from tollbench.compare import (
     compare,
     confirm,
 )
+from tollbench.compare.subject import Until
 from tollbench.compare.tracks import Track
 from tollbench.errors import TollError
 from tollbench.launching.failure import Interrupted
@@ -91,6 +92,17 @@ def test_it_stops_when_the_answer_is_known() -> None:
     run(large)
     run(small)
     assert len(large.rounds) <= 15 < len(small.rounds) < 60
+
+
+def test_the_direction_ends_sooner_than_an_estimate() -> None:
+    gate, told = pair(0.6, spread=0.15), pair(0.6, spread=0.15)
+    known = only(run(gate, until=Until.DIRECTION))
+    size = only(run(told))
+    assert known.verdict is size.verdict is Verdict.FASTER
+    assert 2 * len(gate.rounds) < len(told.rounds)
+    assert size.low is not None
+    assert size.high is not None
+    assert size.high - size.low < 0.1
 
 
 def test_it_stops_when_the_budget_is_spent() -> None:

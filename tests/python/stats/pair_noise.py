@@ -12,6 +12,7 @@ from tollbench.stats import equivalence
 from tollbench.stats.sequential import SignBoundary, look_due, rarer_order, without_order
 
 Floats = NDArray[np.float64]
+Settled = Callable[[float, float, float], bool]  # ends of an interval, threshold -> whether to stop
 Draw = Callable[[np.random.Generator, int, int], Floats]  # trials, launches in time -> log values
 
 
@@ -126,6 +127,7 @@ def stopped(
     *,
     worst_case: float | None = None,
     first_led: NDArray[np.bool_] | None = None,
+    settled: Settled = equivalence.estimate_settled,
 ) -> Ends:
     """Every trial is looked at while it grows and ends when it is settled or at the last pair.
 
@@ -148,14 +150,18 @@ def stopped(
             told = np.ones(trials, bool) if first_led is None else rarer_order(first_led[:, :count]) > rank
             low = np.where(told, np.maximum(low, ordered[:, rank]), low)
             high = np.where(told, np.minimum(high, ordered[:, -1 - rank]), high)
-        done = _done(low, high, threshold, worst_case) if count < pairs else np.ones(trials, dtype=bool)
+        done = (
+            _done(low, high, threshold, worst_case, settled) if count < pairs else np.ones(trials, dtype=bool)
+        )
         new = done & going
         ends.low[new], ends.high[new], ends.pairs[new] = low[new], high[new], count
         going &= ~done
     return ends
 
 
-def _done(low: Floats, high: Floats, threshold: float, worst_case: float | None) -> NDArray[np.bool_]:
+def _done(
+    low: Floats, high: Floats, threshold: float, worst_case: float | None, settled: Settled
+) -> NDArray[np.bool_]:
     if worst_case is not None:
         return (low > worst_case) | (high < worst_case)
-    return np.array([equivalence.settled(*ends, threshold) for ends in zip(low, high, strict=True)])
+    return np.array([settled(*ends, threshold) for ends in zip(low, high, strict=True)])

@@ -204,25 +204,71 @@ def test_coverage_and_power_of_ten_thousand_comparisons(
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "direction", "beyond", "equivalent", "settled"),
+    ("low", "high", "direction", "beyond", "equivalent", "known", "estimated"),
     [
-        (0.02, 0.03, 1, 1, False, True),  # slower, beyond
-        (0.001, 0.004, 1, 0, True, True),  # slower, within
-        (0.002, 0.03, 1, 0, False, False),  # slower; beyond or not is open
-        (0.008, 0.0125, 1, 0, False, True),  # slower, known well enough on the margin itself
-        (-0.03, -0.02, -1, -1, False, True),
-        (-0.004, 0.004, 0, 0, True, True),
-        (-0.004, 0.02, 0, 0, False, False),
-        (-math.inf, math.inf, 0, 0, False, False),
+        (0.02, 0.03, 1, 1, False, True, True),  # slower, beyond
+        (0.02, 0.09, 1, 1, False, True, False),  # by how much is open
+        (0.001, 0.004, 1, 0, True, True, True),  # slower, within
+        (0.002, 0.03, 1, 0, False, False, False),  # slower; it may be by three thresholds
+        (0.002, 0.02, 1, 0, False, True, False),  # slower; beyond or not is open
+        (0.006, 0.0155, 1, 0, False, True, True),  # slower, known well enough on the margin itself
+        (-0.03, -0.02, -1, -1, False, True, True),
+        (-1.08, -0.0212, -1, -1, False, True, False),  # "-66 % to -2.1 %"
+        (-0.09, -0.001, -1, 0, False, True, False),
+        (-0.004, 0.004, 0, 0, True, True, True),
+        (-0.004, 0.02, 0, 0, False, False, False),
+        (-math.inf, math.inf, 0, 0, False, False, False),
+        (0.02, math.inf, 1, 1, False, True, False),
     ],
 )
 def test_what_an_interval_says(
-    low: float, high: float, direction: int, beyond: int, equivalent: bool, settled: bool
+    low: float, high: float, direction: int, beyond: int, equivalent: bool, known: bool, estimated: bool
 ) -> None:
     assert equivalence.direction(low, high) == direction
     assert equivalence.beyond(low, high, 0.01) == beyond
     assert equivalence.equivalent(low, high, 0.01) is equivalent
-    assert equivalence.settled(low, high, 0.01) is settled
+    assert equivalence.direction_settled(low, high, 0.01) is known
+    assert equivalence.estimate_settled(low, high, 0.01) is estimated
+
+
+@pytest.mark.parametrize(
+    ("ratios", "worth"),
+    [
+        ((0.56, 0.64), True),  # -40 %, known to 4 points
+        ((0.55, 0.65), False),
+        ((1.018, 1.038), True),  # a tenth of 2.8 % is less than the threshold
+        ((1.017, 1.040), False),
+        ((2.83, 3.17), True),  # +200 %
+        ((1e-4, 5e-4), False),  # 2,000 to 10,000 times as fast: no point of the time, and nothing known
+        ((1.9e-4, 2.1e-4), True),
+        ((1e300, 1.1e300), True),
+        ((1e300, 1e302), False),
+    ],
+)
+def test_what_is_worth_printing(ratios: tuple[float, float], worth: bool) -> None:
+    assert equivalence.worth_printing(math.log(ratios[0]), math.log(ratios[1]), 0.01) is worth
+
+
+def test_the_direction_is_known_long_before_the_size() -> None:
+    """At a true change of the threshold, with as much noise in a pair."""
+    logs = np.random.default_rng(21).normal(math.log(1.01), 0.01, (1000, 600))
+    known = stopped(logs, 0.05, 0.01, settled=equivalence.direction_settled)
+    assert np.median(known.pairs) <= 34
+    assert known.called_different() >= 970
+    size = stopped(logs, 0.05, 0.01)
+    assert np.median(known.pairs) < np.median(size.pairs) < 100
+    assert np.median(size.high - size.low) <= 0.01
+
+
+def test_a_speed_up_of_forty_per_cent_is_not_told_as_two_to_sixty_six() -> None:
+    """As soon as the direction was known, half of the intervals were wider than 12 points."""
+    logs = np.random.default_rng(22).normal(math.log(0.6), 0.25, (500, 400))
+    gate = stopped(logs, 0.05, 0.01, settled=equivalence.direction_settled)
+    told = stopped(logs, 0.05, 0.01)
+    wide, fine = (np.exp(ends.high) - np.exp(ends.low) for ends in (gate, told))
+    assert np.median(wide) > 0.2
+    assert (fine <= 0.1).mean() > 0.95  # effects are seen as 32 to 48 %, so a tenth of one varies
+    assert_covers(told.covered(math.log(0.6)), 500, 0.95)
 
 
 def test_the_bound_is_the_larger_end() -> None:
