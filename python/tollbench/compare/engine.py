@@ -246,9 +246,10 @@ class _Engine:
         shared_by = (comparisons or sum(map(len, sides_of.values())) or 1) if self._settings.corrected else 1
         alpha = 1.0 - bonferroni(self._settings.level, shared_by)
         self._judge = replace(self._judge, alpha=alpha)
-        sequence = sequence_for(self._settings.layouts)
+        layouts = self._settings.layouts
         self._tracks = [
-            Track(name, {side: sequence(alpha) for side in sides}) for name, sides in sides_of.items()
+            Track(name, {side: sequence_for(layouts, alpha) for side in sides})
+            for name, sides in sides_of.items()
         ]
 
     def go(self) -> bool:

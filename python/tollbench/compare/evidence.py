@@ -9,7 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tollbench.compare.tracks import Track
+from tollbench.compare.tracks import MEDIAN_SHARE, Track
+from tollbench.stats import equivalence
 from tollbench.stats.cluster_sequence import (
     centres_of,
     clusters_needed,
@@ -42,6 +43,8 @@ class Evidence:
     offered: int = 0  # of each side that there are; 0: the sides as they are
     spread: float | None = None  # between layouts of one side, log scale; 0: not seen, None: not known
     needed: Needed | None = None  # None: not known
+    lasting: float | None = None  # correlation of neighbouring pairs where noise lasts; None: it was not seen
+    hidden: bool = False  # whether so few pairs could hide noise that lasts, and is no difference
 
 
 class JudgedBy(Protocol):
@@ -65,7 +68,14 @@ def evidence_of(track: Track, side: int, terms: JudgedBy) -> Evidence:
     logs = track.logs(side)
     if not terms.layouts:
         middle = float(np.median(logs)) if logs else math.nan
-        return Evidence(middle, len(logs), fewest_pairs(terms.alpha))
+        lasts = track.lasting.get(side)
+        return Evidence(
+            middle,
+            len(logs),
+            fewest_pairs(terms.alpha * MEDIAN_SHARE),
+            lasting=None if lasts is None else lasts.correlation,
+            hidden=not equivalence.direction(*track.with_hidden(side)),
+        )
     numbers = track.layouts_of(side)
     return Evidence(
         mean_over_clusters(logs, numbers),

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tollbench.compare.evidence import evidence_of
-from tollbench.compare.tracks import Track
-from tollbench.compare.verdict_sentences import sentence
+from tollbench.compare.tracks import MEDIAN_SHARE, Track
+from tollbench.compare.verdict_sentences import of_shapes, sentence
 from tollbench.compare.verdicts import Comparison, Verdict
 from tollbench.stats import equivalence
+from tollbench.stats.shapes import Shapes
 
 EVERYTHING = "*"  # the benchmark of a row that concerns a side as a whole
 
@@ -59,7 +60,7 @@ class Judge:
 
     def _verdict(self, track: Track, side: int, notes: Sequence[str]) -> Comparison:
         logs = track.logs(side)
-        bounds = track.sequences[side].bounds
+        bounds = track.bounds(side)
         evidence = evidence_of(track, side, self)
         failed_side = next((index for index in (0, side) if index in track.failures), None)
         if failed_side is not None:
@@ -69,6 +70,10 @@ class Judge:
             verdict = _verdict_of(bounds.low, bounds.high, self.threshold)
             reason = sentence(verdict, bounds, self.threshold, evidence)
         shown = bool(logs) and failed_side is None
+        shapes, differ = self._shapes(track, side, verdict) if shown else (None, False)
+        if differ and shapes is not None:
+            reason = f"{reason}{of_shapes(verdict, shapes)}"
+            verdict = Verdict.INCONCLUSIVE if verdict is Verdict.NO_DIFFERENCE else verdict
         return Comparison(
             benchmark=track.name,
             a=self.labels[0],
@@ -85,9 +90,22 @@ class Judge:
             and equivalence.beyond(bounds.low, bounds.high, self.threshold) > 0,
             a_ns=track.middle_ns(0) if shown else None,
             b_ns=track.middle_ns(side) if shown else None,
+            mean_ratio=shapes.mean_ratio if shapes is not None else None,
+            tail_ratio=shapes.tail_ratio if shapes is not None else None,
+            shapes_differ=differ,
+            lasting=evidence.lasting if shown else None,
             layouts=evidence.layouts,
             layout_spread=evidence.spread if shown else None,
         )
+
+    def _shapes(self, track: Track, side: int, verdict: Verdict) -> tuple[Shapes | None, bool]:
+        """How launches are spread, and whether that differs; beside what is known of the median already."""
+        shapes = track.shapes(side)
+        tested = shapes
+        if verdict in (Verdict.SLOWER, Verdict.FASTER):
+            tested = track.shapes(side, math.exp(track.middles[side])) if side in track.middles else None
+        alpha = self.alpha * (1.0 - MEDIAN_SHARE)
+        return shapes, tested is not None and tested.beyond(self.threshold, alpha)
 
 
 def _verdict_of(low: float, high: float, threshold: float) -> Verdict:

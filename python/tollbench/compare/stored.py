@@ -261,7 +261,7 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
     alpha = 1.0 - bonferroni(level, sum(map(len, timed.values())) or 1)
     judge = Judge(header.sides, header.threshold, alpha, header.layouts)
     tracks = {
-        name: Track(name, {side: sequence_for(header.layouts)(alpha) for side in sides})
+        name: Track(name, {side: sequence_for(header.layouts, alpha) for side in sides})
         for name, sides in timed.items()
         if sides
     }

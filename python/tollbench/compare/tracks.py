@@ -5,19 +5,26 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from tollbench.compare.subject import Until
 from tollbench.stats import cluster_sequence, equivalence, sequential
 from tollbench.stats.cluster_sequence import ClusterSequence, mean_over_clusters
-from tollbench.stats.sequential import ORDER_WINDOW, MedianSequence, rarer_order, without_order
+from tollbench.stats.lasting import Lasting, factor_to_end, lasting_noise, widened
+from tollbench.stats.sequential import ORDER_WINDOW, Bounds, MedianSequence, rarer_order, without_order
+from tollbench.stats.shapes import Shapes, shapes_of
 
 Sequence_ = MedianSequence | ClusterSequence  # over pairs of launches; over layouts
 
 _ANSWERED = {Until.ESTIMATE: equivalence.estimate_settled, Until.DIRECTION: equivalence.direction_settled}
 
 
-def sequence_for(layouts: int) -> type[Sequence_]:
-    """Which kind judges sides that have so many layouts each; 0: they are as they are."""
-    return ClusterSequence if layouts else MedianSequence
+MEDIAN_SHARE = 0.9  # of what a comparison may err with; the rest is for the shapes (`stats.shapes`)
+
+
+def sequence_for(layouts: int, alpha: float) -> Sequence_:
+    """What judges sides that have so many layouts each; 0: they are as they are."""
+    return ClusterSequence(alpha) if layouts else MedianSequence(alpha * MEDIAN_SHARE)
 
 
 @dataclass(slots=True)
@@ -33,6 +40,8 @@ class Track:
     seconds: float = 0.0
     looked_at: int = 0
     done: bool = False
+    lasting: dict[int, Lasting | None] = field(default_factory=dict)  # by side, at the last look
+    middles: dict[int, float] = field(default_factory=dict)  # median log ratio, likewise
     corrected: dict[int, list[float]] = field(default_factory=dict)  # side -> what logs() told last
 
     def logs(self, side: int) -> list[float]:
@@ -59,6 +68,16 @@ class Track:
             for row, order in zip(self.values, self.orders, strict=True)
             if row[0] > 0 and row[side] > 0  # False for NaN
         ]
+
+    def shapes(self, side: int, ratio: float = 1.0) -> Shapes | None:
+        """How the launches of a side are spread beside the first's, the side's times divided by `ratio`.
+
+        None of layouts, and where noise lasts: neither is made by the coins.
+        """
+        if self.layouts or self.lasting.get(side) is not None:
+            return None
+        both = [(row[0], row[side] / ratio) for row in self.values if row[0] > 0 and row[side] > 0]
+        return shapes_of(*zip(*both, strict=True)) if both else None
 
     def layouts_of(self, side: int) -> list[int]:
         """Of each of `logs`."""
@@ -98,15 +117,38 @@ class Track:
                     sequence.look(logs, self.layouts_of(side), last=last)
                 else:
                     first_led = [led for _, led in self._both(side)]
+                    self.middles[side] = float(np.median(logs))
+                    self.lasting[side] = lasting_noise(logs)
                     sequence.look(logs, last=last, rarer=int(rarer_order(first_led)))
 
+    def bounds(self, side: int) -> Bounds:
+        """What is told of a side, log scale: the interval of all looks, or a wider one where noise lasts.
+
+        Where noise lasted on one side, looks may have been wrong, so that the last one alone is widened.
+        """
+        sequence, lasts = self.sequences[side], self.lasting.get(side)
+        if lasts is None or not isinstance(sequence, MedianSequence):
+            return sequence.bounds
+        return widened(sequence.latest, self.middles[side], lasts.factor)
+
     def settled(self, threshold: float, until: Until) -> bool:
-        """Whether the question is answered for every side."""
+        """Whether the question is answered for every side, whatever noise few pairs may hide."""
         answered = _ANSWERED[until]
         return all(
-            self._failure(side) or answered(*sequence.bounds, threshold)
-            for side, sequence in self.sequences.items()
+            self._failure(side)
+            or (
+                answered(*self.bounds(side), threshold)
+                and equivalence.direction_settled(*self.with_hidden(side), threshold)
+            )
+            for side in self.sequences
         )
+
+    def with_hidden(self, side: int) -> Bounds:
+        """The interval, as wide as it has to be able to be while pairs are few."""
+        bounds, factor = self.bounds(side), factor_to_end(len(self.values))
+        if factor == 1.0 or side not in self.middles or isinstance(self.sequences[side], ClusterSequence):
+            return bounds
+        return widened(bounds, self.middles[side], factor)
 
     def failed(self) -> bool:
         """Whether there is nothing left to measure."""

@@ -10,6 +10,7 @@ from tollbench.compare.subject import LAYOUTS
 from tollbench.compare.verdicts import Verdict
 from tollbench.stats import equivalence
 from tollbench.stats.sequential import Bounds
+from tollbench.stats.shapes import Shapes
 
 SEEN = 0.001  # a spread below it is not worth its words
 
@@ -17,7 +18,7 @@ SEEN = 0.001  # a spread below it is not worth its words
 def sentence(verdict: Verdict, bounds: Bounds, threshold: float, evidence: Evidence) -> str:
     """On a verdict that is no failure; `bounds` on the log scale, `threshold` a share."""
     known = _known(verdict, bounds, threshold, evidence)
-    return f"{known}{_of_layout(evidence)}"
+    return f"{known}{_of_noise(verdict, evidence)}{_of_layout(evidence)}"
 
 
 def _known(verdict: Verdict, bounds: Bounds, threshold: float, evidence: Evidence) -> str:
@@ -68,6 +69,30 @@ def _what_it_takes(needed: Needed | None, least: str) -> str:
     time = f"{seconds:,} s a benchmark (--budget, --total-budget)" if seconds else ""
     takes = " and ".join(filter(None, [layouts, time])) or "more time"
     return f"to know it to ± {least} takes about {takes}"
+
+
+def of_shapes(verdict: Verdict, shapes: Shapes) -> str:
+    """Where mean or tail differ otherwise than the medians do."""
+    told = f"on average it is {_change(shapes.mean_ratio)}, its slowest tenth {_change(shapes.tail_ratio)}"
+    if verdict is Verdict.NO_DIFFERENCE:
+        return f" of medians, but some of its launches are not like the first side's: {told}"
+    return f"; its launches are spread otherwise: {told}"
+
+
+def _change(ratio: float) -> str:
+    return f"{'+' if ratio >= 1.0 else '−'}{numbers.difference(abs(ratio - 1.0))}"
+
+
+def _of_noise(verdict: Verdict, evidence: Evidence) -> str:
+    """Noise of one side that lasts over pairs is what a coin for each pair does not turn."""
+    if evidence.lasting is not None:
+        return (
+            f"; noise lasts from pair to pair (correlation {evidence.lasting:.2f}), as if one side alone"
+            " had a neighbour: the interval is widened for it"
+        )
+    if evidence.hidden and verdict in (Verdict.SLOWER, Verdict.FASTER):
+        return f"; {evidence.pairs} pairs could not show noise of one side that lasts"
+    return ""
 
 
 def _of_layout(evidence: Evidence) -> str:

@@ -126,6 +126,21 @@ class Comparison(ComparisonRecord):
     b_ns: Positive | None = Field(
         default=None, description="nanoseconds an operation of b, median over launches"
     )
+    mean_ratio: Positive | None = Field(
+        default=None, description="mean time of b over that of a; null of layouts, few pairs, lasting noise"
+    )
+    tail_ratio: Positive | None = Field(
+        default=None, description="the time that one launch of ten of b exceeds, over that of a; likewise"
+    )
+    shapes_differ: bool = Field(
+        default=False,
+        description="mean or tail differ by more than the threshold, beside what the medians do: by a test"
+        " that shares the level with the interval; never with the verdict no_difference",
+    )
+    lasting: Finite | None = Field(
+        default=None,
+        description="rank correlation of neighbouring pairs, where noise lasts and the interval is widened",
+    )
     layouts: int = Field(
         default=0,
         ge=0,

@@ -155,6 +155,7 @@ class MedianSequence:
     def __init__(self, alpha: float, power: float = SPENDING_POWER) -> None:
         self._boundary = SignBoundary(alpha, power)
         self.bounds = Bounds(-math.inf, math.inf)
+        self.latest = self.bounds  # of the last look that had an interval, by itself
 
     def look(self, logs: ArrayLike, *, last: bool = False, rarer: int | None = None) -> Bounds:
         """The interval after all `logs`, shape (pairs,), which begin with those of the look before.
@@ -172,7 +173,7 @@ class MedianSequence:
         rank = self._boundary.ranks(ordered.size, last=last)
         if rank < 0 or (rarer is not None and rarer <= rank):
             return self.bounds
-        found = Bounds(float(ordered[rank]), float(ordered[-1 - rank]))
+        found = self.latest = Bounds(float(ordered[rank]), float(ordered[-1 - rank]))
         common = Bounds(max(found.low, self.bounds.low), min(found.high, self.bounds.high))
         self.bounds = common if common.low <= common.high else found
         return self.bounds

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,53 @@ def test_false_alarms_stay_below_the_level() -> None:
         found = compare(subject, ComparisonSettings(seed=seed, budget_s=20.0), clock=subject.clock)
         alarms += only(found).verdict in (Verdict.SLOWER, Verdict.FASTER)
     assert alarms <= 18  # 10 are expected at most; more than 18 happen once in 100
+
+
+def lasting(ns: float, correlation: float, spread: float) -> Callable[[random.Random], float]:
+    """A benchmark with a neighbour of its own: its noise lasts from launch to launch."""
+    state = [0.0]
+
+    def once(rng: random.Random) -> float:
+        state[0] = correlation * state[0] + math.sqrt(1.0 - correlation**2) * rng.gauss(0.0, spread)
+        return ns * math.exp(state[0])
+
+    return once
+
+
+def test_a_neighbour_of_one_side_alone_is_no_difference_and_is_told() -> None:
+    alarms, told = 0, 0
+    for seed in range(40):
+        subject = FakeSubject(FakeClock(), {"sum": (steady(100.0, 1e-4), lasting(100.0, 0.9, 0.02))})
+        item = only(compare(subject, ComparisonSettings(seed=seed, budget_s=20.0), clock=subject.clock))
+        alarms += item.verdict in (Verdict.SLOWER, Verdict.FASTER)
+        told += "noise lasts from pair to pair (correlation 0." in item.reason
+        assert (item.lasting is not None) == ("noise lasts" in item.reason)
+    assert alarms <= 6
+    assert told >= 36
+
+
+def sometimes(ns: float, slower: float, share: float) -> Callable[[random.Random], float]:
+    """A benchmark some of whose launches take longer."""
+    return lambda rng: ns * rng.gauss(1.0, 0.01) * (slower if rng.random() < share else 1.0)
+
+
+def test_a_slow_minority_is_not_called_no_difference() -> None:
+    """By the median alone it was in 85 % of trials."""
+    equal, told = 0, 0
+    for seed in range(60):
+        subject = FakeSubject(FakeClock(), {"sum": (steady(100.0), sometimes(100.0, 1.2, 0.3))})
+        item = only(compare(subject, ComparisonSettings(seed=seed, budget_s=30.0), clock=subject.clock))
+        equal += item.verdict is Verdict.NO_DIFFERENCE
+        told += item.shapes_differ
+        assert item.shapes_differ == ("on average it is" in item.reason)
+    assert equal <= 3
+    assert told >= 54
+
+
+def test_few_pairs_that_the_budget_ends_say_what_they_could_not_show() -> None:
+    item = only(run(pair(1.03, round_s=5.0), budget_s=60.0))
+    assert item.verdict is Verdict.SLOWER
+    assert item.reason.endswith("; 12 pairs could not show noise of one side that lasts")
 
 
 def test_being_first_is_no_difference() -> None:

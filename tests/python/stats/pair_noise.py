@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollbench.stats import equivalence
-from tollbench.stats.sequential import SignBoundary, look_due, rarer_order, without_order
+from tollbench.stats.lasting import factor_to_end, lasting_noise, widened
+from tollbench.stats.sequential import Bounds, SignBoundary, look_due, rarer_order, without_order
 
 Floats = NDArray[np.float64]
 Settled = Callable[[float, float, float], bool]  # ends of an interval, threshold -> whether to stop
@@ -63,6 +64,16 @@ def first_is_faster(rng: np.random.Generator, trials: int, launches: int) -> Flo
     """Who comes first in a pair is 3 to 5 % faster, and next to nothing else happens."""
     noise = rng.normal(0.0, 0.001, (trials, launches))
     noise[:, ::2] -= rng.uniform(0.03, 0.05, noise[:, ::2].shape)
+    return noise
+
+
+def one_sided(rng: np.random.Generator, trials: int, pairs: int, correlation: float) -> Floats:
+    """Log ratios of equal sides of which one alone has noise of 2 % that lasts from pair to pair."""
+    steps = rng.normal(0.0, 0.02, (trials, pairs))
+    noise = np.empty_like(steps)
+    noise[:, 0] = steps[:, 0]
+    for pair in range(1, pairs):
+        noise[:, pair] = correlation * noise[:, pair - 1] + np.sqrt(1.0 - correlation**2) * steps[:, pair]
     return noise
 
 
@@ -128,15 +139,18 @@ def stopped(
     worst_case: float | None = None,
     first_led: NDArray[np.bool_] | None = None,
     settled: Settled = equivalence.estimate_settled,
+    lasting: bool = False,
 ) -> Ends:
     """Every trial is looked at while it grows and ends when it is settled or at the last pair.
 
     With `first_led` ends lie in pairs of both orders, as `toll compare` has it. With `worst_case` a trial
-    ends at the first look whose interval excludes that value: when it is wrong, if it ever is.
+    ends at the first look whose interval excludes that value: when it is wrong, if it ever is. With
+    `lasting` noise that lasts is looked for, and few pairs may hide it, as `toll compare` has it.
     """
     trials, pairs = logs.shape
     boundary = SignBoundary(alpha)
     low, high = np.full(trials, -np.inf), np.full(trials, np.inf)
+    latest = low.copy(), high.copy()
     ends = Ends(low.copy(), high.copy(), np.zeros(trials))
     going = np.ones(trials, dtype=bool)
     looked_at = 0
@@ -150,13 +164,36 @@ def stopped(
             told = np.ones(trials, bool) if first_led is None else rarer_order(first_led[:, :count]) > rank
             low = np.where(told, np.maximum(low, ordered[:, rank]), low)
             high = np.where(told, np.minimum(high, ordered[:, -1 - rank]), high)
-        done = (
-            _done(low, high, threshold, worst_case, settled) if count < pairs else np.ones(trials, dtype=bool)
-        )
+            latest = (
+                np.where(told, ordered[:, rank], latest[0]),
+                np.where(told, ordered[:, -1 - rank], latest[1]),
+            )
+        shown, hidden = (low, high), (low, high)
+        if lasting:
+            shown, hidden = _where_noise_lasts(logs[:, :count], (low, high), latest, going)
+        done = np.ones(trials, dtype=bool)
+        if count < pairs:
+            done = _done(*shown, threshold, worst_case, settled) & _done(
+                *hidden, threshold, worst_case, settled
+            )
         new = done & going
-        ends.low[new], ends.high[new], ends.pairs[new] = low[new], high[new], count
+        ends.low[new], ends.high[new], ends.pairs[new] = shown[0][new], shown[1][new], count
         going &= ~done
     return ends
+
+
+def _where_noise_lasts(
+    logs: Floats, bounds: tuple[Floats, Floats], latest: tuple[Floats, Floats], going: NDArray[np.bool_]
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """What is told of each trial, and how wide it must be able to be (`Track.bounds`, `with_hidden`)."""
+    shown, hidden = np.array(bounds), np.array(bounds)
+    few = factor_to_end(logs.shape[1])
+    for trial in np.flatnonzero(going):
+        middle = float(np.median(logs[trial]))
+        if (lasts := lasting_noise(logs[trial])) is not None:
+            shown[:, trial] = widened(Bounds(latest[0][trial], latest[1][trial]), middle, lasts.factor)
+        hidden[:, trial] = widened(Bounds(*shown[:, trial]), middle, few)
+    return (shown[0], shown[1]), (hidden[0], hidden[1])
 
 
 def _done(
