@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tollbench.compare.evidence import TimeAllowed
 from tollbench.compare.judging import Judge
 from tollbench.compare.subject import (
     ComparisonSettings,
@@ -25,9 +26,11 @@ from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.stats import bonferroni
 from tollbench.stats.cluster_sequence import fewest_clusters
+from tollbench.stats.power import power_of_both
 
 CONFIRM_AFTER_S = 20.0
 FIRST_SHARE = 2.0 / 3.0  # of the time for all, where a second measurement may follow
+SPENT = 0.95  # of its time: who needed as much could have used more
 A_LOOK, LAST_LOOK = 0.999999, 1.0  # the most that the share of a look in a raw file is before its last one
 LEAST_SHARE = 1.0 / 6.0  # of it, for the second measurement, however long the first one and the pause took
 
@@ -104,7 +107,7 @@ def confirm(
     measurements together: the first was made with `before_confirming(settings)`. This one has the time for
     all that is left after it and the pause of `after_s`, but a sixth of that time at least.
     """
-    first = first.model_copy(update={"level": settings.level})
+    first = first.model_copy(update={"level": settings.level, "confirm_power": _price(first, settings)})
     doubted = {item.benchmark for item in first.comparisons if _differs(item)}
     if not doubted:
         return first
@@ -133,6 +136,14 @@ def confirm(
             "interrupted": interrupted,
         }
     )
+
+
+def _price(first: Comparisons, settings: ComparisonSettings) -> float | None:
+    """What is left of the power where the first measurement spent its share of the time; else None."""
+    if first.seconds < SPENT * FIRST_SHARE * settings.total_s:
+        return None
+    alpha = 1.0 - bonferroni(settings.level, max(1, len(first.comparisons)))
+    return round(power_of_both(alpha, FIRST_SHARE, 1.0 - FIRST_SHARE), 3)
 
 
 def _drawn_anew(settings: ComparisonSettings) -> ComparisonSettings:
@@ -203,7 +214,10 @@ class _Engine:
         self._tracks: list[Track] = []
         self._code: dict[tuple[str, int], Standing] = {}
         self._left_out: set[tuple[str, int]] = set()
-        self._judge = Judge(subject.labels, settings.threshold, 1.0 - settings.level, settings.layouts)
+        limits = TimeAllowed(settings.budget_s, settings.total_s)
+        self._judge = Judge(
+            subject.labels, settings.threshold, 1.0 - settings.level, settings.layouts, limits
+        )
         self._rounds = 0
         self._usage = Usage()
 

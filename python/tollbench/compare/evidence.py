@@ -29,7 +29,15 @@ class Needed:
     """What it takes to know a ratio to the threshold."""
 
     layouts: int  # 0: those that there are
-    seconds: float  # wall time of this benchmark; 0: not known
+    seconds: float  # wall time of this benchmark; 0: not known. Without layouts: beyond what it had
+
+
+@dataclass(frozen=True, slots=True)
+class TimeAllowed:
+    """The time that there was, seconds."""
+
+    budget_s: float  # a benchmark
+    total_s: float  # all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,8 @@ class Evidence:
     spread: float | None = None  # between layouts of one side, log scale; 0: not seen, None: not known
     needed: Needed | None = None  # None: not known
     lasting: float | None = None  # correlation of neighbouring pairs where noise lasts; None: it was not seen
+    limits: TimeAllowed | None = None
+    seconds: float = 0.0  # that this benchmark had
     hidden: bool = False  # whether so few pairs could hide noise that lasts, and is no difference
 
 
@@ -57,6 +67,10 @@ class JudgedBy(Protocol):
     @property
     def threshold(self) -> float:
         """A difference beyond it matters: 0.01 is 1 %."""
+
+    @property
+    def limits(self) -> TimeAllowed | None:
+        """The time that there was."""
 
     @property
     def layouts(self) -> int:
@@ -73,6 +87,9 @@ def evidence_of(track: Track, side: int, terms: JudgedBy) -> Evidence:
             middle,
             len(logs),
             fewest_pairs(terms.alpha * MEDIAN_SHARE),
+            needed=_more(track, side, terms),
+            seconds=track.seconds,
+            limits=terms.limits,
             lasting=None if lasts is None else lasts.correlation,
             hidden=not equivalence.direction(*track.with_hidden(side)),
         )
@@ -86,6 +103,20 @@ def evidence_of(track: Track, side: int, terms: JudgedBy) -> Evidence:
         spread=_spread_of(track, (0, side)),
         needed=_needed(track, logs, numbers, terms),
     )
+
+
+def _more(track: Track, side: int, terms: JudgedBy) -> Needed | None:
+    """The time beyond what there was until the ratio is known to the threshold, if all goes on as it did.
+
+    An interval of pairs narrows with the root of their number, and has to lie between the margins where the
+    sides are alike: what is in the middle now leaves less room. None where there is no interval yet.
+    """
+    low, high = track.bounds(side)
+    if not math.isfinite(high - low) or not track.seconds:
+        return None
+    margin = math.log1p(terms.threshold)
+    room = max(margin - abs((low + high) / 2.0), margin / 2.0)  # else a difference of about that size is told
+    return Needed(0, max(0.0, track.seconds * (((high - low) / 2.0 / room) ** 2 - 1.0)))
 
 
 def _spread_of(track: Track, sides: Sequence[int]) -> float | None:

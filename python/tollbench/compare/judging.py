@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tollbench.compare.evidence import evidence_of
+from tollbench.compare.evidence import Evidence, TimeAllowed, evidence_of
 from tollbench.compare.tracks import MEDIAN_SHARE, Track
 from tollbench.compare.verdict_sentences import of_shapes, sentence
 from tollbench.compare.verdicts import Comparison, Verdict
@@ -24,6 +24,7 @@ class Judge:
     threshold: float
     alpha: float  # of one comparison, after the correction
     layouts: int = 0  # of each side that there are; 0: the sides as they are
+    limits: TimeAllowed | None = None  # None: not known, of an older file
 
     def verdicts(self, track: Track, notes: Sequence[str]) -> list[Comparison]:
         """Every side that has the benchmark against the first."""
@@ -90,6 +91,8 @@ class Judge:
             and equivalence.beyond(bounds.low, bounds.high, self.threshold) > 0,
             a_ns=track.middle_ns(0) if shown else None,
             b_ns=track.middle_ns(side) if shown else None,
+            b_agreeing_ns=_agreeing(track.middle_ns(0), evidence.middle) if shown else None,
+            forecast_s=_seconds(evidence) if verdict is Verdict.INCONCLUSIVE and not differ else None,
             mean_ratio=shapes.mean_ratio if shapes is not None else None,
             tail_ratio=shapes.tail_ratio if shapes is not None else None,
             shapes_differ=differ,
@@ -106,6 +109,16 @@ class Judge:
             tested = track.shapes(side, math.exp(track.middles[side])) if side in track.middles else None
         alpha = self.alpha * (1.0 - MEDIAN_SHARE)
         return shapes, tested is not None and tested.beyond(self.threshold, alpha)
+
+
+def _agreeing(first_ns: float | None, middle: float) -> float | None:
+    """What the second side takes by the ratio."""
+    return None if first_ns is None else first_ns * math.exp(middle)
+
+
+def _seconds(evidence: Evidence) -> float | None:
+    """Rounded, as it is a guess."""
+    return None if evidence.needed is None or evidence.offered else float(math.ceil(evidence.needed.seconds))
 
 
 def _verdict_of(low: float, high: float, threshold: float) -> Verdict:

@@ -12,6 +12,8 @@ from tollbench.stats import equivalence
 from tollbench.stats.sequential import Bounds
 from tollbench.stats.shapes import Shapes
 
+LONGEST_S = 3 * 86400.0  # of a forecast
+SPENT = 0.8  # of the budget: of who had less, the time for all was the limit
 SEEN = 0.001  # a spread below it is not worth its words
 
 
@@ -38,7 +40,7 @@ def _known(verdict: Verdict, bounds: Bounds, threshold: float, evidence: Evidenc
         return _too_few(evidence)
     possible = f"a difference of up to {largest}{mean} remains possible"
     if not evidence.offered:
-        return f"{possible}; a larger --budget narrows it"
+        return f"{possible}; {_forecast(evidence, least)}"
     return f"{possible}; {_what_it_takes(evidence.needed, least)}"
 
 
@@ -56,6 +58,46 @@ def _too_few(evidence: Evidence) -> str:
             f" time; {2 * offered} are needed:"
         )
     return f"{told} --budget, --total-budget"
+
+
+def _forecast(evidence: Evidence, least: str) -> str:
+    """How much more time would do, and which option gives it."""
+    needed, limits = evidence.needed, evidence.limits
+    if needed is None or not needed.seconds:
+        return "a larger --budget narrows it"
+    had = evidence.seconds
+    if needed.seconds > LONGEST_S:
+        return f"± {least} needs days more"
+    told = f"± {least} needs about {_duration(needed.seconds)} more"
+    if limits is None:
+        return f"{told} (--budget, --total-budget)"
+    options = []
+    if had + needed.seconds > limits.budget_s:
+        options.append(f"--budget {_option(had + needed.seconds)}")
+    # What a benchmark lacks of its budget the time for all has taken: all of that grows alike.
+    short_of_all = had < SPENT * limits.budget_s
+    if short_of_all or had + needed.seconds > limits.total_s:
+        grown = limits.total_s * (had + needed.seconds) / had if short_of_all else had + needed.seconds
+        options.append(f"--total-budget {_option(grown)}")
+    return f"{told}: `{' '.join(options)}`" if options else told
+
+
+def _duration(seconds: float) -> str:
+    """ "45 s", "12 min", "3 h"; as rough as a forecast is."""
+    if seconds < 100:
+        return f"{_two_digits(seconds)} s"
+    return f"{_two_digits(seconds / 60)} min" if seconds < 6000 else f"{_two_digits(seconds / 3600)} h"
+
+
+def _option(seconds: float) -> str:
+    """A length of time as options take it, rounded up."""
+    if seconds <= 120:
+        return f"{max(1, math.ceil(seconds / 5) * 5)}s"
+    return f"{math.ceil(seconds / 60)}m" if seconds <= 7200 else f"{math.ceil(seconds / 3600)}h"
+
+
+def _two_digits(value: float) -> int:
+    return max(1, math.ceil(value)) if value < 100 else math.ceil(value / 10) * 10
 
 
 def _what_it_takes(needed: Needed | None, least: str) -> str:

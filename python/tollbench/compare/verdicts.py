@@ -126,6 +126,15 @@ class Comparison(ComparisonRecord):
     b_ns: Positive | None = Field(
         default=None, description="nanoseconds an operation of b, median over launches"
     )
+    b_agreeing_ns: Positive | None = Field(
+        default=None,
+        description="a_ns times ratio: what a row shows of b, as medians of sides are another number than the"
+        " median of pairs",
+    )
+    forecast_s: NotNegative | None = Field(
+        default=None,
+        description="more seconds until it is known to the threshold; null: it is known, or nobody can say",
+    )
     mean_ratio: Positive | None = Field(
         default=None, description="mean time of b over that of a; null of layouts, few pairs, lasting noise"
     )
@@ -189,6 +198,11 @@ class Comparisons(ComparisonRecord):
     until: str = Field(
         default="",
         description="which question ended a benchmark's measuring: estimate, direction; empty: none",
+    )
+    confirm_power: Finite | None = Field(
+        default=None,
+        description="how often --confirm finds what one measurement of all the time finds in 98 %; null: time"
+        " was left, or nothing was confirmed",
     )
     seconds: NotNegative = Field(description="wall time of all measuring")
     interrupted: bool = False

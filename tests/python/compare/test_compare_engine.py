@@ -27,8 +27,15 @@ from tollbench.compare.subject import Until
 from tollbench.compare.tracks import Track
 from tollbench.errors import TollError
 from tollbench.launching.failure import Interrupted
-from tollbench.report.comparisons.comparison_lines import footnotes
+from tollbench.report.comparisons.comparison_lines import footnotes, lines
 
+FOUND: dict[str, Any] = {
+    "kind": "fake",
+    "sides": ["old", "new"],
+    "level": 0.95,
+    "threshold": 0.01,
+    "seconds": 1.0,
+}
 SCHEMA = Path(__file__).parents[3] / "schemas/compare.schema.json"
 
 
@@ -113,6 +120,49 @@ def test_it_stops_when_the_budget_is_spent() -> None:
     assert subject.clock.ns <= 5e9
     assert item.seconds == pytest.approx(5.0, abs=0.2)
     assert "remains possible" in item.reason
+
+
+def test_an_open_row_tells_how_much_more_time_would_do() -> None:
+    """And with so much more it is known."""
+    forecasts = []
+    for seed in range(12):
+        subject = pair(1.0, spread=0.03)
+        settings = ComparisonSettings(seed=seed, budget_s=8.0)
+        item = only(compare(subject, settings, clock=subject.clock))
+        if item.verdict is not Verdict.INCONCLUSIVE or item.lasting is not None:
+            continue
+        told = re.search(r"; ± 1\.0 % needs about (\d+) (s|min) more: `--budget (\d+)(s|m)`", item.reason)
+        assert told is not None, item.reason
+        assert item.forecast_s is not None
+        budget_s = int(told[3]) * (60 if told[4] == "m" else 1)
+        assert item.seconds + item.forecast_s <= budget_s
+        subject = pair(1.0, spread=0.03)
+        settings = ComparisonSettings(seed=seed, budget_s=2.0 * budget_s, total_s=1e5)
+        again = only(compare(subject, settings, clock=subject.clock))
+        assert again.verdict is not Verdict.INCONCLUSIVE
+        forecasts.append(again.seconds / (item.seconds + item.forecast_s))
+    assert len(forecasts) >= 6
+    assert 0.3 < sorted(forecasts)[len(forecasts) // 2] < 2.0
+
+
+def test_where_the_time_for_all_was_short_a_forecast_says_that() -> None:
+    names = {f"b{index}": (steady(1.0, 0.05), steady(1.0, 0.05)) for index in range(10)}
+    found = run(FakeSubject(FakeClock(), names), total_s=60.0)
+    told = [re.search(r"--total-budget (\d+)(m|h|s)`", item.reason) for item in found.comparisons]
+    assert all(told)
+
+
+def test_values_and_change_of_a_row_agree() -> None:
+    """The medians of the sides have another ratio than the median of the pairs."""
+    item = only(run(pair(1.02, spread=0.05), budget_s=5.0))
+    assert item.a_ns is not None
+    assert item.b_ns is not None
+    assert item.ratio is not None
+    assert item.b_ns / item.a_ns != pytest.approx(item.ratio, rel=1e-4)
+    assert item.b_agreeing_ns == pytest.approx(item.a_ns * item.ratio)
+    shown = lines(Comparisons(**FOUND | {"comparisons": [item]}))[0]
+    first, second = (float(text.split()[0]) for text in (shown.a_time, shown.b_time))
+    assert second / first == pytest.approx(item.ratio, abs=1e-3)
 
 
 def test_too_few_pairs_are_no_interval() -> None:
@@ -373,6 +423,17 @@ def test_both_measurements_share_the_time_for_all(total_s: float, spread: float,
     assert subject.clock.ns / 1e9 == pytest.approx(total_s * 2 / 3, abs=0.2)
     confirm(first, subject, settings, clock=subject.clock)
     assert subject.clock.ns / 1e9 == pytest.approx(ends_s, abs=0.4)
+
+
+def test_confirming_tells_its_price_where_the_time_was_spent() -> None:
+    for total_s, told in ((60.0, True), (6000.0, False)):
+        names = {"known": (steady(100.0), steady(110.0)), "open": (steady(100.0, 0.2), steady(100.0, 0.2))}
+        subject = FakeSubject(FakeClock(), names)
+        settings = ComparisonSettings(seed=3, total_s=total_s, budget_s=1e6 if told else 20.0)
+        first = compare(subject, before_confirming(settings), clock=subject.clock)
+        found = confirm(first, subject, settings, clock=subject.clock)
+        assert (found.confirm_power is not None) is told
+        assert any("is found by both in 4" in note for note in footnotes(found)) is told
 
 
 def test_both_measurements_share_what_may_err() -> None:

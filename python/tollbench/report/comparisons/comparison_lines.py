@@ -68,7 +68,7 @@ def _line(item: Comparison) -> ComparisonLine:
         benchmark=clean(item.benchmark),
         b=clean(item.b),
         a_time=time(item.a_ns),
-        b_time=time(item.b_ns),
+        b_time=time(item.b_agreeing_ns or item.b_ns),
         change=numbers.MISSING if item.verdict in _NOT_TIMED else change(item.ratio),
         interval=between(item.low, item.high) if item.ratio is not None else numbers.MISSING,
         verdict="REGRESSION" if item.regression else WORDS[item.verdict],
@@ -201,6 +201,12 @@ def footnotes(found: Comparisons) -> Sequence[str]:
         + _twin(item, found.lacking)
         for item in found.lacking
     ]
+    if found.confirm_power is not None:
+        notes.append(
+            "--confirm has its price where the time is spent: what one measurement of the whole time"
+            f" finds in 98 % of comparisons is found by both in {numbers.percent(found.confirm_power)}."
+            " A larger --total-budget buys it back."
+        )
     if found.interrupted:
         notes.append("The comparison was interrupted: this is what was known by then.")
     return notes
