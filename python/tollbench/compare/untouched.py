@@ -28,7 +28,7 @@ from tollbench.compare.subject import Side, Standing
 from tollbench.counting.demangling import readable
 from tollbench.counting.executed import Executed, executed
 from tollbench.counting.image import Image, Unreadable
-from tollbench.counting.loaded import Pairing, paired
+from tollbench.counting.loaded import Pairing, bound_of_opened, paired
 from tollbench.counting.matching import Match
 from tollbench.counting.paired_places import Function, PairedPlace
 from tollbench.launching.answers import understood
@@ -78,7 +78,7 @@ class Untouched:
         try:
             with breakable(), understood("is damaged"):
                 pairing = paired(Path(first.command[0]), Path(other.command[0]), first.environment)
-                match = Match(pairing.images, pairing.bound)
+                match = Match(() if pairing.alike else pairing.images, pairing.bound)
                 same = match.same()
         except LaunchFailed as failure:
             return dict.fromkeys(names, Standing(False, f"the code was not compared: {failure.reason}"))
@@ -236,9 +236,35 @@ class _Runs:
             for path in dict.fromkeys((str(here / name), os.path.normpath(here / name))):
                 if os.path.realpath(path) in compared:
                     continue
-                if any(not _same_thing(Path(path), there) for there in _counterparts(path, trees)):
+                if any(not self._same_thing(run, Path(path), there) for there in _counterparts(path, trees)):
                     return f"changed: it reads {name}, which differs"
         return ""
+
+    def _same_thing(self, run: Executed, one: Path, other: Path) -> bool:
+        """Whether both are folders, or files with the same content or code, or neither is there."""
+        if one.is_file() and other.is_file():
+            return _same_content(one, other) or self._same_library(run, one, other)
+        return (one.is_dir(), one.exists()) == (other.is_dir(), other.exists()) and not one.is_file()
+
+    def _same_library(self, run: Executed, one: Path, other: Path) -> bool:
+        """Whether two libraries that a program loads by name do the same, whatever it takes from them."""
+        try:
+            a, b = Image(one), Image(other)
+            around = [image for pair in self.pairing.images for image in pair]
+            bound = bound_of_opened(a, b, around, self._texts(run, but_for=one))
+            return Match([(a, b)], bound).same()
+        except (Unreadable, OSError):
+            return False
+
+    def _texts(self, run: Executed, but_for: Path) -> Iterator[bytes]:
+        """All that a run is told or reads beside the files that are walked. Raises OSError."""
+        yield "\0".join((*self.first.command, *self.first.environment.values())).encode()
+        compared = {str(image.path.resolve()) for image, _ in self.pairing.images}
+        for name in run.read:
+            path = (self.first.folder or NOWHERE) / name
+            other = path.is_file() and not path.is_relative_to("/proc") and not path.samefile(but_for)
+            if other and str(path.resolve()) not in compared:
+                yield path.read_bytes()
 
 
 def _trees(first: Side, other: Side) -> set[tuple[str, str]]:
@@ -272,25 +298,10 @@ def _counterparts(path: str, trees: Iterable[tuple[str, str]]) -> Iterator[Path]
                 yield there
 
 
-def _same_thing(one: Path, other: Path) -> bool:
-    """Whether both are folders, or files with the same content or code, or neither is there."""
-    if one.is_file() and other.is_file():
-        return _same_content(one, other) or _same_library(one, other)
-    return (one.is_dir(), one.exists()) == (other.is_dir(), other.exists()) and not one.is_file()
-
-
 def _same_content(one: Path, other: Path) -> bool:
     try:
         return filecmp.cmp(one, other, shallow=False)
     except OSError:
-        return False
-
-
-def _same_library(one: Path, other: Path) -> bool:
-    """Whether two libraries that a program loads by name do the same, whatever it takes from them."""
-    try:
-        return Match([(Image(one), Image(other))]).same()
-    except Unreadable:
         return False
 
 

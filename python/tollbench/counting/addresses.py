@@ -7,7 +7,7 @@ that takes the other one is other code.
 
 from __future__ import annotations
 
-from tollbench.counting.image import IRELATIVE, Relocation
+from tollbench.counting.image import IRELATIVE, Extents, Image, Relocation
 from tollbench.counting.paired_places import Found, PairedPlace, PlaceKind, Places
 from tollbench.counting.texts import Folders
 from tollbench.counting.walked_image import WalkedImage
@@ -27,6 +27,7 @@ class Correspondence:
     def __init__(self) -> None:
         self.folders = Folders()
         self._moved: dict[tuple[int, bool, int], int] = {}  # (pair, from side a, address) -> other's address
+        self._threads: dict[tuple[int, bool, int], int] = {}  # the same for thread-local variables
         self._shifts: dict[tuple[int, str], int] = {}  # (pair, section) -> distance, without symbols
 
     def one_for_one(self, pair: int, a: WalkedImage, b: WalkedImage, left: int, right: int) -> bool:
@@ -34,7 +35,10 @@ class Correspondence:
         if a.copied(left) is not None:
             return True
         if a.image.stripped or b.image.stripped:
-            # Nothing tells one variable from the next: all of a section have to lie as they lay.
+            # Nothing tells one variable from the next: all of a section have to lie as they lay, but for the
+            # first of .bss, which is the runtime's.
+            if left == a.mark_of_the_end or right == b.mark_of_the_end:
+                return (left, right) == (a.mark_of_the_end, b.mark_of_the_end)
             section = a.image.section_at(left)
             assert section is not None
             return self._shifts.setdefault((pair, section.name), right - left) == right - left
@@ -49,6 +53,16 @@ class Correspondence:
         here = self._moved.setdefault((pair, True, left), right)
         there = self._moved.setdefault((pair, False, right), left)
         return (here, there) == (right, left)
+
+    def one_thread_variable(self, pair: int, left: int, right: int) -> bool:
+        """Whether two thread-local variables, by where they begin, may stand for each other."""
+        here = self._threads.setdefault((pair, True, left), right)
+        there = self._threads.setdefault((pair, False, right), left)
+        return (here, there) == (right, left)
+
+    def threads_moved(self, pair: int) -> bool:
+        """Whether a thread-local variable lies elsewhere on the other side."""
+        return any(own == pair and here != there for (own, _, here), there in self._threads.items())
 
 
 class Addresses:
@@ -66,6 +80,48 @@ class Addresses:
         """Thread-local variables of any file: which one's it is stands in no instruction."""
         for pair in range(len(self._places.pairs)):
             self._need(PairedPlace(PlaceKind.THREAD, pair, 0, 0))
+
+    def thread_variable(self, left: int, right: int, size: int) -> None:
+        """A place in the thread-local data of both executables: `size` bytes are used, 0: its address is.
+
+        An address where one variable ends and none begins, or another one, may be that of the end.
+        """
+        a, b = self._a.image, self._b.image
+        ones, others = a.thread_objects, b.thread_objects
+        one, other = ones.containing(left), others.containing(right)
+        ended = size == 0 and _ending(ones, left) is not None and _ending(others, right) is not None
+        if one is None and other is None and ended:
+            left, right = left - 1, right - 1
+            one, other = ones.containing(left), others.containing(right)
+            ended = False
+        if one is None or other is None or ones.within(one, left) != others.within(other, right):
+            self._found.differ("refers to another thread-local variable")
+            return
+        begins = ones.starts[one], others.starts[other]
+        if left + size > ones.ends[one] or not self._known.one_thread_variable(self._pair, *begins):
+            self._found.differ("refers to another thread-local variable")
+            return
+        here, there = a.thread_start + begins[0], b.thread_start + begins[1]
+        kinds = [self._initial(side, start) for side, start in ((a, here), (b, there))]
+        if kinds[0] != kinds[1]:
+            self._found.differ("refers to a thread-local variable with another initial value")
+        elif kinds[0]:
+            self.data(here, there, ones.size(one))
+        if ended and left == begins[0]:
+            self._thread_variable_before(left, right)
+
+    def _thread_variable_before(self, left: int, right: int) -> None:
+        """The variable that ends there, where both sides have the same one there, as in `_before`."""
+        ones, others = self._a.image.thread_objects, self._b.image.thread_objects
+        one, other = _ending(ones, left), _ending(others, right)
+        if one is not None and other is not None and ones.names[one] == others.names[other]:
+            size = min(ones.size(one), others.size(other))
+            self.thread_variable(left - size, right - size, size)
+
+    @staticmethod
+    def _initial(image: Image, start: int) -> bool:
+        """Whether a thread-local variable has an initial value in the file: in .tdata, not in .tbss."""
+        return any(part.start <= start < part.end and not part.zero for part in image.thread_local)
 
     def code(self, left: int, right: int, *, taken: bool = False) -> PairedPlace | None:
         """Code that is called or jumped to, or with `taken` might be; None where it differs or is missing."""
@@ -301,3 +357,9 @@ class Addresses:
                 there.any_use(left, right)
             return
         self._found.asks.add(name)
+
+
+def _ending(extents: Extents, address: int) -> int | None:
+    """The one that ends at an address."""
+    index = extents.containing(address - 1)
+    return index if index is not None and extents.ends[index] == address else None

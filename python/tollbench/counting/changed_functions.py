@@ -179,6 +179,9 @@ def _name_of(side: _Named, reference: Reference) -> str:
     image = side.walked.image
     if reference.use is Use.THREAD_LOCAL:
         return ""
+    if reference.use in (Use.THREAD_READS, Use.THREAD_TAKES):
+        index = image.thread_objects.containing(reference.target)
+        return full_name(image.thread_objects.names[index]) if index is not None else ""
     relocation = image.relocations.get(reference.target)
     if relocation is not None and relocation.symbol:
         return full_name(relocation.symbol.split("@")[0])

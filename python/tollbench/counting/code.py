@@ -10,6 +10,7 @@ from enum import IntEnum
 import iced_x86 as x86
 
 from tollbench.counting.image import Image
+from tollbench.counting.thread_uses import ThreadUses, thread_uses
 
 MOST_BYTES_WITHOUT_A_TABLE = 4096  # of a stub that no table tells the length of
 _BRANCHES = frozenset(
@@ -43,7 +44,9 @@ class Use(IntEnum):
     READS = 1  # loads or stores `size` bytes there
     GOES_THROUGH = 2  # calls or jumps to what is stored there
     TAKES = 3  # has the address itself; what is behind it is not known
-    THREAD_LOCAL = 4
+    THREAD_LOCAL = 4  # some thread-local variable; which one is in the instruction, or nowhere
+    THREAD_READS = 5  # loads or stores `size` bytes at `target` of the executable's thread-local data
+    THREAD_TAKES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ def decode(image: Image, start: int) -> Code:
         instructions = list(_stub(_decoded(raw, start)))
         if not instructions or instructions[-1].flow_control not in _ENDS:
             return Code(b"", (), (start, start), (0, 0), False, False, False, False, understood=False)
-    return _Coder(raw, start).code(instructions)
+    return _Coder(raw, start, image.thread_block).code(instructions)
 
 
 def _decoded(raw: bytes, start: int) -> Iterator[x86.Instruction]:
@@ -114,14 +117,16 @@ def _stub(instructions: Iterator[x86.Instruction]) -> Iterator[x86.Instruction]:
 class _Coder:
     """Makes `Code` of one function."""
 
-    def __init__(self, raw: bytes, start: int) -> None:
-        self._raw, self._start = raw, start
+    def __init__(self, raw: bytes, start: int, thread_block: int) -> None:
+        self._raw, self._start, self._thread_block = raw, start, thread_block
+        self._threads = ThreadUses()
         self._references: list[Reference] = []
         self._starts: list[int] = []
         self._numbers: list[int] = []
 
     def code(self, decoded: list[x86.Instruction]) -> Code:
         instructions = [item for item in decoded if item.mnemonic != x86.Mnemonic.NOP]
+        self._threads = thread_uses(instructions, self._thread_block)
         number = 0
         for item in decoded:
             self._starts.append(item.ip)
@@ -173,9 +178,18 @@ class _Coder:
         if instruction.is_ip_rel_memory_operand:
             self._references.append(self._memory(instruction, instruction.ip_rel_memory_address))
             return self._without_displacement(raw, instruction.ip)
-        if instruction.memory_segment == x86.Register.FS and not _reads_guard(instruction):
+        threads, at = self._threads, instruction.ip
+        if use := threads.uses.get(at):
+            kind = Use.THREAD_READS if use.size else Use.THREAD_TAKES
+            self._references.append(Reference(kind, self._thread_block + use.distance, use.size))
+        elif (
+            instruction.memory_segment == x86.Register.FS
+            and at not in threads.pointers
+            and not _reads_guard(instruction)
+        ):
             self._references.append(Reference(Use.THREAD_LOCAL, 0))
-        return raw
+        raw = self._without_displacement(raw, at) if at in threads.displacements else raw
+        return self._without_immediate(raw, at) if at in threads.immediates else raw
 
     def _branch(self, instruction: x86.Instruction) -> bytes:
         target = instruction.near_branch_target
@@ -204,6 +218,13 @@ class _Coder:
         decoder = x86.Decoder(64, raw, ip=ip)
         places = decoder.get_constant_offsets(decoder.decode())
         begin, size = places.displacement_offset, places.displacement_size
+        return raw[:begin] + bytes(size) + raw[begin + size :]
+
+    @staticmethod
+    def _without_immediate(raw: bytes, ip: int) -> bytes:
+        decoder = x86.Decoder(64, raw, ip=ip)
+        places = decoder.get_constant_offsets(decoder.decode())
+        begin, size = places.immediate_offset, places.immediate_size
         return raw[:begin] + bytes(size) + raw[begin + size :]
 
 

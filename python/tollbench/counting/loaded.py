@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench.counting.image import Image, Unreadable, open_program
+from tollbench.counting.in_memory import same_in_memory
 from tollbench.counting.matching import Bound
 from tollbench.launching.command import run_command
 from tollbench.launching.failure import LaunchFailed
@@ -28,6 +29,7 @@ FINDS_ITS_PLACE = re.compile(
     r"|system|popen|v?fork|posix_spawnp?|f?exec(v|ve|vp|vpe|l|lp|le|veat)"
     r"|_ZNSt\w*10filesystem\d+(__)?(read_symlink|canonical|weakly_canonical|current_path)\w*"
 )
+_OF_CPP = "_Z"  # how names begin that a C++ compiler made (the C++ ABI for Itanium)
 # Libraries of the C and C++ languages ask for all of this; what they do with it for a program shows in what
 # the program asks them for. Of any other library nobody knows what it does.
 _RUNTIME = re.compile(
@@ -41,6 +43,7 @@ class Pairing:
     """Two programs' files: those that differ, to be compared, the executables first."""
 
     images: tuple[tuple[Image, Image], ...]
+    alike: bool  # the executables are the same in memory, and no library differs: nothing has to be walked
     looks_around: bool  # may load or start what it does not name, or find files by its own place
     bound: Bound
 
@@ -60,7 +63,10 @@ def paired(a: Path, b: Path, environment: Mapping[str, str]) -> Pairing:
             shared[path] = _image(path)
         else:
             images.append((_image(path), _image(others[name])))
-    for image in (image for pair in images for image in pair):
+    alike = len(images) == 1 and same_in_memory(first, second)
+    for image in () if alike else (image for pair in images for image in pair):
+        if image.why_not_walked:
+            raise Unreadable(f"{image.path.name} {image.why_not_walked}")
         if image.ambiguous:
             raise Unreadable(f"{image.path.name} has several versions of {image.ambiguous}")
     asking = [image for pair in images for image in pair]
@@ -69,7 +75,7 @@ def paired(a: Path, b: Path, environment: Mapping[str, str]) -> Pairing:
     looks_around = not first.interpreter or any(  # what is linked statically asks nobody by a name
         _asks(image, LOADS_BY_NAME) or _asks(image, FINDS_ITS_PLACE) for image in asking
     )
-    return Pairing(tuple(images), looks_around, bound)
+    return Pairing(tuple(images), alike, looks_around, bound)
 
 
 def _asks(image: Image, names: re.Pattern[str]) -> bool:
@@ -85,12 +91,7 @@ def _bound(images: Sequence[tuple[Image, Image]], shared: Sequence[Image], looki
     """
     texts = [image.dynamic_names for image in shared]
     if looking:
-        texts += [
-            image.read(section.start, section.size)
-            for image in dict.fromkeys((*images[0], *looking))
-            for section in image.sections
-            if not section.zero and section.name != ".dynstr"
-        ]
+        texts += _own_texts((*images[0], *looking))
     names = []
     for pair in images:
         exported = pair[0].exports.keys() | pair[1].exports.keys()
@@ -98,6 +99,33 @@ def _bound(images: Sequence[tuple[Image, Image]], shared: Sequence[Image], looki
         mentioned = {name for name in exported if _in_any(name, texts)}
         names.append(frozenset(mentioned | (exported & set().union(*theirs))))
     return Bound(names, bool(looking))
+
+
+def bound_of_opened(a: Image, b: Image, around: Iterable[Image], texts: Iterable[bytes]) -> Bound:
+    """What a program may take of a library that it opens by name, of definitions that one side alone has.
+
+    Not what only the library's own table of symbols mentions, and no file `around` it or other text that a
+    run may read. A name of C may be put together ("test_" and a number); one that a C++ compiler made is not.
+    """
+    images = tuple(around)
+    read = [*texts, *_own_texts((a, b, *images))]
+    imported = set().union(*(image.imports for image in images))
+    names = {
+        name
+        for name in a.exports.keys() ^ b.exports.keys()
+        if not name.startswith(_OF_CPP) or name in imported or any(name.encode() in text for text in read)
+    }
+    return Bound([names], any_name=True)
+
+
+def _own_texts(images: Iterable[Image]) -> list[bytes]:
+    """All that is loaded of each, but for the names of its symbols."""
+    return [
+        image.read(section.start, section.size)
+        for image in dict.fromkeys(images)
+        for section in image.sections
+        if not section.zero and section.name != ".dynstr"
+    ]
 
 
 def _in_any(name: str, texts: Iterable[bytes]) -> bool:

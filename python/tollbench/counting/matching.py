@@ -56,6 +56,9 @@ class Match:
         while (place := self._walked.next()) is not None:
             found = self.places[place]
             self._look(place, found, Addresses(self._walked, self._known, place.pair, found))
+        for place, found in self.places.items():
+            if place.kind is PlaceKind.THREAD and self._known.threads_moved(place.pair):
+                found.differ("thread-local variables at other places")
         for reordered in self._reordered:
             if not any_order(self._walked, reordered):
                 reordered.found.differ("initialisers in another order")
@@ -176,6 +179,8 @@ class Match:
     ) -> None:
         if left.use is Use.THREAD_LOCAL:
             addresses.thread_local()
+        elif left.use in (Use.THREAD_READS, Use.THREAD_TAKES):
+            addresses.thread_variable(left.target, right.target, left.size)
         elif left.use is Use.GOES_TO:
             addresses.code(left.target, right.target)
         elif left.use is Use.READS:
@@ -280,7 +285,7 @@ class Match:
             addresses.code(place.a + left, place.b + right)
 
     def _thread_local(self, place: PairedPlace, found: Found, addresses: Addresses) -> None:
-        """The whole block, as offsets in it stand in the instructions."""
+        """The whole block, where offsets in it stand in instructions and nobody knows for what."""
         a, b = (side.image for side in self._walked.pairs[place.pair])
         ones, others = ([(part.zero, part.size) for part in side.thread_local] for side in (a, b))
         if ones != others:

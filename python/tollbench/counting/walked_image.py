@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Collection, Iterator
+from functools import cached_property
 
 import numpy as np
 
 from tollbench.counting.code import Code, Use, decode
-from tollbench.counting.image import COPY, INITIALISERS, Image
+from tollbench.counting.image import COPY, INITIALISERS, Image, Unreadable
 from tollbench.counting.relative_tables import relative_tables
 from tollbench.counting.texts import text_at
 
+_FINALIZES = ("__cxa_finalize", "__cxa_finalize@GLIBC_2.2.5")
 UNWINDING = (".eh_frame", ".eh_frame_hdr", ".gcc_except_table")  # compared function by function
 
 
 class WalkedImage:
-    """Answers are kept, as they are asked for again and again."""
+    """Answers are kept, as they are asked for again and again. Raises Unreadable where nobody can."""
 
     def __init__(self, image: Image) -> None:
+        if image.why_not_walked:
+            raise Unreadable(image.why_not_walked)
         self.image = image
         self._codes: dict[int, Code] = {}
         self._places = sorted(image.relocations)
@@ -99,6 +103,34 @@ class WalkedImage:
     def filled_in(self, code: Code) -> bool:
         """Whether the dynamic linker writes into a function."""
         return bool(self.relocated(code.starts[0], code.starts[-1] - code.starts[0]))
+
+    @cached_property
+    def mark_of_the_end(self) -> int | None:
+        """The byte in which crtbegin.o notes that all destructors ran; a variable on its own.
+
+        It is the one that a function which runs at the end, and calls __cxa_finalize, reads and writes as one
+        byte, and that nothing else refers to.
+        """
+        for start in self.image.initialisers.get(".fini_array", []):
+            code = self.code(start)
+            if not self.asks_for(code, _FINALIZES):
+                continue
+            bytes_read = [item.target for item in code.references if item.use is Use.READS and item.size == 1]
+            mark = bytes_read[0] if bytes_read else 0
+            section = self.image.section_at(mark)
+            alone = bytes_read == [mark, mark] and not self._mentioned(mark, start)
+            if alone and section is not None and section.varies:
+                return mark
+        return None
+
+    def _mentioned(self, address: int, but_for: int) -> bool:
+        """Whether another function has an address, or a place that the dynamic linker fills."""
+        return any(
+            reference.target == address
+            for start in self.image.functions.starts
+            if start != but_for
+            for reference in self.code(start).references
+        ) or any(item.defined + item.addend == address for item in self.image.relocations.values())
 
     def points_at_itself(self, address: int) -> bool:
         """Whether nothing but its own address stands there."""
@@ -205,7 +237,7 @@ class WalkedImage:
     def _from_code(self) -> Iterator[int]:
         for start in self.image.functions.starts:
             for reference in self.code(start).references:
-                if reference.use is not Use.GOES_TO:
+                if reference.use in (Use.READS, Use.GOES_THROUGH, Use.TAKES):
                     yield reference.target
                 if reference.use is Use.TAKES:
                     yield from self.listed(start, reference.at)

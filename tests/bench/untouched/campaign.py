@@ -17,7 +17,7 @@ import json
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -29,14 +29,16 @@ sys.path[:0] = [str(ROOT / "python")]
 
 from catalogue import PROGRAMS  # noqa: E402
 from compiling import Workshop  # noqa: E402
-from judge import DIFFERENT, UNCHANGED, Judge, Judged, Row  # noqa: E402
+from judge import DIFFERENT, UNCHANGED, Judge, Judged, Prover, Row  # noqa: E402
 from preparing import Case, Prepare, Prepared, all_of, moved, mutated  # noqa: E402
 
 from tollbench.interpreters import toll_itself  # noqa: E402
+from tollbench.launching.interrupt import Interrupt  # noqa: E402
 from tollbench.stats.proportion import exact_share  # noqa: E402
 
 WHOLLY_UNCHANGED = 29 / 30  # of the moves that a change of source makes; linkers' own are told beside it
 BY_THE_LINKER = ("sorted_sections", "shuffled_functions")
+Ask = Callable[[Path, Path], Judged]
 Found = list[tuple[Case, Judged]]
 
 
@@ -57,12 +59,12 @@ def prepared(what: str, prepare: Prepare, options: argparse.Namespace) -> Prepar
     return whole
 
 
-def judged(cases: Sequence[Case], judge: Judge, jobs: int) -> Iterator[tuple[Case, Judged]]:
+def judged(cases: Sequence[Case], judge: Ask, jobs: int) -> Iterator[tuple[Case, Judged]]:
     with ThreadPoolExecutor(jobs) as pool:
         yield from zip(cases, pool.map(lambda case: judge(case.base, case.other), cases), strict=True)
 
 
-def judge_moves(cases: Sequence[Case], judge: Judge, jobs: int) -> Found:
+def judge_moves(cases: Sequence[Case], judge: Ask, jobs: int) -> Found:
     """A line a comparison, and below it whoever was not proved."""
     found: Found = []
     for case, what in judged(cases, judge, jobs):
@@ -92,7 +94,7 @@ def tell_moves(found: Found) -> bool:
     return sum(wholly) >= WHOLLY_UNCHANGED * len(wholly) and not different
 
 
-def judge_mutations(cases: Sequence[Case], judge: Judge, jobs: int) -> Found:
+def judge_mutations(cases: Sequence[Case], judge: Ask, jobs: int) -> Found:
     """A line a mutation, and below it who should have been noticed, with what is needed to see why."""
     found: Found = []
     for case, what in judged(cases, judge, jobs):
@@ -184,6 +186,7 @@ def wanted(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--toll", default=shlex.join(toll_itself()), help="how toll is started")
     parser.add_argument("--budget", default="0.2s", help="for each benchmark that is timed")
     parser.add_argument("--total-budget", default="20s")
+    parser.add_argument("--prove", action="store_true", help="only the proof, in this process; no times")
     parser.add_argument("--build-only", action="store_true", help="build and check all pairs, compare none")
     return parser.parse_args(arguments)
 
@@ -206,7 +209,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def campaign(options: argparse.Namespace) -> int:
     """All that was asked for; 1 where a bar is missed."""
-    judge = Judge(shlex.split(options.toll), options.budget, options.total_budget)
+    asked = Judge(shlex.split(options.toll), options.budget, options.total_budget)
+    judge = Prover(options.folder.resolve() / "executed", Interrupt()) if options.prove else asked
     both = options.moves == options.mutations
     met, every = True, Found()
     for what, chosen, prepare, compare, tell in (

@@ -14,6 +14,11 @@ from typing import Any
 
 from catalogue import HERE
 
+from tollbench.compare import MeasuringOptions, WrittenSide, resolve, subject_of
+from tollbench.compare.adapters.one_after_another import OneAfterAnother
+from tollbench.compare.untouched import Untouched
+from tollbench.launching.interrupt import Interrupt
+
 ROOT = HERE.parents[2]
 UNCHANGED = "unchanged_code"
 DIFFERENT = ("slower", "faster")
@@ -83,6 +88,28 @@ class Judge:
             said = (done.stderr or done.stdout).strip()[-400:]
             return Judged((), seconds, f"exit code {done.returncode}: {said}", " ".join(command))
         return Judged(tuple(map(_row, found)), seconds, command=" ".join(command))
+
+
+@dataclass(frozen=True, slots=True)
+class Prover:
+    """Asks what `toll compare` asks before it times anything, and times nothing: a tenth of the time."""
+
+    cache: Path  # of what runs execute, by content of the files
+    interrupt: Interrupt
+
+    def __call__(self, base: Path, other: Path) -> Judged:
+        started = time.monotonic()
+        kind, sides = resolve([WrittenSide(str(path)) for path in (base, other)])
+        subject = subject_of(kind, sides, MeasuringOptions(60.0, self.interrupt))
+        assert isinstance(subject, OneAfterAnother)
+        names = subject.survey().common
+        looks = Untouched(sides, subject.alone, cache=self.cache, interrupt=self.interrupt)
+        standings = looks.standings(dict.fromkeys(names, (0, 1)))
+        rows = [
+            Row(name, UNCHANGED if standings[name, 1].unchanged else "changed", standings[name, 1].told, {})
+            for name in names
+        ]
+        return Judged(tuple(rows), time.monotonic() - started)
 
 
 def _row(told: Mapping[str, Any]) -> Row:

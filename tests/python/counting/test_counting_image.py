@@ -11,6 +11,7 @@ from compiled import PROGRAM, compiled
 from tollbench.counting.code import decode
 from tollbench.counting.image import Image, Unreadable
 from tollbench.counting.matching import Match
+from tollbench.counting.walked_image import WalkedImage
 
 
 @pytest.mark.parametrize(
@@ -34,8 +35,9 @@ def test_code_for_another_processor_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [("-no-pie", "-fno-pie"), ("-static",)], ids=str)
 def test_fixed_addresses_are_told(tmp_path: Path, options: tuple[str, ...]) -> None:
+    program = Image(compiled(tmp_path, "p", PROGRAM, *options))
     with pytest.raises(Unreadable, match="fixed addresses"):
-        Image(compiled(tmp_path, "p", PROGRAM, *options))
+        WalkedImage(program)
 
 
 def test_a_damaged_file_is_told_or_differs(tmp_path: Path) -> None:

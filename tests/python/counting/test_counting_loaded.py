@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from compiled import compiled, nothing
 
-from tollbench.counting.loaded import Pairing, paired
+from tollbench.counting.image import Image, Unreadable
+from tollbench.counting.loaded import Pairing, bound_of_opened, paired
 from tollbench.counting.matching import Match
 
 CALLER = """
@@ -82,3 +83,82 @@ def test_what_a_library_takes_from_a_program_is_walked(tmp_path: Path, library: 
     assert len(found.images) == (1 if library == LOOKS_UP else 2)
     assert not Match(found.images, found.bound).same()
     assert Match((found.images[0][:1] * 2, *found.images[1:]), found.bound).same()
+
+
+NUMBER = """
+#include <cstdio>
+int main(int count, char**) { std::printf("%d\\n", count * 7); }
+"""
+
+
+@pytest.mark.parametrize("options", [("-fno-pie", "-no-pie"), ("-static",), ()], ids=str)
+def test_what_is_loaded_alike_is_the_same_wherever_it_stands(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    base = compiled(tmp_path / "a", "p", NUMBER, *options)
+    debug = compiled(tmp_path / "elsewhere", "p", NUMBER, *options, "-g")
+    assert base.read_bytes() != debug.read_bytes()
+    assert pairing(base, debug).alike
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("-fno-pie", "-no-pie"), NUMBER.replace("7", "8")),
+        (("-fno-pie", "-no-pie"), NUMBER.replace("%d", "%u")),
+        (("-static",), NUMBER.replace("7", "8")),
+        (("-fno-pie", "-no-pie"), NUMBER + "int many[64];"),
+    ],
+    ids=["code", "text", "static", "zeros"],
+)
+def test_with_fixed_addresses_nothing_that_is_loaded_may_differ(
+    tmp_path: Path, options: tuple[str, ...], text: str
+) -> None:
+    base = compiled(tmp_path / "a", "p", NUMBER, *options)
+    other = compiled(tmp_path / "b", "p", text, *options)
+    with pytest.raises(Unreadable, match="p has fixed addresses"):
+        pairing(base, other)
+
+
+def test_with_fixed_addresses_no_library_may_differ(tmp_path: Path) -> None:
+    fixed = ("-fno-pie", "-no-pie")
+    for side, text in (("a", PLAIN), ("b", PLAIN.replace("3", "4"))):
+        folder = tmp_path / side
+        compiled(folder, "own.so", text, "-shared", "-fPIC")
+        found = ("-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed", f"-L{folder}", "-l:own.so")
+        compiled(folder, "caller", CALLER, *fixed, *found)
+    assert pairing(tmp_path / "a/caller", tmp_path / "a/caller").alike
+    with pytest.raises(Unreadable, match="fixed addresses"):
+        pairing(tmp_path / "a/caller", tmp_path / "b/caller")
+
+
+PLUGIN = 'extern "C" int plugged(int x) { return x * 3; }\n'
+MORE_CPP = "namespace more { int added(int x) { return x + 1; } }\n"
+MORE_C = 'extern "C" int test_2(int x) { return x + 1; }\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "texts", "same"),
+    [
+        (MORE_CPP, [], True),
+        (MORE_CPP, [b"call _ZN4more5addedEi first"], False),  # somebody's configuration
+        (MORE_C, [], False),  # "test_" and a number
+        (PLUGIN.replace("plugged", "other"), [], False),
+    ],
+    ids=["nobody asks", "a text asks", "a name that may be put together", "a name of C"],
+)
+def test_a_plugin_may_define_more_where_nobody_can_ask_for_it(
+    tmp_path: Path, more: str, texts: list[bytes], *, same: bool
+) -> None:
+    around = [Image(compiled(tmp_path, "p", NUMBER))]
+    base = Image(compiled(tmp_path / "a", "plugin.so", PLUGIN, "-shared", "-fPIC"))
+    other = Image(compiled(tmp_path / "b", "plugin.so", more + PLUGIN, "-shared", "-fPIC"))
+    assert Match([(base, other)], bound_of_opened(base, other, around, texts)).same() is same
+
+
+def test_what_a_program_takes_from_any_library_is_asked_for(tmp_path: Path) -> None:
+    weak = "namespace more { [[gnu::weak]] int added(int x); }\nint main() { return more::added ? 1 : 0; }\n"
+    around = [Image(compiled(tmp_path, "p", weak))]
+    base = Image(compiled(tmp_path / "a", "plugin.so", PLUGIN, "-shared", "-fPIC"))
+    other = Image(compiled(tmp_path / "b", "plugin.so", MORE_CPP + PLUGIN, "-shared", "-fPIC"))
+    assert not Match([(base, other)], bound_of_opened(base, other, around, [])).same()

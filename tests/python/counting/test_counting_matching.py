@@ -110,6 +110,87 @@ def test_initial_values_of_a_thread_count(tmp_path: Path, text: str, old: str, n
     assert differences(match(base, changed))
 
 
+THREADS = """
+#include <cstdio>
+#include <string>
+extern thread_local long one;
+extern thread_local long list[3];
+extern thread_local std::string text;
+__attribute__((noinline)) long direct() { return ++one; }
+__attribute__((noinline)) long summed(int count) {
+  long sum = 0;
+  for (long& number : list) sum += number;
+  return sum + list[count];
+}
+__attribute__((noinline)) void handed(long* place) { __asm__ volatile("" :: "r"(place) : "memory"); }
+int main(int count, char**) {
+  handed(&one);
+  handed(list + 1);
+  std::printf("%ld %ld %zu\\n", direct(), summed(count), text.size());
+}
+"""
+VARIABLES = {
+    "one": "thread_local long one = 4;",
+    "two": "thread_local long two = 4;",
+    "list": "thread_local long list[3] = {1, 2, 3};",
+    "text": "thread_local std::string text(40, 'x');",
+    "empty": "thread_local long empty[5];",
+}
+
+
+def with_threads(folder: Path, text: str, order: str, *options: str) -> Path:
+    """The variables in a file of their own, in this order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = ["#include <string>", *(VARIABLES[name] for name in order.split())]
+    kept = "long use_all() { return two + empty[one]; }"
+    (folder / "variables.cpp").write_text("\n".join([*lines, kept]))
+    return compiled(folder, "p", text, *options, first=[str(folder / "variables.cpp")])
+
+
+@pytest.mark.parametrize("options", [(), ("-O1",), ("-O3", "-march=x86-64-v3")], ids=str)
+@pytest.mark.parametrize("order", ["two one list text empty", "list empty text two one"])
+def test_thread_local_variables_may_lie_elsewhere(
+    tmp_path: Path, order: str, options: tuple[str, ...]
+) -> None:
+    base = with_threads(tmp_path / "a", THREADS, "one two list text empty", *options)
+    moved = with_threads(tmp_path / "b", THREADS, order, *options)
+    assert differences(match(base, moved)) == {}
+
+
+@pytest.mark.parametrize("options", [(), ("-O0",), ("-s",)], ids=str)
+@pytest.mark.parametrize("order", ["one two list text empty", "list empty text two one"])
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        ("return ++one;", "return ++two;"),
+        ("handed(&one)", "handed(&two)"),
+        ("handed(list + 1)", "handed(list + 2)"),
+        ("list[count]", "list[count + 1]"),
+        ("number : list) sum", "number : list) if (&number != list + 2) sum"),
+        ("++one", "one"),
+    ],
+    ids=str,
+)
+def test_another_thread_local_variable_is_never_the_same(
+    tmp_path: Path, mutation: tuple[str, str], order: str, options: tuple[str, ...]
+) -> None:
+    text = THREADS.replace("long one;", "long one, two;")
+    base = with_threads(tmp_path / "a", text, "one two list text empty", *options)
+    other = with_threads(tmp_path / "b", text.replace(*mutation), order, *options)
+    assert differences(match(base, other))
+
+
+def test_a_thread_local_variable_that_nobody_can_name_may_not_move(tmp_path: Path) -> None:
+    by_hand = THREADS.replace(
+        "return ++one;",
+        'long pointer; __asm__("movq %%fs:0, %0" : "=r"(pointer)); return *(long*)(pointer - 0x18);',
+    )
+    base = with_threads(tmp_path / "a", by_hand, "one two list text empty")
+    other = with_threads(tmp_path / "b", by_hand, "list empty text two one")
+    found = differences(match(base, other))
+    assert found
+
+
 def test_the_function_at_fault_is_named(tmp_path: Path) -> None:
     base = compiled(tmp_path / "a", "p", PROGRAM)
     other = compiled(tmp_path / "b", "p", PROGRAM.replace("x ^ 5", "x ^ 6"))
