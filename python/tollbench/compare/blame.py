@@ -30,6 +30,8 @@ def doings(a: CallGraph, b: CallGraph) -> dict[Function, Doing]:
     per_call = _per_call(a, b)
     for name in a.bodies.keys() & b.bodies.keys():
         one, other = a.bodies[name], b.bodies[name]
+        if one.around != other.around:
+            continue  # below
         entered = (one.entered + other.entered) / 2
         for inner in one.parts.keys() | other.parts.keys():
             left, right = one.parts.get(inner), other.parts.get(inner)
@@ -42,18 +44,40 @@ def doings(a: CallGraph, b: CallGraph) -> dict[Function, Doing]:
                 # A function that is inlined on one side only: calls that go and what stands there instead.
                 moved = callee in inlined and not (callee in a.bodies and callee in b.bodies)
                 _add(found, callee if moved else inner, per_call[callee], entered * more)
+    for graph, of_the_other, sign in ((a, b, -1.0), (b, a, 1.0)):
+        _around(found, graph, of_the_other, per_call, sign)
     return {name: Doing(name, tuple(amount)) for name, amount in found.items()}
+
+
+def _around(
+    found: dict[Function, list[float]],
+    graph: CallGraph,
+    other: CallGraph,
+    per_call: Mapping[Function, Sequence[float]],
+    sign: float,
+) -> None:
+    """What runs around the loop on one side only is nobody's call: all that it takes is its own doing.
+
+    Where it is called on the other side, those calls are the doing of who makes them.
+    """
+    for name, body in graph.bodies.items():
+        there = other.bodies.get(name)
+        if not body.around or (there is not None and there.around):
+            continue
+        for inner, part in body.parts.items():
+            _add(found, inner, part.own, sign)
+            for callee, cost in part.calls.items():
+                if callee in per_call:
+                    _add(found, inner, per_call[callee], sign * cost[0])
 
 
 def _per_call(a: CallGraph, b: CallGraph) -> Mapping[Function, Sequence[float]]:
     """What a call takes, the mean of the sides that make any."""
     found = {}
     for name in a.bodies.keys() | b.bodies.keys():
-        each = [
-            [taken / body.entered for taken in body.taken]
-            for body in (a.bodies.get(name), b.bodies.get(name))
-            if body is not None
-        ]
+        bodies = [body for body in (a.bodies.get(name), b.bodies.get(name)) if body is not None]
+        called = [body for body in bodies if not body.around]
+        each = [[taken / body.entered for taken in body.taken] for body in called or bodies]
         found[name] = [sum(values) / len(values) for values in zip(*each, strict=True)]
     return found
 

@@ -81,7 +81,7 @@ class Ladder:
         )
 
     def _allocated(self, side: Side, name: str) -> Reading:
-        with self.launch(side, name, self.runs_of(name)) as made:
+        with self.launch(side, name, self.runs_of(side, name)) as made:
             runs = self._runs_in(made, side, name)
             if not runs[-1].told.counted:
                 raise LaunchFailed(OWN_MALLOC)
@@ -96,7 +96,7 @@ class Ladder:
     def _executed(self, side: Side, name: str) -> Reading:
         if told := instructions.missing_tool():
             raise LaunchFailed(told)
-        with self.launch(side, name, self.runs_of(name), instructions.CALLGRIND) as made:
+        with self.launch(side, name, self.runs_of(side, name), instructions.CALLGRIND) as made:
             if made.ended.exit_code != 0:
                 raise LaunchFailed(instructions.how_it_ended(made.ended, made.scratch))
             runs = self._runs_in(made, side, name)
@@ -135,13 +135,24 @@ class Ladder:
         if (side.label, name) not in self._threads:
             self._threads[side.label, name] = self.subject.threads_of(side, name, options)
 
-    def runs_of(self, name: str) -> int:
-        """As many as all sides make before one takes too long. Raises LaunchFailed where one makes none."""
+    def runs_of(self, asking: Side, name: str) -> int:
+        """As many as all sides make before one takes too long. Raises LaunchFailed where one makes none.
+
+        The failure is told of `asking`, and names the side at fault where that is another one.
+        """
         if name not in self._runs:
             made = []
             for index in self.subject.offering(name):
-                with self.launch(self.subject.sides[index], name, MOST_RUNS, longest=True) as trial:
-                    made.append(len(self._runs_in(trial, self.subject.sides[index], name)))
+                side = self.subject.sides[index]
+                try:
+                    with self.launch(side, name, MOST_RUNS, longest=True) as trial:
+                        made.append(len(self._runs_in(trial, side, name)))
+                except LaunchFailed as failure:
+                    if side is asking:
+                        raise
+                    raise LaunchFailed(
+                        f"has nothing to be compared with: {side.label} {failure.reason}"
+                    ) from None
             self._runs[name] = min(made)
         return self._runs[name]
 

@@ -272,7 +272,10 @@ class _BothSides:
         function = suspect.function
         bodies = [graph.bodies.get(function) for graph in self.graphs]
         compiled = any(body is not None for body in bodies)
-        entered = [body.entered if body is not None else 0.0 for body in bodies]
+        everywhere = all(body is None or body.around for body in bodies)  # else only some side calls it
+        entered = [
+            body.entered if body is not None and (everywhere or not body.around) else 0.0 for body in bodies
+        ]
         holders = {
             name.name
             for graph in self.graphs

@@ -45,7 +45,7 @@ def profiled(counter: Ladder | WholeProcess, side: Side, name: str) -> Profiled:
 
 def _of_runs(counter: Ladder, side: Side, name: str) -> Profiled:
     assert isinstance(counter.subject, GoogleBenchmark)
-    wanted = counter.runs_of(name)
+    wanted = counter.runs_of(side, name)
     with counter.launch(side, name, wanted, PROFILING) as made:
         if made.ended.exit_code != 0:
             raise LaunchFailed(instructions.how_it_ended(made.ended, made.scratch))

@@ -177,10 +177,13 @@ def _environment(written: WrittenSide) -> dict[str, str]:
 
 
 def _labels(written: Sequence[WrittenSide]) -> list[str]:
-    """The texts; one that stands there twice gets a number."""
+    """The texts; one that stands there twice gets a number, and no label is another side's text."""
+    texts = [as_text(item.label or item.text) for item in written]
     labels: list[str] = []
-    for item in written:
-        label = as_text(item.label or item.text)
-        count = sum(other == label or other.startswith(f"{label} (") for other in labels)
-        labels.append(f"{label} ({count + 1})" if count else label)
+    for text in texts:
+        label, number = text, 1
+        while label in labels or (number > 1 and label in texts):
+            number += 1
+            label = f"{text} ({number})"
+        labels.append(label)
     return labels

@@ -37,12 +37,16 @@ class Part:
 
 @dataclass(slots=True)
 class Body:
-    """A compiled function. `entered` is how often others call it, 1 where it runs around the loop."""
+    """A compiled function. `entered` is how often others call it; 1 where it runs `around` the loop.
+
+    Nobody calls that one an iteration more, as far as the profile tells.
+    """
 
     parts: dict[Function, Part] = field(default_factory=dict)
     entered: float = 0.0
     taken: list[float] = field(default_factory=list)  # by all of those calls, what they call in turn included
     addresses: set[int] = field(default_factory=set)
+    around: bool = False
 
 
 @dataclass(slots=True)
@@ -129,7 +133,7 @@ def graph_of(profile: CostProfile, naming: Naming, frames: FramesOf) -> CallGrap
     graph.bodies = {name: body for name, body in graph.bodies.items() if body.parts}
     for body in graph.bodies.values():
         if body.entered < _LEAST_CALLS:
-            body.entered = 1.0
+            body.entered, body.around = 1.0, True
             for part in body.parts.values():
                 body.taken = _sum(body.taken, part.own)
                 for cost in part.calls.values():

@@ -309,6 +309,21 @@ def test_the_same_side_twice_gets_a_number() -> None:
     assert [side.label for side in sides] == ["sleep 1", "sleep 1 (2)", "sleep 1 (3)"]
 
 
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        (["x (2)", "x"], ["x (2)", "x"]),
+        (["x", "x (2)", "x"], ["x", "x (2)", "x (3)"]),
+        (["x", "x", "x (2)"], ["x", "x (3)", "x (2)"]),
+    ],
+)
+def test_a_side_that_is_called_like_a_number_of_another_one_keeps_its_name(
+    named: list[str], expected: list[str]
+) -> None:
+    _, sides = resolve([WrittenSide("sleep 1", label=label) for label in named])
+    assert [side.label for side in sides] == expected
+
+
 def test_a_command_line_runs_here_and_an_executable_elsewhere(tmp_path: Path) -> None:
     _, commands = resolve([WrittenSide("pwd", base=tmp_path), WrittenSide("pwd", base=tmp_path)])
     _, executables = resolve([WrittenSide(FAKE), WrittenSide(FAKE)])

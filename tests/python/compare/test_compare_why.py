@@ -118,6 +118,29 @@ def test_what_is_inlined_on_one_side_cancels() -> None:
     assert shares(before, after) == {}
 
 
+def test_what_no_call_is_left_of_is_told_by_what_it_takes_and_no_more() -> None:
+    """Threads meet at another moment in each launch: a call in a thousand iterations, and then none."""
+    own = {"loop": 2.0, "lock": 20.0}
+    before = graph(own, {("loop", "lock"): 0.001})
+    after = graph({"loop": 2.0}, {})
+    lock = Function("", "lock")
+    after.bodies[lock] = Body({lock: Part([0.004])}, 1.0, [0.004], around=True)
+    assert shares(before, after) == {"loop": pytest.approx(-0.02), "lock": pytest.approx(0.004)}
+
+
+def test_what_runs_around_the_loop_on_one_side_only_is_its_own_doing() -> None:
+    before = graph({"loop": 2.0}, {})
+    after = graph({"loop": 2.0}, {})
+    after.bodies[Function("", "thread")] = Body(
+        {Function("", "thread"): Part([70.0], calls={Function("", "helper"): [2.0, 10.0]})},
+        1.0,
+        [80.0],
+        around=True,
+    )
+    after.bodies[Function("", "helper")] = Body({Function("", "helper"): Part([10.0])}, 2.0, [10.0])
+    assert shares(before, after) == {"thread": pytest.approx(80.0)}
+
+
 def suspect(name: str, instructions: float, *, changed: bool | None, own: float = 10.0) -> Suspect:
     amounts = Amounts(a=own, b=own + instructions)
     return Suspect(Function("", name), instructions, instructions, amounts, changed, in_loop=True)
@@ -254,6 +277,33 @@ def test_what_cannot_be_explained_says_why(tmp_path: Path) -> None:
     assert ended.returncode == 2
     assert "crashed with SIGILL" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+SKIPS = """
+#include <benchmark/benchmark.h>
+static void stops(benchmark::State& state) {
+  if (KIND) state.SkipWithError("no such file");
+  for (auto _ : state) {}
+}
+BENCHMARK(stops);
+BENCHMARK_MAIN();
+"""
+
+
+@needs_valgrind
+def test_an_error_is_told_of_the_side_that_reports_it(tmp_path: Path) -> None:
+    library = ("-Wl,--no-as-needed", "-lbenchmark")
+    try:
+        for name, kind in (("good", "false"), ("bad", "true")):
+            compiled(tmp_path, name, SKIPS.replace("KIND", kind), *library)
+    except subprocess.CalledProcessError:
+        pytest.skip("Google Benchmark is not installed")
+    ended = toll("why", "./good", "./bad", "--json", folder=tmp_path)
+    (found,) = json.loads(ended.stdout)["explanations"]
+    assert found["failed"]
+    assert found["sentence"] == (
+        "./good has nothing to be compared with: ./bad reports an error: no such file"
+    )
 
 
 @needs_valgrind
