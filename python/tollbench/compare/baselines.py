@@ -6,7 +6,11 @@ The file may be a stranger's: it is checked before it is used.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import select
+import stat
+import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,6 +29,7 @@ from tollbench.launching.command import run_command
 from tollbench.launching.failure import LaunchFailed
 
 MOST_BYTES = 64 << 20
+_PATIENCE_S = 5.0  # for who writes into a pipe
 WHY_NO_TIMES = (
     "Times are not compared with a stored baseline: a time belongs to its hour, its machine and where the"
     " linker put the code. Compare both builds side by side for that."
@@ -69,16 +74,36 @@ class Baseline(_Kept):
 
 
 def read(path: Path) -> Baseline:
-    """Raises TollError for a file that is no baseline."""
+    """Raises TollError for a file that is no baseline, and for a pipe that nobody writes into."""
     try:
-        if path.stat().st_size > MOST_BYTES:
+        content = _content(path)
+        if len(content) > MOST_BYTES:
             raise TollError(f"{path} is larger than {MOST_BYTES >> 20} MiB: it is no baseline", _NEXT)
-        return Baseline.model_validate_json(path.read_bytes())
+        return Baseline.model_validate_json(content)
     except OSError as error:
         raise TollError(f"cannot read the baseline {path}: {error.strerror}", _NEXT) from None
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"])) or "JSON"
         raise TollError(f"{path} is no baseline that toll can read: impossible {place}", _NEXT) from None
+
+
+def _content(path: Path) -> bytes:
+    """All of a file, or enough to see that it is too much: a pipe may have no writer, a device no end."""
+    found, begun = bytearray(), time.monotonic()
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        is_pipe = stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
+        while len(found) <= MOST_BYTES:
+            left = _PATIENCE_S - (time.monotonic() - begun)
+            if left <= 0 or not select.select([file], [], [], left)[0]:
+                raise TollError(f"nothing more came out of {path} for {_PATIENCE_S:.0f} s", _NEXT)
+            if part := file.read(1 << 20):
+                found, begun = found + part, time.monotonic()
+            elif is_pipe and not found:
+                time.sleep(0.02)  # nobody has opened the other end yet
+            else:
+                break
+    return bytes(found)
 
 
 _NEXT = "make one: toll compare ./bench --count instructions --save-baseline FILE"

@@ -17,11 +17,13 @@ import pytest
 from compiled import compiled
 from rich.console import Console
 
+from tollbench.compare import baselines
 from tollbench.compare.count_rules import held_against, rule
 from tollbench.compare.counters import Amount, Reading
 from tollbench.compare.counts import Counts, change, counted_rows
 from tollbench.compare.stored import StoredComparison
 from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, Verdict
+from tollbench.errors import TollError
 from tollbench.interpreters import interpreter_with_path
 from tollbench.report.comparisons.comparison_formats import RENDERERS
 from tollbench.report.comparisons.comparison_terminal import show
@@ -432,6 +434,32 @@ def test_what_is_no_baseline_is_refused(tmp_path: Path, content: str | None, tol
     code, _, err = toll(tmp_path, "true", "--baseline", "kept.json")
     assert code == 2
     assert told in err
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "after a while"])
+def test_a_baseline_may_come_out_of_a_pipe(tmp_path: Path, *, late: bool) -> None:
+    pipe, content = tmp_path / "pipe", '{"toll_baseline":1,"kind":"command","circumstances":{},"counts":{}}'
+    os.mkfifo(pipe)
+    writing = f"sleep {0.3 if late else 0}; printf %s '{content}' > '{pipe}'"
+    with subprocess.Popen(["/bin/sh", "-c", writing]):
+        assert baselines.read(pipe).kind == "command"
+
+
+@pytest.mark.parametrize("kind", ["no writer", "no content", "no end"])
+def test_a_baseline_that_never_comes_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(baselines, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(baselines, "MOST_BYTES", 1 << 20)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = None if kind == "no writer" else os.open(pipe, os.O_RDWR)
+    try:
+        with pytest.raises(TollError, match="is larger than" if kind == "no end" else "nothing more came"):
+            baselines.read(Path("/dev/zero") if kind == "no end" else pipe)
+    finally:
+        if writer is not None:
+            os.close(writer)
 
 
 def test_a_baseline_is_saved_only_where_nothing_is_lost(tmp_path: Path) -> None:
