@@ -142,8 +142,8 @@ class Ladder:
         """
         if name not in self._runs:
             made = []
-            for index in self.subject.offering(name):
-                side = self.subject.sides[index]
+            sides = [self.subject.sides[index] for index in self.subject.offering(name)]
+            for side in sorted(sides, key=lambda side: side is not asking):
                 try:
                     with self.launch(side, name, MOST_RUNS, longest=True) as trial:
                         made.append(len(self._runs_in(trial, side, name)))
