@@ -109,10 +109,6 @@ MeasureAll = Annotated[
 AnyExitCode = Annotated[
     bool, typer.Option("--any-exit-code", help="Command lines may end with a code other than 0.")
 ]
-Threshold = Annotated[float, typer.Option(help="Exit code 1 only for what is slower by more: 0.01 is 1 %.")]
-Pattern = Annotated[
-    str, typer.Option("--filter", metavar="REGEX", help="Compare only benchmarks that match.")
-]
 Envs = Annotated[str, typer.Option("--env", metavar="A,B", help="Compare one thing in these environments.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for another run on this machine to end.")]
 Read = Annotated[

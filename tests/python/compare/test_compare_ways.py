@@ -65,7 +65,7 @@ def test_the_choice_favours_no_side() -> None:
         _, logs = measured(Ways(), noise, 60, seed)
         for pairs in range(1, 61):
             if look_due(pairs, looked_at):
-                sequence.look(logs[:pairs], pairs / 60)
+                sequence.look(logs[:pairs], last=pairs == 60)
                 looked_at = pairs
         missed += not sequence.bounds.low <= 0.0 <= sequence.bounds.high
     assert missed <= 31  # 20 expected at most; more in one of a hundred such tests
