@@ -30,7 +30,7 @@ from tollbench.writing import sweep_scratch
 VERBS = dict(
     line.split(" ", 1)
     for line in """\
-run Measure this machine: set up, build, launch, print tables, and write one HTML file.
+run Measure this machine: set up, build, launch, print the answers, and write one HTML file.
 report Show a run: tables in the terminal, or HTML, Markdown, JSON (schemas/report.schema.json), CSV.
 compare Compare two sides or more, launched in alternation: slower, faster, or no difference larger than x %.
 why Name the functions that a benchmark's change began in: instructions, calls, allocations, misses.

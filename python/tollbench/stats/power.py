@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import ndtr, ndtri
-
 OFTEN = 0.98  # how often the difference is found by one measurement
 
 
@@ -16,6 +14,8 @@ def power_of_both(alpha: float, first_share: float, second_share: float) -> floa
     with all of it. Assumption: estimates are near normal, scatter by the root of the time's inverse and are
     looked at once; of sequential intervals both powers are somewhat less, and their relation is near this.
     """
+    from scipy.special import ndtr, ndtri  # late: it takes longer to import than to use
+
     alone = float(-ndtri(alpha / 2.0))
     difference = alone + float(ndtri(OFTEN))  # in standard errors of the whole time
     halved = float(-ndtri(alpha / 4.0))

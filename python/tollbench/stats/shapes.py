@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binomtest
 
 TAIL = 0.9  # the quantile of all launches beyond which one is slow
 FEWEST_PAIRS = 10  # of fewer a tenth is nothing
@@ -52,6 +51,8 @@ def shapes_of(first: ArrayLike, second: ArrayLike) -> Shapes | None:
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.size < FEWEST_PAIRS:
         return None
+    from scipy.special import bdtr  # late: it takes longer to import than to use
+
     differences = b - a
     scale = math.sqrt(float(differences @ differences))
     standard = float(differences.sum()) / scale if scale > 0.0 else 0.0
@@ -62,5 +63,5 @@ def shapes_of(first: ArrayLike, second: ArrayLike) -> Shapes | None:
         float(b.mean() / a.mean()),
         min(1.0, 2.0 * math.exp(-(standard**2) / 2.0)),
         float(np.quantile(b, TAIL) / np.quantile(a, TAIL)),
-        float(binomtest(slow_second, discordant).pvalue) if discordant else 1.0,
+        min(1.0, 2.0 * float(bdtr(min(slow_first, slow_second), discordant, 0.5))),
     )

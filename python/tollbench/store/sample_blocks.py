@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
 from tollbench.store.records import BatchSamples, SampleCounts
@@ -57,6 +56,8 @@ def unpacked(encoding: str, data: bytes) -> list[tuple[int, tuple[SampleCounts, 
 
 def _packed(words: Words) -> tuple[str, bytes]:
     plain = words.astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes()
+    import zstandard  # late: a comparison packs nothing
+
     packed = zstandard.ZstdCompressor(level=LEVEL).compress(plain)
     if len(packed) >= len(plain) or len(plain) > PACKED_AT_MOST * len(packed) + ROOM_BYTES:
         return PLAIN, plain
@@ -68,6 +69,8 @@ def _plain(encoding: str, data: bytes) -> bytes:
         return data
     if encoding != ZSTD:
         raise BadBlock("are packed in a way that toll does not know")
+    import zstandard
+
     try:
         size = zstandard.frame_content_size(data)
         if not 0 < size <= min(4 * MOST_WORDS, PACKED_AT_MOST * len(data) + ROOM_BYTES):
