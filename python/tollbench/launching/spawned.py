@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.guardian import shared_guardian
 from tollbench.launching.interrupt import Interrupt
-from tollbench.launching.strays import began, children_before, end_strays
+from tollbench.launching.strays import STARTING, began, children_before, end_strays
 from tollbench.text import shown
 
 if TYPE_CHECKING:
@@ -45,17 +45,19 @@ class Spawned:
             self._guardian = shared_guardian()
             self._before = children_before()
             self.started_ns = time.monotonic_ns()
-            self.popen = subprocess.Popen(
-                command,
-                executable=executable,
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                cwd=folder,
-                env=environment,
-                start_new_session=True,
-            )
+            with STARTING:
+                self.popen = subprocess.Popen(
+                    command,
+                    executable=executable,
+                    stdin=stdin,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                    cwd=folder,
+                    env=environment,
+                    start_new_session=True,
+                )
+                began(self.popen.pid)
         except OSError as error:
             where = f" in {folder}" if folder is not None and not folder.is_dir() else ""
             raise LaunchFailed(
@@ -63,7 +65,6 @@ class Spawned:
             ) from None
         with contextlib.suppress(OSError):  # where memory ends, the kernel shall end the program and not toll
             Path(f"/proc/{self.popen.pid}/oom_score_adj").write_text("1000")
-        began(self.popen.pid)
         self._guardian.watch(self.popen.pid)
         self._interrupt = interrupt
         self.exit_fd = -1

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,9 @@ class _Adopting:
 
 
 _own: set[int] = set()  # programs that are alive, each with a turn of its own
+# Held while a program starts and until it is in `_own`: several threads start linkers and compilers, and one
+# of them took another's child, which had just begun, for a stray and ended it.
+STARTING = threading.Lock()
 
 
 @contextmanager
@@ -52,7 +56,7 @@ def children_before() -> frozenset[int]:
 
 
 def began(pid: int) -> None:
-    """A program that toll started, and that it will end itself."""
+    """A program that toll started, and that it will end itself; to be told while `STARTING` is held."""
     _own.add(pid)
 
 
@@ -62,7 +66,7 @@ def end_strays(pid: int, before: frozenset[int]) -> None:
     if (heard := _Adopting.heard) is None:
         return
     for _ in range(_ROUNDS):  # those of a stray become ours when it ends
-        strays = set(_children() or ()) - before - _own
+        strays = _strays(before)
         if not strays:
             return
         for stray in strays:
@@ -73,6 +77,19 @@ def end_strays(pid: int, before: frozenset[int]) -> None:
                 os.waitpid(stray, 0)
             if name:
                 heard(name)
+
+
+def _strays(before: frozenset[int]) -> set[int]:
+    """Children that toll did not start: none of its programs, and of another session than its own tools."""
+    with STARTING:
+        return {pid for pid in set(_children() or ()) - before - _own if _left_our_session(pid)}
+
+
+def _left_our_session(pid: int) -> bool:
+    try:
+        return os.getsid(pid) != os.getsid(0)
+    except ProcessLookupError:
+        return False
 
 
 def _set(value: int) -> bool:

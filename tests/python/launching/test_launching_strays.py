@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,17 @@ def test_where_memory_ends_the_program_goes_before_toll(tmp_path: Path) -> None:
     ended = run_command(["/bin/sh", "-c", waits], dict(os.environ), tmp_path, 20.0)
     assert ended.exit_code == 0
     assert int(Path("/proc/self/oom_score_adj").read_text()) < 1000
+
+
+def test_what_another_thread_starts_is_no_stray(tmp_path: Path) -> None:
+    """Linkers and compilers are started by several threads, as are tools that nobody watches."""
+
+    def one(number: int) -> int:
+        if number % 4 == 0:
+            return subprocess.run(["/bin/sh", "-c", "exit 7"], cwd=tmp_path, check=False).returncode
+        return run_command(["/bin/sh", "-c", "exit 7"], dict(os.environ), tmp_path, 60.0).exit_code
+
+    told: list[str] = []
+    with adopting(told.append), ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(one, range(400))) == {7}
+    assert told == []
