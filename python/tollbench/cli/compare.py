@@ -148,15 +148,17 @@ Program = Annotated[
     str, typer.Option(metavar="PATH", help="With --build: what is compared, relative to the checkout.")
 ]
 
+Sides = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="A B [C ...]",
+        help="Executables, command lines in quotes, or with --build git revisions; one with --env A,B.",
+    ),
+]
+
 
 def command(
-    sides: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="A B [C ...]",
-            help="Executables, command lines in quotes, or with --build git revisions; one with --env A,B.",
-        ),
-    ],
+    sides: Sides,
     kind: Kind = AUTO,
     budget: Annotated[str, typer.Option(metavar="TIME", help="Most time for one benchmark.")] = "60s",
     total: Total = "10m",

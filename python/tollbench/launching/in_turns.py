@@ -108,6 +108,7 @@ def run_in_turns(
         live: dict[int, _Alive] = {}
         with _one_processor(rng):
             for side in order:
+                began_ns = time.monotonic_ns()
                 try:
                     program = commands[side]
                     live[side] = _Alive(
@@ -122,6 +123,7 @@ def run_in_turns(
                         )
                     )
                     live[side].halt()
+                    live[side].used_ns = time.monotonic_ns() - began_ns
                 except LaunchFailed as failure:
                     live.pop(side, None)
                     found[side] = failure

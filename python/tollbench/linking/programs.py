@@ -23,7 +23,12 @@ _SYMBOL = np.dtype(
 _FUNCTION, _INDIRECT, _TYPE = 2, 10, 0xF
 _OF_ONE_LINK = (".note.gnu.build-id",)
 _ALLOCATED, _EXECUTABLE = 0x2, 0x4
-_NONSENSE = (ELFError, AssertionError, OSError, *NONSENSE)  # how pyelftools meets it
+_NONSENSE = (
+    ELFError,
+    AssertionError,
+    OSError,
+    *NONSENSE,
+)  # how pyelftools meets it: an offset may lie beyond any file
 
 
 class NoProgram(Exception):
@@ -53,11 +58,11 @@ class LinkedProgram:
 
 def read_program(path: Path) -> LinkedProgram:
     """Raises NoProgram, OSError."""
-    try:
-        with open_plain(path) as file, breakable():
+    with open_plain(path) as file, breakable():
+        try:
             return _read(ELFFile(file), path)
-    except _NONSENSE:
-        raise NoProgram("is no ELF executable that can be read") from None
+        except _NONSENSE:
+            raise NoProgram("is no ELF executable that can be read") from None
 
 
 def source_of(path: Path) -> str | None:
@@ -68,7 +73,7 @@ def source_of(path: Path) -> str | None:
             if isinstance(table, SymbolTableSection):
                 told = (symbol for symbol in table.iter_symbols() if symbol["st_info"]["type"] == "STT_FILE")
                 return next((Path(symbol.name).name for symbol in told), None)
-    except (OSError, *_NONSENSE):
+    except _NONSENSE:
         pass
     return None
 

@@ -51,6 +51,7 @@ def copy_sources(target: Path) -> Path:
     """What languages are built from, to be changed."""
     for part in ("languages", "suites/tasks/skynet"):
         shutil.copytree(ROOT / part, target / part)
+    shutil.copy(ROOT / "suites/documents.toml", target / "suites")
     return target
 
 
