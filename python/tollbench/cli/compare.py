@@ -106,6 +106,12 @@ Baseline = Annotated[
 MeasureAll = Annotated[
     bool, typer.Option("--measure-all", help="Time also what executes the same code on both sides.")
 ]
+Turns = Annotated[
+    bool,
+    typer.Option(
+        "--turns", help="Google Benchmark: both sides alive, in turns of 4 ms, where that tells more."
+    ),
+]
 AnyExitCode = Annotated[
     bool, typer.Option("--any-exit-code", help="Command lines may end with a code other than 0.")
 ]
@@ -173,6 +179,7 @@ def command(
     envs: Envs = "",
     folder: Folder = None,
     measure_all: MeasureAll = False,
+    turns: Turns = False,
     any_exit_code: AnyExitCode = False,
     read: Read = "",
     setup: Setup = None,
@@ -221,6 +228,7 @@ def command(
         seed=seed,
         raw=comparing.raw_path(raw, "compare"),
         measure_all=measure_all,
+        turns=turns,
         why=why,
         read=read,
         around=Around(*map(tuple, (setup or (), prepare or (), conclude or (), cleanup or ()))),

@@ -54,6 +54,7 @@ class ComparisonRequest:
     why: bool = False  # explain what differs
     read: str = ""  # where names and times stand in what sides print
     around: Around = NOTHING_AROUND
+    turns: bool = False
 
     @property
     def is_one_side(self) -> bool:
@@ -157,6 +158,7 @@ def _options(request: ComparisonRequest, interrupt: Interrupt | None) -> Measuri
         request.pattern,
         request.any_exit_code,
         looking_s=request.total_s * LOOKING_SHARE,
+        turns=request.turns,
         read=request.read,
         around=request.around,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from tollbench.launching.command import run_command
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.text import shown
+
+_AFTERWARDS = ("conclude", "cleanup")  # what was begun is ended, also where somebody asked to stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Surroundings:
                 self._run(what, command, folder, environment)
             except LaunchFailed as failure:
                 raise LaunchFailed(
-                    f"no side {failure.reason}" if what == "setup" else failure.reason
+                    f"no side was launched: {failure.reason}" if what == "setup" else failure.reason
                 ) from None
 
     @contextmanager
@@ -65,8 +67,11 @@ class Surroundings:
         self._of(side, "prepare", folder, environment)
         try:
             yield
-        finally:
-            self._of(side, "conclude", folder, environment)
+        except BaseException:
+            with suppress(LaunchFailed):  # the launch's own reason is the one to tell
+                self._of(side, "conclude", folder, environment)
+            raise
+        self._of(side, "conclude", folder, environment)
 
     def _of(self, side: int, what: str, folder: Path, environment: Mapping[str, str]) -> None:
         commands: tuple[str, ...] = getattr(self.around, what)
@@ -75,9 +80,15 @@ class Surroundings:
 
     def _run(self, what: str, command: str, folder: Path, environment: Mapping[str, str]) -> None:
         told = f"--{what} {shown(command, 80)!r}"
-        told = f"was not launched: {told}" if what in ("setup", "prepare") else told
+        told = f"was not launched: {told}" if what == "prepare" else told
         try:
-            ended = run_command(("/bin/sh", "-c", command), environment, folder, self.limit_s, self.interrupt)
+            ended = run_command(
+                ("/bin/sh", "-c", command),
+                environment,
+                folder,
+                self.limit_s,
+                None if what in _AFTERWARDS else self.interrupt,
+            )
         except LaunchFailed as failure:
             raise LaunchFailed(f"{told} {failure.reason}") from None
         if ended.exit_code != 0:

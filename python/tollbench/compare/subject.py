@@ -136,6 +136,7 @@ class MeasuringOptions:
     any_exit_code: bool = False  # command lines may end with a code other than 0
     read: str = ""  # where names and times stand in what a program prints, as --read has it
     around: Around = NOTHING_AROUND
+    turns: bool = False  # Google Benchmark's sides may be alive together (`tollbench.launching.in_turns`)
     looking_s: float = math.inf  # the longest that looking at code may take, all benchmarks together
 
 

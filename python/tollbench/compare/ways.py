@@ -28,6 +28,8 @@ FIRST_PAIRS = 3  # of each way
 _OPTIMISM = 0.6
 _MOVED = 0.05  # of the time: what turns cost a benchmark that a launch by itself does not
 _CERTAIN = 4.0  # standard errors
+_UNFAIR = 0.003  # of the ratio: what turns may cost one side more than another
+_WHOLE_AGAIN = 6  # each such pair is launched one after another, to tell what turns cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,14 @@ WAYS = (WHOLE, Way(in_turns=False, stretch=3), Way(in_turns=True), Way(in_turns=
 class _Tried:
     """What the pairs of one way said."""
 
-    logs: list[float] = field(default_factory=list)  # of each side to the first
+    logs: list[list[float]] = field(default_factory=list)  # a pair: of each other side to the first
     levels: list[float] = field(default_factory=list)  # mean log time of the sides
     seconds: float = 0.0
 
-    def noise(self, middle: float, of_all: int) -> float:
+    def noise(self, middles: Floats, of_all: int) -> float:
         """Of a second's measuring, as little as it may well be, `of_all` pairs having been measured."""
         pairs = len(self.levels)
-        scatter = float(np.median(np.abs(np.array(self.logs) - middle)))
+        scatter = float(np.median(np.abs(np.array(self.logs) - middles)))
         return (
             scatter
             * math.sqrt(self.seconds / pairs)
@@ -77,17 +79,22 @@ class Ways:
         fewest = min(len(tried.levels) for tried in self._tried.values())
         if fewest < FIRST_PAIRS:
             return rng.choice([way for way, tried in self._tried.items() if len(tried.levels) == fewest])
-        middle = float(np.median([log for tried in self._tried.values() for log in tried.logs]))
+        everything = np.array([logs for tried in self._tried.values() for logs in tried.logs])
+        middles: Floats = np.median(everything, axis=0)  # each side's own: sides may differ by much
+        if self.in_turns and len(everything) % _WHOLE_AGAIN == 0:
+            return WHOLE
         of_all = sum(len(tried.levels) for tried in self._tried.values())
-        return min(self._tried, key=lambda way: self._tried[way].noise(middle, of_all))
+        return min(self._tried, key=lambda way: self._tried[way].noise(middles, of_all))
 
     def took(self, way: Way, values: Sequence[float], seconds: float) -> None:
         """A pair: ns an operation of those sides that have a value, the first side's first, and its cost."""
         if way not in self._tried or len(values) < 2:
             return
+        if any(len(logs) != len(values) - 1 for one in self._tried.values() for logs in one.logs):
+            return  # a side was out in some pairs: they say nothing of it
         logs = np.log(values)
         tried = self._tried[way]
-        tried.logs += (logs[1:] - logs[0]).tolist()
+        tried.logs.append((logs[1:] - logs[0]).tolist())
         tried.levels.append(float(logs.mean()))
         tried.seconds += seconds
 
@@ -108,7 +115,24 @@ class Ways:
         shift = float(np.median(turned) - np.median(whole))
         # Of a normal, 1.48 makes the median deviation the standard one, and a median errs 1.25 times a mean.
         error = 1.25 * 1.48 * math.hypot(_deviation(turned), _deviation(whole))
-        return f"takes {percent(math.expm1(shift))} longer" if shift > _MOVED + _CERTAIN * error else ""
+        if shift > _MOVED + _CERTAIN * error:
+            return f"takes {percent(math.expm1(shift))} longer in turns"
+        return self._unfair()
+
+    def _unfair(self) -> str:
+        """Where turns cost one side more than another: ratios differ by the way they were measured."""
+        ways = [
+            np.array(
+                [logs for way, tried in self._tried.items() if way.in_turns is kind for logs in tried.logs]
+            )
+            for kind in (True, False)
+        ]
+        for turned, whole in zip(ways[0].T, ways[1].T, strict=True):
+            shift = abs(float(np.median(turned) - np.median(whole)))
+            error = 1.25 * 1.48 * math.hypot(_deviation(turned), _deviation(whole))
+            if shift > _UNFAIR + _CERTAIN * error:
+                return f"costs one side {percent(math.expm1(shift))} more than another in turns"
+        return ""
 
     def _levels(self, *, in_turns: bool) -> Floats:
         return np.array(

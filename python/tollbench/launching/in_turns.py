@@ -168,24 +168,30 @@ def _one_processor(rng: random.Random) -> Iterator[None]:
 def _check(pid: int) -> None:
     """Raises OutOfTurn for a program that notices halting, or in which more works than one thread."""
     process = Path("/proc") / str(pid)
-    try:
-        if len(list((process / "task").iterdir())) > 1:
-            raise OutOfTurn("it has several threads")
-        if (process / "task" / str(pid) / "children").read_text().strip():
-            raise OutOfTurn("it starts other processes")
-        handled = _handled(process)
-        if (process / "timers").read_text().strip():
-            raise OutOfTurn("it has a timer")
-    except FileNotFoundError:
-        return  # it has ended, or this kernel does not tell
+    handled = _handled(_text(process / "status"))
     for name, reason in _NOTICED.items():
         if handled >> (signal.Signals[name] - 1) & 1:
             raise OutOfTurn(reason)
+    with suppress(OSError):
+        if len(list((process / "task").iterdir())) > 1:
+            raise OutOfTurn("it has several threads")
+    if _text(process / "task" / str(pid) / "children").strip():
+        raise OutOfTurn("it starts other processes")
+    if _text(process / "timers").strip():
+        raise OutOfTurn("it has a timer")
 
 
-def _handled(process: Path) -> int:
+def _text(file: Path) -> str:
+    """Nothing of a process that has ended, and where this kernel does not tell."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
+
+
+def _handled(status: str) -> int:
     """The signals that a program handles by itself, a bit each (proc_pid_status(5), SigCgt)."""
-    for line in (process / "status").read_text().splitlines():
+    for line in status.splitlines():
         if line.startswith("SigCgt:"):
             return int(line.split()[1], 16)
     return 0

@@ -89,8 +89,9 @@ def _breaking(breaks: bool) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before, _breaks = _breaks, breaks
+    before = _breaks
     try:
+        _breaks = breaks
         if breaks:
             check_interrupt()
         yield

@@ -7,11 +7,11 @@ their parent ends, and can be told from those that toll started. Source: prctl(2
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +21,7 @@ from tollbench.text import shown
 _PR_SET_CHILD_SUBREAPER = 36
 _TASKS = Path("/proc/self/task")
 _ROUNDS = 100  # of killing: each takes a generation
+_END_S = 1.0  # how long the end of a killed process is waited for
 
 
 class _Adopting:
@@ -71,18 +72,35 @@ def end_strays(pid: int, before: frozenset[int]) -> None:
             return
         for stray in strays:
             name = _name(stray)
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(stray, signal.SIGKILL)  # ours, and not reaped: the number is nobody else's
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(stray, 0)
             if name:
                 heard(name)
+            if not _ended(stray):
+                _own.add(stray)  # somebody else's by now, as what sudo started: never looked at again
 
 
 def _strays(before: frozenset[int]) -> set[int]:
     """Children that toll did not start: none of its programs, and of another session than its own tools."""
     with STARTING:
         return {pid for pid in set(_children() or ()) - before - _own if _left_our_session(pid)}
+
+
+def _ended(pid: int) -> bool:
+    """Kills and reaps a child; False for one that may not be killed, or does not end for all that."""
+    try:
+        os.kill(pid, signal.SIGKILL)  # ours, and not reaped: the number is nobody else's
+    except ProcessLookupError:
+        pass
+    except PermissionError:
+        return False
+    ends = time.monotonic() + _END_S
+    while time.monotonic() < ends:
+        try:
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                return True
+        except ChildProcessError:
+            return True
+        time.sleep(0.0005)
+    return False
 
 
 def _left_our_session(pid: int) -> bool:

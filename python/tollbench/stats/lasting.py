@@ -63,7 +63,12 @@ def lasting_noise(logs: ArrayLike) -> Lasting | None:
 
 
 def widened(bounds: Bounds, middle: float, factor: float) -> Bounds:
-    """Both ends `factor` times as far from `middle`."""
+    """Both ends `factor` times as far from `middle`, which counts as the end beyond which it lies.
+
+    The interval of all looks together may have left the middle of the last one outside: widened about that
+    it would move away from what it holds.
+    """
+    middle = min(max(middle, bounds.low), bounds.high)
     return Bounds(middle + factor * (bounds.low - middle), middle + factor * (bounds.high - middle))
 
 

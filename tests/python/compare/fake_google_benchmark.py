@@ -46,7 +46,8 @@ for name in names:
     if words.get("crash") == name:
         os.kill(os.getpid(), signal.SIGSEGV)
     for index in range(int(options.get("benchmark_repetitions", 1))):
-        time.sleep(0.0002)
+        if "works" not in words:
+            time.sleep(0.0002)
         ends = time.process_time() + float(words.get("works", 0)) / 1e3
         while time.process_time() < ends:
             pass

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tollbench.compare import MeasuringOptions, WrittenSide, resolve
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark
+from tollbench.compare.around import Around
 from tollbench.compare.subject import Round
 from tollbench.interpreters import interpreter
+from tollbench.launching import halting
 
 FAKE = Path(__file__).with_name("fake_google_benchmark.py")
 
 
 @pytest.fixture
-def fake(tmp_path: Path) -> str:
-    """One process alone: what `env` finds may be a script that starts others."""
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """One process alone: what `env` finds may be a script that starts others.
+
+    On a busy machine one that is halted may wait for a processor before it stands still.
+    """
+    monkeypatch.setattr(halting, "_HALT_LIMIT_S", 60.0)
     path = tmp_path / "fake"
     path.write_text(f"#!{' '.join(interpreter())}\n" + FAKE.read_text())
     path.chmod(0o755)
     return str(path)
 
 
-def launched(command: str, rounds: int = 14) -> tuple[GoogleBenchmark, list[Round]]:
+def launched(command: str, rounds: int = 14, **options: Any) -> tuple[GoogleBenchmark, list[Round]]:
     _, sides = resolve([WrittenSide(command)] * 2, "google-benchmark")
-    subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
+    subject = GoogleBenchmark(sides, MeasuringOptions(20.0, turns=True, **options))
     names = subject.survey().common
     return subject, [subject.round(names, seed) for seed in range(rounds)]
 
@@ -68,3 +75,42 @@ def test_in_turns_the_cpu_clock_counts(fake: str) -> None:
     for record in (record for found in rounds for record in found.raw if record["in_turns"]):
         assert min(record["ns"]["sum"]) < 50.0 < max(record["ns"]["sum"])
         assert "left_out_ns" not in record
+
+
+def test_turns_are_taken_where_they_are_asked_for(fake: str) -> None:
+    _, sides = resolve([WrittenSide(f"{fake} only=sum works=3")] * 2, "google-benchmark")
+    subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
+    names = subject.survey().common
+    raw = [record for seed in range(6) for record in subject.round(names, seed).raw]
+    assert {(record["in_turns"], record["stretch"]) for record in raw} == {(False, 1)}
+    assert not subject.notes("sum")
+
+
+def test_what_is_prepared_for_each_launch_is_launched_whole(fake: str) -> None:
+    """Else all would be prepared before the first launch, and each would find what was made for the last."""
+    subject, rounds = launched(f"{fake} only=sum works=3", around=Around(prepare=("true",)))
+    assert subject.notes("sum") == [
+        "sides were launched one after another: commands stand around its launches"
+    ]
+    assert not any(record["in_turns"] for found in rounds for record in found.raw)
+
+
+def test_what_cannot_run_twice_at_a_time_is_launched_whole_and_has_not_failed(
+    fake: str, tmp_path: Path
+) -> None:
+    lock = tmp_path / "lock"
+    script = (
+        Path(fake)
+        .read_text()
+        .replace(
+            "min_time = options",
+            f"import fcntl; held = open({str(lock)!r}, 'w')\n"
+            "fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)\nmin_time = options",
+            1,
+        )
+    )
+    Path(fake).write_text(script)
+    subject, rounds = launched(f"{fake} only=sum works=3")
+    assert "beside the other side it exited with code 1" in subject.notes("sum")[0]
+    assert not any(found.failures for found in rounds)
+    assert all(len(found.values["sum"]) == 2 for found in rounds)

@@ -98,3 +98,34 @@ def test_without_a_pair_there_is_nothing_to_learn() -> None:
     ways.took(TURNS, [1.0], 1.0)
     assert ways.choose(random.Random(1)) in (WHOLE, TURNS)
     assert not ways.moved()
+
+
+def test_what_turns_cost_one_side_alone_is_found() -> None:
+    """The ratio itself tells: by 5 % in turns, by nothing otherwise; noise as of short launches."""
+    rng, chance = random.Random(4), np.random.default_rng(4)
+    found, fair = 0, 0
+    for _ in range(30):
+        for unfair in (0.05, 0.0):
+            ways = Ways()
+            for _ in range(80):
+                way = ways.choose(rng)
+                first, second = 0.008 * chance.standard_t(3, size=2)
+                cost = unfair if way.in_turns else 0.0
+                ways.took(way, [100.0 * math.exp(first), 100.0 * math.exp(second + cost)], 0.02 * way.stretch)
+            found += bool(ways.moved()) and unfair > 0.0
+            fair += bool(ways.moved()) and unfair == 0.0
+    assert found >= 27
+    assert fair <= 1
+
+
+def test_sides_that_differ_by_much_are_no_noise() -> None:
+    """Of three: the third takes twice as long, and the way is found as well as between two."""
+    noise = {way: 0.002 if way.in_turns else 0.02 for way in WAYS}
+    rng, chance = random.Random(5), np.random.default_rng(5)
+    ways, chosen = Ways(), Counter[bool]()
+    for _ in range(120):
+        way = ways.choose(rng)
+        chosen[way.in_turns] += 1
+        logs = noise[way] * chance.standard_t(3, size=3) + [0.0, 0.0, 0.7]
+        ways.took(way, (100.0 * np.exp(logs)).tolist(), 0.02 * way.stretch)
+    assert chosen[True] > 0.7 * 120

@@ -111,3 +111,11 @@ def test_two_thousand_comparisons_under_noise_that_lasts(
         with capsys.disabled():
             print(f"\n| {correlation} | {question} | {before:.1%} | {now:.1%} |", end="")
         assert now <= MOST_CALLED + 0.02
+
+
+@pytest.mark.parametrize("middle", [0.045, 0.01, 0.03])
+def test_a_wider_interval_holds_the_narrower_one(middle: float) -> None:
+    """Also where the middle of the last look lies outside of what all looks have in common."""
+    low, high = widened(Bounds(0.02, 0.04), middle, 17.0)
+    assert low <= 0.02
+    assert high >= 0.04

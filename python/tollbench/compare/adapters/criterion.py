@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,8 @@ from typing import Any
 
 from tollbench.compare.adapters.one_after_another import OneAfterAnother, Values
 from tollbench.compare.subject import Adapter, MeasuringOptions, Side
-from tollbench.launching.command import Ended
+from tollbench.launching.answers import read_report
+from tollbench.launching.command import Ended, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.text import shown
 
@@ -61,12 +61,15 @@ class Criterion(OneAfterAnother):
         """One benchmark, ten samples."""
         arguments = [_BENCH, "--noplot", "--sample-size", str(SAMPLES), "--nresamples", "2"]
         arguments += [*self._times[side.label], *self._chosen(side, names[0])]
-        with tempfile.TemporaryDirectory(prefix="toll-compare-", ignore_cleanup_errors=True) as folder:
-            told = {"CRITERION_HOME": folder, "CARGO_TARGET_DIR": folder}  # the latter: before version 0.3.4
+        with working_folder(None) as folder:
+            told = {
+                "CRITERION_HOME": str(folder),
+                "CARGO_TARGET_DIR": str(folder),
+            }  # the latter: before version 0.3.4
             ended = self.run(replace(side, environment={**side.environment, **told}), arguments, seed)
             if ended.exit_code != 0:
                 raise LaunchFailed(ended.how())
-            values = dict(_written(Path(folder)))
+            values = dict(_written(folder))
         if not values:
             raise LaunchFailed("ended well, but wrote no samples that Criterion would write")
         return {names[0]: values.get(names[0], [])}, ended
@@ -94,8 +97,8 @@ def _written(folder: Path) -> Iterator[tuple[str, list[float]]]:
     """Every benchmark of a launch, by both of its names, with ns an iteration of each sample."""
     for file in folder.rglob("new/sample.json"):
         try:
-            sample: Any = json.loads(file.read_bytes())
-            about: Any = json.loads(file.with_name("benchmark.json").read_bytes())
+            sample: Any = json.loads(read_report(file))
+            about: Any = json.loads(read_report(file.with_name("benchmark.json")))
             iterations, times = (sample["iters"], sample["times"]) if isinstance(sample, dict) else sample
             values = [time / count for time, count in zip(times, iterations, strict=True)]
             names = {about["title"], about["full_id"]}

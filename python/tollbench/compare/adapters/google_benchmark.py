@@ -31,13 +31,12 @@ from tollbench.compare.adapters.one_after_another import (
     repetitions_for,
 )
 from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side
-from tollbench.compare.ways import WAYS, WHOLE, Ways
+from tollbench.compare.ways import WAYS, WHOLE, Way, Ways
 from tollbench.launching.answers import read_report, reading
-from tollbench.launching.command import Ended
+from tollbench.launching.command import Ended, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.in_turns import EndedInTurns, OutOfTurn, run_in_turns
 from tollbench.text import shown
-from tollbench.writing import scratch_folder
 
 MOST_BENCHMARKS = 16  # in one launch
 _OVERHEAD_SHARE = 0.5  # of a launch; more benchmarks share a launch until what is not measuring costs less
@@ -50,6 +49,7 @@ Row = Mapping[str, Any]  # of Google Benchmark's JSON
 
 _UNITS_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 _WAITED_MORE = 0.05  # of a repetition's time; a time slice of somebody else is several times as long as it
+_SWITCHES_MORE = 3  # voluntary ones, beside those of halts and of a launch that measures nothing
 _WAITED_ITSELF = 0.02  # of the time of every repetition: a neighbour leaves some of them alone
 _OWN_CLOCK = re.compile(r"/(manual_time|process_time)\b")
 _WALL_CLOCK = re.compile(r"/(manual_time|real_time|process_time)\b")
@@ -140,7 +140,7 @@ class GoogleBenchmark(OneAfterAnother):
         if self._way.in_turns:
             try:
                 answers = self._launch_in_turns(found, places, names, rng)
-            except OutOfTurn as noticed:
+            except (OutOfTurn, LaunchFailed) as noticed:
                 self._launched_whole(names, str(noticed))
                 self._way = WHOLE
         if answers is None:
@@ -172,7 +172,6 @@ class GoogleBenchmark(OneAfterAnother):
         """All sides alive at the same time. Raises OutOfTurn."""
         by_side = {place.side: place for place in places}
         seeds = {side: rng.randrange(2**31) for side in by_side}
-        answers: dict[int, Values | str] = {}
         with ExitStack() as stack:
             reports = {side: stack.enter_context(_report()) for side in by_side}
             commands = {
@@ -187,24 +186,31 @@ class GoogleBenchmark(OneAfterAnother):
             }
             limit_s, interrupt = self.options.limit_s, self.options.interrupt
             ends = run_in_turns(commands, list(by_side), rng, limit_s, interrupt)
-            for side in by_side:
-                end = ends[side]
-                self.left_out = {}
-                answer = (
-                    end if isinstance(end, LaunchFailed) else self._after_turns(side, names, reports, end)
-                )
-                answers[side] = self.keep_launch(found, by_side[side], names, seeds[side], answer)
-        return answers
+            given = {side: self._after_turns(side, names, reports[side], ends[side]) for side in by_side}
+        self.left_out = {}
+        return {
+            side: self.keep_launch(found, by_side[side], names, seeds[side], answer)
+            for side, answer in given.items()
+        }
 
     def _after_turns(
-        self, index: int, names: Sequence[str], reports: Mapping[int, Path], end: EndedInTurns
-    ) -> tuple[Values, Ended] | LaunchFailed:
-        """What a side that took turns with others has measured, by its CPU clock."""
+        self, index: int, names: Sequence[str], report: Path, end: EndedInTurns | LaunchFailed
+    ) -> tuple[Values, Ended]:
+        """What a side that took turns with others has measured, by its CPU clock. Raises OutOfTurn.
+
+        Also where it failed: what holds a lock or a port cannot run twice at a time, and is no failure of the
+        side before it fails by itself.
+        """
         side = self.sides[index]
+        if isinstance(end, LaunchFailed):
+            raise OutOfTurn(f"beside the other side it {end.reason}")
         try:
-            rows = self._rows(side, reports[index], end.ended)
+            rows = self._rows(side, report, end.ended)
         except LaunchFailed as failure:
-            return failure
+            raise OutOfTurn(f"beside the other side it {failure.reason}") from None
+        waits = end.ended.voluntary_switches - end.halts - self._switches.get(side.label, 0)
+        if waits >= len(rows) + _SWITCHES_MORE:
+            raise OutOfTurn("it waits by itself")
         return {
             name: [row_ns(row, "cpu_time") for row in rows if row.get("run_name") == name] for name in names
         }, end.ended
@@ -256,7 +262,7 @@ class GoogleBenchmark(OneAfterAnother):
         """
         rows_of: list[list[Row]] = []
         failures: dict[int, str] = {}
-        whole = "it measures wall time" if _WALL_CLOCK.search(name) else ""
+        whole = self._never_in_turns(name)
         for index in self.offering(name):
             try:
                 rows, ended = self._trial(self.sides[index], name)
@@ -268,9 +274,17 @@ class GoogleBenchmark(OneAfterAnother):
                 rows_of.append(rows)
                 whole = whole or self._must_be_whole(self.sides[index], rows, ended)
         self._work[name] = self._work_for(name, rows_of, in_turns=not whole)
-        if whole:
+        if whole and self.options.turns:
             self.note(name, f"sides were launched one after another: {whole}")
         return failures
+
+    def _never_in_turns(self, name: str) -> str:
+        """Why a benchmark's sides are not alive together, known without a launch; "" where they may be."""
+        if not self.options.turns:
+            return "--turns was not asked for"
+        if self.options.around.prepare or self.options.around.conclude:
+            return "commands stand around its launches"
+        return "it measures wall time" if _WALL_CLOCK.search(name) else ""
 
     def _must_be_whole(self, side: Side, rows: Sequence[Row], ended: Ended) -> str:
         """Why a side cannot be halted while it measures, "" where it can: by a launch of its own."""
@@ -295,9 +309,9 @@ class GoogleBenchmark(OneAfterAnother):
         if not self._counts_iterations:
             iterations = 0  # the program's own choice, alike for all benchmarks
         repetitions = repetitions_for(repetition_ns)
-        ways = [way for way in WAYS if in_turns or not way.in_turns]
+        ways: tuple[Way, ...] = WAYS if in_turns else (WHOLE,)
         if repetitions == 1:
-            ways = [way for way in ways if way.stretch == 1]  # each is a launch by itself
+            ways = tuple(way for way in ways if way.stretch == 1)  # each is a launch by itself
         return _Work(iterations, repetitions, repetitions * repetition_ns, Ways(ways))
 
     def _trial(self, side: Side, name: str) -> tuple[list[Row], Ended]:
@@ -349,7 +363,7 @@ class GoogleBenchmark(OneAfterAnother):
 @contextmanager
 def _report() -> Iterator[Path]:
     """Where a launch writes what it measured, in a folder that is gone at the end."""
-    with scratch_folder() as folder:
+    with working_folder(None) as folder:
         yield folder / "out.json"
 
 

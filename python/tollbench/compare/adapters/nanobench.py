@@ -18,7 +18,7 @@ _UNTITLED = "benchmark"  # the title of a table whose author gave none
 _UNITS_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _TIME = re.compile(r"([^\s/]+)/(\S.*)")  # "ns/op", "ms/byte"; "op/s" is looked for by the unit
 _RULE = re.compile(r"\|[-:|]+")
-_ADVICE = re.compile(r"\s*\(?Unstable with ~[\d.,]+ iters\. Increase .*$")
+_ADVICE = re.compile(r"\(?Unstable with ~[\d.,]+ iters\. Increase .*$")
 _CODE = re.compile(r"`(.*)`")  # greedy: a backtick in a name is doubled
 _NO_TIME = re.compile(r":boom:\s*(.*?)\s*\((.*)\)$")
 
@@ -63,7 +63,7 @@ def _cells(line: str, count: int) -> list[str]:
 
 
 def _name(cell: str) -> str:
-    cell = _ADVICE.sub("", cell)
+    cell = _ADVICE.sub("", cell).rstrip()
     if code := _CODE.search(cell):
         return code[1].replace("``", "`")
     return re.sub(r"^(:\w+:\s*)+", "", cell)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,8 +11,10 @@ from typing import Any
 
 from tollbench.compare.adapters.one_after_another import OneAfterAnother, Values
 from tollbench.compare.subject import MeasuringOptions, Side
-from tollbench.launching.command import Ended
+from tollbench.launching.answers import read_report
+from tollbench.launching.command import Ended, working_folder
 from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.interrupt import breakable
 
 Printed = Iterable[tuple[str, float]]  # a benchmark and its ns an operation, in the order of the output
 
@@ -69,16 +70,22 @@ class WholeOutput(OneAfterAnother):
         self._said[name] = reason
 
     def _launched(self, side: Side, names: Sequence[str] | None, seed: int | None) -> tuple[Values, Ended]:
-        with tempfile.TemporaryDirectory(prefix="toll-compare-", ignore_cleanup_errors=True) as folder:
-            file = Path(folder) / "report.json"
+        with working_folder(None) as folder:
+            file = folder / "report.json"
             ended = self.run(side, self.told(file, names), seed)
             if ended.exit_code != 0 and not (self.options.any_exit_code and ended.exit_code > 0):
                 raise LaunchFailed(ended.how())
-            report = file.read_bytes() if file.is_file() else ended.whole_stdout()
+            try:
+                report = read_report(file)
+            except FileNotFoundError:
+                report = ended.whole_stdout()
+            except OSError as error:
+                raise LaunchFailed(f"wrote a report that cannot be read: {error.strerror}") from None
         self._said.clear()
         values: Values = {}
-        for name, ns in self.read(report):
-            values.setdefault(name, []).append(ns)
+        with breakable():
+            for name, ns in self.read(report):
+                values.setdefault(name, []).append(ns)
         return {**{name: [] for name in self._said}, **values}, ended
 
 
