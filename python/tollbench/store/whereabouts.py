@@ -22,11 +22,13 @@ class Whereabouts:
         return self._file is None or _identity(self._path) != self._file
 
     def now(self) -> Path | None:
-        """Where it is. None where it was removed, or the kernel does not tell."""
+        """Where it is. None where it was removed, or the kernel does not tell a name that leads to it."""
         for descriptor in self._open():
             with suppress(OSError):
-                if os.fstat(descriptor).st_nlink:
-                    return (DESCRIPTORS / str(descriptor)).readlink()
+                found = (DESCRIPTORS / str(descriptor)).readlink()
+                # Of a removed name the kernel tells "... (deleted)"; another may lead to the file.
+                if _identity(found) == self._file:
+                    return found
         return None
 
     def removed(self) -> bool:

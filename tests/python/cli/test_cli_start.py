@@ -139,6 +139,21 @@ def test_two_starts_at_once_install_once(fresh):
     assert fresh.done() == ["venv --clear", "pip"]
 
 
+def test_starts_that_need_different_packages_make_one_environment_after_the_other(fresh):
+    both = [
+        subprocess.Popen(
+            [str(fresh.folder / "toll"), word],
+            env=fresh.environment(PIP_TAKES="1"),
+            stdout=subprocess.DEVNULL,
+        )
+        for word in ("list", "test")
+    ]
+    assert [process.wait() for process in both] == [0, 0]
+    done = fresh.done()
+    assert done[:2] == ["venv --clear", "pip"]
+    assert done[2:] in ([], [f"venv {fresh.folder}/.venv", "pip"])  # nothing where the test's came first
+
+
 def test_a_lost_lock_file_is_named(fresh):
     (fresh.folder / "requirements.lock").unlink()
     done = fresh.start("list")

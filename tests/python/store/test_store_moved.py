@@ -61,6 +61,15 @@ def test_nobody_is_sent_to_a_file_that_is_gone(path: Path, remove) -> None:
     assert "--resume" not in error.next_step
 
 
+def test_a_second_name_that_the_kernel_does_not_tell_is_not_made_up(path: Path) -> None:
+    run_file = make(path)
+    path.with_name("second.toll").hardlink_to(path)
+    path.unlink()
+    error = refused(run_file)
+    assert "deleted" not in f"{error.what} {error.next_step}"
+    assert "where the file is now" in error.what
+
+
 def test_a_kernel_that_does_not_tell_where(path: Path, monkeypatch) -> None:
     run_file = make(path)
     path.rename(path.with_name("b.toll"))
