@@ -122,7 +122,9 @@ class ClaimSide:
     workload: str = ""  # "" for a number of the document
     contender: str = ""
     environment: str = "host"
-    parameters: Parameters = field(default_factory=dict)  # those that matter; others as the row has them
+    parameters: Parameters = field(default_factory=dict)  # those that matter
+    # Of the other ones: the contender's own value, else the workload's; "cpus" as a default has it.
+    usual: Parameters = field(default_factory=dict)
     statistic: str = "value"  # key of a percentile, a detail's name, "inside" or "across" groups of a grid
     number: float | None = None  # of the document, in `unit`
     unit: str = ""

@@ -72,9 +72,12 @@ def _number(
     unit: str,
     header: RunHeader,
 ) -> SideNumber:
-    case = _case(side, data)
+    case = _case(side, data, header)
     if case is None:
         return SideNumber(side, side.parameters, unit, missing="was not measured in this run")
+    if lacking := _unusual(side, case, header):
+        usual = ", ".join(f"{name}={value}" for name, value in lacking.items())
+        return SideNumber(side, side.parameters, unit, missing=f"was not measured at {usual} in this run")
     parameters = dict(case.record.parameters)
     if not case.measured:
         missing = f"has no numbers ({case.status}: {case.reason})"
@@ -106,20 +109,28 @@ def _number(
     )
 
 
-def _case(side: ClaimSide, data: Sequence[CaseData]) -> CaseData | None:
-    """The first case in plan order that is as the claim says, of those that have numbers if any has.
-
-    Plan order puts a workload's own parameters first, where the claim leaves them open.
-    """
+def _case(side: ClaimSide, data: Sequence[CaseData], header: RunHeader) -> CaseData | None:
+    """The case that is as the claim says; better one that is as usual in all else, and has numbers."""
     fitting = [
         case
         for case in data
         if (case.record.contender, case.record.environment) == (side.contender, side.environment)
-        and all(
-            str(case.record.parameters.get(name)) == str(value) for name, value in side.parameters.items()
-        )
+        and _has(case, side.parameters)
     ]
-    return next((case for case in fitting if case.measured), fitting[0] if fitting else None)
+    meant = [case for case in fitting if not _unusual(side, case, header)] or fitting
+    return next((case for case in meant if case.measured), meant[0] if meant else None)
+
+
+def _unusual(side: ClaimSide, case: CaseData, header: RunHeader) -> Parameters:
+    """What the claim leaves open and the case has not as a run without --set would: the usual values."""
+    cpus = header.machine.get("usable_cpus")
+    known = isinstance(cpus, list)  # else the run does not tell how many it had
+    usual = {name: len(cpus) if value == "cpus" and known else value for name, value in side.usual.items()}
+    return {name: value for name, value in usual.items() if value != "cpus" and not _has(case, {name: value})}
+
+
+def _has(case: CaseData, parameters: Parameters) -> bool:
+    return all(str(case.record.parameters.get(name)) == str(value) for name, value in parameters.items())
 
 
 def _each_launch(
@@ -153,7 +164,8 @@ def _between_groups(
     if not pairs:
         return {}, f"shows no groups among its {len(names)} CPUs"
     each: Floats = np.median(np.array([whole[pair] for pair in pairs]), axis=0) / scale
-    return dict(zip(case.by_round, each.tolist(), strict=True)), ""
+    # Not the keys of case.by_round: a stranger's file may have two launches of one round.
+    return {launch.round: value for launch, value in zip(case.launches, each.tolist(), strict=True)}, ""
 
 
 def _scaled(interval: Interval | None, scale: float) -> Interval | None:

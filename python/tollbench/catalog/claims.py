@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field
@@ -188,7 +189,7 @@ class _ClaimReader:
             statistic=side.statistic or check.statistic,
         )
         self._possible(found, workload, contenders[side.contender])
-        return found
+        return replace(found, usual=_usual(found, workload, contenders[side.contender]))
 
     def _possible(self, side: ClaimSide, workload: Workload, contender: Contender) -> None:
         """The row can exist, and it is one row alone in a run with the workload's own parameters."""
@@ -240,8 +241,9 @@ class _ClaimReader:
                 if value is not None and not _measured_anyway(parameter, contender.parameters, value):
                     values[parameter.name] = {}
         for side in rows:
-            for name in values.keys() & side.parameters.keys():
-                values[name][str(side.parameters[name])] = None
+            settings = {**side.usual, **side.parameters}  # --set holds for rows that leave it open as well
+            for name in values.keys() & settings.keys():
+                values[name][str(settings[name])] = None
         options = ["--set " + shlex.quote(f"{name}={','.join(asked)}") for name, asked in values.items()]
         if elsewhere:
             options.append(f"--env {','.join(dict.fromkeys(side.environment for side in rows))}")
@@ -255,9 +257,18 @@ def _is_swept(parameter: Parameter) -> bool:
     return len(parameter.defaults) > 1 or str(parameter.defaults[0]).startswith("1..")
 
 
+def _usual(side: ClaimSide, workload: Workload, contender: Contender) -> Parameters:
+    """What the side leaves open, as a run without --set has it: one value, else it was refused before."""
+    return {
+        each.name: contender.parameters.get(each.name, each.defaults[0])
+        for each in workload.parameters
+        if each.name not in side.parameters
+    }
+
+
 def _measured_anyway(parameter: Parameter, own: Parameters, value: int | str) -> bool:
     """Whether a run without --set has a row with this value."""
     defaults = (own[parameter.name],) if parameter.name in own else parameter.defaults
     if any(str(default).startswith("1..") for default in defaults):
-        return value in (1, 2, 4)  # whatever the number of CPUs, but for 4 where there is one
+        return value in (1, 2)  # whatever the number of CPUs
     return value in defaults

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from made_runs import Made, header, make_run
 
 from tollbench.analysis import results
-from tollbench.analysis.claim_numbers import SideNumber
+from tollbench.analysis.claim_numbers import SideNumber, _between_groups
 from tollbench.analysis.judged_claims import judged, region_of
 from tollbench.analysis.results import ClaimVerdict
 from tollbench.analysis.values import LaunchValue
@@ -92,6 +93,50 @@ def test_rows_are_those_that_the_claim_names(tmp_path) -> None:
     assert (found.verdict, found.left, found.right) == ("holds", 10, 20)
     assert found.parts[0].left.environment == "tcmalloc"
     assert found.parts[0].left.parameters == {"size": 2}
+
+
+def open_tasks(contender: str, usual: int | str) -> ClaimSide:
+    return side(contender, usual={"tasks": usual})
+
+
+def test_what_a_claim_leaves_open_is_as_usual(tmp_path) -> None:
+    one = claim(check(open_tasks("a", 10_000), Relation.LESS, open_tasks("b", 10_000)))
+    other, meant = {"tasks": 1000}, {"tasks": 10_000}
+    cases = [
+        Made("a", [99.0] * 8, other),
+        Made("b", [1.0] * 8, other),
+        Made("a", [10.0] * 8, meant),
+        Made("b", [20.0] * 8, meant),
+    ]
+    found = verdict(tmp_path, one, cases)
+    assert (found.verdict, found.left, found.right) == ("holds", 10, 20)
+
+
+def test_rows_of_another_setting_than_the_usual_one_decide_nothing(tmp_path) -> None:
+    one = claim(check(open_tasks("a", 10_000), Relation.LESS, open_tasks("b", 1000)))
+    found = verdict(tmp_path, one, [Made(name, [1.0] * 8, {"tasks": 1000}) for name in ("a", "b")])
+    assert (found.verdict, found.left) == ("cannot_be_told", None)
+    assert "a was not measured at tasks=10000 in this run: `./toll run tasks/made/a" in found.reason
+
+
+@pytest.mark.parametrize(("cpus", "left"), [([0, 1, 2], 20), ([0, 1], 10), (None, 10)])
+def test_as_many_as_there_are_cpus_is_what_the_machine_of_the_run_had(tmp_path, cpus, left) -> None:
+    one = claim(check(open_tasks("a", "cpus"), Relation.LESS, side("b")))
+    cases = [Made("a", [10.0] * 8, {"tasks": 2}), Made("a", [20.0] * 8, {"tasks": 3}), Made("b", [30.0] * 8)]
+    found = verdict(tmp_path, one, cases, machine={"usable_cpus": cpus})
+    assert (found.verdict, found.left) == ("holds", left)
+
+
+@pytest.mark.parametrize("across", [False, True])
+def test_two_launches_of_one_round_in_a_strangers_file_end_nothing(across) -> None:
+    near, far = {"0,1", "2,3"}, {"0,2", "0,3", "1,2", "1,3"}
+    cells = {tuple(pair.split(",")): np.array([50.0 if pair in near else 200.0] * 3) for pair in near | far}
+    launches = [SimpleNamespace(round=number) for number in (0, 1, 1)]
+    case: Any = SimpleNamespace(
+        cells=SimpleNamespace(values={"p50": cells}), launches=launches, by_round={0: 1.0, 1: 1.0}
+    )
+    found, why = _between_groups(case, 1.0, header(), across=across)
+    assert (found, why) == (dict.fromkeys((0, 1), 200.0 if across else 50.0), "")
 
 
 def test_one_check_that_fails_is_enough_and_one_that_is_open_leaves_all_open(tmp_path) -> None:

@@ -93,8 +93,10 @@ def test_everything_in_a_claim_arrives(root):
     assert (second.right.number, second.right.unit, second.right.contender) == (1.5, "us", "")
     assert (second.factor, second.tolerance) == (10, TOLERANCE)
     assert claim.command == (
-        "./toll run tasks/tree/plain tasks/tree/other --set tasks=20 --env host,tcmalloc"
+        "./toll run tasks/tree/plain tasks/tree/other --set tasks=10,20 --env host,tcmalloc"
     )
+    assert first.left.usual == first.right.usual == {"tasks": 10}
+    assert second.left.usual == {}
 
 
 @pytest.mark.parametrize(
@@ -168,8 +170,9 @@ def test_every_document_contributes_its_conclusions():
     assert len(CLAIMS) >= 30
 
 
+@pytest.mark.parametrize("cpus", [1, 2, 3, 4])
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
-def test_the_command_that_a_claim_names_measures_every_row_of_it(claim: Claim):
+def test_the_command_that_a_claim_names_measures_every_row_of_it(claim: Claim, cpus: int):
     assert claim.command.startswith("./toll run ")
     words = shlex.split(claim.command)[2:]
     values, wanted = (
@@ -178,12 +181,14 @@ def test_the_command_that_a_claim_names_measures_every_row_of_it(claim: Claim):
     names = [word for word in words if "/" in word]
     selection = Selection.parse(names, values, wanted)
     offered = (*environments.OFFERED, *map(environments.named, selection.environments))
-    plan = make(CATALOGUE, selection, offered, PROFILES["standard"], cpus=2)
+    plan = make(CATALOGUE, selection, offered, PROFILES["standard"], cpus=cpus)
     for side in (each for check in claim.checks for each in (check.left, check.right)):
         assert side.number is not None or any(
             (case.workload, case.contender, case.environment)
             == (side.workload, side.contender, side.environment)
             and side.parameters.items() <= case.parameters.items()
+            and {name: cpus if value == "cpus" else value for name, value in side.usual.items()}.items()
+            <= case.parameters.items()
             for case in plan.cases
         ), side
 
