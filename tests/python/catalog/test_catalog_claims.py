@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from itertools import pairwise
@@ -191,6 +192,13 @@ def test_the_command_that_a_claim_names_measures_every_row_of_it(claim: Claim, c
             <= case.parameters.items()
             for case in plan.cases
         ), side
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
+def test_a_bare_bound_is_one_in_the_check_as_in_the_words(claim: Claim):
+    """docs/method.md: "over 300 us" gives way to nothing; "twice at least" would be no other thing."""
+    bare = re.search(r"\bover (\d|[a-z]+ times)|\bat least\b", f"{claim.claim} {claim.note}")
+    assert not bare or {check.tolerance for check in claim.checks} == {1.0}
 
 
 def workloads_of(claim: Claim) -> set[str]:
