@@ -17,6 +17,7 @@ PACKAGE = Path(str(resources.files("tollbench")))
 _ABOVE = PACKAGE.resolve().parents[1]
 # Of a checkout, where the package is python/tollbench; None for an installed package.
 CHECKOUT = _ABOVE if (_ABOVE / "suites").is_dir() and (_ABOVE / "CMakeLists.txt").is_file() else None
+COMMAND = "./toll" if CHECKOUT else "toll"  # as a reader of what is printed types it
 SOURCES = CHECKOUT or PACKAGE / "shipped"
 
 

@@ -35,7 +35,10 @@ class Run:
 
     @cached_property
     def results(self) -> Results:
-        """What `toll report` shows: values, intervals, ratios, percentiles."""
+        """What `toll report` shows: values, intervals, ratios, percentiles.
+
+        Without verdicts on claims, which are of the suites and not of the run: `toll report --json`.
+        """
         from tollbench.analysis import results
 
         return results(self.file)

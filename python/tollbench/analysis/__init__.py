@@ -24,6 +24,7 @@ from tollbench.analysis.results import Detail, Estimate, Problem, Results, Row, 
 from tollbench.analysis.rows import latency, order, row_with_numbers, row_without_numbers
 from tollbench.analysis.units import DAMAGED, checked_json
 from tollbench.errors import TollError
+from tollbench.home import COMMAND
 from tollbench.store import Launch, RunFile, RunHeader, WorkloadRecord
 from tollbench.text import as_text
 from tollbench.words import Claim, Kind, Purpose
@@ -142,7 +143,7 @@ def _interrupted(header: RunHeader, run_file: RunFile) -> list[str]:
     if header.finished_utc is not None:
         return []
     path = shlex.quote(as_text(str(run_file.path)))
-    return [f"The run was interrupted; ./toll run --resume {path} goes on with it."]
+    return [f"The run was interrupted; {COMMAND} run --resume {path} goes on with it."]
 
 
 def _left_out(run_file: RunFile) -> list[str]:

@@ -15,6 +15,7 @@ from tollbench.analysis.grid import CellValues
 from tollbench.analysis.units import DAMAGED, checked_json, checked_ns
 from tollbench.analysis.values import LaunchValue, launch_value, median
 from tollbench.errors import TollError
+from tollbench.home import COMMAND
 from tollbench.stats import LaunchCounts, count_samples
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import BatchSamples, CaseRecord, Launch, RunFile, RunHeader, SampleCounts
@@ -135,7 +136,7 @@ def judge(
     if ok:
         return Status.OK, record.reason
     if header.finished_utc is None:
-        goes_on = f"./toll run --resume {shlex.quote(as_text(str(path)))} goes on"
+        goes_on = f"{COMMAND} run --resume {shlex.quote(as_text(str(path)))} goes on"
         return Status.PLANNED, f"interrupted before it was measured; {goes_on}"
     return Status.PLANNED, record.reason or "the run ended before it was measured; give it a larger budget"
 

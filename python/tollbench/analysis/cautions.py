@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tollbench import numbers
 from tollbench.analysis.comparison import SettingComparison
 from tollbench.analysis.results import Row, about
+from tollbench.home import COMMAND
 from tollbench.store import RunHeader
 from tollbench.text import as_text
 from tollbench.words import Status
@@ -104,7 +105,7 @@ def _rounds_missing(workload: str, comparisons: Sequence[SettingComparison], hea
 def _longer(workload: str, header: RunHeader, profile: str = "") -> str:
     """The command that measures this workload again for longer; by default in the next larger profile."""
     profile = profile or ("standard" if header.profile == "quick" else "thorough")
-    return f"./toll run {shlex.quote(as_text(workload))} --profile {profile}"
+    return f"{COMMAND} run {shlex.quote(as_text(workload))} --profile {profile}"
 
 
 def _at(row: Row, swept: Sequence[str]) -> str:

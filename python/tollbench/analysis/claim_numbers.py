@@ -124,8 +124,8 @@ def _case(side: ClaimSide, data: Sequence[CaseData], header: RunHeader) -> CaseD
 def _unusual(side: ClaimSide, case: CaseData, header: RunHeader) -> Parameters:
     """What the claim leaves open and the case has not as a run without --set would: the usual values."""
     cpus = header.machine.get("usable_cpus")
-    known = isinstance(cpus, list)  # else the run does not tell how many it had
-    usual = {name: len(cpus) if value == "cpus" and known else value for name, value in side.usual.items()}
+    count = len(cpus) if isinstance(cpus, list) else "cpus"  # the run does not tell how many it had
+    usual = {name: count if value == "cpus" else value for name, value in side.usual.items()}
     return {name: value for name, value in usual.items() if value != "cpus" and not _has(case, {name: value})}
 
 

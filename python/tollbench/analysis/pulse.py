@@ -15,6 +15,7 @@ from tollbench.analysis.results import Floor
 from tollbench.analysis.units import DAMAGED
 from tollbench.analysis.values import LaunchValue, log_rounds
 from tollbench.errors import TollError
+from tollbench.home import COMMAND
 from tollbench.stats import Drift, drift, resolvable_log_ratio
 from tollbench.stats.floor import FEWEST_PAIRS
 from tollbench.store import Launch, RunHeader
@@ -94,7 +95,7 @@ def machine_warnings(
             f"The machine changed its speed during the run: the canary's slowest tenth took"
             f" {numbers.percent(drifted.ratio - 1)} longer than its fastest. Ratios are paired within rounds"
             " and suffer little; values do not hold for every minute of the run."
-            " `./toll doctor` names what helps."
+            f" `{COMMAND} doctor` names what helps."
         )
     known = [launch for launch in launches if launch.steal_ns is not None]
     wall = sum(launch.wall_ns for launch in known)
@@ -110,6 +111,7 @@ def machine_warnings(
         warnings.append(
             f"Differences under {numbers.percent(found.ratio - 1)} were out of reach in this run, and"
             f" {numbers.percent(header.precision)} was asked for. A quieter machine or more launches"
-            " (`./toll run --profile thorough`) would resolve more; `./toll doctor` names what makes noise."
+            f" (`{COMMAND} run --profile thorough`) would resolve more;"
+            f" `{COMMAND} doctor` names what makes noise."
         )
     return warnings

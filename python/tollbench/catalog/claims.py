@@ -18,6 +18,7 @@ from tollbench.catalog import environments
 from tollbench.catalog.suite_rules import NAME
 from tollbench.catalog.toml_files import Entry, error_at, read, unknown_key
 from tollbench.errors import TollError
+from tollbench.home import COMMAND
 from tollbench.words import (
     HOST,
     PERCENTILES,
@@ -247,7 +248,7 @@ class _ClaimReader:
         options = ["--set " + shlex.quote(f"{name}={','.join(asked)}") for name, asked in values.items()]
         if elsewhere:
             options.append(f"--env {','.join(dict.fromkeys(side.environment for side in rows))}")
-        return " ".join(["./toll run", *words, *options])
+        return " ".join([f"{COMMAND} run", *words, *options])
 
     def _wrong(self, what: str, next_step: str) -> TollError:
         return error_at(self.file, self.entry.name, f"the claim {self.entry.name} {what}", next_step)

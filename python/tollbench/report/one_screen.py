@@ -25,7 +25,7 @@ from tollbench.words import Ruling
 
 LINES = 58  # toll's own messages while it runs take some more
 MOST_WARNINGS = 3
-_REMEDY = re.compile(r"`([^`]+)`|(\./toll run --resume \S+)")
+_REMEDY = re.compile(r"`([^`]+)`|((?:\./)?toll run --resume \S+)")
 _CLAUSE = re.compile(r"[:;,](?= )| (?=\()")
 _UNITS = {"us": "µs"}
 _DECIDED = {Ruling.DOES_NOT_HOLD: "yellow", Ruling.HOLDS: "green"}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from tollbench import home
 from tollbench.cli import places
 from tollbench.errors import TollError
+from tollbench.interpreters import interpreter
 
 
 def test_runs_lie_where_the_user_stands(tmp_path, monkeypatch):
@@ -67,3 +71,29 @@ def test_an_installed_toll_builds_in_the_cache_apart_for_other_sources(tmp_path,
     home._mark.cache_clear()
     (sources / "a.cpp").write_text("changed")
     assert home.builds() != found[1]
+
+
+def test_an_installed_toll_is_called_by_its_name(tmp_path):
+    """In a checkout it is ./toll; what reports and claims print can be typed in either."""
+    shutil.copytree(home.PACKAGE, tmp_path / "tollbench", ignore=shutil.ignore_patterns("__pycache__"))
+    program = (
+        "import sys\nfrom types import SimpleNamespace\nsys.path.insert(0, sys.argv[1])\n"
+        "from tollbench import home\nfrom tollbench.analysis.cautions import _longer\n"
+        "print(_longer('tasks/made', SimpleNamespace(profile='quick')), home.COMMAND, sep='; ')"
+    )
+    done = subprocess.run(
+        interpreter("-c", program, str(tmp_path)),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "toll run tasks/made --profile standard; toll\n", done.stderr
+    assert home.COMMAND == "./toll"
+
+
+def test_no_report_names_a_command_that_only_a_checkout_has():
+    rooms = ("analysis", "catalog", "report")
+    files = [file for room in rooms for file in (home.PACKAGE / room).rglob("*.py")]
+    assert len(files) > 20
+    assert [file.name for file in files if re.search(r"[ \"'`(;]\./toll ", file.read_text())] == []

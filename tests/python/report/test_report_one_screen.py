@@ -116,6 +116,8 @@ def test_at_most_three_warnings_stand_there_each_with_its_remedy(friendly):
          "It was slow all of the day; very slow, indeed: ./toll doctor"),
         ("Five of six ratios are too wide to tell (a, b); `./toll run x --profile thorough` helps.", 60,
          "Five of six ratios are too…: ./toll run x --profile thorough"),
+        ("The run was interrupted, as somebody pressed Ctrl-C; toll run --resume a.toll goes on with it.", 60,
+         "The run was interrupted: toll run --resume a.toll"),
         ("The run was interrupted; ./toll run --resume a.toll goes on with it.", 80,
          "The run was interrupted; ./toll run --resume a.toll goes on with it"),
     ],
