@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -15,7 +17,9 @@ from checkouts import ROOT
 PARTS = ROOT / "packaging/action"
 GH = """#!/bin/sh
 printf '%s\\n' "$*" >> "$GH_LOG"
-for word in "$@"; do case $word in *comment.md) cat "$word" > "$GH_LOG.body" ;; esac; done
+[ "$2" != user ] || { [ -n "${GH_LOGIN:-}" ] && echo "$GH_LOGIN"; exit; }
+for word; do case $word in body=@*) cat "${word#body=@}" > "$GH_LOG.body" ;; esac; done
+[ "$2" != --paginate ] || [ -z "${GH_COMMENTS:-}" ] || { printf '%s' "$GH_COMMENTS" | jq -r "$5"; }
 [ "$2" != view ] || echo "$GH_HEAD"
 """
 TOLL = """#!/bin/sh
@@ -129,9 +133,32 @@ def result(place: Path, number: str = "7\n", table: str = "| table |\n") -> Path
 def test_the_table_is_commented_on_its_pull_request(place):
     done = part(place, "comment.sh", str(result(place)))
     assert done.returncode == 0, done.stderr
-    called = (place / "gh.log").read_text()
-    assert called.startswith("pr comment 7 --repo somebody/project --edit-last --create-if-none --body-file ")
+    called = (place / "gh.log").read_text().splitlines()
+    assert called[-1].startswith("api --method POST repos/somebody/project/issues/7/comments -F body=@")
     assert (place / "gh.log.body").read_text() == "| table |\n"
+
+
+MARK = "<!-- toll compare -->"
+BOT = "github-actions[bot]"
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="gh's own filter is jq's language")
+@pytest.mark.parametrize(
+    ("comments", "login", "calls"),
+    [
+        ([(1, BOT, f"{MARK}\nold"), (2, BOT, "a preview is at ...")], "", "PATCH issues/comments/1"),
+        ([(1, BOT, f"{MARK}\nold"), (2, BOT, f"{MARK}\nnewer")], "", "PATCH issues/comments/2"),
+        ([(1, BOT, "a preview"), (2, "stranger", f"{MARK}\nmine")], "", "POST issues/7/comments"),
+        ([(1, BOT, f"{MARK}\nold"), (2, "own-bot", f"{MARK}\nold")], "own-bot", "PATCH issues/comments/2"),
+    ],
+)
+def test_only_the_comment_of_this_action_is_replaced(place, comments, login, calls):
+    listed = json.dumps([{"id": id_, "user": {"login": who}, "body": body} for id_, who, body in comments])
+    done = part(place, "comment.sh", str(result(place)), GH_COMMENTS=listed, GH_LOGIN=login)
+    assert done.returncode == 0, done.stderr
+    method, what = calls.split()
+    last = (place / "gh.log").read_text().splitlines()[-1]
+    assert last.startswith(f"api --method {method} repos/somebody/project/{what} -F body=@")
 
 
 def test_a_long_table_is_cut_where_github_would_refuse_it(place):
@@ -152,9 +179,9 @@ def test_in_the_second_workflow_only_the_commit_that_was_compared_is_commented(p
     folder = result(place)
     done = part(place, "comment.sh", str(folder), TOLL_HEAD_SHA="abc", GH_HEAD="other")
     assert done.returncode == 0
-    assert "comment" not in (place / "gh.log").read_text()
+    assert "comments" not in (place / "gh.log").read_text()
     part(place, "comment.sh", str(folder), TOLL_HEAD_SHA="abc", GH_HEAD="abc")
-    assert "pr comment 7" in (place / "gh.log").read_text()
+    assert "POST repos/somebody/project/issues/7/comments" in (place / "gh.log").read_text()
 
 
 def test_where_nothing_was_compared_nothing_is_commented(place):
