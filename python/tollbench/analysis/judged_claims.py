@@ -26,8 +26,9 @@ from tollbench.stats import (
 )
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import RunHeader
-from tollbench.words import Claim, ClaimCheck, ClaimSide, Relation, Ruling
+from tollbench.words import PERCENTILES, Claim, ClaimCheck, ClaimSide, Relation, Ruling
 
+_PERCENTILES = {each.key for each in PERCENTILES}
 _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
@@ -201,7 +202,9 @@ def _too_few(left: SideNumber, right: SideNumber) -> str:
     needed = rounds_needed(fewest.level, 1)
     if fewest.launches < needed:
         return f"{fewest.launches} launches are too few for an interval, which takes {needed}"
-    return "too few operations were timed for an interval of that percentile"
+    if not any(side.side.statistic in _PERCENTILES for side in measured):
+        return "too few rounds have both numbers for an interval"
+    return "too few operations, or launches, were timed for an interval of that percentile"
 
 
 def _boundary(region: Region, interval: Interval) -> str:

@@ -208,6 +208,11 @@ def test_details_are_compared_launch_by_launch(tmp_path) -> None:
         ([Made("a", [1.0] * 8)], {}, "b was not measured in this run"),
         ([Made("a", [1.0] * 8), Made("b", [])], {}, "b has no numbers (planned: the run ended"),
         ([Made("a", [1.0] * 4), Made("b", [2.0] * 4)], {}, "4 launches are too few for an interval"),
+        (
+            [Made("a", [1.0] * 8 + [None] * 7), Made("b", [None] * 7 + [2.0] * 8)],
+            {},
+            "too few rounds have both numbers",
+        ),
         ([Made("a", [1.0] * 8), Made("b", [2.0] * 8)], {"profile": "check"}, "a check says nothing"),
         ([Made("a", [1.0, 3.0] * 4), Made("b", [2.0] * 8)], {}, "on both sides of 1.00"),
     ],
