@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Compares two revisions, and leaves all of it in $RUNNER_TEMP/toll: page, table, JUnit, every launch, and for whom.
+# Compares two revisions, and leaves all of it in a fresh folder, the output `folder`: page, table, JUnit, every launch, and for whom.
 # Ends well whatever was found: judge.sh decides at the end, after the comment and the upload.
 set -euo pipefail
-folder=$RUNNER_TEMP/toll
-mkdir -p "$folder"
+folder=$(mktemp -d "$RUNNER_TEMP/toll-XXXXXX")  # a job may compare twice
+echo "folder=$folder" >> "$GITHUB_OUTPUT"
 
 # A shallow clone has the head alone; all that is needed besides is the base's commit.
 if ! git cat-file -e "$TOLL_BASE^{commit}" 2>/dev/null; then

@@ -87,6 +87,12 @@ def shallow(place):
     return place / "project", git(origin, "rev-parse", "HEAD~1")
 
 
+def left(place: Path) -> Path:
+    """The one folder that a comparison left."""
+    (folder,) = (place / "temp").iterdir()
+    return folder
+
+
 WANTED = {
     "TOLL_BUILD": "make a b",
     "TOLL_PROGRAM": "./b",
@@ -109,17 +115,20 @@ def test_two_revisions_of_a_shallow_clone_are_compared(place, shallow, code, ver
     called = (place / "toll.log").read_text().splitlines()
     assert called[:5] == ["compare", "--build", "make a b", "--program", "./b"]
     assert called[-5:] == ["--confirm", "--filter", "a b|$HOME", base, "HEAD"]
-    assert (place / "output").read_text() == f"exit-code={code}\nverdict={verdict}\n"
+    folder = place / "temp" / left(place).name
+    assert (place / "output").read_text() == f"folder={folder}\nexit-code={code}\nverdict={verdict}\n"
     assert (place / "summary").read_text() == "| table |\n"
-    assert (place / "temp/toll/pull-request").read_text() == "7\n"
-    assert (place / "temp/toll/comparison.html").exists()
+    assert (folder / "pull-request").read_text() == "7\n"
+    assert (folder / "comparison.html").exists()
 
 
 def test_without_further_options_and_without_a_pull_request(place, shallow):
     project, base = shallow
     done = part(place, "compare.sh", cwd=project, TOLL_BASE=base, TOLL_ARGUMENTS="", TOLL_CODE="0", **WANTED)
     assert done.returncode == 0, done.stderr
-    assert not (place / "temp/toll/pull-request").exists()
+    assert not (left(place) / "pull-request").exists()
+    part(place, "compare.sh", cwd=project, TOLL_BASE=base, TOLL_ARGUMENTS="", TOLL_CODE="0", **WANTED)
+    assert len([*(place / "temp").iterdir()]) == 2  # a second use has a folder of its own
 
 
 def result(place: Path, number: str = "7\n", table: str = "| table |\n") -> Path:
