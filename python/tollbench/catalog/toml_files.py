@@ -36,10 +36,10 @@ def read(file: Path, model: type[E_]) -> E_:
     """The file's content. Raises TollError with the file and the line."""
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise TollError(f"{file}: {error}", "correct the TOML at that line") from None
     except (OSError, UnicodeDecodeError) as error:
         raise TollError(f"cannot read {file}: {error}", "check the file and its permissions") from None
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and Python's own of 5,000 digits
+        raise TollError(f"{file}: {error}", "correct the TOML at that line") from None
     try:
         return model.model_validate(content)
     except ValidationError as error:

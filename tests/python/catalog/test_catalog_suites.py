@@ -176,6 +176,7 @@ def test_published_values_inherit_their_source(root):
         ("parameters = { tasks", "parameters = { taks", 24, ["no parameter taks", "did you mean tasks?"]),
         ("plain = {", "Plain = {", 23, ["'Plain'", "a-z"]),
         ("[contenders]", "[contenders", None, ["line 22", "correct the TOML"]),
+        ("[contenders]", "x = " + "9" * 5000 + "\n[contenders]", None, ["5000 digits", "correct the TOML"]),
         ("needs = [\"boost_fiber\"]", "needs = \"boost_fiber\"", 24, ["needs", "list"]),
         ("needs =", "environments = [\"tcmaloc\"], needs =", 24, ["tcmaloc", "did you mean tcmalloc?"]),
         ("answer = ", "headline = [\"plian\"]\nanswer = ", 5, ["headline", "did you mean plain?"]),

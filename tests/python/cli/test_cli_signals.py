@@ -38,6 +38,7 @@ def started(*words: str, before: str = "") -> subprocess.Popen[str]:
         interpreter_with_path("-c", before + WAITING, *words),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the tests may run under nohup
     )  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline() == "waiting\n"

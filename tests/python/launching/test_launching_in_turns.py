@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tollbench.interpreters import interpreter, interpreter_with_path
-from tollbench.launching import in_turns
+from tollbench.launching import halting, in_turns
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.halting import Halter
@@ -34,6 +34,12 @@ print(json.dumps(stays))
 sys.exit(int(sys.argv[2]))
 """
 ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is halted may wait for a processor before it stands still."""
+    monkeypatch.setattr(halting, "_HALT_LIMIT_S", 60.0)
 
 
 def program(text: str, *arguments: object) -> Command:

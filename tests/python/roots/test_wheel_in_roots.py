@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import time
@@ -12,8 +13,11 @@ import fresh_roots
 import pytest
 from fresh_roots import FreshRoot
 
+WANTED = "TOLL_TEST_FRESH_ROOTS"  # three roots and whole runs in them: half an hour, so a command of its own
+
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.skipif(not os.environ.get(WANTED), reason=f"half an hour; {WANTED}=1 asks for it"),
     pytest.mark.timeout(1800),
     pytest.mark.skipif(bool(fresh_roots.why_not()), reason=fresh_roots.why_not()),
 ]
