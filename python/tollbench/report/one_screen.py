@@ -117,7 +117,12 @@ def _without(workload: WorkloadResult, naming: Naming) -> str:
         rest = f" and {several(len(measured) - 1, 'more row')}" if len(measured) > 1 else ""
         return f"{naming.label(measured[0])} {_value(measured[0], workload)}{rest}, nothing to compare with"
     first = next(iter(workload.rows), None)
-    return f"nothing measured ({status_words(first.status)})" if first else "nothing measured"
+    return f"nothing measured ({_why_not(first.status)})" if first else "nothing measured"
+
+
+def _why_not(status: str) -> str:
+    """Of a row without numbers; a run that ended first leaves rows that nobody has tried."""
+    return "its turn did not come: give a larger --budget" if status == "planned" else status_words(status)
 
 
 def _then_and_now(workload: WorkloadResult, rows: Sequence[Row]) -> str:
@@ -199,7 +204,7 @@ def _failures(results: Results) -> list[str]:
     first = found[0]
     who = f"{first.affected[0].workload} {first.affected[0].contender}"
     why = headline(first.reason)[0]
-    return [f"{count} without numbers, {who} first: {status_words(first.status)}, {why}"]
+    return [f"{count} without numbers, {who} first: {_why_not(first.status)}, {why}"]
 
 
 def in_a_line(warning: str, room: int) -> str:
