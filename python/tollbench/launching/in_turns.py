@@ -67,16 +67,17 @@ class _Alive:
 
     def turn(self, limit_s: float) -> EndedInTurns | None:
         """Goes on for a turn; how it ended, where it did. Raises LaunchFailed, OutOfTurn, Interrupted."""
+        began_ns = time.monotonic_ns()
         if self.halts:
             self.halter.go_on()
-        began_ns = time.monotonic_ns()
         over = self.program.ends_within(TURN_S)
-        self.used_ns += time.monotonic_ns() - began_ns
+        if not over:
+            self.halt()
+        self.used_ns += time.monotonic_ns() - began_ns  # a program runs on until it stands still
         if over:
             return EndedInTurns(self.program.ended(self.used_ns), self.halts)
         if self.used_ns > limit_s * 1e9:
             raise self.program.too_long(limit_s)
-        self.halt()
         return None
 
     def halt(self) -> None:
