@@ -5,20 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
+from foreign_kinds import compared_as, executable, rows
 
 from tollbench.compare import (
-    Comparison,
-    Comparisons,
-    ComparisonSettings,
-    MeasuringOptions,
     Verdict,
-    WrittenSide,
-    compare,
-    resolve,
-    subject_of,
 )
 
 # Its bytes hold what tells a Criterion executable. Words of its own stand before the options.
@@ -72,23 +66,12 @@ for name in names:
 """
 
 
+compared = partial(compared_as, "criterion")
+
+
 @pytest.fixture
 def fake(tmp_path: Path) -> str:
-    path = tmp_path / "bench-1234"
-    path.write_text(FAKE)
-    path.chmod(0o755)
-    return str(path)
-
-
-def compared(*texts: str, pattern: str = "", most_rounds: int = 12) -> Comparisons:
-    kind, sides = resolve([WrittenSide(text) for text in texts])
-    assert kind == "criterion"
-    subject = subject_of(kind, sides, MeasuringOptions(20.0, pattern=pattern))
-    return compare(subject, ComparisonSettings(seed=5, most_rounds=most_rounds))
-
-
-def rows(found: Comparisons) -> dict[str, Comparison]:
-    return {item.benchmark: item for item in found.comparisons}
+    return executable(tmp_path / "bench-1234", FAKE)
 
 
 @pytest.mark.parametrize("version", ["0.3.0", "0.4", "0.8"])

@@ -5,20 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
+from foreign_kinds import compared_as, executable, rows
 
 from tollbench.compare import (
-    Comparison,
-    Comparisons,
-    ComparisonSettings,
-    MeasuringOptions,
     Verdict,
-    WrittenSide,
-    compare,
-    resolve,
-    subject_of,
 )
 
 # Its bytes hold what tells a Go test binary. Sub-benchmarks, GOMAXPROCS behind names, one that is skipped.
@@ -55,23 +49,12 @@ print("PASS")
 """
 
 
+compared = partial(compared_as, "go-test")
+
+
 @pytest.fixture
 def fake(tmp_path: Path) -> str:
-    path = tmp_path / "b.test"
-    path.write_text(FAKE)
-    path.chmod(0o755)
-    return str(path)
-
-
-def compared(*texts: str, pattern: str = "", most_rounds: int = 12) -> Comparisons:
-    kind, sides = resolve([WrittenSide(text) for text in texts])
-    assert kind == "go-test"
-    subject = subject_of(kind, sides, MeasuringOptions(20.0, pattern=pattern))
-    return compare(subject, ComparisonSettings(seed=5, most_rounds=most_rounds))
-
-
-def rows(found: Comparisons) -> dict[str, Comparison]:
-    return {item.benchmark: item for item in found.comparisons}
+    return executable(tmp_path / "b.test", FAKE)
 
 
 @pytest.mark.parametrize("procs", ["-2", ""])

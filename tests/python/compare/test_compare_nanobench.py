@@ -5,20 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
+from foreign_kinds import compared_as, executable, rows
 
 from tollbench.compare import (
-    Comparison,
-    Comparisons,
-    ComparisonSettings,
-    MeasuringOptions,
     Verdict,
-    WrittenSide,
-    compare,
-    resolve,
-    subject_of,
 )
 
 # Its bytes hold what tells a nanobench executable. Versions 1, 3 and 4 print their tables with these columns.
@@ -62,23 +56,12 @@ print(row("   100.0% |", 3.5 * noise(), ":wavy_dash: `sum | total`" + advice, un
 """
 
 
+compared = partial(compared_as, "nanobench", most_rounds=14)
+
+
 @pytest.fixture
 def fake(tmp_path: Path) -> str:
-    path = tmp_path / "bench"
-    path.write_text(FAKE)
-    path.chmod(0o755)
-    return str(path)
-
-
-def compared(*texts: str, pattern: str = "", most_rounds: int = 14) -> Comparisons:
-    kind, sides = resolve([WrittenSide(text) for text in texts])
-    assert kind == "nanobench"
-    subject = subject_of(kind, sides, MeasuringOptions(20.0, pattern=pattern))
-    return compare(subject, ComparisonSettings(seed=5, most_rounds=most_rounds))
-
-
-def rows(found: Comparisons) -> dict[str, Comparison]:
-    return {item.benchmark: item for item in found.comparisons}
+    return executable(tmp_path / "bench", FAKE)
 
 
 def test_a_slow_down_is_found_in_every_table_and_to_all_digits(fake: str) -> None:

@@ -159,12 +159,12 @@ class GoogleBenchmark(OneAfterAnother):
         ways = self._work[name].ways
         ways.took(self._way, values, seconds)
         if moved := ways.moved():
-            self._launched_whole([name], f"it {moved}")
+            self._launched_whole([name], f"it {moved}", who="later pairs")
 
-    def _launched_whole(self, names: Sequence[str], reason: str) -> None:
+    def _launched_whole(self, names: Sequence[str], reason: str, who: str = "sides") -> None:
         for name in names:
             self._work[name].ways.keep_whole()
-            self.note(name, f"sides were launched one after another: {reason}")
+            self.note(name, f"{who} were launched one after another: {reason}")
 
     def _launch_in_turns(
         self, found: Round, places: Sequence[InRound], names: Sequence[str], rng: random.Random
