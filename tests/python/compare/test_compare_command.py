@@ -65,7 +65,7 @@ def launches_in(raw: Path) -> list[dict[str, Any]]:
 def test_a_regression_ends_with_1_and_all_files(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
     side = "sleep 0.003"
     files = ["--html", "x.html", "--markdown", "x.md", "--junit", "x.xml", "--raw", "x.jsonl"]
-    assert toll(side, "sleep 0.06", "--budget", "30s", "--json", *files) == 1
+    assert toll(side, "sleep 0.06", "--budget", "30s", "--until", "direction", "--json", *files) == 1
     found = answer(capsys)
     assert [row["verdict"] for row in found["comparisons"]] == ["slower"]
     assert found["raw"] == "x.jsonl"
@@ -81,7 +81,21 @@ def test_files_that_cannot_be_written_cost_neither_the_answer_nor_the_others(
     toll: Toll, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = ["--html", "/dev/full", "--markdown", "x.md", "--junit", "/dev/full"]
-    assert toll("sleep 0.003", "sleep 0.06", "--budget", "30s", "--json", "--raw", "x.jsonl", *files) == 1
+    assert (
+        toll(
+            "sleep 0.003",
+            "sleep 0.06",
+            "--budget",
+            "30s",
+            "--until",
+            "direction",
+            "--json",
+            "--raw",
+            "x.jsonl",
+            *files,
+        )
+        == 1
+    )
     told = capsys.readouterr()
     assert json.loads(told.out)["comparisons"][0]["regression"]
     assert "REGRESSION" in Path("x.md").read_text()
@@ -147,7 +161,7 @@ def test_options_that_make_no_sense_are_refused(
 
 
 def test_faster_is_fine(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
-    assert toll("sleep 0.06", "sleep 0.003", "--budget", "30s") == 0
+    assert toll("sleep 0.06", "sleep 0.003", "--budget", "30s", "--until", "direction") == 0
     assert "faster by" in capsys.readouterr().out
     assert [path.suffix for path in Path("runs").iterdir()] == [".jsonl"]
 
@@ -289,7 +303,7 @@ def test_revisions_are_built_apart_and_the_checkout_is_left_alone(
     before = snapshot(repository)
     monkeypatch.chdir(repository)
     build = ["--build", "sh build.sh", "--program", "./bench"]
-    assert toll("HEAD~2", "HEAD~1", *build, "--budget", "20s", "--json") == 1
+    assert toll("HEAD~2", "HEAD~1", *build, "--budget", "20s", "--until", "direction", "--json") == 1
     row = answer(capsys)["comparisons"][0]
     assert row["verdict"] == "slower"
     assert row["a"].startswith("HEAD~2 (")
@@ -344,7 +358,10 @@ def test_each_side_is_linked_in_layouts_and_the_answer_is_about_the_change(
     monkeypatch.chdir(compiled)
     raw = compiled.parent / "raw.jsonl"
     build = ["--build", "gcc -O1 bench.c -o bench", "--program", "./bench", "--layouts", "8"]
-    assert toll("HEAD~1", "HEAD", *build, "--budget", "20s", "--json", "--raw", str(raw)) == 1
+    assert (
+        toll("HEAD~1", "HEAD", *build, "--budget", "20s", "--until", "direction", "--json", "--raw", str(raw))
+        == 1
+    )
     found = answer(capsys)
     row = found["comparisons"][0]
     assert (found["layouts"], row["layouts"]) == (8, 8)
@@ -429,7 +446,7 @@ def test_what_the_second_measurement_does_not_find_is_inconclusive(
         sleeper("b", 0.002)
 
     monkeypatch.setattr(comparing.PatientClock, "sleep", pause)
-    assert toll(*sides, "--confirm", "--budget", "30s", "--seed", "1", "--json", "--raw", "x.jsonl") == 3
+    assert toll(*sides, "--confirm", "--until", "direction", "--seed", "1", "--json", "--raw", "x.jsonl") == 3
     assert pauses == [20.0]
     row = answer(capsys)["comparisons"][0]
     assert (row["verdict"], row["regression"]) == ("inconclusive", False)
@@ -452,7 +469,10 @@ def test_an_interrupt_in_the_pause_leaves_what_was_found_unconfirmed(
         pause(clock, 3600.0)  # pytest does not wait so long
 
     monkeypatch.setattr(comparing.PatientClock, "sleep", interrupted)
-    assert toll("sleep 0.003", "sleep 0.06", "--confirm", "--budget", "30s", "--json") == 130
+    assert (
+        toll("sleep 0.003", "sleep 0.06", "--confirm", "--until", "direction", "--budget", "30s", "--json")
+        == 130
+    )
     row = answer(capsys)["comparisons"][0]
     assert (row["verdict"], row["regression"]) == ("inconclusive", False)
     assert row["reason"].startswith("interrupted before it was confirmed: slower by")
