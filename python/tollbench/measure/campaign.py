@@ -36,6 +36,9 @@ _CANARY_BLOCKS = 3
 _REHEARSALS = 2  # tries: a program may fail once
 _SHORTEST_LIMIT_S = 5.0
 _MEMORY_SHARE = 0.8
+ROUNDS_OF_EACH = (
+    3  # of each workload before others have what intervals need: their median is no single launch
+)
 _DEARER = 1.25  # than the round before; on a shared machine rounds vary by as much
 _MOST_FAILED_BEATS = 2  # a canary that does not work is left alone
 
@@ -265,14 +268,18 @@ class _Run:
     def _reserved_ns(self, workload: WorkloadState) -> int:
         """What cheaper workloads still need for their least launches: one dear round more of this one would
         cost each of them several, and with them the intervals of their ratios.
+
+        Up to the first rounds, each is kept no more than those: of a dear workload some values are worth more
+        than the intervals of a cheap one. On a busy machine the dearest two of a quick run had no turn.
         """
         cost_ns = workload.round_cost_ns()
+        least = self._settings.min_launches
+        if workload.round < ROUNDS_OF_EACH:
+            least = min(least, ROUNDS_OF_EACH)
         cheaper = [
             other for other in self._workloads if not other.stopped_by and other.round_cost_ns() < cost_ns
         ]
-        return sum(
-            other.round_cost_ns() * max(0, self._settings.min_launches - other.round) for other in cheaper
-        )
+        return sum(other.round_cost_ns() * max(0, least - other.round) for other in cheaper)
 
     def _end_case(self, state: CaseState, status: Status, reason: str) -> None:
         state.status, state.reason = status, reason

@@ -17,6 +17,7 @@ from tollbench.errors import TollError
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.piloting import SHORT_NS
 from tollbench.measure import plan_of
+from tollbench.measure.campaign import ROUNDS_OF_EACH
 from tollbench.measure.events import CaseEnded, LaunchDone
 from tollbench.plan import PROFILES
 from tollbench.stats import FIRST_LOOK, next_look
@@ -407,6 +408,18 @@ def test_a_dear_workload_leaves_cheaper_ones_the_budget_for_their_least_launches
     rounds = {name: len(numbers) for name, numbers in rounds_of(made.path).items()}
     assert rounds["cheap"] >= plan.settings.min_launches
     assert rounds["dear"] >= 6
+
+
+@pytest.mark.parametrize("budget_s", [2.5, 3.5])
+def test_a_dear_workload_has_its_first_rounds_before_cheaper_ones_have_their_least(
+    tmp_path: Path, budget_s: float
+) -> None:
+    plan = plan_for(workload("dear", name="a/b"), workload("cheap", name="c/d"), budget_s=budget_s)
+    cost_ns = lambda contender, launch: noisy(contender, launch) * (3e3 if contender == "dear" else 1e3)  # noqa: E731
+    made = Bench(tmp_path / "r.toll", plan, FakeLauncher(FakeClock(), cost_ns))
+    assert made.run() == "budget"
+    rounds = {name: len(numbers) for name, numbers in rounds_of(made.path).items()}
+    assert min(rounds["dear"], rounds["cheap"]) >= ROUNDS_OF_EACH
 
 
 def test_a_full_disk_ends_the_run_with_nothing_left_running(
