@@ -97,10 +97,9 @@ def _workload(
     workload: WorkloadRecord, data: Sequence[CaseData], header: RunHeader, warnings: list[str]
 ) -> WorkloadResult:
     measured = [case for case in data if case.measured]
-    tried = max((case.tried_rounds for case in data), default=0)
     records = [case.record for case in data]
-    swept, level = swept_parameters(records), level_left(tried, header)
-    comparisons = compare_settings(measured, swept, tried, header)
+    swept, level = swept_parameters(records), level_left(data, header)
+    comparisons = compare_settings(measured, swept, level)
     by_value = sorted(measured, key=lambda case: float(np.median(case.values_ns)))
     latencies = [latency(case, level) for case in by_value if workload.kind is Kind.SAMPLES]
     rows = {case.record.id: row_without_numbers(case) for case in data if not case.measured}
@@ -108,7 +107,7 @@ def _workload(
     for comparison in comparisons:
         for case, compared in zip(comparison.cases, comparison.compared, strict=True):
             rows[case.record.id] = row_with_numbers(case, compared, level, declared)
-    part_of, within = efficiencies(measured, level), within_environments(measured, swept, tried, header)
+    part_of, within = efficiencies(measured, level), within_environments(measured, swept, level)
     rows = {number: _beside(row, part_of.get(number), within.get(number)) for number, row in rows.items()}
     in_plan_order = [rows[case.record.id] for case in data]
     told = {name for row in in_plan_order for name in row.details}

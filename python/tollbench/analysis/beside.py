@@ -13,7 +13,7 @@ from tollbench.analysis.grouping import setting_of
 from tollbench.analysis.results import Estimate
 from tollbench.analysis.values import log_rounds
 from tollbench.stats import bonferroni, paired_differences, ratio_interval
-from tollbench.store import CaseRecord, RunHeader
+from tollbench.store import CaseRecord
 
 _NOT_OF_THE_WORK = ("threads",)  # the bare work is the same however many threads share it
 
@@ -63,7 +63,7 @@ def _quotient(above: CaseData, below: CaseData, level: float) -> Estimate | None
 
 
 def within_environments(
-    measured: Sequence[CaseData], swept: Sequence[str], tried_rounds: int, header: RunHeader
+    measured: Sequence[CaseData], swept: Sequence[str], level: float
 ) -> dict[int, Compared]:
     """Each row against the fastest of its environment and of the parameters that are swept; by case id.
 
@@ -76,7 +76,7 @@ def within_environments(
         groups[case.record.environment, setting_of(case.record, swept)].append(case)
     found = {}
     for group in groups.values():
-        comparison = compare(group, tried_rounds, header)
+        comparison = compare(group, level)
         for case, compared in zip(comparison.cases, comparison.compared, strict=True):
             found[case.record.id] = compared
     return found

@@ -46,7 +46,7 @@ def numbers_in(
 
     `data` has its cases in plan order, with the counts of their samples.
     """
-    level = level_left(max((case.tried_rounds for case in data), default=0), header)
+    level = level_left(data, header)
     units = {one.name: one.unit for one in workload.details}
     found: dict[Place, SideNumber] = {}
     for place, side, check, checks in sides(claims):

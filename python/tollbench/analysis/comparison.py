@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tollbench.analysis.case_data import CaseData
-from tollbench.analysis.grouping import FLOOR, Setting, by_setting, fastest, setting_of
+from tollbench.analysis.grouping import FLOOR, Setting, by_setting, fastest, setting_of, swept_parameters
 from tollbench.analysis.values import log_rounds
 from tollbench.stats import (
     Interval,
+    Table,
     bonferroni,
-    final_level,
     letters,
+    level_shown,
     paired_differences,
     ratio_interval,
     rounds_needed,
@@ -44,13 +45,31 @@ class SettingComparison:
     setting: Setting = ()  # of the swept parameters
 
 
-def level_left(tried_rounds: int, header: RunHeader) -> float:
-    """Level of one row's interval: what looking early has left of the run's level."""
-    return final_level(tried_rounds, header.level) if header.precision > 0 else header.level
+def level_left(data: Sequence[CaseData], header: RunHeader) -> float:
+    """Level of one row's interval: what looking early has left of the run's level.
+
+    `data` has all cases of a workload, those without numbers among them.
+    """
+    if header.precision <= 0:
+        return header.level
+    measured = [case for case in data if case.measured]
+    groups = by_setting([case.record for case in measured], swept_parameters([case.record for case in data]))
+    tables = [_table([measured[position] for position in group]) for group in groups]
+    return level_shown(tables, _tried_rounds(data), header.precision, header.level)
+
+
+def _tried_rounds(data: Sequence[CaseData]) -> int:
+    """How often the workload was gone through."""
+    return max((case.tried_rounds for case in data), default=0)
+
+
+def _table(cases: Sequence[CaseData]) -> Table:
+    logs = log_rounds([case.by_round for case in cases])
+    return logs, fastest([case.record.footing for case in cases], logs)
 
 
 def compare_settings(
-    measured: Sequence[CaseData], swept: Sequence[str], tried_rounds: int, header: RunHeader
+    measured: Sequence[CaseData], swept: Sequence[str], level: float
 ) -> list[SettingComparison]:
     """A comparison for each setting of the swept parameters, in their order; one where nothing is swept.
 
@@ -64,19 +83,17 @@ def compare_settings(
         if swept and len(group) == 1:
             found.append(SettingComparison((group[0],), (Compared(),), setting=setting))
         else:
-            found.append(replace(compare(group, tried_rounds, header), setting=setting))
+            found.append(replace(compare(group, level), setting=setting))
     return found
 
 
-def compare(measured: Sequence[CaseData], tried_rounds: int, header: RunHeader) -> SettingComparison:
-    """Ratios to the fastest row, paired by round, at a level that holds for the whole table.
+def compare(measured: Sequence[CaseData], level: float) -> SettingComparison:
+    """Ratios to the fastest row, paired by round, at a `level` that holds for the whole table.
 
-    `measured` has the cases with numbers; `tried_rounds` is how often the workload was gone through.
+    `measured` has the cases with numbers.
     """
-    level = level_left(tried_rounds, header)
     cases = tuple(sorted(measured, key=lambda case: float(np.median(case.values_ns))))
-    logs = log_rounds([case.by_round for case in cases])
-    best = fastest([case.record.footing for case in cases], logs)
+    logs, best = _table(cases)
     if best is None:
         return SettingComparison(cases, tuple(Compared() for _ in cases))
     pairs = len(cases) * (len(cases) - 1) // 2

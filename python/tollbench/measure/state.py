@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
 from tollbench.analysis.values import LaunchValue, launch_value, log_rounds
 from tollbench.launching.piloting import CaseWork, after_rehearsal, cost_ns, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
 from tollbench.plan import Plan, Settings
-from tollbench.stats import level_at_look, look_number, next_look, precise_enough
-from tollbench.stats.order_statistics import Floats
+from tollbench.stats import Table, all_precise, level_at_look, look_number, next_look
 from tollbench.store import BatchSamples, Launch, RunFile
 from tollbench.words import Case, Kind, Program, Purpose, Status
 
@@ -136,14 +133,14 @@ class WorkloadState:
         """What the next round will take, judged by the last one."""
         return sum(case.cost_ns for case in self.active_cases)
 
-    def tables(self) -> list[tuple[Floats, int | None]]:
+    def tables(self) -> list[Table]:
         """What a report will compare: for each setting of what is swept, the logs of the values of its active
         cases, shape (rounds, cases), NaN where a launch failed, and the column that ratios are to."""
         swept, active = swept_parameters([case.case for case in self.cases]), self.active_cases
         groups = by_setting([case.case for case in active], swept)
         return [self._table([active[position] for position in group]) for group in groups]
 
-    def _table(self, cases: Sequence[CaseState]) -> tuple[Floats, int | None]:
+    def _table(self, cases: Sequence[CaseState]) -> Table:
         known = [{number: value for number, value in case.values.items() if value} for case in cases]
         logs = log_rounds(known, self.round)
         return logs, fastest([case.case.footing for case in cases], logs)
@@ -163,10 +160,7 @@ class WorkloadState:
         if self.round < settings.min_launches or next_look(self.round - 1) != self.round:
             return False
         level = level_at_look(look_number(self.round), settings.level)
-        return all(
-            not np.isnan(logs).all(axis=0).any() and precise_enough(logs, settings.precision, level, column)
-            for logs, column in self.tables()
-        )
+        return all_precise(self.tables(), settings.precision, level)
 
 
 def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[WorkloadState]:

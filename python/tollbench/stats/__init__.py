@@ -30,8 +30,11 @@ from tollbench.stats.paired import (
 from tollbench.stats.region import Region, quotient_interval
 from tollbench.stats.stopping import (
     FIRST_LOOK,
+    Table,
+    all_precise,
     final_level,
     level_at_look,
+    level_shown,
     look_number,
     next_look,
     precise_enough,
@@ -45,6 +48,8 @@ __all__ = [
     "LogHistogram",
     "Pooled",
     "Region",
+    "Table",
+    "all_precise",
     "bonferroni",
     "count_samples",
     "drift",
@@ -53,6 +58,7 @@ __all__ = [
     "holm",
     "letters",
     "level_at_look",
+    "level_shown",
     "log_histogram",
     "log_ratios",
     "look_number",

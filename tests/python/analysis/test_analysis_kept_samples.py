@@ -12,10 +12,9 @@ from made_runs import launch as made_launch
 from store_runs import as_version_3
 
 from tollbench import analysis
-from tollbench.analysis.comparison import level_left
 from tollbench.analysis.results import Results
 from tollbench.analysis.rows import _quantiles
-from tollbench.stats import Pooled, count_samples
+from tollbench.stats import Pooled, count_samples, level_at_look
 from tollbench.store import RunFile
 from tollbench.words import HOST, Case, Kind, Purpose, Status, Workload
 
@@ -62,7 +61,7 @@ def test_quantiles_and_their_intervals_are_those_of_the_arrays(
     for latency in workload.latencies:
         taken = arrays[latency.contender]
         pooled = Pooled([count_samples(array) for array in taken])
-        wanted = _quantiles(pooled, 1.0, level_left(12, header()))
+        wanted = _quantiles(pooled, 1.0, level_at_look(1, header().level))
         assert latency.quantiles == wanted
         assert wanted["p99"].low is not None
         assert latency.max == float(max(array.max() for array in taken))

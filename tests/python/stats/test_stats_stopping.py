@@ -11,6 +11,7 @@ from tollbench.stats import (
     bonferroni,
     final_level,
     level_at_look,
+    level_shown,
     look_number,
     median_interval,
     next_look,
@@ -61,7 +62,7 @@ def count_covered(shape: Shape, precision: float, trials: int) -> tuple[int, int
         logs = table(shape, rng)
         rounds = run_until_precise(logs, precision)
         early += rounds < MOST_ROUNDS
-        level = final_level(rounds, 0.95)
+        level = level_shown([(logs[:rounds], None)], rounds, precision, 0.95)
         covered += all_ratios_covered(logs[:rounds], level, TRUE_LOGS)
         steady = Population("skewed").draw(rng, 1, MOST_ROUNDS)[0, :rounds]
         value = median_interval(steady, level)
@@ -128,10 +129,22 @@ def test_all_looks_and_the_end_together_spend_exactly_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rounds", "error"), [(6, 0.05), (11, 0.05), (12, 0.025), (13, 0.025), (18, 0.05 / 6), (19, 0.05 / 3)]
+    ("rounds", "error"), [(6, 0.05), (11, 0.05), (12, 0.045), (13, 0.045), (18, 0.13 / 3), (19, 0.13 / 3)]
 )
 def test_the_final_level_depends_on_the_looks_that_were_possible(rounds: int, error: float) -> None:
     assert 1.0 - final_level(rounds, 0.95) == pytest.approx(error)
+
+
+def test_the_level_shown_is_the_looks_own_only_where_the_rule_stops_at_it() -> None:
+    rng = np.random.default_rng(1)
+    calm = rng.normal(0, 0.001, (19, 3)) + TRUE_LOGS
+    at_look = 1.0 - 0.2 * 0.05 / 6
+    for rounds, precision, level in (
+        (18, 0.01, at_look), (18, 0.0001, final_level(18, 0.95)), (19, 0.01, final_level(19, 0.95)),
+    ):  # fmt: skip
+        assert level_shown([(calm[:rounds], None)], rounds, precision, 0.95) == level
+    wild = calm + rng.normal(0, 0.1, (19, 3))
+    assert level_shown([(calm[:18], None), (wild[:18], None)], 18, 0.01, 0.95) == final_level(18, 0.95)
 
 
 def test_precise_enough_asks_every_ratio() -> None:
