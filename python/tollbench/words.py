@@ -294,6 +294,16 @@ class Batch:
     details: Mapping[str, float] = field(default_factory=dict)  # declared in suite.toml
     cells: tuple[tuple[str, int], ...] = ()  # consecutive samples by what they belong to: ("0>1", 1000)
 
+    @property
+    def on_cpu_ns(self) -> float:
+        """Its wall time without that in which somebody else had its processor.
+
+        That is CPU time where it is less, and the program never gave the processor back by itself.
+        """
+        if self.voluntary_switches or not self.cpu_ns:
+            return self.wall_ns
+        return min(self.wall_ns, self.cpu_ns)
+
 
 @dataclass(frozen=True, slots=True)
 class Allocations:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tollbench.analysis.beside import efficiencies, within_environments
-from tollbench.analysis.case_data import CaseData, read_case
+from tollbench.analysis.case_data import CaseData, read_case, timed_alike
 from tollbench.analysis.cautions import cautions
 from tollbench.analysis.claim_numbers import Place, SideNumber, numbers_in
 from tollbench.analysis.comparison import Compared, compare_settings, level_left
@@ -64,6 +64,7 @@ def results(
         data = [
             read_case(run_file, record, header, read) for record in run_file.cases(workload.name, MOST_CASES)
         ]
+        data = timed_alike(data, swept_parameters([case.record for case in data]))
         workloads.append(_workload(workload, data, header, warnings))
         sides |= numbers_in(workload, data, header, asked)
         cases += [_kept(case) for case in data]

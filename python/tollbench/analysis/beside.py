@@ -11,7 +11,7 @@ from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import Compared, compare, is_floor
 from tollbench.analysis.grouping import setting_of
 from tollbench.analysis.results import Estimate
-from tollbench.analysis.values import log_rounds
+from tollbench.analysis.values import by_one_clock, log_rounds
 from tollbench.stats import bonferroni, paired_differences, ratio_interval
 from tollbench.store import CaseRecord
 
@@ -54,7 +54,7 @@ def _work(parameters: Mapping[str, int | str]) -> Mapping[str, int | str]:
 
 
 def _quotient(above: CaseData, below: CaseData, level: float) -> Estimate | None:
-    logs = log_rounds([above.by_round, below.by_round])
+    logs = log_rounds(by_one_clock([above.by_round, below.by_round]))
     pairs = paired_differences(logs[:, 0], logs[:, 1])
     if not pairs.size:
         return None

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median as median_of  # of a few numbers, where NumPy's takes longer
 
 import numpy as np
 
 from tollbench.analysis.grid import CellValues
+from tollbench.analysis.grouping import by_setting
 from tollbench.analysis.units import DAMAGED, checked_json, checked_ns
-from tollbench.analysis.values import LaunchValue, launch_value, median
+from tollbench.analysis.values import ByRound, LaunchValue, launch_value, median, nobody_waits
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
 from tollbench.stats import LaunchCounts, count_samples
@@ -30,14 +31,14 @@ LOWEST_SAMPLE_NS = -1000.0  # the clock's overhead may be overestimated by some 
 
 @dataclass(frozen=True, slots=True)
 class CaseData:
-    """A case and what its launches say; `values_ns` belongs to `launches`, one entry each."""
+    """A case and what its launches say; `values` belong to `launches`, one each."""
 
     record: CaseRecord
     status: Status
     reason: str
     launches: tuple[Launch, ...]  # measured and OK, in the order of rounds
-    values_ns: Floats  # per unit of work
-    by_round: Mapping[int, LaunchValue]
+    values: tuple[LaunchValue, ...]
+    by_round: ByRound
     tried_rounds: int  # distinct rounds, failed launches included
     failures: tuple[Launch, ...]
     counts: tuple[LaunchCounts, ...] = ()  # kind "samples" only
@@ -47,6 +48,16 @@ class CaseData:
     passes: tuple[Allocations, ...] = ()  # of all counting launches that succeeded
     others: tuple[Launch, ...] = field(default=())  # pilot, rehearsal and counting pass
     cells: CellValues = field(default_factory=CellValues)  # of samples that belong to pairs of CPUs
+
+    @property
+    def values_ns(self) -> Floats:
+        """Nanoseconds a unit of work, of each launch."""
+        return np.array([value.ns for value in self.values], dtype=np.float64)
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether these are times on the processor, not of the wall clock."""
+        return any(value.on_cpu for value in self.values)
 
     @property
     def measured(self) -> bool:
@@ -101,7 +112,7 @@ def read_case(
         status=status,
         reason=reason,
         launches=ok if status is Status.OK else (),
-        values_ns=np.array([value.ns for value in values], dtype=np.float64),
+        values=tuple(values),
         by_round={launch.round: value for launch, value in zip(ok, values, strict=False)},
         tried_rounds=len({launch.round for launch in tried}),
         failures=tuple(failed),
@@ -113,6 +124,20 @@ def read_case(
         others=others,
         cells=cells,
     )
+
+
+def timed_alike(data: Sequence[CaseData], swept: Sequence[str]) -> list[CaseData]:
+    """The cases of a workload, those of each setting by one clock (`tollbench.analysis.values`)."""
+    found = list(data)
+    for positions in by_setting([case.record for case in data], swept):
+        group = [position for position in positions if data[position].measured]
+        on_cpu = nobody_waits([data[position].by_round for position in group])
+        for position in group:
+            case = data[position]
+            values = tuple(replace(value, on_cpu=on_cpu) for value in case.values)
+            rounds = {number: replace(value, on_cpu=on_cpu) for number, value in case.by_round.items()}
+            found[position] = replace(case, values=values, by_round=rounds)
+    return found
 
 
 def judge(
@@ -172,6 +197,7 @@ def _check_batches(launch: Launch, place: str) -> None:
     """A stranger may have written their times."""
     for batch in _timed(launch):
         checked_ns(batch.wall_ns, f"a batch in {place}")
+        checked_ns(batch.cpu_ns, f"the CPU time of a batch in {place}")
 
 
 def _samples(run_file: RunFile, launch: Launch, place: str) -> tuple[SampleCounts, tuple[BatchSamples, ...]]:

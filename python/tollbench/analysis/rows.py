@@ -142,6 +142,8 @@ def _histogram(case: CaseData, pooled: Pooled, scale: float) -> Histogram | None
 def _identity(case: CaseData) -> dict[str, Any]:
     record = case.record
     footing = {**record.footing, **_observed(case)}
+    if case.on_cpu:
+        footing["timed_by"] = "CPU time"
     return {
         "contender": record.contender,
         "environment": record.environment,

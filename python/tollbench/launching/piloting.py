@@ -131,23 +131,13 @@ def _until_steady(program: Conversation, count: int, most_ns: float) -> None:
     """At least twelve batches and 6 ms, as far as there is time."""
     costs: list[float] = []
     while len(costs) < _MOST_BATCHES and program.request_ns < most_ns:
-        costs.append(cost_ns(program.time(count).batch))
+        costs.append(program.time(count).batch.on_cpu_ns)
         if (
             len(costs) >= _STEADY_BATCHES
             and sum(costs) >= _STEADY_NS
             and steady_from(costs) < len(costs) // 2
         ):
             return
-
-
-def cost_ns(batch: Batch) -> float:
-    """What a batch took without the time that somebody else had its processor.
-
-    That is CPU time where it is less, and the program never gave the processor back by itself.
-    """
-    if batch.voluntary_switches or not batch.cpu_ns:
-        return batch.wall_ns
-    return min(batch.wall_ns, batch.cpu_ns)
 
 
 def steady_from(costs: Sequence[float]) -> int:
@@ -264,7 +254,7 @@ def _waits(batches: Sequence[Batch]) -> bool:
 
 def _costs(batches: Sequence[Batch], count: int) -> list[float]:
     """Nanoseconds an iteration, of the batches with so many of them."""
-    return [cost_ns(batch) / count for batch in batches if batch.iterations == count]
+    return [batch.on_cpu_ns / count for batch in batches if batch.iterations == count]
 
 
 def _says_the_same(short: Sequence[float], long: Sequence[float]) -> bool:

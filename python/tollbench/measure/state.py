@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
-from tollbench.analysis.values import LaunchValue, launch_value, log_rounds
-from tollbench.launching.piloting import CaseWork, after_rehearsal, cost_ns, work_after
+from tollbench.analysis.values import LaunchValue, by_one_clock, launch_value, log_rounds
+from tollbench.launching.piloting import CaseWork, after_rehearsal, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
 from tollbench.plan import Plan, Settings
 from tollbench.stats import Table, all_precise, level_at_look, look_number, next_look
@@ -53,7 +53,7 @@ class CaseState:
     def take_rehearsal(self, launch: Launch) -> None:
         """What being together asks for, from a launch among others that went well."""
         self.rehearsed = True
-        costs = [cost_ns(batch) for batch in launch.batches if not batch.warmup]
+        costs = [batch.on_cpu_ns for batch in launch.batches if not batch.warmup]
         length = launch.footing.get(TURN_BATCHES)
         if self.work is None or not isinstance(length, int) or not 0 < length * REHEARSED_TURNS < len(costs):
             return
@@ -142,7 +142,7 @@ class WorkloadState:
 
     def _table(self, cases: Sequence[CaseState]) -> Table:
         known = [{number: value for number, value in case.values.items() if value} for case in cases]
-        logs = log_rounds(known, self.round)
+        logs = log_rounds(by_one_clock(known), self.round)
         return logs, fastest([case.case.footing for case in cases], logs)
 
     def judge(self, settings: Settings) -> None:

@@ -63,6 +63,7 @@ class Made:
     iterations: int = 1  # of a batch, which always has 100 units of work
     environment: str = "host"
     details: Sequence[Mapping[str, float]] = ()  # of each OK launch in turn
+    batches: Mapping[str, Any] = field(default_factory=dict)  # what timed batches have otherwise
 
 
 def make_run(
@@ -134,7 +135,10 @@ def _add_launches(
             continue
         warm_up = batch(100 * value * made.warm_up_factor, warmup=True)
         # Three batches whose median is the value: a mean or a first batch would give another number.
-        timed = [batch(100 * value * factor, iterations=made.iterations) for factor in (1.0, 0.5, 40.0)]
+        timed = [
+            batch(100 * value * factor, **{"iterations": made.iterations, **made.batches})
+            for factor in (1.0, 0.5, 40.0)
+        ]
         if (numbers := next(told, None)) is not None:
             warm_up = replace(warm_up, details=dict.fromkeys(numbers, -1e9))  # never part of a result
             factors = (1.0, 0.5, 40.0)  # as of the times: the median is the value

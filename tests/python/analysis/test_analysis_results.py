@@ -746,3 +746,23 @@ def test_allocation_calls_are_exact_where_launches_agree_on_a_whole_number(
     assert bool(warned) == (calls == (300, 303))
     if calls == (300, 303):
         assert "a (100 to 101)" in warned[0]
+
+
+@pytest.mark.parametrize("beside", [{}, {"voluntary_switches": 0, "cpu_ns": 300.0}])
+def test_rows_that_never_wait_say_that_their_time_is_that_on_the_processor(
+    path: Path, beside: dict[str, float]
+) -> None:
+    """Only where nobody of their table waits: the wall clock says 4 and 8, the CPU clock 3 ns a unit."""
+    calm, one = {"voluntary_switches": 0, "cpu_ns": 300.0}, {"threads": 1}
+    made = [
+        Made("a", [4.0] * 8, footing=one, batches=calm),
+        Made("b", [8.0] * 8, footing=one, batches=beside),
+    ]
+    found = rows(read(make_run(path, made)))
+    on_cpu = bool(beside)
+    assert ("timed_by" in found["a"].footing, found["b"].footing.get("timed_by") == "CPU time") == (
+        on_cpu,
+        on_cpu,
+    )
+    assert [found[name].value for name in "ab"] == pytest.approx([3.0, 3.0] if on_cpu else [4.0, 8.0])
+    assert found["b"].ratio == pytest.approx(1.0 if on_cpu else 2.0)

@@ -7,11 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_runs import Made, make_run
+from made_runs import batch as made_batch
+from made_runs import launch as made_launch
 
 from tollbench import analysis
 from tollbench.analysis.grouping import fastest
-from tollbench.analysis.values import LaunchValue, log_rounds, resolution_ns, value_of_samples
+from tollbench.analysis.values import (
+    LaunchValue,
+    by_one_clock,
+    launch_value,
+    log_rounds,
+    resolution_ns,
+    value_of_samples,
+)
 from tollbench.store import BatchSamples, RunFile
+from tollbench.words import Purpose
 
 
 def test_samples_of_pairs_of_cpus_count_by_pair_and_not_by_number() -> None:
@@ -113,3 +123,67 @@ def test_rounds_without_a_value_are_gaps_and_later_ones_may_be_left_out() -> Non
     logs = log_rounds([{1: value([10.0]), 3: value([10.0])}, {2: value([20.0])}], last=2)
     assert np.isnan(logs).tolist() == [[False, True], [True, False]]
     assert log_rounds([{}, {}]).shape == (0, 2)
+
+
+def launched(
+    wall: list[float], cpu: list[float], switches: int = 0, threads: int | str | None = 1, company: int = 7
+) -> LaunchValue:
+    """Of a warm-up batch that waits, and one batch of each time."""
+    timed = [
+        made_batch(100 * at, cpu_ns=100 * on_cpu, voluntary_switches=switches)
+        for at, on_cpu in zip(wall, cpu, strict=True)
+    ]
+    footing = {} if threads is None else {"threads": threads}
+    batches = (made_batch(9e9, warmup=True), *timed)
+    made = made_launch(1, Purpose.MEASURE, 1, batches=batches, footing=footing, company=company)
+    return launch_value(made, None)
+
+
+STEADY = launched([10, 10, 10], [10, 10, 10])
+PREEMPTED = launched([20, 90, 60], [20, 21, 20])  # somebody else had the processor in two of three batches
+
+
+def ratio(one: LaunchValue, other: LaunchValue) -> float:
+    logs = log_rounds(by_one_clock([{1: one}, {1: other}]))[0]
+    return float(np.exp(logs[1] - logs[0]))
+
+
+@pytest.mark.parametrize("threads", [1, "1", None])
+def test_who_never_waits_is_compared_by_the_time_on_the_processor(threads: int | str | None) -> None:
+    for company in (0, 7):
+        preempted = launched([20, 90, 60], [20, 21, 20], threads=threads, company=company)
+        assert ratio(launched([10, 10, 10], [10, 10, 10], company=company), preempted) == pytest.approx(2.0)
+        (by_clock,) = by_one_clock([{1: preempted}])
+        assert (by_clock[1].ns, preempted.ns) == (20.0, 60.0)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        launched([30, 30, 30], [10, 10, 10], switches=1),  # it waits
+        launched([30, 30, 30], [10, 10, 10], threads=2),
+        launched([30, 30, 30], [60, 60, 60], threads=8),
+        LaunchValue(30.0),  # of single operations
+    ],
+)
+def test_beside_who_waits_or_has_threads_all_keep_the_wall_clock(other: LaunchValue) -> None:
+    """Neighbours cost both the same; by two clocks they would cost one of them alone."""
+    found = by_one_clock([{1: PREEMPTED}, {1: other}])
+    assert not any(value.on_cpu for case in found for value in case.values())
+    assert ratio(STEADY, other) == pytest.approx(3.0)
+
+
+def test_one_launch_of_many_that_waited_for_a_page_makes_nobody_wait() -> None:
+    waited = launched([20, 90, 60], [20, 21, 20], switches=1)
+    rounds = dict.fromkeys(range(19), PREEMPTED)
+    (case,) = by_one_clock([{**rounds, 19: waited}])
+    assert case[0].ns == 20.0
+    assert case[19].ns == 60.0, "its own processor was given back by itself: how long it waited counts"
+    (case,) = by_one_clock([{**rounds, 19: waited, 20: waited, 21: waited}])
+    assert {value.on_cpu for value in case.values()} == {False}
+
+
+def test_several_busy_threads_nobody_knew_of_are_never_below_the_wall_clock() -> None:
+    busy = launched([10, 10, 10], [20, 20, 20], threads=None)
+    (case,) = by_one_clock([{1: busy}])
+    assert case[1].ns == 10.0

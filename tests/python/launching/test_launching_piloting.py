@@ -15,7 +15,6 @@ from tollbench.launching.piloting import (
     CaseWork,
     after_rehearsal,
     alike,
-    cost_ns,
     steady_from,
     work_after,
 )
@@ -64,9 +63,9 @@ def test_long_batches_that_differ_do_not_excuse_everything() -> None:
 
 
 def test_time_that_somebody_else_had_is_not_the_programs() -> None:
-    assert cost_ns(batch(1, 9e6, cpu_ns=2e6)) == 2e6
-    assert cost_ns(batch(1, 9e6, cpu_ns=2e6, switches=3)) == 9e6, "it waited by itself"
-    assert cost_ns(batch(1, 9e6, cpu_ns=18e6)) == 9e6, "several threads"
+    assert batch(1, 9e6, cpu_ns=2e6).on_cpu_ns == 2e6
+    assert batch(1, 9e6, cpu_ns=2e6, switches=3).on_cpu_ns == 9e6, "it waited by itself"
+    assert batch(1, 9e6, cpu_ns=18e6).on_cpu_ns == 9e6, "several threads"
     robbed = [batch(32_000, 20e6, cpu_ns=8e6) for _ in range(4)]
     assert work_after(pilot([*timed(250.0, 250.0)[:-4], *robbed]), Kind.BATCH, SECONDS).iterations == 1000
 
