@@ -13,7 +13,7 @@ from tollbench import numbers
 from tollbench.analysis.case_data import CaseData, beat
 from tollbench.analysis.results import Floor
 from tollbench.analysis.units import DAMAGED
-from tollbench.analysis.values import LaunchValue, log_rounds
+from tollbench.analysis.values import LaunchValue, by_one_clock, log_rounds
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
 from tollbench.stats import Drift, drift, resolvable_log_ratio
@@ -44,9 +44,14 @@ def _instant(text: str) -> datetime:
 def floor(
     canary: Sequence[Launch], cases: Sequence[CaseData], header: RunHeader
 ) -> tuple[Floor, Drift | None]:
-    """The smallest difference that one comparison at the run's level, with this run's rounds, could find."""
-    valued = [(launch, beat(launch)) for launch in canary]
-    beats = [(launch, value) for launch, value in valued if value is not None and value.ns > 0]
+    """The smallest difference that one comparison at the run's level, with this run's rounds, could find.
+
+    The canary never waits, so it counts by its time on the processor, as tables of such programs do: a bound
+    from below for those that wait.
+    """
+    valued = {at: value for at, launch in enumerate(canary) if (value := beat(launch)) is not None}
+    (by_clock,) = by_one_clock([valued])
+    beats = [(canary[at], value) for at, value in by_clock.items() if value.ns > 0]
     values = [value.ns for _, value in beats]
     pairs = _pairs([value for _, value in beats])
     rounds = [len(case.launches) for case in cases if case.measured]
@@ -109,9 +114,9 @@ def machine_warnings(
     asked = header.precision if header.profile != "check" else 0.0  # a check measures nothing
     if found.ratio is not None and 0 < asked < found.ratio - 1:
         warnings.append(
-            f"Differences under {numbers.percent(found.ratio - 1)} were out of reach in this run, and"
-            f" {numbers.percent(header.precision)} was asked for. A quieter machine or more launches"
-            f" (`{COMMAND} run --profile thorough`) would resolve more;"
+            f"Differences under {numbers.percent(found.ratio - 1)} were out of reach in this run for programs"
+            f" like the canary, and {numbers.percent(header.precision)} was asked for. A quieter machine or more"
+            f" launches (`{COMMAND} run --profile thorough`) would resolve more;"
             f" `{COMMAND} doctor` names what makes noise."
         )
     return warnings

@@ -251,7 +251,7 @@ class WorkloadResult(Model):
 class Floor(Model):
     """The smallest difference that this machine, during this run, could resolve."""
 
-    ratio: float | None  # 1.012: differences under 1.2 % were out of reach
+    ratio: float | None  # 1.012: of programs like the canary less than 1.2 % was out of reach
     launches: int
     drift: float | None = None  # canary's slowest over fastest tenth of the run
     canary_ns: list[float] = Field(default_factory=list)  # in order of time

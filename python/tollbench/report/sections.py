@@ -101,7 +101,7 @@ def _figures(results: Results, measured: int, total: int) -> list[dict[str, str]
         {
             "label": "Floor",
             "value": numbers.percent(floor.ratio - 1) if floor.ratio is not None else "unknown",
-            "note": "smaller differences were out of reach"
+            "note": "the smallest difference of programs like the canary that could be found"
             if floor.ratio is not None
             else clean(floor.reason) or "too few canary launches",
         },

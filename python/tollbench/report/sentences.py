@@ -17,8 +17,8 @@ def floor_sentence(floor: Floor) -> str:
     drift = f"; drift over the run {numbers.ratio(floor.drift)}" if floor.drift is not None else ""
     seen = several(floor.launches, "canary launch", "canary launches")
     return (
-        f"Floor {numbers.percent(floor.ratio - 1)}: smaller differences were out of this run's reach "
-        f"({seen}{drift})"
+        f"Floor {numbers.percent(floor.ratio - 1)}: the smallest difference that this run could find between"
+        f" programs like the canary ({seen}, 0.5 MiB{drift})"
     )
 
 

@@ -20,9 +20,8 @@ def resolvable_log_ratio(pairs: ArrayLike, rounds: int, level: float, power: flo
     true log ratio d that happens with probability P(Binomial(rounds, q) < k), q = P(r > d) / 2. Setting it to
     `power` gives q, and d is the (1 - 2 q)-quantile of r.
 
-    Assumption: cases are as noisy as the canary. Contenders with threads are noisier, so this is a bound
-    from below: differences smaller than it were out of reach. None where there are fewer than
-    10 pairs, or `rounds` are too few for any interval.
+    Assumption: cases are as noisy as the canary. Contenders with threads are noisier; those that need no
+    cache may be calmer. None where there are fewer than 10 pairs, or `rounds` are too few for any interval.
     """
     noise = np.abs(np.asarray(pairs, dtype=np.float64))
     ranks = quantile_ranks(rounds, 0.5, level)
