@@ -115,8 +115,8 @@ def machine_warnings(
     if found.ratio is not None and 0 < asked < found.ratio - 1:
         warnings.append(
             f"Differences under {numbers.percent(found.ratio - 1)} were out of reach in this run for programs"
-            f" like the canary, and {numbers.percent(header.precision)} was asked for. A quieter machine or more"
-            f" launches (`{COMMAND} run --profile thorough`) would resolve more;"
+            f" like the canary, and {numbers.percent(header.precision)} was asked for. A quieter machine or"
+            f" more launches (`{COMMAND} run --profile thorough`) would resolve more;"
             f" `{COMMAND} doctor` names what makes noise."
         )
     return warnings
