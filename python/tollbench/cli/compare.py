@@ -116,6 +116,10 @@ AnyExitCode = Annotated[
     bool, typer.Option("--any-exit-code", help="Command lines may end with a code other than 0.")
 ]
 Envs = Annotated[str, typer.Option("--env", metavar="A,B", help="Compare one thing in these environments.")]
+Values = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of contenders (toll list); several times."),
+]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for another run on this machine to end.")]
 Read = Annotated[
     str,
@@ -158,7 +162,8 @@ Sides = Annotated[
     list[str],
     typer.Argument(
         metavar="A B [C ...]",
-        help="Executables, command lines in quotes, or with --build git revisions; one with --env A,B.",
+        help="Executables, command lines in quotes, contenders of the catalogue (toll list), or with --build"
+        " git revisions; one with --env A,B.",
     ),
 ]
 
@@ -177,6 +182,7 @@ def command(
     program: Program = "",
     layouts: Layouts = 0,
     envs: Envs = "",
+    values: Values = None,
     folder: Folder = None,
     measure_all: MeasureAll = False,
     turns: Turns = False,
@@ -229,6 +235,7 @@ def command(
         raw=comparing.raw_path(raw, "compare"),
         measure_all=measure_all,
         turns=turns,
+        values=tuple(values or ()),
         why=why,
         read=read,
         around=Around(*map(tuple, (setup or (), prepare or (), conclude or (), cleanup or ()))),

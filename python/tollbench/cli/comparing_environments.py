@@ -83,7 +83,7 @@ def _offering(
     errands, unusable = {}, {}
     for case in (case for case in plan.cases if case.environment == environment.name):
         program = programs[case.workload, case.contender, case.environment]
-        errands[_name(case)] = _errand(case, program, environment, folder)
+        errands[_name(case)] = errand_of(case, program, environment, folder)
         if program.status is not Status.OK:
             unusable[_name(case)] = program.reason
     return Offering(environment.name, errands, unusable)
@@ -98,7 +98,8 @@ def _name(case: Case) -> str:
     return f"{case.workload}/{case.contender}" + (f" {values}" if values else "")
 
 
-def _errand(case: Case, program: Program, environment: Environment, folder: Path | None) -> Errand:
+def errand_of(case: Case, program: Program, environment: Environment, folder: Path | None) -> Errand:
+    """How a case is launched as a side."""
     return Errand(
         Errand.command_of(program.command, case.workload, case.contender, case.parameters),
         case.kind,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, s
 from tollbench.compare.adapters import AUTO, adapters
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.adapters.read_output import KIND as READ
+from tollbench.compare.adapters.toll_program import KIND as TOLL
 from tollbench.compare.around import NOTHING_AROUND, Around
 from tollbench.compare.subject import LookAtCode, Until
 from tollbench.errors import TollError
@@ -21,6 +23,7 @@ from tollbench.home import cache_folder
 from tollbench.launching.interrupt import Interrupt
 from tollbench.writing import scratch_folder
 
+_CONTENDER = re.compile(r"[\w*?]+/[\w*?]+/[\w*?]+")
 LOOKING_SHARE = 0.5  # of the time for all benchmarks, for runs under callgrind
 
 if TYPE_CHECKING:
@@ -55,6 +58,7 @@ class ComparisonRequest:
     read: str = ""  # where names and times stand in what sides print
     around: Around = NOTHING_AROUND
     turns: bool = False
+    values: tuple[str, ...] = ()  # of contenders' parameters: "tasks=10000"
 
     @property
     def is_one_side(self) -> bool:
@@ -94,6 +98,20 @@ def subject_for(
     options = _options(request, interrupt)
     if request.build:
         written = _built(request, seed, interrupt, stack)
+    elif len(request.environments) < 2 and name_contenders(request.sides, request.folder or Path.cwd()):
+        if request.kind not in (AUTO, TOLL) or request.read:
+            raise TollError("contenders of the catalogue are toll programs", "leave out --kind and --read")
+        from tollbench.cli.comparing_contenders import subject_of_contenders
+
+        contenders = subject_of_contenders(
+            request.sides, request.values, request.environments, folder=request.folder, options=options
+        )
+        return contenders, None  # two contenders are no two versions of one code
+    elif request.values:
+        raise TollError(
+            "--set chooses the parameters of contenders of the catalogue",
+            "for example: toll compare tasks/skynet/std_thread tasks/skynet/pthread --set tasks=1000",
+        )
     elif request.environments:
         from tollbench.cli.comparing_environments import subject_in_environments
 
@@ -137,6 +155,21 @@ def subject_of_written(
         )
 
     return subject, lambda sides_of: looks().standings(sides_of)
+
+
+def name_contenders(sides: Sequence[str], base: Path) -> bool:
+    """Whether all sides are written as topic/workload/contender, and none is a file that lies there.
+
+    Raises TollError where only some of them are.
+    """
+    named = [side for side in sides if _CONTENDER.fullmatch(side) and not (base / side).exists()]
+    if named and len(named) < len(sides):
+        other = next(side for side in sides if side not in named)
+        raise TollError(
+            f"{named[0]} is no file but reads as a contender of the catalogue, {other} does not",
+            "build the file, or compare contenders with each other (toll list)",
+        )
+    return bool(named)
 
 
 def check_around(subject: Subject, around: Around) -> None:

@@ -1,0 +1,104 @@
+"""Rows of the price list against each other, until it is known which is quicker: contenders as sides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tollbench.analysis.grouping import Setting, setting_of, swept_parameters
+from tollbench.catalog import environments, machine, suites
+from tollbench.cli.builds import build_plan
+from tollbench.cli.comparing_environments import errand_of
+from tollbench.cli.places import ROOT
+from tollbench.compare import MeasuringOptions
+from tollbench.compare.adapters.toll_program import Offering, Programs
+from tollbench.errors import TollError
+from tollbench.launching.conversation import Errand
+from tollbench.plan import Plan, Selection, Settings, make
+from tollbench.words import HOST, Case, Environment, Program, Status
+
+_EXAMPLE = "for example: toll compare latency/lock/std_mutex latency/lock/spinlock"
+
+
+def subject_of_contenders(
+    sides: Sequence[str],
+    values: Sequence[str],
+    environment_names: Sequence[str],
+    *,
+    folder: Path | None,
+    options: MeasuringOptions,
+) -> Programs:
+    """Each contender against the first, at every setting that all of them have. Raises TollError.
+
+    `values` are settings of parameters ("tasks=10000"), `environment_names` at most one.
+    """
+    plan, order = _planned(sides, values, environment_names or (HOST.name,))
+    built = build_plan(plan)
+    programs = {item.contender: item for item in built.programs}
+    (environment,) = built.environments
+    asked = Selection.parse((), values).values
+    swept = (*swept_parameters(plan.cases), *(name for name in asked if name in plan.cases[0].parameters))
+    swept = tuple(dict.fromkeys(swept))
+    rows = {name: _by_setting(plan, name, swept) for name in order}
+    offerings = [_offering(name, rows, programs[name], environment, folder) for name in order]
+    return Programs(offerings, options)
+
+
+def _planned(
+    sides: Sequence[str], values: Sequence[str], environment_names: Sequence[str]
+) -> tuple[Plan, list[str]]:
+    """The cases of all contenders, and these in the order in which they were asked for."""
+    known = suites.load(ROOT)
+
+    def plan_of(names: Sequence[str]) -> Plan:
+        selection = Selection.parse(names, values, environment_names)
+        return make(known, selection, environments.OFFERED, Settings(), len(machine.usable_cpus()))
+
+    each = [plan_of([side]) for side in sides]
+    workloads = sorted({case.workload for plan in each for case in plan.cases})
+    if len(workloads) > 1:
+        raise TollError(
+            f"these are contenders of different workloads: {' and '.join(workloads)}",
+            f"they answer different questions; compare within one, {_EXAMPLE}",
+        )
+    order = list(dict.fromkeys(case.contender for plan in each for case in plan.cases))
+    if len(order) < 2:
+        raise TollError(f"{sides[0]} alone is named", f"a comparison needs two contenders, {_EXAMPLE}")
+    return plan_of(sides), order
+
+
+def _by_setting(plan: Plan, contender: str, swept: Sequence[str]) -> dict[Setting, Case]:
+    return {setting_of(case, swept): case for case in plan.cases if case.contender == contender}
+
+
+def _offering(
+    contender: str,
+    rows: Mapping[str, Mapping[Setting, Case]],
+    program: Program,
+    environment: Environment,
+    folder: Path | None,
+) -> Offering:
+    """One contender: its cases by setting, and why one of them cannot be compared."""
+    first = next(iter(rows.values()))
+    errands: dict[str, Errand] = {}
+    unusable: dict[str, str] = {}
+    for setting, case in rows[contender].items():
+        name = " ".join([case.workload, *(f"{key}={value}" for key, value in setting)])
+        errands[name] = errand_of(case, program, environment, folder)
+        if program.status is not Status.OK:
+            unusable[name] = program.reason
+        elif (wanted := first.get(setting)) and (other := _other_work(case, wanted)):
+            unusable[name] = other
+    return Offering(contender, errands, unusable)
+
+
+def _other_work(case: Case, first: Case) -> str:
+    """Why the answers of two cases differ; "" where they do not."""
+    if case.answer == first.answer:
+        return ""
+    told = [
+        f"{name}={value} ({first.contender}: {first.parameters[name]})"
+        for name, value in case.parameters.items()
+        if name in first.parameters and first.parameters[name] != value
+    ]
+    return f"it does other work: {', '.join(told) or 'its answer is another one'}; --set names one for all"

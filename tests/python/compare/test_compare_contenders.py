@@ -1,0 +1,115 @@
+"""`toll compare` of contenders of the catalogue; what stands for their programs is built already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tollbench.cli import comparing_contenders
+from tollbench.cli.builds import BuiltPlan
+from tollbench.cli.comparing_contenders import subject_of_contenders
+from tollbench.cli.comparing_sides import name_contenders
+from tollbench.compare import MeasuringOptions
+from tollbench.compare.adapters.toll_program import Programs
+from tollbench.errors import TollError
+from tollbench.plan import Plan
+from tollbench.words import Program, Status
+
+FAKE = str(Path(__file__).with_name("fake_toll_program.py"))
+
+
+@pytest.fixture(autouse=True)
+def plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
+    made: list[Plan] = []
+
+    def built(plan: Plan) -> BuiltPlan:
+        made.append(plan)
+        programs = {
+            case.contender: Program(
+                case.workload, case.contender, case.environment, (FAKE, "reads=answer"),
+                Status.SKIPPED if case.contender == "absl_mutex" else Status.OK, "no Abseil here",
+            )
+            for case in plan.cases
+        }  # fmt: skip
+        return BuiltPlan(tuple(programs.values()), tuple(plan.environments), tmp_path)
+
+    monkeypatch.setattr(comparing_contenders, "build_plan", built)
+    return made
+
+
+def contenders(tmp_path: Path, *sides: str, values: tuple[str, ...] = ()) -> Programs:
+    return subject_of_contenders(sides, values, (), folder=tmp_path, options=MeasuringOptions(20.0))
+
+
+def test_contenders_are_sides_and_their_common_settings_benchmarks(tmp_path: Path) -> None:
+    (tmp_path / "answer").write_text("1")
+    subject = contenders(tmp_path, "latency/lock/std_mutex", "latency/lock/spinlock")
+    assert subject.labels == ("std_mutex", "spinlock")
+    assert subject.survey().common == ("latency/lock",)
+    found = subject.round(("latency/lock",), 1)
+    assert found.failures == {}
+    assert len(found.values["latency/lock"]) == 2
+
+
+def test_the_first_side_named_comes_first_whatever_the_catalogue_s_order(tmp_path: Path) -> None:
+    subject = contenders(tmp_path, "latency/lock/spinlock", "latency/lock/std_*")
+    assert subject.labels[0] == "spinlock"
+    assert set(subject.labels[1:]) >= {"std_mutex", "std_shared_mutex"}
+    assert len(set(subject.labels)) == len(subject.labels)
+
+
+def test_each_value_of_a_swept_parameter_is_a_benchmark(tmp_path: Path, plans: list[Plan]) -> None:
+    both = ("containers/count_words/map", "containers/count_words/unordered_map")
+    assert contenders(tmp_path, *both).survey().common == tuple(
+        f"containers/count_words group={group}" for group in (100, 500, 1000)
+    )
+    subject = contenders(tmp_path, *both, values=("group=1000",))
+    assert subject.survey().common == ("containers/count_words group=1000",)
+    assert {case.environment for case in plans[-1].cases} == {"host"}
+
+
+def test_contenders_that_do_other_work_are_a_row_that_says_what_helps(tmp_path: Path) -> None:
+    both = ("tasks/skynet/std_thread", "tasks/skynet/onetbb_task_group")
+    subject = contenders(tmp_path, *both)
+    reason = subject.round(subject.survey().common, 1).failures["tasks/skynet"][1]
+    assert "it does other work: tasks=100000 (std_thread: 10000)" in reason
+    assert "--set names one for all" in reason
+    subject = contenders(tmp_path, *both, values=("tasks=1000",))
+    (name,) = subject.survey().common
+    assert name == "tasks/skynet tasks=1000"
+    assert subject.errand(1, name).command[-1] in ("threads=2", "tasks=1000")
+
+
+def test_a_contender_that_was_not_built_is_a_row(tmp_path: Path) -> None:
+    subject = contenders(tmp_path, "latency/lock/std_mutex", "latency/lock/absl_mutex")
+    found = subject.round(("latency/lock",), 1)
+    assert found.failures["latency/lock"] == {1: "cannot be launched: no Abseil here"}
+
+
+@pytest.mark.parametrize(
+    ("sides", "told"),
+    [
+        (("latency/lock/std_mutex", "latency/wakeup/spinlock"), "contenders of different workloads"),
+        (("latency/lock/std_mutex",), "latency/lock/std_mutex alone is named"),
+        (("latency/lock/std_mutex", "latency/lock/std_mutex"), "alone is named"),
+        (("latency/lock/std_mutex", "latency/lock/spinlck"), "no contender 'latency/lock/spinlck'"),
+    ],
+)
+def test_sides_that_are_no_comparison_are_refused(tmp_path: Path, sides: tuple[str, ...], told: str) -> None:
+    with pytest.raises(TollError, match=told):
+        contenders(tmp_path, *sides)
+
+
+def test_a_file_of_that_name_is_a_file(tmp_path: Path) -> None:
+    sides = ["latency/lock/std_mutex", "latency/lock/spinlock"]
+    assert name_contenders(sides, tmp_path)
+    assert not name_contenders(["./old", "./new"], tmp_path)
+    assert not name_contenders([], tmp_path)
+    (tmp_path / "latency/lock").mkdir(parents=True)
+    for side in sides:
+        (tmp_path / side).touch()
+    assert not name_contenders(sides, tmp_path)
+    (tmp_path / sides[1]).unlink()
+    with pytest.raises(TollError, match="reads as a contender of the catalogue"):
+        name_contenders(sides, tmp_path)
