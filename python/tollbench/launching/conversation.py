@@ -15,10 +15,10 @@ from tollbench.launching.messages import Ready
 from tollbench.launching.protocol import (
     Terms,
     Timed,
+    Unread,
     arguments,
     ask_allocations,
     ask_timed,
-    ask_warmed,
     read_ready,
     send_stop,
 )
@@ -95,14 +95,18 @@ class Conversation:
 
     def time_warmed(self, count: int, layout: int | None, warm: int = 0) -> Timed:
         """One request after an untimed one of `warm`, 0: of an eighth; with `layout` on new state."""
-        warm = warm or max(1, count // WARM_SHARE)
-        if len(os.sched_getaffinity(0)) == 1:  # reading the first answer would interrupt the second batch
-            self.time(warm, layout)
-            return self.time(count)
+        return self.time_unread(count, layout, warm).timed()
+
+    def time_unread(self, count: int, layout: int | None, warm: int = 0) -> Unread:
+        """`time_warmed`, whose answers have come, without a look at them."""
+        requests = [(warm or max(1, count // WARM_SHARE), layout), (count, None)]
+        unread = Unread(self._child, self._terms)
         started_ns = self._clock.now_ns()
-        answer = ask_warmed(self._child, self._terms, warm, count, layout)
+        if len(os.sched_getaffinity(0)) == 1:  # reading the first answer would interrupt the second batch
+            unread.ask(requests.pop(0))
+        unread.ask(*requests)
         self.request_ns += self._clock.now_ns() - started_ns
-        return answer
+        return unread
 
     def rested(self, seconds: float) -> None:
         """Others had their turn for so long: that is not the program's time."""

@@ -24,6 +24,7 @@ _MAX_ENTRIES = 64  # of an observed footing, a clock, hardware counts or details
 _MAX_KEY = 64  # characters of a cell's name
 _MAX_DETAIL = 1e18
 _DETAIL = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_HALF_PAIR = re.compile("[\ud800-\udfff]")  # of surrogates: can neither be printed nor read back from a file
 
 
 def _integral(value: object) -> object:
@@ -32,8 +33,8 @@ def _integral(value: object) -> object:
 
 
 def _is_plain(value: object) -> bool:
-    if isinstance(value, str):  # half a surrogate pair can neither be printed nor read back from the file
-        return len(value) <= 1000 and not any("\ud800" <= letter <= "\udfff" for letter in value)
+    if isinstance(value, str):
+        return len(value) <= 1000 and _HALF_PAIR.search(value) is None
     return isinstance(value, int | float) and abs(value) <= _MAX_NUMBER
 
 
@@ -83,10 +84,11 @@ def _is_cell(value: object) -> bool:
 _NS = Field(ge=0, le=MAX_NS, allow_inf_nan=False,
             description="a time in nanoseconds: finite, at least 0, at most 30 years")  # fmt: skip
 Nanoseconds = Annotated[float, _NS]
-Count = Annotated[int, BeforeValidator(_integral),
-                  Field(ge=0, le=_MAX_NUMBER, description="a whole number of at least 0")]  # fmt: skip
-Positive = Annotated[int, BeforeValidator(_integral),
-                     Field(ge=1, le=_MAX_NUMBER, description="a whole number of at least 1")]  # fmt: skip
+# (Bounds before the function: they are checked with the number then, in a tenth of the time.)
+Count = Annotated[int, Field(ge=0, le=_MAX_NUMBER, description="a whole number of at least 0"),
+                  BeforeValidator(_integral)]  # fmt: skip
+Positive = Annotated[int, Field(ge=1, le=_MAX_NUMBER, description="a whole number of at least 1"),
+                     BeforeValidator(_integral)]  # fmt: skip
 Text = Annotated[str, Field(description="text")]
 Entries = Annotated[dict[str, Any], BeforeValidator(_plain)]
 Details = Annotated[dict[str, float], BeforeValidator(_named_numbers)]

@@ -27,7 +27,7 @@ from tollbench.launching.spawned import QUOTED_BYTES, Spawned, ended_as, quoted,
 from tollbench.text import shown
 from tollbench.words import Status
 
-_CHUNK_BYTES = 1024 * 1024
+_CHUNK_BYTES = 64 * 1024  # what a pipe holds; room for more would be fetched and given back for each answer
 _FIRST_LOOK_S = 0.05  # launches shorter than this are never disturbed by a look at their memory
 _LOOK_EVERY_S = 0.2
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")

@@ -26,6 +26,7 @@ from tollbench.text import shown
 from tollbench.words import Allocations, Batch, Kind, Status
 
 PROTOCOL = 1
+_ERROR_WITHIN = 80  # bytes of an answer: {"type": "error"
 _CLOCK_SLACK_NS = 1e6  # a program's clock against toll's: this much,
 _CLOCK_SLACK = 0.01  # and this share of what toll saw
 
@@ -75,41 +76,63 @@ def read_ready(child: Child) -> Ready:
     return checked(Ready, message)
 
 
+class Unread:
+    """Timed requests of one program whose answers have come, and that nobody has looked at yet.
+
+    A look takes as long as half a short batch, and would compete with what is timed. So programs that take
+    turns are all asked first.
+    """
+
+    def __init__(self, child: Child, terms: Terms) -> None:
+        self._child = child
+        self._terms = terms
+        self._come: list[tuple[int, bytes, int]] = []  # asked for how much; the line; in how many ns it came
+        self._last: Timed | None = None
+
+    def ask(self, *requests: tuple[int, int | None]) -> None:
+        """Sends requests (iterations or samples, layout) together; returns when all answers have come.
+
+        With a layout the program makes the contender's state anew first; with None it goes on with what is
+        there. It goes from one request to the other without a pause. Sent one after the other, they leave its
+        processor idle for half a millisecond in between (measured on a virtual machine of 2 CPUs), so that
+        the timed one begins on a processor that sleeps.
+        """
+        asked_ns = self._terms.clock.now_ns()
+        _send(self._child, *(_request(self._terms.kind, count, layout) for count, layout in requests))
+        for count, _ in requests:
+            try:
+                line = self._child.read_line()
+            except LaunchFailed:
+                self.check()  # what an earlier answer says is told first
+                raise
+            self._come.append((count, line, self._terms.clock.now_ns() - asked_ns))
+            # An error is the last answer of a program; samples follow their line, which says how many.
+            if self._terms.kind is Kind.SAMPLES or b'"error"' in line[:_ERROR_WITHIN]:
+                self.check()
+
+    def check(self) -> None:
+        """Holds what has come against what was asked. Raises LaunchFailed."""
+        for count, line, seen_ns in self._come:
+            self._last = _timed(self._child, self._terms, count, seen_ns, line)
+        self._come.clear()
+
+    def timed(self) -> Timed:
+        """The last answer, once all are checked. Raises LaunchFailed."""
+        self.check()
+        assert self._last is not None, "ask() comes first"
+        return self._last
+
+
 def ask_timed(child: Child, terms: Terms, count: int, layout: int | None) -> Timed:
-    """One timed request of `count` iterations or samples.
-
-    With `layout` the program makes the contender's state anew first; with None it goes on with what is there.
-    """
-    asked_ns = terms.clock.now_ns()
-    _send(child, _request(terms.kind, count, layout))
-    return _timed(child, terms, count, asked_ns, child.read_line())
-
-
-def ask_warmed(child: Child, terms: Terms, warm_count: int, count: int, layout: int | None) -> Timed:
-    """`ask_timed` after an untimed request of `warm_count`, on new state with `layout`; sent together.
-
-    The program goes from one to the other without a pause. Sent one after the other, they leave its
-    processor idle for half a millisecond in between (measured on a virtual machine of 2 CPUs), so that the
-    timed one begins on a processor that sleeps. Nothing of the first answer is looked at before the second
-    has come, as that would compete with what is timed.
-    """
-    asked_ns = terms.clock.now_ns()
-    _send(child, _request(terms.kind, warm_count, layout), _request(terms.kind, count, None))
-    first, second, failure = child.read_line(), b"", None
-    if terms.kind is Kind.BATCH and b'"error"' not in first[:80]:
-        try:
-            second = child.read_line()
-        except LaunchFailed as failed:
-            failure = failed  # told after what the first answer says
-    _timed(child, terms, warm_count, asked_ns, first)
-    if failure is not None:
-        raise failure
-    return _timed(child, terms, count, asked_ns, second or child.read_line())
+    """One timed request of `count` iterations or samples."""
+    unread = Unread(child, terms)
+    unread.ask((count, layout))
+    return unread.timed()
 
 
 def ask_allocations(child: Child, iterations: int, answer: int | None) -> Allocations:
     """The untimed counting pass."""
-    _send(child, {"type": "allocations", "iterations": iterations})
+    _send(child, b'{"type":"allocations","iterations":%d}' % iterations)
     counted = checked(AllocationsAnswer, _parsed(child.read_line(), "allocations"))
     if counted.iterations != iterations:
         raise LaunchFailed(f"was asked for {iterations} iterations and counted {counted.iterations}")
@@ -119,37 +142,33 @@ def ask_allocations(child: Child, iterations: int, answer: int | None) -> Alloca
 
 def send_stop(child: Child) -> None:
     """Asks the program to end; reads its `stopped`."""
-    _send(child, {"type": "stop"})
+    _send(child, b'{"type":"stop"}')
     _parsed(child.read_line(), "stopped")
 
 
-def _request(kind: Kind, count: int, layout: int | None) -> dict[str, object]:
-    samples = kind is Kind.SAMPLES
-    request: dict[str, object] = {
-        "type": "samples" if samples else "batch",
-        "count" if samples else "iterations": count,
-    }
-    return request if layout is None else request | {"layout": layout}
+def _request(kind: Kind, count: int, layout: int | None) -> bytes:
+    wanted = b'"samples","count"' if kind is Kind.SAMPLES else b'"batch","iterations"'
+    anew = b"" if layout is None else b',"layout":%d' % layout
+    return b'{"type":%b:%d%b}' % (wanted, count, anew)
 
 
-def _timed(child: Child, terms: Terms, count: int, asked_ns: int, line: bytes) -> Timed:
-    """Checks the answer `line` to a request that was sent at `asked_ns` or later."""
+def _timed(child: Child, terms: Terms, count: int, seen_ns: int, line: bytes) -> Timed:
+    """Checks the answer `line`, which came so long after its request at most."""
     sampled = terms.kind is Kind.SAMPLES
     message = _parsed(line, "samples" if sampled else "batch")
-    answered_ns = terms.clock.now_ns()
     answer = checked(SamplesAnswer if sampled else TimedAnswer, message)
     values = _samples(child, answer, count) if isinstance(answer, SamplesAnswer) else None
     _check_details(answer.details, terms.details)
     _check_amount(answer, count, samples=sampled)
-    _check_clock(answer.wall_ns, answered_ns - asked_ns)
+    _check_clock(answer.wall_ns, seen_ns)
     _check_answer(answer.checksum, answer.iterations, terms.answer)
     return Timed(answer.batch(), values)
 
 
-def _send(child: Child, *requests: Mapping[str, object]) -> None:
+def _send(child: Child, *requests: bytes) -> None:
     if unread := child.unread():
         raise LaunchFailed(f"printed {quoted(unread)} without being asked")
-    child.write_line(b"\n".join(json.dumps(request, separators=(",", ":")).encode() for request in requests))
+    child.write_line(b"\n".join(requests))
 
 
 def _parsed(line: bytes, wanted: str) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 unsteady, idle, only=NAME, malloc=libx.so, details, threads=2, state=0.01 (seconds to make it anew), garbage,
 no_describe, spin=thread and spin=child (which work while nobody asks), leaves=FILE (which must not be there
 yet), reads=FILE (its answer), end=23, end=crash, end=talk and end=late (after it has said that it stops),
-units=2 (an iteration), samples=67 (ns each, read off a clock of 10 ns).
+units=2 (an iteration), samples=67 (ns each, read off a clock of 10 ns), new=16 (how often it
+makes its state anew, and then crashes).
 """
 
 import json
@@ -78,6 +79,7 @@ if words.get("spin") == "child" and os.fork() == 0:
 answer_read = Path(words["reads"]).read_text() if "reads" in words else 7
 if "leaves" in words:
     Path(words["leaves"]).open("x").close()
+made = 0
 footing = {"malloc": words.get("malloc", "glibc"), "threads": int(words.get("threads", 1))}
 say(
     type="ready",
@@ -107,5 +109,8 @@ for line in sys.stdin:
     if words.get("fault") == "crash" and request["iterations"] > 1:
         os.kill(os.getpid(), signal.SIGSEGV)
     if "layout" in request:
+        made += 1
+        if str(made) == words.get("new"):
+            os.kill(os.getpid(), signal.SIGSEGV)
         time.sleep(float(words.get("state", 0)))
     batch(request["iterations"])

@@ -33,6 +33,7 @@ from tollbench.launching.environment import counter_hz_of, own_environment
 from tollbench.launching.failure import Interrupted
 from tollbench.launching.halting import Halter
 from tollbench.launching.process import Process
+from tollbench.launching.protocol import Unread
 from tollbench.launching.turns import Turns, orders_of
 from tollbench.measure import Interrupt, ProcessLauncher
 from tollbench.words import Kind
@@ -344,7 +345,7 @@ class NotingLauncher(ProcessLauncher):
 
 @SPINNING
 def test_nobody_stays_behind_halted(spinning: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt, ask = Interrupt(), Conversation.time_warmed
+    interrupt, ask = Interrupt(), Conversation.time_unread
     asked = 0
 
     def interrupted(program: Conversation, iterations: int, layout: int | None) -> Any:
@@ -354,7 +355,7 @@ def test_nobody_stays_behind_halted(spinning: str, monkeypatch: pytest.MonkeyPat
             interrupt.request()
         return ask(program, iterations, layout)
 
-    monkeypatch.setattr(Conversation, "time_warmed", interrupted)
+    monkeypatch.setattr(Conversation, "time_unread", interrupted)
     launcher = NotingLauncher(interrupt)
     subject = Programs([offering("a"), offering("b", spinning)], MeasuringOptions(60.0), launcher=launcher)
     with pytest.raises(Interrupted):
@@ -367,6 +368,36 @@ def test_nobody_stays_behind_halted(spinning: str, monkeypatch: pytest.MonkeyPat
     assert found.failures["x"]
     assert len(launcher.pids) == 4
     assert not any(Path(f"/proc/{pid}").exists() for pid in launcher.pids)
+
+
+@pytest.mark.parametrize("crashes", [0, 1])
+def test_a_wrong_answer_is_told_though_somebody_crashed_before_it_was_looked_at(crashes: int) -> None:
+    """Answers are looked at when all have come: four times state is made to find the work, then a block."""
+    words = ["", "unsteady"]
+    words[crashes] += " new=16"
+    sides = [offering("a", *words[0].split()), offering("b", *words[1].split())]
+    found = Programs(sides, MeasuringOptions(20.0)).round(["x"], 1)
+    assert list(found.failures["x"]) == [1]
+    assert found.failures["x"][1].startswith("computed")
+
+
+def test_nothing_is_looked_at_while_programs_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+    ask, look = Conversation.time_unread, Unread.check
+
+    def asked(program: Conversation, iterations: int, layout: int | None) -> Unread:
+        heard.append("asked")
+        return ask(program, iterations, layout)
+
+    def looked(unread: Unread) -> None:
+        heard.append("looked")
+        look(unread)
+
+    monkeypatch.setattr(Conversation, "time_unread", asked)
+    monkeypatch.setattr(Unread, "check", looked)
+    Programs([offering("a"), offering("b")], MeasuringOptions(20.0)).round(["x"], 1)
+    turns = heard[heard.index("asked") :]
+    assert turns == ["asked"] * (2 * BLOCKS) + ["looked"] * (2 * BLOCKS)
 
 
 def test_each_launch_runs_in_a_fresh_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,14 +13,14 @@ import pytest
 from fake_machine import FakeClock, FakeLauncher
 
 from tollbench.interpreters import interpreter
-from tollbench.launching.child import Limits
+from tollbench.launching.child import Child, Limits
 from tollbench.launching.command import run_command
 from tollbench.launching.conversation import Errand
 from tollbench.launching.disturbance import Disturbance, read_disturbance
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.guardian import shared_guardian
 from tollbench.launching.messages import TimedAnswer, checked
-from tollbench.launching.protocol import Terms, ask_timed, ask_warmed, read_ready
+from tollbench.launching.protocol import Terms, Timed, Unread, ask_timed, read_ready
 from tollbench.launching.starting import Starter
 from tollbench.measure import Interrupt, ProcessLauncher, SystemClock
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
@@ -248,6 +248,12 @@ def test_a_programs_clock_may_differ_by_1_ms_and_1_percent(boast_ns: float, beli
     else:
         with pytest.raises(LaunchFailed, match=r"worked for 0\.102100 s, .* 0\.100000 s after the request"):
             ask_timed(child, Terms(Kind.BATCH, launcher.clock, 7), 100, None)
+
+
+def ask_warmed(child: Child, terms: Terms, warm: int, count: int, layout: int) -> Timed:
+    unread = Unread(child, terms)
+    unread.ask((warm, layout), (count, None))
+    return unread.timed()
 
 
 def test_the_untimed_request_and_the_timed_one_are_sent_together() -> None:

@@ -34,6 +34,7 @@ from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.failure import LaunchFailed, fault_of
 from tollbench.launching.interrupt import breakable
 from tollbench.launching.process import ProcessLauncher
+from tollbench.launching.protocol import Unread
 from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns, orders_of
 from tollbench.text import shown
@@ -70,6 +71,8 @@ class _Blocks:
     places: NDArray[np.int64]  # who was asked when
     restless: Sequence[int]  # sides that worked out of turn; all were halted then
 
+
+_Read = tuple[float, float, int]  # of an answer: ns a unit, share waited, voluntary switches
 
 KIND = "toll"
 
@@ -191,7 +194,7 @@ class Programs:
             turns = Turns(live)
             work = self._settled(name, turns)
             orders = orders_of(sorted(live), work.blocks, rng)
-            rows = [self._block(name, turns, block, work, rng) for block in enumerate(orders)]
+            rows = self._blocks(name, turns, orders, work, rng)
             self._ends.setdefault(name, {}).update(turns.end())
         values, waited, switches = np.array(rows).transpose(2, 0, 1)
         places = np.argsort(np.array(orders), axis=1)
@@ -223,29 +226,43 @@ class Programs:
         program.begin()
         return program
 
-    def _block(
+    def _blocks(
         self,
         name: str,
         turns: Turns,
-        block: tuple[int, Sequence[int]],
+        orders: Sequence[Sequence[int]],
         work: TurnWork,
         rng: random.Random,
-    ) -> list[tuple[float, float, int]]:
-        """Every side once, of block (number, order): ns a unit, share waited, voluntary switches."""
-        number, order = block
-        layout = rng.randrange(2**31) if number % work.anew_every == 0 else None
-        found: dict[int, tuple[float, float, int]] = {}
-        for side in order:
-            with turns.of(side) as program:
-                timed = program.time_warmed(work.iterations, layout)
-            batch = timed.batch
-            with fault_of(side):
-                self._check_work(name, side, batch)
-                ns = launch_value_ns([batch], timed.samples, program.ready.clock)
-                if ns <= 0.0:
-                    raise LaunchFailed("measured no time at all: its batches are too short for its clock")
-            found[side] = ns, waiting_share(batch), batch.voluntary_switches
-        return [found[side] for side in sorted(turns.live)]
+    ) -> list[list[_Read]]:
+        """Every side once a block, in its order. Answers are looked at when all have come."""
+        come: list[dict[int, Unread]] = []
+        try:
+            for number, order in enumerate(orders):
+                layout = rng.randrange(2**31) if number % work.anew_every == 0 else None
+                come.append({})
+                for side in order:
+                    with turns.of(side) as program:
+                        come[-1][side] = program.time_unread(work.iterations, layout)
+        except LaunchFailed:
+            self._look(name, turns, come)  # whoever gave a wrong answer before is the one to tell
+            raise
+        found = self._look(name, turns, come)
+        return [[block[side] for side in sorted(turns.live)] for block in found]
+
+    def _look(self, name: str, turns: Turns, come: Sequence[Mapping[int, Unread]]) -> list[dict[int, _Read]]:
+        """Checks and reads the answers of blocks, in the order in which they came."""
+        found: list[dict[int, _Read]] = []
+        for block in come:
+            found.append({})
+            for side, unread in block.items():
+                with fault_of(side):
+                    timed = unread.timed()
+                    self._check_work(name, side, timed.batch)
+                    ns = launch_value_ns([timed.batch], timed.samples, turns.live[side].ready.clock)
+                    if ns <= 0.0:
+                        raise LaunchFailed("measured no time at all: its batches are too short for its clock")
+                found[-1][side] = ns, waiting_share(timed.batch), timed.batch.voluntary_switches
+        return found
 
     def _check_work(self, name: str, side: int, batch: Batch) -> None:
         """The same iterations are the same units with the same answer, in every launch and on every side."""
