@@ -172,12 +172,17 @@ OnStep = Callable[[ComparisonStep], None]
 Keep = Callable[[Mapping[str, Any]], None]  # stores one raw launch
 
 
-def survey_of(labels: Sequence[str], offers: Sequence[Sequence[str]], pattern: str = "") -> Survey:
-    """What the first side shares with others, and who lacks what. Raises LaunchFailed: one offers nothing."""
+def survey_of(
+    labels: Sequence[str], offers: Sequence[Sequence[str]], pattern: str = "", if_none: str = ""
+) -> Survey:
+    """What the first side shares with others, and who lacks what. Raises LaunchFailed: one offers nothing.
+
+    `if_none` is what to do then, where no pattern says why.
+    """
     matching = f" that matches {shown(pattern)!r}" if pattern else ""
     for label, names in zip(labels, offers, strict=True):
         if not names:
-            raise LaunchFailed(f"{label} offers no benchmark{matching}")
+            raise LaunchFailed(f"{label} offers no benchmark{matching or if_none}")
         if len(names) > MOST_OFFERED:
             most = f"a table has {MOST_OFFERED} at most: choose some with --filter"
             raise LaunchFailed(f"{label} offers {len(names)} benchmarks{matching}; {most}")

@@ -76,6 +76,14 @@ def test_benchmarks_have_the_names_of_their_sections(executable, root: str) -> N
     assert half.verdict is Verdict.NO_DIFFERENCE
 
 
+def test_who_has_tests_alone_is_told_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "tests"
+    path.write_text("#!/bin/sh\n# benchmark-no-analysis\necho '<Catch><TestCase name=\"a\"/></Catch>'\n")
+    path.chmod(0o755)
+    (item,) = compared(str(path), str(path)).comparisons
+    assert "tests offers no benchmark; next: hidden ones are chosen by their tag" in item.reason
+
+
 def test_only_test_cases_with_benchmarks_are_launched(executable, tmp_path: Path) -> None:
     compared(executable("a"), executable("b"), pattern="half")
     asked = (tmp_path / "a.asked").read_text().splitlines()

@@ -98,6 +98,20 @@ def test_a_side_that_crashes_has_its_last_words_in_the_row(fake: str) -> None:
     assert "exited with code 3; its last words: assertion failed" in item.reason
 
 
+def test_around_it_may_be_a_framework_that_has_benchmarks_of_its_own(fake: str) -> None:
+    with Path(fake).open("a") as file:
+        file.write("# benchmark-no-analysis\n")
+    assert "sum" in rows(compared(fake, fake, most_rounds=2))
+
+
+def test_who_prints_no_table_is_told_what_to_do(tmp_path: Path) -> None:
+    silent = executable(tmp_path / "silent", "#!/bin/sh\n# NANOBENCH_ENDLESS\n")
+    (item,) = compared(silent, silent).comparisons
+    assert "silent offers no benchmark: it prints no table of nanobench's; next: " in item.reason
+    (item,) = compared(silent, silent, pattern="sum").comparisons
+    assert item.reason.endswith("offers no benchmark that matches 'sum'")
+
+
 REAL = """#define ANKERL_NANOBENCH_IMPLEMENT
 #include <cstdint>
 #include <limits>
@@ -107,23 +121,56 @@ int main() {
     ankerl::nanobench::Rng random;
     uint64_t sum = 0;
     ankerl::nanobench::Bench().run("sum", [&] {
-        for (int i = 0; i < SIZE; ++i) ankerl::nanobench::doNotOptimizeAway(sum += random());
+        for (int i = 0; i < SUMS; ++i) ankerl::nanobench::doNotOptimizeAway(sum += random());
     });
 }
+"""
+WITHIN = {  # test frameworks: an executable's test cases run benchmarks, some of which are not asked for
+    "doctest": """#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>""",
+    "catch2": """#define CATCH_CONFIG_MAIN
+#include <catch2/catch.hpp>""",
+}
+CASES = """
+TEST_CASE("plain") { CHECK(SUMS > 0); }
+TEST_CASE("bench sum") { sums("sum"); }
+TEST_CASE("bench other") { sums("other"); }
 """
 HEADER = Path(os.environ.get("TOLL_NANOBENCH", "/usr/include"), "nanobench.h")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
+needs_header = pytest.mark.skipif(
     shutil.which("g++") is None or not HEADER.exists(),
     reason="no g++, or no nanobench.h: TOLL_NANOBENCH=FOLDER",
 )
-def test_a_real_executable(tmp_path: Path) -> None:
-    (tmp_path / "b.cpp").write_text(REAL)
+
+
+def build(folder: Path, text: str) -> tuple[str, str]:
+    """Two sides, of which the second does three times as much."""
+    (folder / "b.cpp").write_text(text)
     for name, size in (("old", 1000), ("new", 3000)):
-        options = ["-O1", "-std=c++17", f"-DSIZE={size}", "-isystem", str(HEADER.parent)]
-        subprocess.run(["g++", *options, "b.cpp", "-o", name], cwd=tmp_path, check=True)
-    (item,) = compared(f"{tmp_path}/old", f"{tmp_path}/new", most_rounds=40).comparisons
+        options = ["-O1", "-std=c++17", f"-DSUMS={size}", "-isystem", str(HEADER.parent)]
+        subprocess.run(["g++", *options, "b.cpp", "-o", name], cwd=folder, check=True)
+    return f"{folder}/old", f"{folder}/new"
+
+
+@pytest.mark.slow
+@needs_header
+def test_a_real_executable(tmp_path: Path) -> None:
+    (item,) = compared(*build(tmp_path, REAL), most_rounds=40).comparisons
+    assert (item.benchmark, item.verdict) == ("sum", Verdict.SLOWER)
+    assert item.ratio == pytest.approx(3.0, rel=0.3)
+
+
+@pytest.mark.slow
+@needs_header
+@pytest.mark.parametrize(("framework", "words"), [("doctest", "-tc='bench sum'"), ("catch2", "'bench sum'")])
+def test_a_real_executable_of_a_test_framework(framework: str, words: str, tmp_path: Path) -> None:
+    include = WITHIN[framework].partition("<")[2].rstrip(">")
+    if not Path("/usr/include", include).exists():
+        pytest.skip(f"no {include}")
+    benchmark = REAL.replace("int main()", "static void sums(const char* name)").replace('"sum"', "name")
+    sides = build(tmp_path, f"{WITHIN[framework]}\n{benchmark}{CASES}")
+    (item,) = compared(*(f"{side} {words}" for side in sides), most_rounds=40).comparisons
     assert (item.benchmark, item.verdict) == ("sum", Verdict.SLOWER)
     assert item.ratio == pytest.approx(3.0, rel=0.3)

@@ -43,6 +43,11 @@ KIND = "catch2"
 class Catch2(OneAfterAnother):
     """Existing executables, unchanged. A benchmark's name is "test case / section / benchmark"."""
 
+    if_none = (
+        "; next: hidden ones are chosen by their tag ('./tests [!benchmark]'), and --kind command times the"
+        " tests as a whole"
+    )
+
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
         super().__init__(sides, options)
         self._cases: dict[str, dict[str, str]] = {}  # side -> benchmark -> the test case that holds it

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from tollbench.compare.adapters.whole_output import Printed, WholeOutput, numbered
 from tollbench.compare.subject import Adapter
@@ -26,6 +27,11 @@ _NO_TIME = re.compile(r":boom:\s*(.*?)\s*\((.*)\)$")
 class Nanobench(WholeOutput):
     """Existing executables, unchanged. A benchmark is called "title / name", in an untitled table "name"."""
 
+    if_none = (
+        ": it prints no table of nanobench's; next: choose its benchmarks by its own arguments"
+        " ('./tests -ns -tc=bench_*' for doctest), read another output by --read, or say --kind"
+    )
+
     def read(self, report: bytes) -> Printed:
         """All tables of the output, whatever else stands between them."""
         text = report.decode("utf-8", "replace")
@@ -33,7 +39,7 @@ class Nanobench(WholeOutput):
 
     def _rows(self, lines: Sequence[str]) -> Iterator[tuple[str, float]]:
         header: list[str] = []
-        for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        for line, following in pairwise([*lines, ""]):
             if not line.startswith("|"):
                 header = header if not line.strip() else []
             elif _RULE.fullmatch(following.rstrip()) and _RULE.fullmatch(line.rstrip()) is None:
@@ -94,4 +100,10 @@ def _number(cell: str) -> tuple[int, float] | None:
     return len(text.replace(".", "").lstrip("0")), float(text)
 
 
-ADAPTER = Adapter(KIND, "a nanobench executable", (b"NANOBENCH_ENDLESS",), Nanobench)
+ADAPTER = Adapter(
+    KIND,
+    "a nanobench executable",
+    (b"NANOBENCH_ENDLESS",),
+    Nanobench,
+    priority=1,  # within the test cases of doctest or Catch2, which brings benchmarks of its own
+)

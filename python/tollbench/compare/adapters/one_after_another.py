@@ -46,6 +46,7 @@ class OneAfterAnother(ABC):
     """
 
     kind = ""
+    if_none = ""  # what to do where a side offers no benchmark: "; next: ..."
 
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
         self.sides = tuple(sides)
@@ -99,7 +100,7 @@ class OneAfterAnother(ABC):
             except LaunchFailed as failure:
                 raise LaunchFailed(f"{side.label} {failure.reason}") from None
         with breakable():
-            survey = survey_of(self.labels, offers, self.options.pattern)
+            survey = survey_of(self.labels, offers, self.options.pattern, self.if_none)
         self._offering = {
             name: tuple(side for side, label in enumerate(self.labels) if label not in lacking)
             for name, lacking in survey.missing.items()
