@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tollbench.errors import TollError
 from tollbench.launching.command import run_command
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.kept_running import KeptRunning
 from tollbench.text import shown
 
 _AFTERWARDS = ("conclude", "cleanup")  # what was begun is ended, also where somebody asked to stop
@@ -20,10 +21,10 @@ _AFTERWARDS = ("conclude", "cleanup")  # what was begun is ended, also where som
 class Around:
     """Shell commands: of each kind none, one for all sides, or one a side. What they take is not timed."""
 
-    setup: tuple[str, ...] = ()  # once, before the first launch of a side
+    setup: tuple[str, ...] = ()  # once, before the first launch of a side; what it leaves running goes on
     prepare: tuple[str, ...] = ()  # before each launch
     conclude: tuple[str, ...] = ()  # after each launch, also one that failed
-    cleanup: tuple[str, ...] = ()  # once, after all launches
+    cleanup: tuple[str, ...] = ()  # once, after all launches, before what was left running is ended
 
     def __bool__(self) -> bool:
         return any((self.setup, self.prepare, self.conclude, self.cleanup))
@@ -42,28 +43,43 @@ class Around:
 NOTHING_AROUND = Around()
 
 
-@dataclass(frozen=True, slots=True)
+Places = Sequence[tuple[Path, Mapping[str, str]]]  # of each side: its folder and environment
+
+
+@dataclass(slots=True)
 class Surroundings:
     """The commands of a comparison and how they are run."""
 
     around: Around
     limit_s: float
     interrupt: Interrupt | None = None
+    _kept: KeptRunning = field(default_factory=KeptRunning)
+    _set_up: bool = False
 
-    def once(self, what: str, places: Sequence[tuple[Path, Mapping[str, str]]]) -> None:
-        """--setup or --cleanup: one that is for all sides runs once, where the first side does."""
-        commands: tuple[str, ...] = getattr(self.around, what)
-        for command, (folder, environment) in zip(commands, places, strict=False):
+    def set_up(self, places: Places) -> None:
+        """--setup, the first time: one that is for all sides runs where the first side does."""
+        if self._set_up:
+            return
+        self._set_up = True
+        for command, (folder, environment) in zip(self.around.setup, places, strict=False):
+            told = _told("setup", command)
             try:
-                self._run(what, command, folder, environment)
+                self._kept.start(told, command, environment, folder, self.limit_s, self.interrupt)
             except LaunchFailed as failure:
-                raise LaunchFailed(
-                    f"no side was launched: {failure.reason}" if what == "setup" else failure.reason
-                ) from None
+                raise LaunchFailed(f"no side was launched: {told} {failure.reason}") from None
+
+    def clean_up(self, places: Places) -> None:
+        """--cleanup, and then the end of what --setup has left running."""
+        try:
+            for command, (folder, environment) in zip(self.around.cleanup, places, strict=False):
+                self._run("cleanup", command, folder, environment)
+        finally:
+            self._kept.end()
 
     @contextmanager
     def launch(self, side: int, folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
         """Around one launch of a side. Raises LaunchFailed, so that such a launch counts as failed."""
+        self._check("was not launched")
         self._of(side, "prepare", folder, environment)
         try:
             yield
@@ -72,6 +88,13 @@ class Surroundings:
                 self._of(side, "conclude", folder, environment)
             raise
         self._of(side, "conclude", folder, environment)
+        self._check("was launched in vain")
+
+    def _check(self, launch: str) -> None:
+        try:
+            self._kept.check()
+        except LaunchFailed as failure:
+            raise LaunchFailed(f"{launch}: {failure.reason}") from None
 
     def _of(self, side: int, what: str, folder: Path, environment: Mapping[str, str]) -> None:
         commands: tuple[str, ...] = getattr(self.around, what)
@@ -79,7 +102,7 @@ class Surroundings:
             self._run(what, commands[side % len(commands)], folder, environment)
 
     def _run(self, what: str, command: str, folder: Path, environment: Mapping[str, str]) -> None:
-        told = f"--{what} {shown(command, 80)!r}"
+        told = _told(what, command)
         told = f"was not launched: {told}" if what == "prepare" else told
         try:
             ended = run_command(
@@ -93,3 +116,7 @@ class Surroundings:
             raise LaunchFailed(f"{told} {failure.reason}") from None
         if ended.exit_code != 0:
             raise LaunchFailed(f"{told} {ended.how()}")
+
+
+def _told(what: str, command: str) -> str:
+    return f"--{what} {shown(command, 80)!r}"

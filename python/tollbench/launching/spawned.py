@@ -27,8 +27,9 @@ QUOTED_BYTES = 80
 class Spawned:
     """A fresh process that leads a session and a process group of its own, and dies with toll.
 
-    `stdin` is as for subprocess.Popen. `executable` is the file where the command's first word, which the
-    program sees as its name, is not it. Raises LaunchFailed where it cannot start.
+    `stdin` and `output`, which is that of errors too, are as for subprocess.Popen. `executable` is the file
+    where the command's first word, which the program sees as its name, is not it. Raises LaunchFailed where
+    it cannot start.
     """
 
     def __init__(
@@ -40,18 +41,19 @@ class Spawned:
         folder: Path | None = None,
         executable: str | None = None,
         interrupt: Interrupt | None = None,
+        output: int = subprocess.PIPE,
     ) -> None:
         try:
             self._guardian = shared_guardian()
-            self._before = children_before()
+            self.before = children_before()  # whoever was a child of toll before
             self.started_ns = time.monotonic_ns()
             with STARTING:
                 self.popen = subprocess.Popen(
                     command,
                     executable=executable,
                     stdin=stdin,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
+                    stdout=output,
+                    stderr=output,
                     bufsize=0,
                     cwd=folder,
                     env=environment,
@@ -103,7 +105,7 @@ class Spawned:
             self.popen.returncode = os.waitstatus_to_exitcode(status)
         except ChildProcessError:  # SIGCHLD is ignored: the kernel reaps, and tells nothing
             self.popen.returncode, usage, self.end_seen = 0, None, False
-        end_strays(self.popen.pid, self._before)
+        end_strays(self.popen.pid, self.before)
         if self.exit_fd >= 0:
             os.close(self.exit_fd)
         for pipe in (self.popen.stdin, self.popen.stdout, self.popen.stderr):

@@ -83,7 +83,7 @@ class OneAfterAnother(ABC):
 
     def clean_up(self) -> None:
         """After all launches, also where there were none: what --cleanup asks for. Raises LaunchFailed."""
-        self._surroundings.once("cleanup", self._places())
+        self._surroundings.clean_up(self._places())
 
     def _places(self) -> list[tuple[Path, Mapping[str, str]]]:
         return [(side.folder or Path.cwd(), side.environment) for side in self.sides]
@@ -91,7 +91,7 @@ class OneAfterAnother(ABC):
     def survey(self) -> Survey:
         """Asks every side."""
         self._failed.clear()
-        self._surroundings.once("setup", self._places())
+        self._surroundings.set_up(self._places())
         offers: list[Sequence[str]] = []
         for side in self.sides:
             try:
