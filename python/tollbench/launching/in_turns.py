@@ -178,8 +178,15 @@ def _check(pid: int) -> None:
             raise OutOfTurn("it has several threads")
     if _text(process / "task" / str(pid) / "children").strip():
         raise OutOfTurn("it starts other processes")
-    if _text(process / "timers").strip():
+    if _text(process / "timers").strip() or _has_timer_file(process):
         raise OutOfTurn("it has a timer")
+
+
+def _has_timer_file(process: Path) -> bool:
+    """Of timerfd_create(2), which goes on while a program is halted."""
+    with suppress(OSError):
+        return any(str(file.readlink()) == "anon_inode:[timerfd]" for file in (process / "fd").iterdir())
+    return False
 
 
 def _text(file: Path) -> str:

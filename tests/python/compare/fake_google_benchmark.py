@@ -5,8 +5,8 @@ new: understands iteration counts (1.8 and later); only=A,B: benchmarks; slow=1.
 that one runs; code=3: exit code; error=A: reports an error; silent: writes no results; write: leaves a file;
 aslr: has switched address randomisation off; skip=A: skips; aggregates: reports nothing else; fixed=N:
 iterations by its source; greets: prints a line before anything else; waits: has no CPU time in every other
-repetition; nan=A, inf=A: what that one takes; alarm: handles SIGALRM; threads=N; sleeps: has hardly any CPU
-time; works: takes as many ms of it.
+repetition; nan=A, inf=A: what that one takes; alarm, cont: handles SIGALRM, SIGCONT;
+threads=N; sleeps: has hardly any CPU time; works: takes as many ms of it.
 """
 
 import json
@@ -25,15 +25,19 @@ is_new = "new" in words
 
 if "alarm" in words:
     signal.signal(signal.SIGALRM, print)
+if "cont" in words:
+    signal.signal(signal.SIGCONT, print)
 if "greets" in words:
     print("not using SIMD")
 if "help" in options:
     length = "`<integer>x` OR `<float>s`" if is_new else "<min_time>"
     print(f"benchmark [--benchmark_list_tests={{true|false}}]\n [--benchmark_min_time={length}]")
     sys.exit(0)
-names = [name for name in names if re.search(options.get("benchmark_filter", "."), name)]
+chosen = re.compile(os.fsencode(options.get("benchmark_filter", ".")))  # of bytes, whatever letters they are
+names = [name for name in names if chosen.search(os.fsencode(name))]
 if "benchmark_list_tests" in options:
-    print("\n".join(names))
+    sys.stdout.flush()
+    sys.stdout.buffer.write(os.fsencode("\n".join(names) + "\n"))
     sys.exit(int(words.get("list_code", 0)))
 
 min_time = options["benchmark_min_time"]
@@ -90,5 +94,6 @@ for name in names:
     )
 context = {"aslr_enabled": False} if "aslr" in words else {}
 if "silent" not in words:
-    Path(options["benchmark_out"]).write_text(json.dumps({"context": context, "benchmarks": rows}))
+    written = json.dumps({"context": context, "benchmarks": rows}, ensure_ascii=False)
+    Path(options["benchmark_out"]).write_bytes(os.fsencode(written))
 sys.exit(int(words.get("code", 0)))

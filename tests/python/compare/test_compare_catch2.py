@@ -99,6 +99,14 @@ def test_a_test_case_may_have_the_separator_in_its_own_name(executable, tmp_path
     assert set(asked[1:]) == {"sums / ints"}
 
 
+def test_sections_that_run_more_often_on_one_side_are_told(executable) -> None:
+    again = REPORT[REPORT.index("  <TestCase") : REPORT.rindex("  <TestCase")]
+    values = {"case": "sums, of [ints]", "section": "deep", "plain": "1400.5", "success": "true"}
+    found = compared(executable("a"), executable("b", more=again.format(**values)))
+    row = next(item for item in found.comparisons if item.benchmark == "sums, of [ints] / plain")
+    assert "2 repetitions a launch on one side and 1 on another" in row.reason
+
+
 def test_each_side_is_asked_for_its_own_test_case(executable, tmp_path: Path) -> None:
     found = compared(executable("a"), executable("b", section="other", more=DEEP), pattern="deep / half")
     assert [item.verdict for item in found.comparisons] == [Verdict.FASTER]

@@ -55,6 +55,7 @@ def test_each_way_of_launching_is_tried_and_the_raw_file_says_which(fake: str) -
         ("only=sum sleeps", "it waits by itself"),
         ("only=sum threads=2", "it has several threads"),
         ("only=sum alarm works=3", "it handles SIGALRM, as a watchdog does"),
+        ("only=sum cont works=3", "it handles SIGCONT"),
         ("only=sum/real_time", "it measures wall time"),
         ("only=sum/manual_time", "it measures wall time"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -207,6 +208,28 @@ def test_what_a_program_says_whatever_it_is_asked_is_no_benchmark() -> None:
 def test_times_in_another_unit() -> None:
     found = compared(f"{FAKE} only=x", f"{FAKE} only=x unit=us")
     assert only(found).ratio == pytest.approx(1000.0, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "name", ["gr\u00f6\u00dfe", "gro\u0308\u00dfe", "a\u2192b", "latin\udce4", 'q"s\\\\t']
+)
+def test_names_in_any_encoding(name: str) -> None:
+    """Google Benchmark filters bytes; \udce4 is one that is no UTF-8."""
+    side = f"{FAKE} {shlex.quote(f'only={name}')}"
+    (item,) = compared(side, f"{side} slow=1.5", most_rounds=14).comparisons
+    assert item.verdict is Verdict.SLOWER, item.reason
+
+
+@pytest.mark.parametrize("other", ["two\udce4", "two\udce5"])  # noqa: PT014
+def test_benchmarks_of_one_name_are_not_told_apart(other: str) -> None:
+    """Also where the names differ in bytes that are no letters."""
+    side = f"{FAKE} only=sum,two\udce4,{other}"
+    found = by_name(compared(side, f"{side} slow=1.5", most_rounds=14))
+    assert {name: item.verdict for name, item in found.items()} == {
+        "sum": Verdict.SLOWER,
+        "two\ufffd": Verdict.FAILED,
+    }
+    assert "has several benchmarks called two\ufffd" in found["two\ufffd"].reason
 
 
 def test_common_benchmarks_are_compared_and_the_rest_listed() -> None:

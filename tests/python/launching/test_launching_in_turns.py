@@ -100,6 +100,7 @@ def test_only_its_own_turns_count_towards_a_limit() -> None:
             "import ctypes; ctypes.CDLL(None).timer_create(1, None, ctypes.byref(ctypes.c_void_p()))",
             "it has a timer",
         ),
+        ("import ctypes; ctypes.CDLL(None).timerfd_create(1, 0)", "it has a timer"),
     ],
 )
 def test_who_would_notice_is_found_and_nothing_is_left_running(text: str, reason: str) -> None:

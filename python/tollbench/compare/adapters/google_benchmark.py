@@ -15,6 +15,7 @@ import json
 import math
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -85,12 +86,13 @@ class GoogleBenchmark(OneAfterAnother):
         self._work: dict[str, _Work] = {}
         self._without_randomisation: set[str] = set()
         self._switches: dict[str, int] = {}  # side -> of a launch that measures nothing
+        self._twice: dict[str, set[str]] = {}  # side -> names that several of its benchmarks have
         self._way = WHOLE  # of this round
 
     def offered(self, side: Side) -> Sequence[str]:
         """Names as --benchmark_list_tests prints them, without what the program says whatever it is asked."""
         helped = self.run(side, ["--help"])
-        always_said = set(helped.stdout.decode("utf-8", "replace").splitlines())
+        always_said = set(helped.stdout.splitlines())
         counts = b"=<integer>x" in helped.stdout or b"`<integer>x`" in helped.stdout
         self._counts_iterations = counts if side is self.sides[0] else counts and self._counts_iterations
         arguments = ["--benchmark_list_tests=true"]
@@ -102,8 +104,10 @@ class GoogleBenchmark(OneAfterAnother):
         self.launch_overhead_ns = max(self.launch_overhead_ns, float(listed.wall_ns))
         self._switches[side.label] = listed.voluntary_switches
         with reading("lists benchmarks with names that cannot be read"):
-            lines = listed.whole_stdout().decode("utf-8", "replace").splitlines()
-            return list(dict.fromkeys(line for line in lines if line.strip() and line not in always_said))
+            lines = [line for line in listed.whole_stdout().splitlines() if line not in always_said]
+            counted = Counter(line.decode("utf-8", "replace") for line in lines if line.strip())
+            self._twice[side.label] = {name for name, count in counted.items() if count > 1}
+            return list(counted)
 
     def most_together(self, names: Sequence[str]) -> Sequence[str]:
         """Benchmarks that do with the same options, until the launch's overhead is a small part of it."""
@@ -265,6 +269,10 @@ class GoogleBenchmark(OneAfterAnother):
         whole = self._never_in_turns(name)
         for index in self.offering(name):
             try:
+                if name in self._twice.get(self.sides[index].label, ()):
+                    raise LaunchFailed(
+                        f"has several benchmarks called {name}: whose time is whose cannot be told"
+                    )
                 rows, ended = self._trial(self.sides[index], name)
             except LaunchFailed as failure:
                 failures[index] = failure.reason
@@ -377,7 +385,7 @@ def rows_in(written: bytes) -> tuple[list[Row], bool]:
     For what Google Benchmark would not write, for a benchmark with an error, and for one that was skipped.
     """
     with reading(NO_RESULTS):
-        results = json.loads(written, parse_int=_number)
+        results = json.loads(written.decode("utf-8", "replace"), parse_int=_number)
         rows, context = results["benchmarks"], results["context"]
         if not isinstance(rows, list) or not all(map(_is_row, rows)):
             raise LaunchFailed("wrote results that are not Google Benchmark's")
@@ -427,8 +435,15 @@ def _repetition_ns(rows: Sequence[Row]) -> float:
 
 
 def exactly(names: Sequence[str]) -> str:
-    """A filter that every dialect of regular expressions reads alike: what may be special is a dot."""
-    return "^(" + "|".join(re.sub(r"[^\w/:, -]", ".", name) for name in names) + ")$"
+    """A filter that every dialect of regular expressions reads alike: what may be special is a dot.
+
+    Beyond ASCII a dot may be a byte of a letter, and what is no UTF-8 is known as a letter that replaces it.
+    """
+    return "^(" + "|".join(re.sub(r"[^A-Za-z0-9_/:, -]", _any_letter, name) for name in names) + ")$"
+
+
+def _any_letter(letter: re.Match[str]) -> str:
+    return "." if letter[0].isascii() else ".{1,4}"
 
 
 def undisturbed(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:

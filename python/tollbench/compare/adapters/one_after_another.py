@@ -168,6 +168,7 @@ class OneAfterAnother(ABC):
     ) -> dict[int, Values | str]:
         """The launches of a round, in this order, by side: what each gave, or the reason where it failed."""
         answers: dict[int, Values | str] = {}
+        repetitions: dict[str, list[int]] = {}  # benchmark -> of each launch
         for place in places:
             seed = rng.randrange(2**31)
             side = self.sides[place.side].in_layout(place.layout)
@@ -177,7 +178,15 @@ class OneAfterAnother(ABC):
                     answer: tuple[Values, Ended] | LaunchFailed = self.launch(side, names, seed)
             except LaunchFailed as failure:
                 answer = failure
+            if not isinstance(answer, LaunchFailed):
+                for name, values in answer[0].items():
+                    count = len(values) + len(self.left_out.get(name, ()))
+                    repetitions.setdefault(name, []).append(count)
             answers[place.side] = self.keep_launch(found, place, names, seed, answer)
+        for name, counts in repetitions.items():
+            if min(counts) != max(counts):
+                told = f"{max(counts)} repetitions a launch on one side and {min(counts)} on another"
+                self.note(name, told)
         return answers
 
     def keep_launch(

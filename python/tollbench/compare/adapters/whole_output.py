@@ -25,7 +25,6 @@ class WholeOutput(OneAfterAnother):
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
         super().__init__(sides, options)
         self._said: dict[str, str] = {}  # benchmark -> why the last launch had no time for it
-        self._repetitions: dict[str, int] = {}  # benchmark -> in its first launch
         self._without: dict[str, dict[int, str]] = {}  # benchmark -> side -> the same, of its first launch
 
     @abstractmethod
@@ -57,13 +56,7 @@ class WholeOutput(OneAfterAnother):
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
         """The program from start to end."""
         values, ended = self._launched(side, names, seed)
-        found = {name: values[name] for name in names if values.get(name)}
-        for name, repetitions in found.items():
-            first = self._repetitions.setdefault(name, len(repetitions))
-            if first != len(repetitions):
-                more, fewer = max(first, len(repetitions)), min(first, len(repetitions))
-                self.note(name, f"{more} repetitions a launch on one side and {fewer} on another")
-        return found, ended
+        return {name: values[name] for name in names if values.get(name)}, ended
 
     def without_time(self, name: str, reason: str) -> None:
         """For `read`: a benchmark that the program names, and has no time for."""
