@@ -10,17 +10,28 @@ from tollbench.cli.comparing_sides import ComparisonRequest
 from tollbench.cli.console import say
 from tollbench.compare import Comparison, Comparisons, Subject, Verdict, revisions
 from tollbench.compare.adapters import adapters
-from tollbench.compare.counters import Ladder, WholeProcess
 from tollbench.compare.counting_sides import counter_for
 from tollbench.compare.explaining import Explainer
 from tollbench.compare.explanations import Explanation
+from tollbench.compare.profiling import Explained
 from tollbench.compare.source_diffs import FileHunk
 from tollbench.compare.subject import LookAtCode, Standing
+from tollbench.errors import TollError
 from tollbench.home import cache_folder
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.report.comparisons.comparison_lines import change
 
 MOST_EXPLAINED = 5  # rows of a comparison
+_AS_COMMAND = (
+    "with --kind command both sides are explained as whole processes: say in their arguments, or in their"
+    " source, how many iterations they make"
+)
+_AS_COMMANDS = {
+    # Valgrind 3.19 ends at the signals by which Go's scheduler interrupts itself.
+    "go-test": "as whole processes both can be explained: GODEBUG=asyncpreemptoff=1 GOMAXPROCS=1"
+    " toll why --kind command './old.test -test.run=NONE -test.bench=NAME -test.benchtime=1000x'"
+    " './new.test ...'",
+}
 
 
 def explainer_for(
@@ -28,13 +39,13 @@ def explainer_for(
     standings: Mapping[tuple[str, int], Standing],
     hunks: Mapping[int, Sequence[FileHunk]],
 ) -> Explainer:
-    """Raises LaunchFailed where this kind of side cannot be explained."""
+    """Raises TollError for a kind of side that cannot be explained, LaunchFailed where nothing can be."""
     counter = counter_for(subject, cache_folder())
-    if not isinstance(counter, Ladder | WholeProcess):
+    if not isinstance(counter, Explained):
         known = adapters().get(subject.kind)
-        raise LaunchFailed(
-            f"{known.name if known else subject.kind} is not explained yet; --kind command explains it as a"
-            " whole process"
+        raise TollError(
+            f"single benchmarks of {known.name if known else subject.kind} cannot be explained",
+            _AS_COMMANDS.get(subject.kind, _AS_COMMAND),
         )
     return Explainer(counter, subject.labels, lambda name, side: standings.get((name, side)), hunks)
 
@@ -59,8 +70,9 @@ def with_reasons(
     made: list[Explanation] = []
     interrupted = False
     try:
+        # Of all rows: what only other benchmarks execute is known by their runs.
         sides_of: dict[str, list[int]] = {}
-        for item in rows:
+        for item in found.comparisons:
             sides_of.setdefault(item.benchmark, []).append(subject.labels.index(item.b))
         standings = look_at_code(sides_of) if look_at_code is not None else {}
         explainer = explainer_for(subject, standings, hunks_of(request))
@@ -69,6 +81,8 @@ def with_reasons(
             made.append(each.model_copy(update={"sentence": f"time {change(item.ratio)}; {each.sentence}"}))
     except LaunchFailed as failure:
         made = [_refused(item, failure.reason) for item in rows]
+    except TollError as refusal:
+        made = [_refused(item, f"{refusal.what}; {refusal.next_step}") for item in rows]
     except Interrupted:
         interrupted = True
     return found.model_copy(update={"why": tuple(made), "interrupted": interrupted})

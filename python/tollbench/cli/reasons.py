@@ -67,8 +67,9 @@ def _all(
     survey = subject.survey()
     sides_of = {name: sides_without(survey.missing.get(name, ()), subject.labels) for name in survey.common}
     standings = look_at_code(sides_of) if look_at_code is not None else {}
-    explainer = explainer_for(subject, standings, hunks)
     rows = [(name, side) for name, sides in sides_of.items() for side in sides]
+    proved = {row for row in rows if (known := standings.get(row)) is not None and known.unchanged}
+    explain = explainer_for(subject, standings, hunks).explain if len(proved) < len(rows) else None
     found: list[Explanation] = []
     interrupted = False
     say(f"explaining {', '.join(subject.labels)}; nothing is timed")
@@ -76,18 +77,24 @@ def _all(
         try:
             for name, side in rows:
                 bar.step(len(found), len(rows), name, None)
-                standing = standings.get((name, side))
                 found.append(
-                    _proved(subject, name, side, standing)
-                    if standing is not None and standing.unchanged
-                    else explainer.explain(name, side)
+                    _proved(subject, name, side, standings[name, side])
+                    if (name, side) in proved or explain is None
+                    else explain(name, side)
                 )
         except Interrupted:
             if not found:
                 raise
             interrupted = True
     return Explanations(
-        kind=subject.kind, sides=subject.labels, explanations=tuple(found), interrupted=interrupted
+        kind=subject.kind,
+        sides=subject.labels,
+        explanations=tuple(found),
+        notes=tuple(
+            f"{name} is missing in {', '.join(labels)} and was not explained there"
+            for name, labels in survey.missing.items()
+        ),
+        interrupted=interrupted,
     )
 
 
@@ -122,9 +129,9 @@ def show(found: Explanations, files: Mapping[str, Output], *, as_json: bool) -> 
 
 
 def exit_code(found: Explanations) -> Exit:
-    """130 after Ctrl-C, 2 where no benchmark could be explained, else 0."""
+    """130 after Ctrl-C; 2 where a benchmark could not be explained, as for a side that failed; else 0."""
     if found.interrupted:
         return Exit.INTERRUPTED
-    if all(each.failed for each in found.explanations):
+    if any(each.failed for each in found.explanations):
         return Exit.USAGE
     return Exit.FINE

@@ -42,7 +42,8 @@ def command(
 ) -> None:
     """Name the functions that a benchmark's change began in: instructions, calls, allocations, misses.
 
-    Nothing is timed: counts and misses are Valgrind's. Exit code: 2 where nothing could be explained, else 0.
+    Nothing is timed: counts and misses are Valgrind's. Exit code: 2 where a benchmark could not be explained,
+    else 0.
     """
     from tollbench.cli import comparing, comparing_sides, reasons
     from tollbench.writing.marks import OF_EXPLANATION

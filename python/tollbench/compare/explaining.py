@@ -10,9 +10,8 @@ from pathlib import Path
 
 from tollbench.compare import ranking
 from tollbench.compare.blame import Doing, doings
-from tollbench.compare.counters import Ladder, WholeProcess
 from tollbench.compare.explanations import Amounts, Explanation, FlameNode, FunctionChange, Hunk, SourceLine
-from tollbench.compare.profiling import Profiled, profiled
+from tollbench.compare.profiling import Explained, Profiled, profiled
 from tollbench.compare.ranking import Suspect
 from tollbench.compare.source_diffs import FileHunk, touching
 from tollbench.compare.subject import Standing
@@ -38,7 +37,7 @@ _LEAST_OF_A_FLAME = 0.002  # of all instructions: narrower frames cannot be seen
 class Explainer:
     """Asked once a comparison."""
 
-    counter: Ladder | WholeProcess
+    counter: Explained
     labels: Sequence[str]
     standing: Callable[[str, int], Standing | None]
     hunks: Mapping[int, Sequence[FileHunk]] = field(default_factory=dict)  # of revisions, by side
@@ -70,7 +69,7 @@ class Explainer:
     def _profiled(self, side: int, name: str) -> Profiled:
         if (side, name) not in self._profiles:
             try:
-                found = profiled(self.counter, self.counter.subject.sides[side], name)
+                found = profiled(self.counter, side, name)
             except LaunchFailed as failure:
                 raise LaunchFailed(f"{self.labels[side]} {failure.reason}") from None
             self._profiles[side, name] = found
@@ -348,11 +347,11 @@ class _BothSides:
 
     def _source(self, function: Function) -> tuple[str, tuple[SourceLine, ...]]:
         """Of the side that runs it, the second one first."""
-        for graph, side in ((self.graphs[1], self.side), (self.graphs[0], 0)):
+        for graph, each in reversed(tuple(zip(self.graphs, self.sides, strict=True))):
             lines = _lines(graph, function)
             if not lines:
                 continue
-            checkout = str(self.explainer.counter.subject.sides[side].folder) + "/"
+            checkout = f"{each.folder}/"
             lines = {(file.removeprefix(checkout), at): cost for (file, at), cost in lines.items()}
             file = max(lines, key=lambda line: lines[line])[0]
             numbers = [line for name, line in lines if name == file and line]

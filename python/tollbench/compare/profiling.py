@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tollbench.compare.adapters.google_benchmark import GoogleBenchmark
 from tollbench.compare.counters import ITERATION, PROCESS, Ladder, WholeProcess
+from tollbench.compare.program_counter import ProgramPasses
+from tollbench.compare.sample_counter import Samples
 from tollbench.compare.subject import Side
 from tollbench.counting import instructions, profiles
 from tollbench.counting.profiles import PROFILING, CostProfile, Site
@@ -17,6 +18,7 @@ from tollbench.counting.source_frames import Frames, frames_of
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 
+Explained = Ladder | ProgramPasses | Samples | WholeProcess  # who launches what can be explained
 _OF_THE_SYSTEM = ("/usr/", "/lib", "/opt/")  # libraries whose debug information nobody asks for
 
 
@@ -27,61 +29,95 @@ class Profiled:
     profile: CostProfile
     per: str
     program: Path
-    frames: Mapping[Site, Frames]
+    folder: Path | None  # where it runs; of a revision its checkout
     once: CostProfile  # the last run as a whole, with what surrounds its loop
+    frames: Mapping[Site, Frames] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
-def profiled(counter: Ladder | WholeProcess, side: Side, name: str) -> Profiled:
-    """One launch. Raises LaunchFailed with a reason, and Interrupted."""
-    found = _of_runs(counter, side, name) if isinstance(counter, Ladder) else _whole(counter, side)
+def profiled(counter: Explained, side: int, name: str) -> Profiled:
+    """One benchmark on one side. Raises LaunchFailed with a reason, and Interrupted."""
+    found = _made(counter, side, name)
     found.frames = _frames(found, counter.subject.options.interrupt)
     if not found.frames:
+        label = counter.subject.labels[side]
         found.notes.append(
-            f"{side.label} has no debug information (compile with -g): no inlined functions, no lines"
+            f"{label} has no debug information (compile with -g): no inlined functions, no lines"
         )
     return found
 
 
+def _made(counter: Explained, side: int, name: str) -> Profiled:
+    if isinstance(counter, Ladder):
+        return _of_runs(counter, counter.subject.sides[side], name)
+    if isinstance(counter, ProgramPasses):
+        return _of_passes(counter, side, name)
+    if isinstance(counter, Samples):
+        return _of_a_sample(counter, side, name)
+    return _whole(counter, counter.subject.sides[side])
+
+
 def _of_runs(counter: Ladder, side: Side, name: str) -> Profiled:
-    assert isinstance(counter.subject, GoogleBenchmark)
     wanted = counter.runs_of(side, name)
     with counter.launch(side, name, wanted, PROFILING) as made:
         if made.ended.exit_code != 0:
             raise LaunchFailed(instructions.how_it_ended(made.ended, made.scratch))
         runs = made.runs(name)
-        files = instructions.files_of_runs(made.scratch)
-        if len(files) != len(runs):
-            raise LaunchFailed(
-                f"made {len(runs)} runs under Valgrind, which profiled {len(files)} (is valgrind/callgrind.h"
-                " installed? apt-get install valgrind)"
-            )
-        marks = str(counter.preloaded.marks)
-        read = [profiles.read(file).without(marks) for file in files[-2:]]
+        files = _files_of(made.scratch, len(runs))
+        read = [profiles.read(file).without(str(counter.preloaded.marks)) for file in files[-2:]]
     # A source may fix the number of iterations, and have several runs of as many.
     apart = len(read) > 1 and runs[-2].iterations < runs[-1].iterations
     before = read[-2] if apart else None
     more = runs[-1].iterations - (runs[-2].iterations if before is not None else 0)
     each = profiles.per_iteration(read[-1], before, more * counter.asked_threads_of(side, name))
-    return Profiled(each, ITERATION, Path(side.command[0]).resolve(), {}, read[-1])
+    return Profiled(each, ITERATION, Path(side.command[0]).resolve(), side.folder, read[-1])
+
+
+def _of_passes(counter: ProgramPasses, side: int, name: str) -> Profiled:
+    with counter.under_valgrind(side, name, PROFILING) as (passes, scratch):
+        files = _files_of(scratch, len(passes))
+        read = [profiles.read(file).without(str(counter.preloaded.own_marks)) for file in files[-2:]]
+    apart = len(passes) > 2  # the first one also does what is done once
+    more = passes[-1].iterations - (passes[-2].iterations if apart else 0)
+    each = profiles.per_iteration(read[-1], read[-2] if apart else None, more)
+    errand = counter.subject.errand(side, name)
+    return Profiled(each, ITERATION, Path(errand.command[0]).resolve(), errand.folder, read[-1])
+
+
+def _of_a_sample(counter: Samples, side: int, name: str) -> Profiled:
+    """What a sample executes beside its iterations, less than one of them, is divided by them as well."""
+    of = counter.subject.sides[side]
+    with counter.under_valgrind(side, name, PROFILING) as (sample, scratch):
+        file = _files_of(scratch, sample.made)[sample.at]
+        read = profiles.read(file).without(str(counter.preloaded.marks))
+    each = profiles.per_iteration(read, None, sample.iterations)
+    return Profiled(each, ITERATION, Path(of.command[0]).resolve(), of.folder, read)
+
+
+def _files_of(scratch: Path, runs: int) -> list[Path]:
+    files = instructions.files_of_runs(scratch)
+    if len(files) != runs:
+        raise LaunchFailed(
+            f"made {runs} runs under Valgrind, which profiled {len(files)} (is valgrind/callgrind.h"
+            " installed? apt-get install valgrind)"
+        )
+    return files
 
 
 def _whole(counter: WholeProcess, side: Side) -> Profiled:
     options = counter.subject.options
     asked = Launching(side.command, side.environment, side.folder, options.limit_s, options.interrupt)
     with launched(asked, [], {}, PROFILING) as made:
-        if reason := instructions.refusal(made.scratch):
-            raise LaunchFailed(reason)
         code = made.ended.exit_code
-        if code != 0 and not (options.any_exit_code and code > 0):
-            raise LaunchFailed(made.ended.how())
+        fine = code == 0 or (options.any_exit_code and code > 0)
+        if not fine or instructions.refusal(made.scratch):
+            raise LaunchFailed(instructions.how_it_ended(made.ended, made.scratch))
         files = sorted(made.scratch.glob("cost.*"))
         if not files:
             raise LaunchFailed("under Valgrind left no profile")
         read = [profiles.read(file) for file in files]
     largest = max(read, key=lambda each: sum(cost[0] for cost in each.costs.values()))
-    program = Path(side.command[0]).resolve()
-    found = Profiled(largest, PROCESS, program, {}, largest)
+    found = Profiled(largest, PROCESS, Path(side.command[0]).resolve(), side.folder, largest)
     if len(read) > 1:
         found.notes.append(f"{side.label} is {len(read)} processes: the one that executes most is shown")
     return found

@@ -82,16 +82,7 @@ class ProgramPasses:
     def _executed(self, side: int, name: str) -> Reading:
         if told := instructions.missing_tool():
             raise LaunchFailed(told)
-        passes = self._passes_of(name)
-        with self._started(side, name, self.preloaded.own_marks, instructions.CALLGRIND) as (
-            program,
-            scratch,
-        ):
-            try:
-                found = [program.count_allocations(count) for count in passes]
-                program.stop()
-            except LaunchFailed as failure:
-                raise LaunchFailed(instructions.refusal(scratch) or failure.reason) from None
+        with self.under_valgrind(side, name, instructions.CALLGRIND) as (found, scratch):
             costs = instructions.costs_of_runs(scratch, self.preloaded.own_marks)
         if len(costs) != len(found):
             raise LaunchFailed(f"made {len(found)} passes under Valgrind, which counted {len(costs)}")
@@ -99,6 +90,23 @@ class ProgramPasses:
             INSTRUCTIONS: _each(found, [cost.instructions for cost in costs]),
             SYSCALLS: _each(found, [cost.system_calls for cost in costs]),
         }
+
+    @contextmanager
+    def under_valgrind(
+        self, side: int, name: str, tool: Sequence[str]
+    ) -> Iterator[tuple[list[Allocations], Path]]:
+        """What each pass of a launch that has ended was, and the folder of Valgrind's files.
+
+        Raises LaunchFailed, Interrupted.
+        """
+        passes = self._passes_of(name)
+        with self._started(side, name, self.preloaded.own_marks, tool) as (program, scratch):
+            try:
+                found = [program.count_allocations(count) for count in passes]
+                program.stop()
+            except LaunchFailed as failure:
+                raise LaunchFailed(instructions.refusal(scratch) or failure.reason) from None
+            yield found, scratch
 
     def _passes_of(self, name: str) -> tuple[int, ...]:
         """Iterations of the passes: as many as take every side little time. Raises LaunchFailed."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tollbench import numbers
-from tollbench.compare.counters import threads_of
+from tollbench.compare.counters import ITERATION, PROCESS, threads_of
 from tollbench.compare.explanations import Amounts, FunctionChange
 from tollbench.counting.call_graphs import Function
 from tollbench.counting.demangling import short
@@ -95,11 +95,11 @@ def sentence(
 ) -> str:
     """What is known, most important first; `code` is what the proof says."""
     told = totals["instructions"]
-    an = "an iteration" if per == "iteration" else f"a {per}"
+    an = "an iteration" if per == ITERATION else f"a {per}"
     if equal(name, told):
         parts = [
             f"instructions equal ({_number(told.b)} {an})",
-            *_without_instructions(totals, functions, unchanged),
+            *_without_instructions(totals, functions, per, unchanged=unchanged, code=code),
         ]
     else:
         parts = [
@@ -143,7 +143,12 @@ def _state(function: FunctionChange) -> str:
 
 
 def _without_instructions(
-    totals: Mapping[str, Amounts], functions: Sequence[FunctionChange], unchanged: bool | None
+    totals: Mapping[str, Amounts],
+    functions: Sequence[FunctionChange],
+    per: str,
+    *,
+    unchanged: bool | None,
+    code: str,
 ) -> list[str]:
     if unchanged:
         return ["code unchanged: a difference in time is layout or the machine"]
@@ -159,8 +164,14 @@ def _without_instructions(
     changed = [each for each in functions if each.changed][:3]
     if changed:
         parts.append("code changed: " + ", ".join(f"{each.called} ({each.code})" for each in changed))
-    elif not parts:
-        parts.append("no changed function was found in its loop")
+    else:
+        if not parts:
+            where = "in its loop" if per == ITERATION else "among those that it ran"
+            parts.append(f"no changed function was found {where}")
+        if code:
+            parts.append(code)
+    if per == PROCESS:
+        parts.append("what it waits for is in no count")
     return parts
 
 

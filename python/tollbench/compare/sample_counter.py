@@ -7,10 +7,11 @@ instructions are not told.
 
 from __future__ import annotations
 
-from collections.abc import Set
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 
 from tollbench.compare.adapters.catch2 import Catch2, literal, reported
 from tollbench.compare.counters import (
@@ -27,6 +28,7 @@ from tollbench.compare.counters import (
     read_kinds,
 )
 from tollbench.compare.subject import Side
+from tollbench.counting import instructions
 from tollbench.counting.preloaded import Preloaded
 from tollbench.counting.runs import OWN_MALLOC, Launched, Told, launched
 from tollbench.launching.failure import LaunchFailed
@@ -45,6 +47,8 @@ class _Sample:
 
     iterations: int
     told: Told
+    at: int  # which one it is of all samples of the launch
+    made: int  # how many samples those are
 
 
 @dataclass
@@ -66,9 +70,9 @@ class Samples:
         )
 
     def _allocated(self, side: int, name: str) -> Reading:
-        sample = self._sample(side, name)
-        if not sample.told.counted:
-            raise LaunchFailed(OWN_MALLOC)
+        with self._last(side, name) as (sample, _):
+            if not sample.told.counted:
+                raise LaunchFailed(OWN_MALLOC)
         note = "by the mean of one sample"
         return {
             ALLOCATIONS: Amount(Fraction(sample.told.calls, sample.iterations), ITERATION, note),
@@ -76,41 +80,57 @@ class Samples:
             PEAK: Amount(Fraction(sample.told.peak_bytes), RUN, "in one sample"),
         }
 
-    def _sample(self, side: int, name: str) -> _Sample:
+    def under_valgrind(
+        self, side: int, name: str, tool: Sequence[str]
+    ) -> AbstractContextManager[tuple[_Sample, Path]]:
+        """The last sample of a launch that has ended, and the folder of Valgrind's files.
+
+        Raises LaunchFailed, Interrupted.
+        """
+        return self._last(side, name, tool)
+
+    @contextmanager
+    def _last(self, side: int, name: str, under: Sequence[str] = ()) -> Iterator[tuple[_Sample, Path]]:
         """One launch."""
         if (side, name) not in self._skipped:
-            with self._launched(side, name, _NONE_YET) as trial:
-                section, _ = self._section(self.subject.sides[side], name, trial)
-                looks = [told.text.split() for told in trial.told() if told.text.startswith("Looks ")]
-                found = [int(number) for _, at, number in looks if int(at) == section]
-            if not found or found[0] < 2 * _SAMPLES:
-                raise LaunchFailed("does not look at the clock before and after its samples, as Catch2 does")
-            self._skipped[side, name] = found[0] - 2 * _SAMPLES
-        with self._launched(side, name, self._skipped[side, name]) as made:
+            self._skipped[side, name] = self._looks_before(side, name)
+        with self._launched(side, name, self._skipped[side, name], under) as made:
             section, iterations = self._section(self.subject.sides[side], name, made)
             samples = [told for told in made.told() if told.text.startswith("Sample ")]
-        places = [at for at, told in enumerate(samples) if told.text == f"Sample {section}"]
-        if len(places) != _SAMPLES:
-            raise LaunchFailed("looks at the clock within its samples: they cannot be told apart")
-        return _Sample(iterations, samples[places[-1]])
+            places = [at for at, told in enumerate(samples) if told.text == f"Sample {section}"]
+            if len(places) != _SAMPLES:
+                raise LaunchFailed("looks at the clock within its samples: they cannot be told apart")
+            yield _Sample(iterations, samples[places[-1]], places[-1], len(samples)), made.scratch
+
+    def _looks_before(self, side: int, name: str) -> int:
+        """How often it looks at the clock before its first sample, by a launch of its own."""
+        with self._launched(side, name, _NONE_YET) as trial:
+            section, _ = self._section(self.subject.sides[side], name, trial)
+            looks = [told.text.split() for told in trial.told() if told.text.startswith("Looks ")]
+        found = [int(number) for _, at, number in looks if int(at) == section]
+        if not found or found[0] < 2 * _SAMPLES:
+            raise LaunchFailed("does not look at the clock before and after its samples, as Catch2 does")
+        return found[0] - 2 * _SAMPLES
 
     def _section(self, side: Side, name: str, made: Launched) -> tuple[int, int]:
         """Which of a launch's benchmarks is the one called `name`, and its iterations a sample."""
         if made.ended.exit_code != 0:
-            raise LaunchFailed(made.ended.how())
+            raise LaunchFailed(instructions.refusal(made.scratch) or made.ended.how())
         for at, benchmark in enumerate(reported(made.ended.whole_stdout())):
             if benchmark.name == name and benchmark.iterations:
                 return at, benchmark.iterations
         raise LaunchFailed(f"gave no result for {name}: {side.label}")
 
-    def _launched(self, side: int, name: str, skipped: int) -> AbstractContextManager[Launched]:
+    def _launched(
+        self, side: int, name: str, skipped: int, under: Sequence[str] = ()
+    ) -> AbstractContextManager[Launched]:
         of = self.subject.sides[side]
         arguments = [literal(self.subject.case_of(of, name)), "--reporter", "xml"]
         arguments += ["--benchmark-samples", str(_SAMPLES), "--benchmark-no-analysis"]
         arguments += ["--benchmark-warmup-time", "0"]
-        libraries = [self.preloaded.allocations, self.preloaded.marks]
+        libraries = [self.preloaded.marks] if under else [self.preloaded.allocations, self.preloaded.marks]
         variables = {"TOLL_COUNTS_SKIP": str(skipped)}
-        return launched(asked_of(self.subject, of, arguments), libraries, variables)
+        return launched(asked_of(self.subject, of, arguments), libraries, variables, under)
 
 
 def _not_under_valgrind() -> Reading:

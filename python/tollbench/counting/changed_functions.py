@@ -6,6 +6,7 @@ this says what else differs: what it finds is told to a reader, no verdict rests
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,12 @@ from tollbench.counting.source_frames import Frames
 from tollbench.counting.walked_image import WalkedImage
 
 OTHER_INSTRUCTIONS = "other instructions"
+_MANGLED = ("_Z", "_R")  # by the C++ ABI for Itanium, and by rustc
+# What GCC and Clang put behind a name: pieces, copies, variants for a processor, numbers.
+_ADDED = re.compile(
+    r"(?<=.)(\.(part|constprop|isra|cold|lto_priv|localalias|clone|resolver|ifunc|default|llvm"
+    r"|_omp_(fn|cpyfn)|arch_\w+|avx\w*|sse\w*|popcnt|fma\w*|bmi\w*|\d+))+$"
+)
 _STACK = frozenset((x86.Register.RSP, x86.Register.RBP, x86.Register.RIP))
 _IMMEDIATES = frozenset(getattr(x86.OpKind, name) for name in dir(x86.OpKind) if name.startswith("IMMEDIATE"))
 
@@ -44,8 +51,13 @@ class _Named:
 
 
 def plain(symbol: str) -> str:
-    """A function's name without what a compiler adds for a piece or a copy of it (`.part.0`, `.cold`)."""
-    return full_name(symbol if symbol.startswith(".") else symbol.split(".")[0])
+    """A function's name without what a compiler adds for a piece or a copy of it (`.part.0`, `.cold`).
+
+    A mangled name has no other point in it; Go's do (`bytes.(*Buffer).Write`).
+    """
+    if symbol.startswith(_MANGLED):
+        return full_name(symbol.split(".")[0])
+    return _ADDED.sub("", symbol) or symbol
 
 
 class ChangedFunctions:

@@ -6,6 +6,7 @@ import ctypes
 from functools import cache
 
 _LONGEST = 120
+_OF_GO = "."  # bytes.(*Buffer).Write: the type of a method stands in brackets
 
 
 def readable(symbol: str) -> str:
@@ -27,7 +28,7 @@ def short(name: str) -> str:
     for place, letter in enumerate(name):
         if letter in "<>":
             depth += {"<": 1, ">": -1}[letter]
-        elif letter == "(" and depth == 0 and not name[:place].endswith("operator"):
+        elif letter == "(" and depth == 0 and not name[:place].endswith(("operator", _OF_GO)):
             at = place
             break
     return name[:at]

@@ -15,6 +15,7 @@ from pathlib import Path
 from tollbench.launching.answers import MAX_PROFILE_BYTES, open_plain, read_report, reading
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
+from tollbench.text import shown
 
 # Valgrind also takes options from .valgrindrc of the current folder, unless it is told not to.
 VALGRIND = ("valgrind", "--command-line-only=yes")
@@ -30,6 +31,10 @@ CALLGRIND = (
 )
 _UNREADABLE = "under Valgrind left counts that cannot be read"
 _UNKNOWN_INSTRUCTION = b"Unrecognised instruction"
+# Valgrind's own end: "Callgrind: threads.c:247 (post_signal): Assertion '...' failed."
+_OWN_FAULT = re.compile(
+    rb"^[^\n]*: Assertion '[^\n]* failed\.|^[^\n]*the 'impossible' happened[^\n]*", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,9 @@ def refusal(scratch: Path) -> str:
             "executes an instruction that Valgrind does not know, such as those of AVX-512: its instructions"
             " cannot be counted"
         )
+    if own := _OWN_FAULT.search(logs):
+        told = shown(own[0].decode("utf-8", "replace").strip(), 200)
+        return f"cannot be run by this version of Valgrind, which fails itself: {told}"
     return ""
 
 

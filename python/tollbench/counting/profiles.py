@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -52,9 +52,23 @@ class CostProfile:
     lines: dict[Site, tuple[str, int]] = field(default_factory=dict)  # source, where debug information is
 
     def without(self, file: str) -> CostProfile:
-        """Without what one library executed itself; what it was called for is gone with it."""
+        """Without what one library executed itself, such as one that is preloaded.
+
+        What it was called for is gone with it, but for functions that it only stands before: who calls its
+        `malloc`, which calls the next one, calls that one.
+        """
+        onward = {
+            call.callee[0]: call.callee_file
+            for call in self.calls
+            if call.site[0] == file and call.callee[0] == call.caller[0]
+        }
         costs = {key: cost for key, cost in self.costs.items() if key[1][0] != file}
-        calls = {key: cost for key, cost in self.calls.items() if file not in (key.site[0], key.callee_file)}
+        calls: dict[Call, list[float]] = {}
+        for call, cost in self.calls.items():
+            if call.site[0] == file or (call.callee_file == file and call.callee[0] not in onward):
+                continue
+            through = call.callee_file == file
+            _add(calls, replace(call, callee_file=onward[call.callee[0]]) if through else call, cost)
         return CostProfile(self.events, costs, calls, self.lines)
 
 

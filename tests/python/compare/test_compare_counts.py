@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from compiled import compiled
+from counted_program import counted_program
 from rich.console import Console
 
 from tollbench.compare import baselines
@@ -244,50 +245,9 @@ def test_counts_stand_beside_times_and_do_not_change_the_exit_code(tmp_path: Pat
     assert code in (0, 3), err
 
 
-# Speaks as much of protocol 1 as counting needs; its counting pass is the library's.
-PROGRAM = r"""
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include "allocations_preload.hpp"
-int main(int count, char** words) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  if (std::strcmp(words[count - 1], "describe") == 0) {
-    std::puts(R"({"type":"description","protocol":1,"language":"C++","compiler":"","contenders":[)"
-              R"({"workload":"test/own","contender":"steps","kind":"batch"}]})");
-    return 0;
-  }
-  std::puts(R"({"type":"ready","protocol":1,"setup_ns":1,"process_ns":1,"footing":{"malloc":"glibc"},)"
-            R"("clock":{"source":"monotonic","resolution_ns":10.0}})");
-  char line[1000];
-  while (std::fgets(line, sizeof line, stdin) && !std::strstr(line, "stop")) {
-    const long iterations = std::atol(std::strchr(std::strstr(line, "iterations"), ':') + 1);
-    TollAllocations seen{};
-    toll_allocations_start();
-    void* once = std::malloc(5000);
-    for (long i = 0; i < iterations; i++) {
-      asm volatile(".rept STEPS\n nop\n .endr");
-      for (int j = 0; j < 2; j++) { void* volatile block = std::malloc(10); std::free(block); }
-    }
-    std::free(once);
-    toll_allocations_stop(&seen);
-    std::printf(R"({"type":"allocations","iterations":%ld,"units":%ld,"calls":%ld,"bytes":%ld,)"
-                R"("peak_bytes":%ld,"checksum":"7"})" "\n", iterations, iterations, long(seen.calls),
-                long(seen.bytes), long(seen.peak_bytes));
-  }
-  std::puts(R"({"type":"stopped"})");
-}
-"""
-
-
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_toll_programs_are_counted_by_their_counting_pass(tmp_path: Path) -> None:
-    include = f"-I{ROOT / 'src'}"
-    paths = [
-        str(compiled(tmp_path, name, PROGRAM.replace("STEPS", str(steps)), include))
-        for name, steps in (("a", 100), ("b", 101))
-    ]
+    paths = [str(counted_program(tmp_path, name, steps)) for name, steps in (("a", 100), ("b", 101))]
     code, out, err = toll(tmp_path, *paths, "--kind", "toll", "--count-only", "--json")
     assert code == 0, err
     counts = counts_of(json.loads(out))

@@ -11,15 +11,24 @@ from typing import Any
 
 import pytest
 from compiled import compiled
+from counted_program import counted_program
 
+from tollbench.cli.explainers import explainer_for
+from tollbench.compare import resolve, subject_of
 from tollbench.compare.blame import doings
 from tollbench.compare.explanations import Amounts
 from tollbench.compare.ranking import Suspect, ranked
+from tollbench.compare.sides import WrittenSide
 from tollbench.compare.source_diffs import parsed, touching
 from tollbench.compare.stored import StoredComparison
+from tollbench.compare.subject import MeasuringOptions
 from tollbench.counting.call_graphs import Body, CallGraph, Function, Part
+from tollbench.counting.changed_functions import plain
 from tollbench.counting.demangling import short
+from tollbench.counting.instructions import how_it_ended
+from tollbench.errors import TollError
 from tollbench.interpreters import interpreter_with_path
+from tollbench.launching.command import Ended
 from tollbench.report.comparisons.comparison_formats import RENDERERS
 
 needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
@@ -176,10 +185,30 @@ def test_where_instructions_are_equal_what_changed_comes_first() -> None:
         ("(anonymous namespace)::Hash::operator()(Key const&) const", "Hash::operator()"),
         ("std::map<int, void (*)(int)>::find(int)", "std::map<int, void (*)(int)>::find"),
         ("main", "main"),
+        ("bytes.(*Buffer).Write", "bytes.(*Buffer).Write"),
     ],
 )
 def test_names_are_shortened_to_what_one_says(name: str, expected: str) -> None:
     assert short(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("symbol", "expected"),
+    [
+        ("_ZL4workl.part.0", "work(long)"),
+        ("work.constprop.0.isra.0", "work"),
+        ("work.cold", "work"),
+        ("work.avx2", "work"),
+        ("work.arch_haswell.1", "work"),
+        ("main.careful", "main.careful"),
+        ("bytes.(*Buffer).Write", "bytes.(*Buffer).Write"),
+        (".cold", ".cold"),
+    ],
+)
+def test_pieces_of_a_function_are_the_function_and_functions_of_a_package_are_not(
+    symbol: str, expected: str
+) -> None:
+    assert plain(symbol) == expected
 
 
 def toll(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -286,12 +315,18 @@ static void stops(benchmark::State& state) {
   for (auto _ : state) {}
 }
 BENCHMARK(stops);
+static void works(benchmark::State& state) {
+  for (auto _ : state) {
+    for (int i = 0; i < (KIND ? 200 : 100); ++i) benchmark::DoNotOptimize(i);
+  }
+}
+BENCHMARK(works);
 BENCHMARK_MAIN();
 """
 
 
 @needs_valgrind
-def test_an_error_is_told_of_the_side_that_reports_it(tmp_path: Path) -> None:
+def test_an_error_is_told_of_the_side_that_reports_it_and_of_no_other_benchmark(tmp_path: Path) -> None:
     library = ("-Wl,--no-as-needed", "-lbenchmark")
     try:
         for name, kind in (("good", "false"), ("bad", "true")):
@@ -299,11 +334,26 @@ def test_an_error_is_told_of_the_side_that_reports_it(tmp_path: Path) -> None:
     except subprocess.CalledProcessError:
         pytest.skip("Google Benchmark is not installed")
     ended = toll("why", "./good", "./bad", "--json", folder=tmp_path)
-    (found,) = json.loads(ended.stdout)["explanations"]
-    assert found["failed"]
-    assert found["sentence"] == (
+    rows = {each["benchmark"]: each for each in json.loads(ended.stdout)["explanations"]}
+    assert ended.returncode == 2
+    assert rows["stops"]["failed"]
+    assert rows["stops"]["sentence"] == (
         "./good has nothing to be compared with: ./bad reports an error: no such file"
     )
+    assert rows["works"]["functions"]
+    assert "instructions +" in rows["works"]["sentence"]
+
+
+@needs_valgrind
+def test_what_a_side_lacks_is_told(tmp_path: Path) -> None:
+    before, after = benchmarks(tmp_path, "before", "const& own"), benchmarks(tmp_path, "after", "own")
+    text = BENCHMARKS.replace("KIND", "own").replace("BENCHMARK(add);", "[[maybe_unused]] auto unused = add;")
+    after = str(compiled(tmp_path, "after", text, "-Wl,--no-as-needed", "-lbenchmark"))
+    ended = toll("why", before, after, "--markdown", "why.md", folder=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    told = f"add is missing in {after} and was not explained there"
+    assert told in " ".join(ended.stdout.split())
+    assert "add is missing in " in (tmp_path / "why.md").read_text()
 
 
 @needs_valgrind
@@ -340,3 +390,88 @@ def test_hunks_belong_to_functions_whose_lines_they_touch() -> None:
     assert touching([first, second], {"/tmp/clone/ba.cpp": (11, 20)}, {}) == ()
     # The line that went stood right before the first one that still runs.
     assert [each.line_a for each in touching([first, second], {}, {"a.cpp": (29, 33)})] == [30]
+
+
+CATCH2 = """
+#define CATCH_CONFIG_MAIN
+#define CATCH_CONFIG_ENABLE_BENCHMARKING
+#include <catch2/catch.hpp>
+#include <numeric>
+#include <vector>
+[[gnu::noinline]] long weigh(const std::vector<int>& n) { return std::accumulate(n.begin(), n.end(), 0L); }
+[[gnu::noinline]] long careful(const std::vector<int>& n) {
+  std::vector<int> KIND = n;
+  asm volatile("" : : "r"(own.data()) : "memory");
+  return weigh(own);
+}
+TEST_CASE("sums") {
+  std::vector<int> n(500, 3);
+  BENCHMARK("alone") { return weigh(n); };
+  BENCHMARK("careful") { return careful(n); };
+}
+"""
+
+
+@needs_valgrind
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/usr/include/catch2/catch.hpp").exists(), reason="Catch2 is not installed")
+def test_a_sample_of_catch2_is_explained_by_iteration(tmp_path: Path) -> None:
+    for name, kind in (("before", "const& own"), ("after", "own")):
+        compiled(tmp_path, name, CATCH2.replace("KIND", kind), "-O1", "-g")
+    ended = toll("why", "./before", "./after", "--filter", "careful", "--json", folder=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    (found,) = json.loads(ended.stdout)["explanations"]
+    assert found["per"] == "iteration"
+    first = found["functions"][0]
+    assert first["called"] == "careful()"
+    assert first["share"] == pytest.approx(1.0, abs=0.2)  # a sample's own part of an iteration differs
+    assert first["allocations"]["b"] - first["allocations"]["a"] == pytest.approx(1.0)
+
+
+def test_a_kind_that_is_not_explained_says_what_helps(tmp_path: Path) -> None:
+    text = 'int main() { const char* volatile mark = "test.benchtime"; return !mark; }'
+    program = WrittenSide(str(compiled(tmp_path, "old.test", text)))
+    for kind, help_told in (("go-test", "GODEBUG=asyncpreemptoff=1"), ("nanobench", "--kind command")):
+        _, sides = resolve([program] * 2, kind)
+        with pytest.raises(TollError, match="cannot be explained") as refused:
+            explainer_for(subject_of(kind, sides, MeasuringOptions(60.0)), {}, {})
+        assert help_told in refused.value.next_step
+
+
+def test_a_fault_of_valgrind_is_told_as_one(tmp_path: Path) -> None:
+    ended = Ended(1, 1, 1, b"", b"")
+    assert how_it_ended(ended, tmp_path) == "under Valgrind exited with code 1"
+    (tmp_path / "log.7").write_text(
+        "==7== Command: ./p\n\nCallgrind: threads.c:247 (f): Assertion 'sigNum == g.sig' failed.\n\nhost:\n"
+    )
+    told = how_it_ended(ended, tmp_path)
+    assert "cannot be run by this version of Valgrind" in told
+    assert told.endswith("(f): Assertion 'sigNum == g.sig' failed.")
+
+
+@needs_valgrind
+def test_a_toll_program_is_explained_by_its_passes(tmp_path: Path) -> None:
+    for name, steps in (("before", 100), ("after", 150)):
+        counted_program(tmp_path, name, steps)
+    ended = toll("why", "--kind", "toll", "./before", "./after", "--json", folder=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    (found,) = json.loads(ended.stdout)["explanations"]
+    assert found["per"] == "iteration"
+    assert found["instructions"]["b"] - found["instructions"]["a"] == 50
+    assert found["allocations"] == {"a": 2.0, "b": 2.0}
+    first = found["functions"][0]
+    assert (first["called"], first["doing"], first["share"]) == ("work()", 50.0, 1.0)
+    assert first["calls"] == {"a": 1.0, "b": 1.0}
+    assert first["source"].startswith(("before.cpp", "after.cpp", str(tmp_path)))
+
+
+@needs_valgrind
+def test_commands_with_other_arguments_say_so_where_instructions_are_equal(tmp_path: Path) -> None:
+    text = "#include <time.h>\nint main(int, char** v) { timespec t{0, v[1][0]}; return nanosleep(&t, 0); }"
+    program = str(compiled(tmp_path, "p", text))
+    ended = toll("why", f"{program} 1", f"{program} 2", "--json", folder=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    (found,) = json.loads(ended.stdout)["explanations"]
+    assert "instructions equal" in found["sentence"]
+    assert "changed: other arguments; what it waits for is in no count" in found["sentence"]
+    assert "loop" not in found["sentence"]

@@ -56,6 +56,21 @@ def test_costs_and_calls_are_told_apart_and_names_are_remembered(tmp_path: Path)
     assert [call.callee[0] for call in profile.without("/lib/libc.so").calls] == ["work"]
 
 
+def test_who_calls_what_a_preloaded_library_stands_before_calls_the_next_one(tmp_path: Path) -> None:
+    file = tmp_path / "cost"
+    file.write_text(
+        "events: Ir\nob=(1) p\nfn=(1) f\n0x1 0 10\ncob=(2) l\ncfn=(2) malloc\ncalls=4 0x9\n0x2 0 60\n"
+        "cob=(2)\ncfn=(3) toll_allocations_start\ncalls=1 0x19\n0x3 0 7\n"
+        "ob=(2)\nfn=(2)\n0x9 0 20\ncob=(4) libc\ncfn=(5) malloc\ncalls=4 0x20\n0xa 0 40\n"
+        "ob=(4)\nfn=(5)\n0x20 0 40\n"
+    )
+    graph = graph_of(read(file).without("l"), Function, {})
+    (part,) = graph.bodies[Function("p", "f")].parts.values()
+    assert part.calls == {Function("libc", "malloc"): [4.0, 60.0]}
+    assert part.allocations == 4.0
+    assert {name.name for name in graph.bodies} == {"f", "malloc"}
+
+
 def test_what_both_runs_took_is_in_no_iteration(tmp_path: Path) -> None:
     short, long = tmp_path / "short", tmp_path / "long"
     short.write_text("events: Ir\nob=(1) p\nfn=(1) f\n0x1 0 10\n0x2 0 5\n")

@@ -20,7 +20,7 @@ def render(found: Explanations) -> str:
             found=found,
             headline=why_lines.headline(found),
             explanations=parts(found.explanations),
-            footnotes=why_lines.footnotes(found.explanations),
+            footnotes=why_lines.closing(found),
             several=len(found.sides) > 2,
             style=asset("compare.css") + asset("why.css"),
         )

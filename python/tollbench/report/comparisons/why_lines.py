@@ -49,6 +49,11 @@ def footnotes(explanations: Iterable[Explanation]) -> Sequence[str]:
     return (DOING, SIMULATED) if any(each.functions for each in explanations) else ()
 
 
+def closing(found: Explanations) -> Sequence[str]:
+    """What stands below everything."""
+    return (*footnotes(found.explanations), *map(clean, found.notes))
+
+
 def lines(found: Explanation) -> list[WhyLine]:
     """The likeliest function first."""
     return [_line(each) for each in found.functions]

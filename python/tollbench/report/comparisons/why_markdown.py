@@ -17,7 +17,7 @@ def render(found: Explanations) -> str:
     first, *others = [escaped(clean(side)) for side in found.sides]
     head = ["<!-- toll why -->", f"**toll why: {escaped(why_lines.headline(found))}**", ""]
     head += [f"{side} is held against {first}." for side in others] + [""]
-    tail = [f"{escaped(note)}  " for note in why_lines.footnotes(found.explanations)]
+    tail = [f"{escaped(note)}  " for note in why_lines.closing(found)]
     return "\n".join([*head, *sections(found.explanations, several=len(others) > 1), *tail]) + "\n"
 
 

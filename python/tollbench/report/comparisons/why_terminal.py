@@ -25,7 +25,7 @@ def show(found: Explanations, console: Console | None = None) -> None:
     for each in found.explanations:
         show_one(console, each, several=len(found.sides) > 2)
     console.print()
-    for note in why_lines.footnotes(found.explanations):
+    for note in why_lines.closing(found):
         console.print(Text(note, style="dim"))
     if found.interrupted:
         console.print(Text("Interrupted: this is what was known by then."))
