@@ -46,7 +46,9 @@ def explained(request: ComparisonRequest, *, wait: bool) -> Explanations:
             subject, look_at_code = subject_for(request, request.seed or 1, interrupt, stack)
             found = _all(subject, look_at_code, hunks_of(request))
         except LaunchFailed as failure:
-            raise TollError(f"nothing can be explained: {failure.reason}", "mend that side first") from None
+            raise TollError(
+                f"nothing can be explained: {failure.reason}", "mend that, and start again"
+            ) from None
         except Interrupted:
             raise TollError(
                 "interrupted before anything was explained", "start again when it suits", Exit.INTERRUPTED

@@ -14,7 +14,7 @@ from tollbench.compare.subject import Side
 from tollbench.counting import instructions, profiles
 from tollbench.counting.profiles import PROFILING, CostProfile, Site
 from tollbench.counting.runs import Launching, launched
-from tollbench.counting.source_frames import Frames, frames_of
+from tollbench.counting.source_frames import Frames, frames_of, missing_tool
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 
@@ -41,9 +41,8 @@ def profiled(counter: Explained, side: int, name: str) -> Profiled:
     found.frames = _frames(found, counter.subject.options.interrupt)
     if not found.frames:
         label = counter.subject.labels[side]
-        found.notes.append(
-            f"{label} has no debug information (compile with -g): no inlined functions, no lines"
-        )
+        why = missing_tool() or f"{label} has no debug information (compile with -g)"
+        found.notes.append(f"{why}: no inlined functions, no lines")
     return found
 
 

@@ -34,6 +34,7 @@ from tollbench.counting.paired_places import Function, PairedPlace
 from tollbench.launching.answers import understood
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt, breakable
+from tollbench.words import Status
 from tollbench.writing import write_own
 
 RUN_LIMIT_S = 10.0  # of one benchmark under callgrind
@@ -113,13 +114,15 @@ class Untouched:
         if kept is not None and (known := _read(kept, side.folder or NOWHERE)) is not None:
             return known
         left_s = self._until - time.monotonic()
+        spent = f"the time for that, {self.looking_s:g} s for all benchmarks, was spent"
         if left_s <= 0.0:
-            return f"the time for that, {self.looking_s:g} s for all benchmarks, was spent"
+            return spent
         try:
             limit_s = min(RUN_LIMIT_S, left_s)
             found = executed(command, side.environment, side.folder, limit_s, self.interrupt)
         except LaunchFailed as failure:
-            return failure.reason
+            cut = failure.status is Status.TIMED_OUT and limit_s < RUN_LIMIT_S
+            return spent if cut else failure.reason
         if kept is not None:
             _write(kept, found, side.folder or NOWHERE)
         return found
@@ -181,6 +184,12 @@ class _Runs:
             return self._changed(places)
         if run.unseen:
             return Standing(False, f"the code was not compared: {run.unseen}")
+        if making := self.pairing.makes_code:
+            return Standing(
+                False,
+                f"the code was not compared: {making} may run what it writes, on its stack or in its file"
+                " (link it with -z noexecstack, and without -N)",
+            )
         if told := self._other_files(run):
             return Standing(False, told)
         return SAME

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench.counting.fixed import can_fix_addresses
-from tollbench.counting.instructions import VALGRIND
+from tollbench.counting.instructions import VALGRIND, how_it_ended
 from tollbench.launching.answers import MAX_PROFILE_BYTES, open_plain, read_report, reading
 from tollbench.launching.command import run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
@@ -28,12 +28,15 @@ _MAPPED = re.compile(rb" 0x[0-9a-f]+, \d+, (\d+), (\d+),")
 _PROTECTED = re.compile(rb" 0x[0-9a-f]+, \d+, (\d+) ")
 _OPENED = re.compile(rb"\), (\d+)")
 _ONLY_WRITES, _IS_FOLDER = 0o1, 0o200000  # O_WRONLY, O_DIRECTORY
-_MAY_RUN, _OF_NO_FILE = 4, 0x20  # PROT_EXEC, MAP_ANONYMOUS
+_MAY_RUN = 4  # PROT_EXEC
+_WRITABLE_ELSEWHERE = 0x21  # MAP_ANONYMOUS, or MAP_SHARED: what others, or it itself, write there changes
 _LOOK_EVERY = 2**12  # lines, by a thread that no signal reaches
 _HERE = b" 4294967196,"  # AT_FDCWD as Valgrind prints it
 _LEAVES = frozenset(
     (b"chdir", b"fchdir", b"execve", b"execveat", b"fork", b"vfork", b"getdents64", b"getdents")
 )
+# Memory that has a file descriptor, or belongs to several, may be filled by one mapping and run by another.
+_MAKES_CODE = frozenset((b"memfd_create", b"pkey_mprotect", b"shmat"))
 NOWHERE = "???"  # also stubs outside of a file's .text, which callgrind does not attribute
 VALGRIND_FILES = "/valgrind/"  # what Valgrind puts into the program
 Call = tuple[str, int, str, int]  # file and address of the calling instruction, of what it calls
@@ -79,7 +82,7 @@ def executed(
         launch = [*fixed, *VALGRIND, *options, *command]
         ended = run_command(launch, environment, place, limit_s, interrupt)
         if ended.exit_code != 0:
-            raise LaunchFailed(f"under Valgrind {ended.how()}")
+            raise LaunchFailed(how_it_ended(ended, Path(scratch)))
         profiles = sorted(Path(scratch).glob("out.*"))
         if not profiles:
             raise LaunchFailed("under Valgrind left no profile")
@@ -125,8 +128,10 @@ def _asked_for(log: bytes) -> tuple[tuple[str, ...], str]:
     for name, arguments in _SYSCALL.findall(log):
         if name in _LEAVES:
             unseen = unseen or f"it calls {name.decode()}"
+        elif name in _MAKES_CODE:
+            unseen = unseen or f"it calls {name.decode()}, as what makes code while it runs may"
         elif name == b"mmap" and (mapped := _MAPPED.match(arguments)):
-            if int(mapped[1]) & _MAY_RUN and int(mapped[2]) & _OF_NO_FILE:
+            if int(mapped[1]) & _MAY_RUN and int(mapped[2]) & _WRITABLE_ELSEWHERE:
                 unseen = "it makes code while it runs"
         elif name == b"mprotect" and (protected := _PROTECTED.match(arguments)):
             if int(protected[1]) & _MAY_RUN:

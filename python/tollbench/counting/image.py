@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from elftools.common.exceptions import ELFError
+from elftools.elf.constants import P_FLAGS
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
@@ -33,6 +34,8 @@ SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
 RELOCATION = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
+_BOTH = P_FLAGS.PF_W | P_FLAGS.PF_X
+_MARK = b"\x7fELF"
 _HEADER = struct.Struct("<16xHHIQQQIHHHHHH")  # of ELF, 64 bits
 _SEGMENT_BYTES, _SECTION_BYTES = 56, 64  # of an entry of its tables
 MOST_SECTIONS = 1000  # programs have some forty
@@ -171,6 +174,8 @@ class Image:
         try:
             with open_program(path) as file, breakable():
                 self.content = file.read()
+                if not self.content.startswith(_MARK):
+                    raise Unreadable("is no file of machine code (ELF), such as a script")
                 self._read(ELFFile(file))
         except (OSError, ValueError) as error:
             raise Unreadable(f"cannot be read: {error}") from None
@@ -187,6 +192,12 @@ class Image:
             raise Unreadable("is neither an executable nor a shared library")
         self.why_not_walked = FIXED if elf["e_type"] == "ET_EXEC" else ""
         self.entry = int(elf["e_entry"])
+        stacks = [part["p_flags"] for part in elf.iter_segments() if part["p_type"] == "PT_GNU_STACK"]
+        loaded = [part["p_flags"] for part in elf.iter_segments() if part["p_type"] == "PT_LOAD"]
+        # Code may be written there and run without a system call that tells of it.
+        self.may_run_what_it_writes = (
+            not stacks or stacks[0] & P_FLAGS.PF_X or any(flags & _BOTH == _BOTH for flags in loaded)
+        )
         self.interpreter = next(
             (part.get_interp_name() for part in elf.iter_segments() if isinstance(part, InterpSegment)), ""
         )

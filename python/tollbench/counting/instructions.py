@@ -30,6 +30,7 @@ CALLGRIND = (
     "--log-file={}/log.%p",
 )
 _UNREADABLE = "under Valgrind left counts that cannot be read"
+_OTHER_RIGHTS = b"Can't execute setuid/setgid/setcap executable"
 _UNKNOWN_INSTRUCTION = b"Unrecognised instruction"
 # Valgrind's own end: "Callgrind: threads.c:247 (post_signal): Assertion '...' failed."
 _OWN_FAULT = re.compile(
@@ -73,6 +74,8 @@ def cost_of_all(scratch: Path) -> Cost:
 
 def how_it_ended(ended: Ended, scratch: Path) -> str:
     """A reason for a launch that ended badly, by what Valgrind wrote about it."""
+    if _OTHER_RIGHTS in ended.stderr:
+        return "is set-uid or set-gid, or has capabilities, and Valgrind runs no such executable"
     return refusal(scratch) or f"under Valgrind {ended.how()}"
 
 
@@ -80,10 +83,7 @@ def refusal(scratch: Path) -> str:
     """Why Valgrind's counts are not to be had, by what it wrote of any process; "" where they are."""
     logs = b"".join(read_report(path, MAX_PROFILE_BYTES) for path in sorted(scratch.glob("log.*")))
     if _UNKNOWN_INSTRUCTION in logs:
-        return (
-            "executes an instruction that Valgrind does not know, such as those of AVX-512: its instructions"
-            " cannot be counted"
-        )
+        return "executes an instruction that Valgrind does not know, such as those of AVX-512"
     if own := _OWN_FAULT.search(logs):
         told = shown(own[0].decode("utf-8", "replace").strip(), 200)
         return f"cannot be run by this version of Valgrind, which fails itself: {told}"

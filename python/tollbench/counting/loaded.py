@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import filecmp
+import os
 import re
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,7 @@ from tollbench.launching.interrupt import breakable
 
 _LOADED = re.compile(r"^\s*(?:(.+?) => )?(/.+) \(0x[0-9a-f]+\)$")
 _LOADER_LIMIT_S = 10.0
+_CAPABILITIES = "security.capability"
 KERNELS_OWN = "linux-vdso.so"
 # What loads code that no table of the file names, or looks for it by a name that may be any text.
 LOADS_BY_NAME = re.compile("dlm?open")
@@ -46,10 +49,17 @@ class Pairing:
     alike: bool  # the executables are the same in memory, and no library differs: nothing has to be walked
     looks_around: bool  # may load or start what it does not name, or find files by its own place
     bound: Bound
+    makes_code: str = ""  # a file that may run what it writes, where no system call would tell; "": none
 
 
 def paired(a: Path, b: Path, environment: Mapping[str, str]) -> Pairing:
     """Reads both. Raises Unreadable where their code cannot be compared."""
+    for path in (a, b):
+        if _runs_with_other_rights(path):
+            raise Unreadable(
+                f"{path.name} is set-uid or set-gid, or has capabilities: the dynamic linker may give it"
+                " other libraries than it tells"
+            )
     first, second = _image(a), _image(b)
     ones, others = loaded(first, environment), loaded(second, environment)
     if list(ones) != list(others):
@@ -75,7 +85,18 @@ def paired(a: Path, b: Path, environment: Mapping[str, str]) -> Pairing:
     looks_around = not first.interpreter or any(  # what is linked statically asks nobody by a name
         _asks(image, LOADS_BY_NAME) or _asks(image, FINDS_ITS_PLACE) for image in asking
     )
-    return Pairing(tuple(images), alike, looks_around, bound)
+    around = (*(image for pair in images for image in pair), *shared.values())
+    making = next((image.path.name for image in around if image.may_run_what_it_writes), "")
+    return Pairing(tuple(images), alike, looks_around, bound, making)
+
+
+def _runs_with_other_rights(path: Path) -> bool:
+    """Whether the loader ignores LD_LIBRARY_PATH and its like once it is run (ld.so(8), secure execution)."""
+    try:
+        mode = path.stat().st_mode
+        return bool(mode & (stat.S_ISUID | stat.S_ISGID)) or _CAPABILITIES in os.listxattr(path)
+    except OSError:
+        return False  # a file system without such attributes; what cannot be read is told later
 
 
 def _asks(image: Image, names: re.Pattern[str]) -> bool:

@@ -16,6 +16,7 @@ from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.guardian import shared_guardian
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.strays import STARTING, began, children_before, end_strays
+from tollbench.launching.unstartable import why_not_started
 from tollbench.text import shown
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Spawned:
             where = f" in {folder}" if folder is not None and not folder.is_dir() else ""
             raise LaunchFailed(
                 f"could not be started{where}: {error.strerror}: {shown(command[0], 200)}"
+                f"{why_not_started(executable or command[0], folder, error)}"
             ) from None
         with contextlib.suppress(OSError):  # where memory ends, the kernel shall end the program and not toll
             Path(f"/proc/{self.popen.pid}/oom_score_adj").write_text("1000")

@@ -184,7 +184,8 @@ def _unseen(build: WrappedBuild) -> LaunchFailed:
         return cannot(f"its link could not be recorded: {words}")
     return cannot(
         f"the build did not link {build.program} through the wrapper; let the build command compile and link "
-        "it anew, by GCC or Clang, with the linker that these find (no -B, no --ld-path, no COMPILER_PATH)"
+        "it anew, by GCC or Clang (not by ld itself), with the linker that these find (no -B, no --ld-path,"
+        " no COMPILER_PATH)"
     )
 
 

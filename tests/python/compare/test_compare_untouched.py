@@ -215,6 +215,60 @@ def test_what_refuses_for_one_reason_again_and_again_is_not_asked_on() -> None:
     assert MOST_REFUSALS <= len(asked) <= MOST_REFUSALS + 8
 
 
+def test_a_run_that_the_time_for_looking_cuts_short_says_so(tmp_path: Path) -> None:
+    program = str(compiled(tmp_path, "p", "#include <unistd.h>\nint main() { pause(); }"))
+    looks = Untouched([Side("a", (program,))], lambda _side, _name: (), looking_s=0.5)
+    looks.standings({})
+    assert looks.run_of("any", b"") == "the time for that, 0.5 s for all benchmarks, was spent"
+
+
+# A benchmark that makes the function that it calls, of a number; another one beside it.
+MAKES_CODE = """
+#include <benchmark/benchmark.h>
+#include <cstring>
+#include <sys/mman.h>
+static int number[] = {NUMBER};
+static void made(benchmark::State& state) {
+  unsigned char code[64] = {0xb8, 0, 0, 0, 0, 0xc3};  // mov eax, number; ret
+  std::memcpy(code + 1, number, 4);
+  void* place = code;
+#ifdef MAPPED
+  place = mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memcpy(place, code, sizeof code);
+#endif
+  auto call = reinterpret_cast<int (*)()>(place);
+  for (auto _ : state) benchmark::DoNotOptimize(call());
+}
+BENCHMARK(made);
+static void other(benchmark::State& state) {
+  int x = 1;
+  for (auto _ : state) benchmark::DoNotOptimize(x += OTHER);
+}
+BENCHMARK(other);
+BENCHMARK_MAIN();
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [(("-DMAPPED",), "it makes code while it runs"), (("-z", "execstack"), "bench may run what it writes")],
+    ids=["mapped", "on its stack"],
+)
+def test_made_code_is_never_called_unchanged(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
+    def program(side: str, number: int, other: int) -> str:
+        (tmp_path / side).mkdir()
+        text = MAKES_CODE.replace("NUMBER", str(number)).replace("OTHER", str(other))
+        return str(compiled(tmp_path / side, "bench", text, *options, "-Wl,--no-as-needed", *LIBRARY))
+
+    first = program("a", 5, 1)
+    found = compared(first, program("b", 6, 1), code=None)
+    assert "made" not in untouched(found)
+    found = compared(first, program("c", 5, 2), code=None)
+    rows = {row["benchmark"]: row for row in found["comparisons"]}
+    assert not untouched(found)
+    assert told in rows["made"]["code"]
+
+
 def test_without_valgrind_the_rest_is_timed_and_the_row_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

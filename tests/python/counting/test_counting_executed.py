@@ -64,6 +64,37 @@ def test_a_program_that_makes_code_is_told(tmp_path: Path) -> None:
     assert run.unseen == "it makes code while it runs"
 
 
+MAPPED_TWICE = """
+#include <sys/mman.h>
+#include <unistd.h>
+int main() {
+  const int file = memfd_create("code", 0);
+  if (file < 0 || ftruncate(file, 4096) != 0) return 3;
+  void* write = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  static_cast<unsigned char*>(write)[0] = 0xc3;
+  return mmap(nullptr, 4096, PROT_READ | PROT_EXEC, KIND, file, 0) == MAP_FAILED;
+}
+"""
+
+
+@needs_valgrind
+@pytest.mark.parametrize("kind", ["MAP_SHARED", "MAP_PRIVATE"])
+def test_a_program_that_makes_code_through_a_second_mapping_is_told(tmp_path: Path, kind: str) -> None:
+    program = compiled(tmp_path, "p", MAPPED_TWICE.replace("KIND", kind))
+    assert "code while it runs" in executed([str(program)], own_environment(), None, 60.0).unseen
+
+
+@needs_valgrind
+def test_what_valgrind_cannot_run_is_told_in_words(tmp_path: Path) -> None:
+    wide = 'int main() { asm volatile(".byte 0x62,0xf1,0x7d,0x48,0xef,0xc0"); }'  # vpxord zmm0, zmm0, zmm0
+    with pytest.raises(LaunchFailed, match="an instruction that Valgrind does not know"):
+        executed([str(compiled(tmp_path, "wide", wide))], own_environment(), None, 60.0)
+    other = compiled(tmp_path, "other", "int main() {}")
+    other.chmod(0o4755)
+    with pytest.raises(LaunchFailed, match="is set-uid or set-gid"):
+        executed([str(other)], own_environment(), None, 60.0)
+
+
 @needs_valgrind
 @pytest.mark.parametrize(
     ("text", "told"),

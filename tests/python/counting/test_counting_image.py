@@ -24,6 +24,13 @@ def test_what_is_no_program_is_told(tmp_path: Path, content: bytes) -> None:
         Image(file)
 
 
+def test_a_script_is_told_to_be_none(tmp_path: Path) -> None:
+    file = tmp_path / "program"
+    file.write_text("#!/bin/sh\nexec ./real\n")
+    with pytest.raises(Unreadable, match="such as a script"):
+        Image(file)
+
+
 def test_code_for_another_processor_is_told(tmp_path: Path) -> None:
     program = bytearray(compiled(tmp_path, "p", PROGRAM).read_bytes())
     program[18:20] = (183).to_bytes(2, "little")  # EM_AARCH64

@@ -162,3 +162,27 @@ def test_what_a_program_takes_from_any_library_is_asked_for(tmp_path: Path) -> N
     base = Image(compiled(tmp_path / "a", "plugin.so", PLUGIN, "-shared", "-fPIC"))
     other = Image(compiled(tmp_path / "b", "plugin.so", MORE_CPP + PLUGIN, "-shared", "-fPIC"))
     assert not Match([(base, other)], bound_of_opened(base, other, around, [])).same()
+
+
+def test_what_runs_with_other_rights_is_not_compared(tmp_path: Path) -> None:
+    """Its libraries are not those that the dynamic linker tells us: LD_LIBRARY_PATH does not count for it."""
+    one, other = (compiled(tmp_path, name, "int main() {}") for name in ("one", "other"))
+    assert pairing(one, other)
+    other.chmod(0o4755)
+    with pytest.raises(Unreadable, match="other is set-uid or set-gid"):
+        pairing(one, other)
+
+
+WRITABLE_CODE = 'asm(".section .own,\\"awx\\",@progbits\\n nop\\n .text");\nint main() {}'
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "told"),
+    [("int main() {}", (), ""), ("int main() {}", ("-z", "execstack"), "p"), (WRITABLE_CODE, (), "p")],
+    ids=["plain", "stack", "section"],
+)
+def test_a_file_that_may_run_what_it_writes_is_told(
+    tmp_path: Path, text: str, options: tuple[str, ...], told: str
+) -> None:
+    program = compiled(tmp_path, "p", text, *options)
+    assert pairing(program, program).makes_code == told
