@@ -1,6 +1,7 @@
 """How often 2 % more work is found through layouts: two revisions of injected.cpp, 1,000 and 1,020 units.
 
-    .venv/bin/python tests/bench/layouts/injected.py [--times 4] [--layouts 16] [--budget 60]
+    .venv/bin/python tests/bench/layouts/injected.py [--times 4] [--layouts 16] [--budget 60] \\
+        [--compiler 'clang++-19 -fuse-ld=lld']
 
 Each time is one `toll compare --layouts` as a user types it, builds included. Needs libbenchmark-dev.
 It takes as long as it says; figures want a quiet machine.
@@ -24,7 +25,7 @@ sys.path[:0] = [str(ROOT / "python")]
 
 from tollbench.interpreters import interpreter_with_path  # noqa: E402
 
-BUILD = 'g++ -O2 -std=c++20 -DUNITS="$(cat units)" injected.cpp -o injected -lbenchmark -lpthread'
+BUILD = 'COMPILER -O2 -std=c++20 -DUNITS="$(cat units)" injected.cpp -o injected -lbenchmark -lpthread'
 UNITS = (1000, 1020)
 
 
@@ -39,9 +40,10 @@ def repository(folder: Path) -> None:
         subprocess.run([*git, "commit", "-qm", f"{units} units"], cwd=folder, check=True)
 
 
-def compared(folder: Path, layouts: int, budget_s: int) -> list[dict[str, object]]:
+def compared(folder: Path, compiler: str, layouts: int, budget_s: int) -> list[dict[str, object]]:
     """The rows of one comparison."""
-    command = interpreter_with_path("-m", "tollbench", "compare", "HEAD~1", "HEAD", "--build", BUILD)
+    build = BUILD.replace("COMPILER", compiler)
+    command = interpreter_with_path("-m", "tollbench", "compare", "HEAD~1", "HEAD", "--build", build)
     command += ["--program", "./injected", "--layouts", str(layouts), "--budget", f"{budget_s}s"]
     command += ["--total-budget", "1h", "--json", "--wait", "--raw", str(folder / f"{time.time_ns()}.jsonl")]
     environment = {"PYTHONPATH": str(ROOT / "python"), "PATH": "/usr/local/bin:/usr/bin:/bin"}
@@ -58,12 +60,13 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=4)
     parser.add_argument("--layouts", type=int, default=16)
     parser.add_argument("--budget", type=int, default=60, help="seconds a benchmark")
+    parser.add_argument("--compiler", default="g++", help="with what it needs to choose its linker")
     asked = parser.parse_args()
     rows: dict[str, list[dict[str, object]]] = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="toll-injected-") as scratch:
         repository(Path(scratch))
         for number in range(asked.times):
-            for row in compared(Path(scratch), asked.layouts, asked.budget):
+            for row in compared(Path(scratch), asked.compiler, asked.layouts, asked.budget):
                 rows[str(row["benchmark"])].append(row)
             print(f"{number + 1} of {asked.times} done", file=sys.stderr)
     print(f"{asked.layouts} layouts, at most {asked.budget} s a benchmark; 2 % more work in each")

@@ -19,9 +19,21 @@ from tollbench.linking.relinking import Linkable, linkable
 from tollbench.linking.wrapped import WrappedBuild
 
 GXX = "g++ -O1 main.cpp work.cpp -o bench"
-CLANG = next((name for name in ("clang++-19", "clang++-16", "clang++") if shutil.which(name)), None)
+CLANGS = [name for name in ("clang++-19", "clang++-16", "clang++") if shutil.which(name)]
+CLANG = next(iter(CLANGS), None)
 needs_clang = pytest.mark.skipif(CLANG is None, reason="Clang is not installed")
-needs_lld = pytest.mark.skipif(not (CLANG and shutil.which("ld.lld")), reason="LLD is not installed")
+
+
+def finds_lld(compiler: str) -> bool:
+    """Whether this Clang has an LLD: of its own version, in its own folder, or any in PATH."""
+    asked = [compiler, "-print-prog-name=ld.lld"]
+    return Path(
+        subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    ).is_absolute()
+
+
+WITH_LLD = next(filter(finds_lld, CLANGS), None)
+needs_lld = pytest.mark.skipif(WITH_LLD is None, reason="no Clang here has an LLD (apt-get install lld-16)")
 SEED = 7
 
 Plain = tuple[WrappedBuild, Path]
@@ -201,16 +213,28 @@ def test_clang_with_the_linker_of_gcc(tmp_path: Path) -> None:
 
 @needs_lld
 @pytest.mark.parametrize(
-    "options", ["", "-flto -fno-inline", "-static", "-Wl,--gc-sections,--icf=all", "-no-pie"]
+    "options",
+    ["", "-flto -fno-inline", "-flto=thin -fno-inline", "-static", "-Wl,--gc-sections,--icf=all", "-no-pie"],
 )
 def test_clang_with_lld(options: str, tmp_path: Path) -> None:
-    holds(made(tmp_path / "it's [c] é", f"{CLANG} -O1 -fuse-ld=lld {options} main.cpp work.cpp -o bench"))
+    holds(made(tmp_path / "it's [c] é", f"{WITH_LLD} -O1 -fuse-ld=lld {options} main.cpp work.cpp -o bench"))
 
 
 def test_a_build_that_does_not_use_the_wrapper(tmp_path: Path) -> None:
     reason = refusal(tmp_path / "c", f"unset COMPILER_PATH; {GXX}")
     assert "did not link bench through the wrapper" in reason
     assert "let the build command" in reason
+
+
+def test_a_build_that_calls_the_linker_by_its_path(tmp_path: Path) -> None:
+    (tmp_path / "main.c").write_text("void _start(void) { for (;;) {} }\n")
+    command = "gcc -c main.c && $(command -v ld) main.o -o bench"
+    with pytest.raises(LaunchFailed, match="not by ld itself"):
+        linkable(build(tmp_path, command), tmp_path / "bench")
+
+
+def test_compilers_by_their_path(tmp_path: Path) -> None:
+    holds(made(tmp_path / "c", GXX.replace("g++", shutil.which("g++") or "g++")))
 
 
 def test_objects_of_an_earlier_build(tmp_path: Path) -> None:
@@ -248,6 +272,10 @@ def test_linkers_that_place_nothing(tmp_path: Path) -> None:
         gold = refusal(tmp_path / "d", f"{GXX} -fuse-ld=gold")
         assert "GNU gold" in gold
         assert "-fuse-ld=bfd" in gold
+    if shutil.which("ld.mold"):
+        mold = refusal(tmp_path / "e", f"{GXX} -fuse-ld=mold")
+        assert "mold" in mold
+        assert "-fuse-ld=lld" in mold
 
 
 def test_a_linker_that_is_gone(tmp_path: Path) -> None:
