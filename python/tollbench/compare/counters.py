@@ -12,6 +12,7 @@ from typing import Protocol
 from tollbench.compare.adapters.command_line import Commands
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark, exactly
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
+from tollbench.compare.common_length import CommonLength
 from tollbench.compare.subject import Side
 from tollbench.counting import instructions, system_calls
 from tollbench.counting.preloaded import Preloaded
@@ -67,7 +68,7 @@ class Ladder:
 
     subject: GoogleBenchmark
     preloaded: Preloaded
-    _runs: dict[str, int] = field(default_factory=dict)  # benchmark -> how many runs every side makes
+    _length: CommonLength = field(default_factory=CommonLength)  # in runs
     _threads: dict[tuple[str, str], int] = field(default_factory=dict)  # side and benchmark -> threads
 
     def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
@@ -136,25 +137,15 @@ class Ladder:
             self._threads[side.label, name] = self.subject.threads_of(side, name, options)
 
     def runs_of(self, asking: Side, name: str) -> int:
-        """As many as all sides make before one takes too long. Raises LaunchFailed where one makes none.
+        """As many as all sides make before one takes too long. Raises LaunchFailed: `asking` has none."""
+        offering = [self.subject.sides[index] for index in self.subject.offering(name)]
+        sides = {side.label: side for side in offering}
 
-        The failure is told of `asking`, and names the side at fault where that is another one.
-        """
-        if name not in self._runs:
-            made = []
-            sides = [self.subject.sides[index] for index in self.subject.offering(name)]
-            for side in sorted(sides, key=lambda side: side is not asking):
-                try:
-                    with self.launch(side, name, MOST_RUNS, longest=True) as trial:
-                        made.append(len(self._runs_in(trial, side, name)))
-                except LaunchFailed as failure:
-                    if side is asking:
-                        raise
-                    raise LaunchFailed(
-                        f"has nothing to be compared with: {side.label} {failure.reason}"
-                    ) from None
-            self._runs[name] = min(made)
-        return self._runs[name]
+        def trial(label: str) -> int:
+            with self.launch(sides[label], name, MOST_RUNS, longest=True) as made:
+                return len(self._runs_in(made, sides[label], name))
+
+        return self._length.of(asking.label, name, sides, trial)
 
     def launch(
         self, side: Side, name: str, runs: int, under: Sequence[str] = (), *, longest: bool = False

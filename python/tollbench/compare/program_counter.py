@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from tollbench.compare.adapters.toll_program import Programs
+from tollbench.compare.common_length import CommonLength
 from tollbench.compare.counters import (
     ALLOCATIONS,
     BY_MALLOC,
@@ -52,9 +53,7 @@ class ProgramPasses:
 
     subject: Programs
     preloaded: Preloaded
-    _iterations: dict[str, int] = field(
-        default_factory=dict
-    )  # benchmark -> of the longer pass, for all sides
+    _length: CommonLength = field(default_factory=CommonLength)  # in iterations of the longer pass
 
     def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
         """Of one side."""
@@ -67,7 +66,7 @@ class ProgramPasses:
         )
 
     def _allocated(self, side: int, name: str) -> Reading:
-        passes = self._passes_of(name)
+        passes = self._passes_of(side, name)
         with self._started(side, name, self.preloaded.allocations) as (program, _):
             found = [program.count_allocations(count) for count in passes]
             program.stop()
@@ -99,7 +98,7 @@ class ProgramPasses:
 
         Raises LaunchFailed, Interrupted.
         """
-        passes = self._passes_of(name)
+        passes = self._passes_of(side, name)
         with self._started(side, name, self.preloaded.own_marks, tool) as (program, scratch):
             try:
                 found = [program.count_allocations(count) for count in passes]
@@ -108,15 +107,13 @@ class ProgramPasses:
                 raise LaunchFailed(instructions.refusal(scratch) or failure.reason) from None
             yield found, scratch
 
-    def _passes_of(self, name: str) -> tuple[int, ...]:
+    def _passes_of(self, asking: int, name: str) -> tuple[int, ...]:
         """Iterations of the passes: as many as take every side little time. Raises LaunchFailed."""
-        if name not in self._iterations:
-            self._iterations[name] = min(
-                self._affordable(side, name)
-                for side in range(len(self.subject.labels))
-                if self.subject.offers(side, name)
-            )
-        most = self._iterations[name]
+        labels = self.subject.labels
+        sides = {label: side for side, label in enumerate(labels) if self.subject.offers(side, name)}
+        most = self._length.of(
+            labels[asking], name, sides, lambda label: self._affordable(sides[label], name)
+        )
         return (1, most // 10, most) if most >= 10 else (1, most)
 
     def _affordable(self, side: int, name: str) -> int:

@@ -26,7 +26,9 @@ BENCHMARKS = """
 #include <string>
 #include <unistd.h>
 #include <vector>
-constexpr int LAST_RUN = 1000;
+#ifndef LAST_RUN
+#define LAST_RUN 1000
+#endif
 static void loop(benchmark::State& state) {
   std::vector<int> filled(state.range(0), 3);  // once a run: no part of an iteration
   for (auto _ : state) {
@@ -167,6 +169,19 @@ def test_a_benchmark_that_fails_in_its_last_run_has_no_count(
     tmp_path: Path, cache: Path, name: str, told: str
 ) -> None:
     assert told in read(program(tmp_path), cache, name, frozenset(("allocations",)))["allocations"]
+
+
+def test_a_side_that_fails_costs_the_others_nothing(tmp_path: Path, cache: Path) -> None:
+    names = ("first", "failing", "third")
+    paths = [
+        program(tmp_path / name, '""', f"-DLAST_RUN={1000 if name == 'failing' else 7}") for name in names
+    ]
+    kind, sides = resolve([WrittenSide(str(path)) for path in paths])
+    counter = counter_for(subject_of(kind, sides, MeasuringOptions(60.0)), cache)
+    assert counter is not None
+    found = [counter.read(side, "crashes", frozenset(("allocations",)))["allocations"] for side in range(3)]
+    assert "crashed with SIGABRT" in str(found[1])
+    assert [each.value for each in (found[0], found[2]) if isinstance(each, Amount)] == [0, 0]
 
 
 @needs_valgrind
