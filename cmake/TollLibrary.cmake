@@ -55,6 +55,10 @@ foreach(library IN ITEMS counts marks)
   target_link_libraries(toll_${library} PRIVATE ${CMAKE_DL_LIBS})
 endforeach()
 
+add_executable(toll_counted_launch src/counted_launch.cpp)
+target_compile_features(toll_counted_launch PRIVATE cxx_std_20)
+target_compile_options(toll_counted_launch PRIVATE ${TOLL_WARNINGS})
+
 foreach(program IN ITEMS canary empty)
   add_executable(toll_${program} src/${program}.cpp)
   target_link_libraries(toll_${program} PRIVATE toll_main)

@@ -11,8 +11,9 @@
 //                         "enough": all sides do the same work, and an error in the last run is not missed
 //   TOLL_COUNTS_NEXT_NS   so it does where the next run, of ten times as many, would take more CPU time
 //   TOLL_COUNTS_SKIP      the program is Catch2's: runs are its samples, which lie between two looks at the
-//   clock;
-//                         so many looks come before the first sample
+//                         clock; so many looks come before the first sample
+//   TOLL_COUNTS_EVENT     "TYPE:CONFIG" of perf_event_open: what the kernel is to count in each run, told as
+//                         toll_perf::Marks does, behind the run's own line
 //   TOLL_COUNTS_WHOLE     allocations are those of the whole process, told when it ends
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -27,6 +28,7 @@
 #include <ctime>
 
 #include "allocations_preload.hpp"
+#include "perf_counter.hpp"
 
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
@@ -62,6 +64,7 @@ char line[512];
 std::size_t line_used = 0;
 std::uint64_t began_ns = 0;
 std::uint64_t began_cpu_ns = 0;
+toll_perf::Marks executed;
 constexpr std::uint64_t longer = 10;  // the next run's iterations, and the time that others may take of it
 
 // Catch2's XML report: <BenchmarkResults ...><!--All values in nano seconds--> samples <mean ...
@@ -116,9 +119,11 @@ void run_begins() {
     began_cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
     if (toll_allocations_start != nullptr) { toll_allocations_start(); }
     CALLGRIND_ZERO_STATS;
+    executed.begin();
 }
 
 void run_ends() {
+    executed.end();
     CALLGRIND_DUMP_STATS_AT("toll");
     TollAllocations seen{};
     if (toll_allocations_stop != nullptr) { toll_allocations_stop(&seen); }
@@ -126,6 +131,7 @@ void run_ends() {
     const std::uint64_t took_cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - began_cpu_ns;
     place = Place::between;
     tell(seen, took_ns, line);
+    if (const char* text = executed.told()) { tell({}, 0, text); }
     ++runs;
     // CPU time, so that a busy machine makes the same runs; waiting is given ten times as long.
     const bool too_long =
@@ -225,6 +231,7 @@ void after_fork() {
     next_clock = reinterpret_cast<ReadClock>(dlsym(RTLD_NEXT, "clock_gettime"));
     next_leave = reinterpret_cast<Leave>(dlsym(RTLD_NEXT, "_exit"));
     open_file();
+    if (const char* text = executed.open_as_asked()) { tell({}, 0, text); }
     runs_wanted = number_from("TOLL_COUNTS_RUNS");
     if (std::getenv("TOLL_COUNTS_SKIP") != nullptr) { reads_to_skip = number_from("TOLL_COUNTS_SKIP"); }
     longest_next_ns = number_from("TOLL_COUNTS_NEXT_NS");

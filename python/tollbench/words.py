@@ -314,3 +314,11 @@ class Allocations:
     calls: int
     bytes: int
     peak_bytes: int
+
+
+class CountBy(StrEnum):
+    """Who is to count instructions."""
+
+    AUTO = "auto"  # the hardware where it is granted, else Valgrind
+    HARDWARE = "hardware"
+    VALGRIND = "valgrind"

@@ -11,6 +11,7 @@ from tollbench.cli.named_files import Force, file_path
 from tollbench.compare.adapters import AUTO, adapters
 from tollbench.compare.around import Around
 from tollbench.compare.subject import Until
+from tollbench.words import CountBy
 
 EXAMPLE = "toll compare ./bench_old ./bench_new --budget 20s"
 
@@ -90,6 +91,12 @@ FailOn = Annotated[
 ]
 CountOnly = Annotated[
     bool, typer.Option("--count-only", help="Count and time nothing; everything, without --count.")
+]
+CountedBy = Annotated[
+    CountBy,
+    typer.Option(
+        "--count-by", help="Who counts instructions; auto: the hardware where it is granted, else Valgrind."
+    ),
 ]
 SaveBaseline = Annotated[
     Path | None,
@@ -196,6 +203,7 @@ def command(
     why: Why = False,
     count: Count = "",
     count_only: CountOnly = False,
+    count_by: CountedBy = CountBy.AUTO,
     fail_on: FailOn = None,
     save_baseline: SaveBaseline = None,
     baseline: Baseline = None,
@@ -240,7 +248,7 @@ def command(
         read=read,
         around=Around(*map(tuple, (setup or (), prepare or (), conclude or (), cleanup or ()))),
         counts=comparing.count_request(
-            count, only=count_only, fail_on=fail_on or (), save=save_baseline, baseline=baseline, force=force
+            count, count_by, fail_on, only=count_only, save=save_baseline, baseline=baseline, force=force
         ),
     )
     comparing.check_places(request, files.values())

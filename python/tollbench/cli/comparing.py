@@ -7,7 +7,7 @@ import secrets
 import select
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
@@ -41,6 +41,7 @@ from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.text import as_text
+from tollbench.words import CountBy
 from tollbench.writing import Mark, Output, check_outputs, is_special
 from tollbench.writing.marks import OF_COMPARISON, RAW_FILE
 
@@ -67,13 +68,15 @@ def reports(
     }
 
 
-def count_request(count: str, **asked: Any) -> CountRequest | None:
+def count_request(
+    count: str, by: CountBy, fail_on: Sequence[str] | None, **asked: Any
+) -> CountRequest | None:
     """As `counting.count_request`, which is imported only where something is to be counted."""
-    if not (count or any(asked.values())):
+    if not (count or fail_on or any(asked.values())):
         return None
     from tollbench.cli import counting
 
-    return counting.count_request(count, **asked)
+    return counting.count_request(count, by, fail_on, **asked)
 
 
 def check_places(request: ComparisonRequest, files: Iterable[Output]) -> None:

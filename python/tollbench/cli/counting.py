@@ -28,6 +28,7 @@ from tollbench.home import cache_folder
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.text import escaped
+from tollbench.words import CountBy
 from tollbench.writing import Output
 from tollbench.writing.marks import BASELINE
 
@@ -43,6 +44,7 @@ class CountRequest:
     rules: tuple[Rule, ...] = ()
     save: Output | None = None
     baseline: Path | None = None
+    by: CountBy = CountBy.AUTO
 
     @property
     def renews(self) -> bool:
@@ -59,15 +61,16 @@ class CountRequest:
 
 def count_request(
     count: str,
+    by: CountBy,
+    fail_on: Sequence[str] | None,
     *,
     only: bool,
-    fail_on: Sequence[str],
     save: Path | None = None,
     baseline: Path | None = None,
     force: bool = False,
 ) -> CountRequest | None:
     """None where nothing is to be counted. Raises TollError for what makes no sense."""
-    rules = tuple(map(_rule, fail_on))
+    rules = tuple(map(_rule, fail_on or ()))
     metrics = {word.strip() for word in count.split(",") if word.strip()}
     if unknown := sorted(metrics - set(METRICS)):
         raise TollError(
@@ -79,7 +82,7 @@ def count_request(
     if baseline is not None:
         baselines.read(baseline)  # an error is told before anything is launched
     kept = Output(save, BASELINE, "--save-baseline", force) if save is not None else None
-    return CountRequest(frozenset(metrics), only, rules, kept, baseline) if metrics else None
+    return CountRequest(frozenset(metrics), only, rules, kept, baseline, by) if metrics else None
 
 
 def _rule(text: str) -> Rule:
@@ -108,9 +111,8 @@ def counted(
     counts = None
     if asked.metrics - {SIZE} and rows and not interrupted:
         try:
-            counts = Counts(
-                subject.labels, _counter(subject, baseline), asked.metrics, found.level, asked.rules, keep
-            )
+            counter = _counter(subject, asked, baseline)
+            counts = Counts(subject.labels, counter, asked.metrics, found.level, asked.rules, keep)
             interrupted = _count(counts, rows, done)
         except LaunchFailed as failure:
             done = _all_failed(rows, asked, failure.reason)
@@ -123,7 +125,8 @@ def counted(
             "files": files,
         }
     )
-    told = [*notes(asked.metrics), *_of_baseline(subject, baseline)] if rows else []
+    who = counts.counter.who if counts is not None else None
+    told = [*notes(asked.metrics, who), *_of_baseline(subject, baseline)] if rows else []
     error = None
     if asked.save is not None:
         try:
@@ -148,9 +151,12 @@ def _saved(
     return f"The counts of {subject.labels[-1]} are kept in {save.path}."
 
 
-def _counter(subject: Subject, baseline: Baseline | None) -> Counter:
+def _counter(subject: Subject, asked: CountRequest, baseline: Baseline | None) -> Counter:
     """Raises LaunchFailed where this kind of side is not counted."""
-    counter = counter_for(subject, cache_folder())
+    by = asked.by
+    if baseline is not None and by is CountBy.AUTO:  # one way of counting is never held against the other
+        by = CountBy(baselines.counted_by(baseline) or by)
+    counter = counter_for(subject, cache_folder(), by)
     if counter is None:
         known = adapters().get(subject.kind)
         raise LaunchFailed(

@@ -19,8 +19,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from tollbench.compare.counters import Amount, Counter, Reading
+from tollbench.compare.counters import INSTRUCTIONS, Amount, Counter, Reading
 from tollbench.compare.subject import Side
+from tollbench.counting.hardware import HARDWARE, VALGRIND, InstructionCounter
 from tollbench.counting.image import Image, Unreadable
 from tollbench.counting.loaded import loaded
 from tollbench.counting.sizes import sizes
@@ -47,6 +48,7 @@ class KeptCount(_Kept):
 
     per: Text = ""
     note: Text = ""
+    by: Text = ""  # who counted, where that may be one of two; files of earlier versions: Valgrind
     values: Annotated[tuple[Exact, ...], Field(max_length=1000)] = ()
     failed: Text = ""
 
@@ -122,7 +124,9 @@ def _kept(amounts: Sequence[Amount | str]) -> KeptCount:
     if reasons := [each for each in amounts if isinstance(each, str)]:
         return KeptCount(failed=reasons[0])
     told = [each for each in amounts if isinstance(each, Amount)]
-    return KeptCount(per=told[0].per, note=told[0].note, values=tuple(str(each.value) for each in told))
+    return KeptCount(
+        per=told[0].per, note=told[0].note, by=told[0].by, values=tuple(str(each.value) for each in told)
+    )
 
 
 @dataclass
@@ -133,6 +137,11 @@ class AgainstBaseline:
     counter: Counter
     _made: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def who(self) -> InstructionCounter:
+        """Counts the other side's instructions."""
+        return self.counter.who
+
     def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
         """Of one side."""
         if side:
@@ -140,15 +149,27 @@ class AgainstBaseline:
         made = self._made.get(name, 0)
         self._made[name] = made + 1
         stored = self.baseline.counts.get(name, {})
-        return {metric: _amount(stored.get(metric), made) for metric in metrics if metric != "size"}
+        return {metric: _amount(metric, stored.get(metric), made) for metric in metrics if metric != "size"}
 
 
-def _amount(stored: KeptCount | None, launch: int) -> Amount | str:
+def counted_by(baseline: Baseline) -> str:
+    """Who counted its instructions: hardware or valgrind; "" where nobody did, or both."""
+    stored = [counts[INSTRUCTIONS] for counts in baseline.counts.values() if INSTRUCTIONS in counts]
+    found = {_by(INSTRUCTIONS, each) for each in stored if each.values}
+    return found.pop() if len(found) == 1 and found <= {HARDWARE, VALGRIND} else ""
+
+
+def _by(metric: str, stored: KeptCount) -> str:
+    return stored.by or (VALGRIND if metric == INSTRUCTIONS else "")
+
+
+def _amount(metric: str, stored: KeptCount | None, launch: int) -> Amount | str:
     if stored is None:
         return "has no such count: it was not asked for when it was saved"
     if stored.failed or not stored.values:
         return f"could not count it when it was saved: {stored.failed or 'nothing was told'}"
-    return Amount(Fraction(stored.values[launch % len(stored.values)]), stored.per, stored.note)
+    value = Fraction(stored.values[launch % len(stored.values)])
+    return Amount(value, stored.per, stored.note, _by(metric, stored))
 
 
 def circumstances(side: Side, cpu: str) -> Circumstances:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -14,9 +14,10 @@ from tollbench.compare.adapters.google_benchmark import GoogleBenchmark, exactly
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.common_length import CommonLength
 from tollbench.compare.subject import Side
-from tollbench.counting import instructions, system_calls
+from tollbench.counting import hardware, instructions, system_calls
+from tollbench.counting.hardware import VALGRIND_COUNTS, Event, InstructionCounter
 from tollbench.counting.preloaded import Preloaded
-from tollbench.counting.runs import OWN_MALLOC, Launched, Launching, MarkedRun, launched
+from tollbench.counting.runs import OWN_MALLOC, Launched, Launching, MarkedRun, executed_in, launched
 from tollbench.launching.answers import understood
 from tollbench.launching.failure import LaunchFailed
 
@@ -47,6 +48,7 @@ class Amount:
     value: Fraction
     per: str = PROCESS  # iteration, run or process
     note: str = ""
+    by: str = ""  # who counted, where that may be one of two: hardware or valgrind
 
 
 Reading = Mapping[str, Amount | str]  # by metric; a text is the reason why there is none
@@ -54,6 +56,10 @@ Reading = Mapping[str, Amount | str]  # by metric; a text is the reason why ther
 
 class Counter(Protocol):
     """Counts what one side does for one benchmark."""
+
+    @property
+    def who(self) -> InstructionCounter:
+        """Counts instructions."""
 
     def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
         """Launches as often as `metrics` need, once each. Raises Interrupted."""
@@ -68,6 +74,7 @@ class Ladder:
 
     subject: GoogleBenchmark
     preloaded: Preloaded
+    who: InstructionCounter = VALGRIND_COUNTS
     _length: CommonLength = field(default_factory=CommonLength)  # in runs
     _threads: dict[tuple[str, str], int] = field(default_factory=dict)  # side and benchmark -> threads
 
@@ -77,7 +84,11 @@ class Ladder:
             metrics,
             {
                 BY_MALLOC: lambda: self._allocated(self.subject.sides[side], name),
-                UNDER_VALGRIND: lambda: self._executed(self.subject.sides[side], name),
+                **user_code(
+                    self.who,
+                    lambda: self._by_hardware(self.subject.sides[side], name),
+                    lambda: self._executed(self.subject.sides[side], name),
+                ),
             },
         )
 
@@ -94,6 +105,16 @@ class Ladder:
             PEAK: Amount(Fraction(last.told.peak_bytes), RUN, f"in a run of {counted(last.iterations)}"),
         }
 
+    def _by_hardware(self, side: Side, name: str) -> Reading:
+        event = self.who.granted()
+        with self.launch(side, name, self.runs_of(side, name), event=event) as made:
+            runs = self._runs_in(made, side, name)
+            found = executed_in(made.scratch)
+        if len(found) != len(runs):
+            raise LaunchFailed(f"made {len(runs)} runs, of which the kernel counted {len(found)}")
+        each = _each(self.asked_threads_of(side, name), runs, found)
+        return {INSTRUCTIONS: replace(each, by=hardware.HARDWARE)}
+
     def _executed(self, side: Side, name: str) -> Reading:
         if told := instructions.missing_tool():
             raise LaunchFailed(told)
@@ -109,7 +130,7 @@ class Ladder:
             )
         threads = self.asked_threads_of(side, name)
         return {
-            INSTRUCTIONS: _each(threads, runs, [cost.instructions for cost in costs]),
+            INSTRUCTIONS: by_valgrind(_each(threads, runs, [cost.instructions for cost in costs]), self.who),
             SYSCALLS: _each(threads, runs, [cost.system_calls for cost in costs]),
         }
 
@@ -148,7 +169,14 @@ class Ladder:
         return self._length.of(asking.label, name, sides, trial)
 
     def launch(
-        self, side: Side, name: str, runs: int, under: Sequence[str] = (), *, longest: bool = False
+        self,
+        side: Side,
+        name: str,
+        runs: int,
+        under: Sequence[str] = (),
+        *,
+        longest: bool = False,
+        event: Event | None = None,
     ) -> AbstractContextManager[Launched]:
         """One launch that makes so many runs and ends. Raises LaunchFailed, Interrupted."""
         arguments = [f"--benchmark_filter={exactly([name])}", *_options(name), "--v=2"]
@@ -158,8 +186,9 @@ class Ladder:
         variables = {"TOLL_COUNTS_RUNS": str(runs)}
         if longest:
             variables["TOLL_COUNTS_NEXT_NS"] = str(_LONGEST_RUN_NS)
-        libraries = [self.preloaded.marks] if under else [self.preloaded.allocations, self.preloaded.marks]
-        return launched(asked, libraries, variables, under)
+        alone = under or event is not None  # what counts allocations executes instructions
+        libraries = [self.preloaded.marks] if alone else [self.preloaded.allocations, self.preloaded.marks]
+        return launched(asked, libraries, variables | asking_for(event), under)
 
 
 @dataclass
@@ -168,6 +197,7 @@ class WholeProcess:
 
     subject: Commands
     preloaded: Preloaded
+    who: InstructionCounter = VALGRIND_COUNTS
 
     def read(self, side: int, name: str, metrics: Set[str]) -> Reading:  # noqa: ARG002 -- there is only one
         """Of one side."""
@@ -175,7 +205,9 @@ class WholeProcess:
             metrics,
             {
                 BY_MALLOC: lambda: self._allocated(self.subject.sides[side]),
-                frozenset((INSTRUCTIONS,)): lambda: self._executed(self.subject.sides[side]),
+                frozenset((INSTRUCTIONS,)): lambda: (
+                    self._by_hardware if self.who.by_hardware else self._executed
+                )(self.subject.sides[side]),
                 frozenset((SYSCALLS,)): lambda: self._called(self.subject.sides[side]),
             },
         )
@@ -202,7 +234,19 @@ class WholeProcess:
                 raise LaunchFailed(reason)
             self._check(made)
             cost = instructions.cost_of_all(made.scratch)
-        return {INSTRUCTIONS: Amount(Fraction(cost.instructions), note=ALL_UNDER_VALGRIND)}
+        return {
+            INSTRUCTIONS: by_valgrind(Amount(Fraction(cost.instructions), note=ALL_UNDER_VALGRIND), self.who)
+        }
+
+    def _by_hardware(self, side: Side) -> Reading:
+        event = self.who.granted()
+        if hardware.takes_rights(side.command[0], side.environment):
+            raise LaunchFailed("is set-uid or set-gid: the kernel ends counting where it takes its rights")
+        launcher = hardware.launching(event, self.preloaded.launcher, "{}")
+        with launched(asked_of(self.subject, side), [], {}, launcher) as made:
+            found = hardware.executed(made.scratch).checked()
+            self._check(made)
+        return {INSTRUCTIONS: Amount(Fraction(found), note=ALL, by=hardware.HARDWARE)}
 
     def _called(self, side: Side) -> Reading:
         if told := system_calls.missing_tool():
@@ -225,6 +269,25 @@ def asked_of(subject: OneAfterAnother, side: Side, arguments: Sequence[str] = ()
     )
 
 
+def asking_for(event: Event | None) -> dict[str, str]:
+    """Variables by which a preloaded library has the kernel count."""
+    return {} if event is None else {"TOLL_COUNTS_EVENT": str(event)}
+
+
+def user_code(
+    who: InstructionCounter, by_hardware: Callable[[], Reading], under_valgrind: Callable[[], Reading]
+) -> dict[frozenset[str], Callable[[], Reading]]:
+    """Which launches tell instructions and system calls."""
+    if not who.by_hardware:
+        return {UNDER_VALGRIND: under_valgrind}
+    return {frozenset((INSTRUCTIONS,)): by_hardware, frozenset((SYSCALLS,)): under_valgrind}
+
+
+def by_valgrind(found: Amount, who: InstructionCounter) -> Amount:
+    """Instructions, with who counted them, and why nobody better did."""
+    return replace(found, by=hardware.VALGRIND, note="; ".join(filter(None, (found.note, who.note()))))
+
+
 def read_kinds(metrics: Set[str], kinds: Mapping[frozenset[str], Callable[[], Reading]]) -> Reading:
     """Launches once for each kind that `metrics` need; a launch that fails is the reason of all it tells."""
     found: dict[str, Amount | str] = {}
@@ -232,7 +295,7 @@ def read_kinds(metrics: Set[str], kinds: Mapping[frozenset[str], Callable[[], Re
         if metrics & wanted:
             try:
                 with understood("told counts that make no sense"):
-                    found |= count()
+                    found |= {metric: told for metric, told in count().items() if metric in wanted}
             except OSError as error:  # a stranger may put anything in the place of a file with counts
                 found |= dict.fromkeys(wanted, f"left counts that cannot be read: {error.strerror}")
             except LaunchFailed as failure:

@@ -12,21 +12,24 @@ from tollbench.compare.counters import Counter, Ladder, WholeProcess
 from tollbench.compare.program_counter import ProgramPasses
 from tollbench.compare.sample_counter import Samples
 from tollbench.compare.subject import Subject
+from tollbench.counting.hardware import instruction_counter
 from tollbench.counting.preloaded import SOURCES, compiled
+from tollbench.words import CountBy
 
 
-def counter_for(subject: Subject, cache: Path) -> Counter | None:
-    """None for a kind of side that is not counted.
+def counter_for(subject: Subject, cache: Path, by: CountBy = CountBy.VALGRIND) -> Counter | None:
+    """None for a kind of side that is not counted; `by` is who counts instructions.
 
     What is preloaded is kept below `cache`. Raises LaunchFailed where that fails.
     """
     if not isinstance(subject, GoogleBenchmark | Catch2 | Commands | Programs):
         return None
     preloaded = compiled(SOURCES, cache)
+    who = instruction_counter(by, preloaded)
     if isinstance(subject, GoogleBenchmark):
-        return Ladder(subject, preloaded)
+        return Ladder(subject, preloaded, who)
     if isinstance(subject, Catch2):
-        return Samples(subject, preloaded)
+        return Samples(subject, preloaded, who)
     if isinstance(subject, Commands):
-        return WholeProcess(subject, preloaded)
-    return ProgramPasses(subject, preloaded)
+        return WholeProcess(subject, preloaded, who)
+    return ProgramPasses(subject, preloaded, who)

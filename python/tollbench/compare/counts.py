@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from tollbench import numbers
 from tollbench.compare.count_rules import Rule, held_against
-from tollbench.compare.counters import BY_MALLOC, UNDER_VALGRIND, Amount, Counter, Reading
+from tollbench.compare.counters import BY_MALLOC, INSTRUCTIONS, UNDER_VALGRIND, Amount, Counter, Reading
 from tollbench.compare.engine import sides_without
 from tollbench.compare.judging import Judge
 from tollbench.compare.subject import ComparisonSettings, Keep, Subject, Survey
@@ -26,6 +26,7 @@ from tollbench.compare.verdicts import (
     Verdict,
 )
 from tollbench.counting.fixed import can_fix_addresses
+from tollbench.counting.hardware import HARDWARE, VALGRIND, VALGRIND_COUNTS, InstructionCounter
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.stats import fewest_values, median_interval
@@ -88,9 +89,9 @@ class Counts:
         self, side: int, name: str, metrics: Set[str], wanted: int
     ) -> list[dict[str, list[Amount | str]]]:
         """Launches both until each has told `metrics` so often; in turns, so that a drift meets both."""
+        kinds = [BY_MALLOC] if self.counter.who.by_hardware else [BY_MALLOC, UNDER_VALGRIND]
         # What one kind of launch tells comes together.
-        kinds = [kind for kind in (UNDER_VALGRIND, BY_MALLOC) if kind & metrics]
-        asked = frozenset().union(*kinds) & self.metrics
+        asked = frozenset(metrics).union(*(kind for kind in kinds if kind & metrics)) & self.metrics
         while True:
             both = [self._amounts(one, name) for one in (0, side)]
             short = [
@@ -125,6 +126,11 @@ class Counts:
         return {metric: found[metric] for metric in METRICS if metric in found}
 
 
+def _who(amount: Amount) -> str:
+    known = {HARDWARE: "the hardware", VALGRIND: "Valgrind"}
+    return known.get(amount.by, "something unknown")  # a stranger's baseline
+
+
 def _scatters(amounts: Sequence[Amount | str]) -> bool:
     return len({each.value for each in amounts if isinstance(each, Amount)}) > 1
 
@@ -155,6 +161,12 @@ def change(
         return CountChange.missing(
             metric, f"{labels[0]} counts by the {ours[0].per}, {labels[1]} by the {theirs[0].per}"
         )
+    if ours[0].by != theirs[0].by:
+        return CountChange.missing(
+            metric,
+            f"{labels[0]} is counted by {_who(ours[0])}, {labels[1]} by {_who(theirs[0])}: they are never"
+            " compared",
+        )
     both = (_median(ours), _median(theirs))
     how = theirs[0].note
     if ours[0].note != how:
@@ -177,6 +189,7 @@ def change(
     return CountChange(
         metric=metric,
         per=theirs[0].per,
+        by=theirs[0].by,
         a=max(0.0, float(both[0])),
         b=max(0.0, float(both[1])),
         low=low,
@@ -188,13 +201,22 @@ def change(
     )
 
 
-def notes(metrics: Set[str]) -> tuple[str, ...]:
-    """What holds for all counts of a table."""
+def notes(metrics: Set[str], who: InstructionCounter | None = None) -> tuple[str, ...]:
+    """What holds for all counts of a table; `who` counts instructions, None: Valgrind."""
     found = []
-    if metrics & UNDER_VALGRIND:
+    who = who or VALGRIND_COUNTS
+    if INSTRUCTIONS in metrics and who.event is not None:
         found.append(
-            "Instructions and system calls are those of user code under Valgrind, whose processor lacks some"
-            " of the machine's instructions: variants chosen by cpuid may be others than in a timed launch."
+            "Instructions are those of user code by the processor's own counter, which interrupts and page"
+            " faults raise by some: where launches differ by a few, an interval says what that means."
+        )
+    elif INSTRUCTIONS in metrics and who.refused:
+        found.append(f"Instructions: {who.refused}.")
+    if metrics & (UNDER_VALGRIND - (frozenset((INSTRUCTIONS,)) if who.by_hardware else frozenset())):
+        found.append(
+            f"{'System calls are' if who.by_hardware else 'Instructions and system calls are'} those of user"
+            " code under Valgrind, whose processor lacks some of the machine's instructions: variants chosen"
+            " by cpuid may be others than in a timed launch."
         )
     if not can_fix_addresses():
         found.append(

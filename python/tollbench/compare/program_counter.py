@@ -21,15 +21,19 @@ from tollbench.compare.counters import (
     PEAK,
     RUN,
     SYSCALLS,
-    UNDER_VALGRIND,
     Amount,
     Reading,
+    asking_for,
+    by_valgrind,
     counted,
     read_kinds,
+    user_code,
 )
-from tollbench.counting import instructions
+from tollbench.counting import hardware, instructions
 from tollbench.counting.fixed import fixed
+from tollbench.counting.hardware import VALGRIND_COUNTS, Event, InstructionCounter
 from tollbench.counting.preloaded import Preloaded
+from tollbench.counting.runs import TOLD, executed_in
 from tollbench.launching.child import Limits
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.command import working_folder
@@ -53,6 +57,7 @@ class ProgramPasses:
 
     subject: Programs
     preloaded: Preloaded
+    who: InstructionCounter = VALGRIND_COUNTS
     _length: CommonLength = field(default_factory=CommonLength)  # in iterations of the longer pass
 
     def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
@@ -61,7 +66,9 @@ class ProgramPasses:
             metrics,
             {
                 BY_MALLOC: lambda: self._allocated(side, name),
-                UNDER_VALGRIND: lambda: self._executed(side, name),
+                **user_code(
+                    self.who, lambda: self._by_hardware(side, name), lambda: self._executed(side, name)
+                ),
             },
         )
 
@@ -78,6 +85,19 @@ class ProgramPasses:
             ),
         }
 
+    def _by_hardware(self, side: int, name: str) -> Reading:
+        passes = self._passes_of(side, name)
+        with self._started(side, name, self.preloaded.own_marks, event=self.who.granted()) as (
+            program,
+            scratch,
+        ):
+            found = [program.count_allocations(count) for count in passes]
+            program.stop()
+            executed = executed_in(scratch)
+        if len(executed) != len(found):
+            raise LaunchFailed(f"made {len(found)} passes, of which the kernel counted {len(executed)}")
+        return {INSTRUCTIONS: replace(_each(found, executed), by=hardware.HARDWARE)}
+
     def _executed(self, side: int, name: str) -> Reading:
         if told := instructions.missing_tool():
             raise LaunchFailed(told)
@@ -86,7 +106,7 @@ class ProgramPasses:
         if len(costs) != len(found):
             raise LaunchFailed(f"made {len(found)} passes under Valgrind, which counted {len(costs)}")
         return {
-            INSTRUCTIONS: _each(found, [cost.instructions for cost in costs]),
+            INSTRUCTIONS: by_valgrind(_each(found, [cost.instructions for cost in costs]), self.who),
             SYSCALLS: _each(found, [cost.system_calls for cost in costs]),
         }
 
@@ -130,14 +150,16 @@ class ProgramPasses:
 
     @contextmanager
     def _started(
-        self, side: int, name: str, library: Path, under: Sequence[str] = ()
+        self, side: int, name: str, library: Path, under: Sequence[str] = (), event: Event | None = None
     ) -> Iterator[tuple[Conversation, Path]]:
         """A program that has begun, in the fixed environment, and the folder of the launch's files."""
         errand = self.subject.errand(side, name)
         options = self.subject.options
         with scratch_folder() as made, working_folder(errand.folder) as place:
             tool = [word.replace("{}", str(made)) for word in under]
-            launch = fixed(errand.command, errand.environment, libraries=[library], under=tool)
+            variables = {"TOLL_COUNTS_OUT": str(made / TOLD), **asking_for(event)} if event else {}
+            environment = {**errand.environment, **variables}
+            launch = fixed(errand.command, environment, libraries=[library], under=tool)
             errand = replace(
                 errand, command=launch.command, environment=launch.environment, folder=place, entered=False
             )

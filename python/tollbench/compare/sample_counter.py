@@ -29,6 +29,7 @@ from tollbench.compare.counters import (
 )
 from tollbench.compare.subject import Side
 from tollbench.counting import instructions
+from tollbench.counting.hardware import VALGRIND_COUNTS, InstructionCounter
 from tollbench.counting.preloaded import Preloaded
 from tollbench.counting.runs import OWN_MALLOC, Launched, Told, launched
 from tollbench.launching.failure import LaunchFailed
@@ -57,6 +58,7 @@ class Samples:
 
     subject: Catch2
     preloaded: Preloaded
+    who: InstructionCounter = VALGRIND_COUNTS
     _skipped: dict[tuple[int, str], int] = field(default_factory=dict)  # looks at the clock before a sample
 
     def read(self, side: int, name: str, metrics: Set[str]) -> Reading:

@@ -57,6 +57,7 @@ class CountChange(ComparisonRecord):
     verdict: CountVerdict
     reason: str = Field(description="how it was counted, or why it was not")
     fails: str = Field(default="", description="the rule of --fail-on that it breaks; empty: none")
+    by: str = Field(default="", description="who counted instructions: hardware or valgrind; else empty")
 
     @classmethod
     def missing(cls, metric: str, reason: str) -> CountChange:

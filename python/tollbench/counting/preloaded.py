@@ -1,4 +1,4 @@
-"""The libraries that counting preloads: one tells where runs begin and end, one counts allocations.
+"""What counting preloads: one library tells where runs begin and end, one counts allocations.
 
 Each is compiled once for their text, with the machine's own C++ compiler, into the user's cache.
 """
@@ -6,7 +6,9 @@ Each is compiled once for their text, with the machine's own C++ compiler, into 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +22,10 @@ SOURCES = home.SOURCES / "src"
 MARKS = "counts_preload.cpp"
 ALLOCATIONS = "allocations_preload.cpp"
 OWN_MARKS = "marks_preload.cpp"
-_NEEDED = (MARKS, ALLOCATIONS, OWN_MARKS, "allocations_preload.hpp")
-_OPTIONS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fno-builtin")
+LAUNCHER = "counted_launch.cpp"
+_NEEDED = (MARKS, ALLOCATIONS, OWN_MARKS, LAUNCHER, "allocations_preload.hpp", "perf_counter.hpp")
+_OPTIONS = ("-std=c++20", "-O2", "-fno-builtin")
+_OF_A_LIBRARY = ("-fPIC", "-shared")
 _VALGRIND_HEADER = Path("/usr/include/valgrind/callgrind.h")  # libtoll_counts.so asks callgrind with it
 _LIMIT_S = 120.0
 
@@ -33,6 +37,7 @@ class Preloaded:
     marks: Path  # into programs of other libraries, and command lines
     allocations: Path
     own_marks: Path  # into toll programs, in place of `allocations`
+    launcher: Path  # a program that has the kernel count for another one, nothing that is preloaded
 
     def __post_init__(self) -> None:
         if " " in str(self.marks) or ":" in str(self.marks):
@@ -51,16 +56,18 @@ def compiled(sources: Path, cache: Path) -> Preloaded:
     mark = hashlib.blake2b(texts, digest_size=12)
     mark.update(b"1" if _VALGRIND_HEADER.exists() else b"0")
     folder = cache / "preloaded" / mark.hexdigest()
-    names = ("libtoll_counts.so", "libtoll_allocations.so", "libtoll_marks.so")
+    names = ("libtoll_counts.so", "libtoll_allocations.so", "libtoll_marks.so", "toll_counted_launch")
     found = Preloaded(*(folder / name for name in names))
     sources_of = {found.marks: MARKS, found.allocations: ALLOCATIONS, found.own_marks: OWN_MARKS}
     for library, source in sources_of.items():
         if not library.exists():
-            _compile(sources / source, library)
+            _compile(sources / source, library, _OF_A_LIBRARY)
+    if not os.access(found.launcher, os.X_OK):
+        _compile(sources / LAUNCHER, found.launcher)
     return found
 
 
-def _compile(source: Path, library: Path) -> None:
+def _compile(source: Path, library: Path, options: Sequence[str] = ()) -> None:
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         raise LaunchFailed("counting needs a C++ compiler, once (apt-get install g++)")
@@ -68,10 +75,11 @@ def _compile(source: Path, library: Path) -> None:
         library.parent.mkdir(parents=True, exist_ok=True)
         with scratch_folder() as scratch:
             made = scratch / library.name
-            command = [compiler, *_OPTIONS, str(source), "-o", str(made), "-ldl"]
+            command = [compiler, *_OPTIONS, *options, str(source), "-o", str(made), "-ldl"]
             ended = run_command(command, own_environment(), scratch, _LIMIT_S)
             if ended.exit_code != 0:
                 raise LaunchFailed(f"what counts does not compile: {compiler} {ended.how()}")
             write_own(library, made.read_bytes())
+            library.chmod(0o700)
     except OSError as error:
         raise LaunchFailed(f"what counts cannot be kept in {library.parent}: {error.strerror}") from None

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tollbench.counting import hardware
 from tollbench.counting.fixed import fixed
 from tollbench.launching.answers import read_report
 from tollbench.launching.child import MAX_OUTPUT_BYTES
@@ -22,7 +23,10 @@ from tollbench.writing import scratch_folder
 
 _RECORD = re.compile(r"(\d+) (\d+) (\d+) (\d+) ([01]) (.*)")
 _RUN = re.compile(r"Running (.*) for (\d+)")
+_EVENT = re.compile(r"Event ([1-9]\d{0,4})")  # not 0: then it is counted
+_EXECUTED = "Executed "
 
+TOLD = "told"  # the file of a launch, before ".PID"
 ENOUGH = "enough"
 OWN_MALLOC = (
     "brings a malloc of its own, which comes before the counting library: its allocations are not seen"
@@ -79,15 +83,7 @@ class Launched:
         return any(told.text == ENOUGH for told in self.told())
 
     def _by_process(self) -> dict[str, list[Told]]:
-        found: dict[str, list[Told]] = {}
-        for path in sorted(self.scratch.glob("told.*")):
-            text = read_report(path, MAX_OUTPUT_BYTES).decode("utf-8", "replace")
-            for line in text.splitlines():
-                if match := _RECORD.fullmatch(line):
-                    calls, size, peak, ns = (int(match[at]) for at in range(1, 5))
-                    told = Told(calls, size, peak, ns, match[5] == "1", match[6])
-                    found.setdefault(path.name, []).append(told)
-        return found
+        return _told_in(self.scratch)
 
     def runs(self, name: str) -> list[MarkedRun]:
         """Of the benchmark called `name`. Raises LaunchFailed where another one ran, or none."""
@@ -120,9 +116,32 @@ class Launched:
     def _silent(self) -> str:
         if self.ended.exit_code != 0:
             return self.ended.how()
-        if not list(self.scratch.glob("told.*")):
+        if not list(self.scratch.glob(f"{TOLD}.*")):
             return TAKES_NOTHING
         return "does not say where its runs begin, as Google Benchmark since 1.5 does with --v=2"
+
+
+def executed_in(scratch: Path) -> list[int]:
+    """What the kernel counted in each run of a launch. Raises LaunchFailed where it did not."""
+    found = []
+    for told in [each for process in _told_in(scratch).values() for each in process]:
+        if match := _EVENT.fullmatch(told.text):
+            raise LaunchFailed(hardware.why_refused(int(match[1])))
+        if told.text.startswith(_EXECUTED):
+            found.append(hardware.told(told.text.removeprefix(_EXECUTED)).checked())
+    return found
+
+
+def _told_in(scratch: Path) -> dict[str, list[Told]]:
+    found: dict[str, list[Told]] = {}
+    for path in sorted(scratch.glob(f"{TOLD}.*")):
+        text = read_report(path, MAX_OUTPUT_BYTES).decode("utf-8", "replace")
+        for line in text.splitlines():
+            if match := _RECORD.fullmatch(line):
+                calls, size, peak, ns = (int(match[at]) for at in range(1, 5))
+                told = Told(calls, size, peak, ns, match[5] == "1", match[6])
+                found.setdefault(path.name, []).append(told)
+    return found
 
 
 @contextmanager
@@ -137,7 +156,7 @@ def launched(
     Raises LaunchFailed where it cannot start or breaks a limit, and Interrupted.
     """
     with scratch_folder() as scratch, working_folder(asked.folder) as place:
-        environment = {**asked.environment, "TOLL_COUNTS_OUT": str(scratch / "told"), **variables}
+        environment = {**asked.environment, "TOLL_COUNTS_OUT": str(scratch / TOLD), **variables}
         tool = [word.replace("{}", str(scratch)) for word in under]
         launch = fixed(asked.command, environment, libraries=libraries, under=tool)
         ended = run_command(launch.command, launch.environment, place, asked.limit_s, asked.interrupt)

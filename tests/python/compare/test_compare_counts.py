@@ -24,6 +24,7 @@ from tollbench.compare.counters import Amount, Reading
 from tollbench.compare.counts import Counts, change, counted_rows
 from tollbench.compare.stored import StoredComparison
 from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, Verdict
+from tollbench.counting.hardware import VALGRIND_COUNTS, InstructionCounter
 from tollbench.errors import TollError
 from tollbench.interpreters import interpreter_with_path
 from tollbench.report.comparisons.comparison_formats import RENDERERS
@@ -63,6 +64,7 @@ class FakeCounter:
 
     amounts: dict[int, list[int | str]]
     asked: list[tuple[int, frozenset[str]]] = field(default_factory=list)
+    who: InstructionCounter = VALGRIND_COUNTS
 
     def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
         made = sum(each == side for each, _ in self.asked)
