@@ -10,8 +10,11 @@
 //   TOLL_COUNTS_RUNS      where a run more than so many would begin, the process ends (exit code 0) and tells
 //                         "enough": all sides do the same work, and an error in the last run is not missed
 //   TOLL_COUNTS_NEXT_NS   so it does where the next run, of ten times as many, would take more CPU time
-//   TOLL_COUNTS_SKIP      the program is Catch2's: runs are its samples, which lie between two looks at the
-//                         clock; so many looks come before the first sample
+//   TOLL_COUNTS_PLAN      the program is Catch2's, which plans a benchmark by runs of 1, 2, 4, 8 ...
+//   iterations,
+//                         each between two looks at the clock, until one is long enough by that clock. The
+//                         clock is ours: "SECTION:DOUBLINGS" makes the runs of the benchmark with that number
+//                         (of all, without one) double so often, and every launch looks at it equally often
 //   TOLL_COUNTS_EVENT     "TYPE:CONFIG" of perf_event_open: what the kernel is to count in each run, told as
 //                         toll_perf::Marks does, behind the run's own line
 //   TOLL_COUNTS_WHOLE     allocations are those of the whole process, told when it ends
@@ -65,14 +68,25 @@ std::size_t line_used = 0;
 std::uint64_t began_ns = 0;
 std::uint64_t began_cpu_ns = 0;
 toll_perf::Marks executed;
-constexpr std::uint64_t longer = 10;  // the next run's iterations, and the time that others may take of it
+std::uint64_t longer = 10;  // the next run's iterations, and the time that others may take of it
 
-// Catch2's XML report: <BenchmarkResults ...><!--All values in nano seconds--> samples <mean ...
-bool sampling = false;
-constexpr std::uint64_t no_report = ~std::uint64_t{0};
-std::uint64_t reads_to_skip = no_report;
-std::uint64_t reads = 0;
-std::uint64_t sections = 0;
+// Catch2's XML report: <BenchmarkResults name="..." (it plans) ...><!--All values in nano seconds--> (it
+// takes samples) <mean ...
+enum class Report { elsewhere, planning, sampling };
+constexpr std::uint64_t look_ns =
+    100'000;  // by which each look moves the clock: Catch2 takes it for its tick
+constexpr std::uint64_t long_enough_ns = 999 * look_ns + 1000;  // beside a look: 1,000 ticks and a bit
+constexpr std::uint64_t every_section = ~std::uint64_t{0};
+bool clock_is_ours = false;
+std::uint64_t our_clock_ns = 0;
+Report report = Report::elsewhere;
+std::uint64_t wanted_section = every_section;
+std::uint64_t doublings = 0;
+std::uint64_t section = 0;
+std::uint64_t looks = 0;      // in this part of the report
+std::uint64_t long_ones = 0;  // runs that were told to be long enough: one, unless the program looks as well
+bool tag_closes = false;      // the piece before was "</"
+[[gnu::tls_model("initial-exec")]] thread_local bool is_first_thread = false;
 
 std::uint64_t number_from(const char* name) {
     const char* text = std::getenv(name);
@@ -139,39 +153,51 @@ void run_ends() {
     enough = runs == runs_wanted || too_long;
 }
 
-void tell_of_section(const char* what, std::uint64_t number) {
-    std::snprintf(line, sizeof line, "%s %llu %llu", what, static_cast<unsigned long long>(sections),
-                  static_cast<unsigned long long>(number));
-    tell({}, 0, line);
-}
-
 bool is(const char* text, std::size_t length, const char* wanted) {
     return begins(text, length, wanted) && wanted[length] == '\0';
 }
 
-/// One piece of what is written to stdout.
-void look_at_report(const char* text, std::size_t length) {
-    if (is(text, length, "All values in nano seconds")) {
-        sampling = true;
-        reads = 0;
-    } else if (sampling && is(text, length, "mean")) {
-        sampling = false;
-        tell_of_section("Looks", reads);
-        ++sections;
-    }
+bool in_wanted_section() {
+    return wanted_section == every_section || wanted_section == section;
 }
 
-/// The clock is read before and after a sample, and often before the first one, which is left out.
-void before_read() {
-    if (reads >= reads_to_skip && (reads - reads_to_skip) % 2 == 1) { run_ends(); }
-}
-void after_read() {
-    if (reads >= reads_to_skip && (reads - reads_to_skip) % 2 == 0) {
-        // Before the run, so that callgrind counts none of it.
-        std::snprintf(line, sizeof line, "Sample %llu", static_cast<unsigned long long>(sections));
-        run_begins();
+/// One piece of what is written to stdout.
+void look_at_report(const char* text, std::size_t length) {
+    if (is(text, length, "BenchmarkResults") && !tag_closes) {
+        report = Report::planning;
+        looks = long_ones = runs = 0;
+        enough = false;
+    } else if (report == Report::planning && is(text, length, "All values in nano seconds")) {
+        report = Report::sampling;
+        std::snprintf(line, sizeof line, "Planned %llu %llu %llu", static_cast<unsigned long long>(section),
+                      static_cast<unsigned long long>(looks), static_cast<unsigned long long>(long_ones));
+        tell({}, 0, line);
+    } else if (report == Report::sampling && is(text, length, "mean")) {
+        report = Report::elsewhere;
+        ++section;
     }
-    ++reads;
+    tag_closes = is(text, length, "</");
+}
+
+/// The clock of Catch2: each look moves it by as much, and where planning has to end by far more.
+std::uint64_t looked_at_our_clock() {
+    our_clock_ns += look_ns;
+    if (report != Report::planning) { return our_clock_ns; }
+    const bool counts = in_wanted_section();
+    if (++looks % 2 == 1) {
+        if (counts) {
+            std::snprintf(line, sizeof line, "Doubled %llu %llu", static_cast<unsigned long long>(section),
+                          static_cast<unsigned long long>(runs));
+            run_begins();
+        }
+        return our_clock_ns;
+    }
+    if (counts) { run_ends(); }
+    if (!counts || enough || runs > doublings) {
+        our_clock_ns += long_enough_ns;
+        ++long_ones;
+    }
+    return our_clock_ns;
 }
 
 void before_text(const char* text, std::size_t length) {
@@ -226,6 +252,20 @@ void after_fork() {
     toll_allocations_start();
 }
 
+/// "SECTION:DOUBLINGS" or ":DOUBLINGS".
+void take_clock(const char* plan) {
+    if (plan == nullptr || next_clock == nullptr) { return; }
+    char* behind = nullptr;
+    const std::uint64_t of = std::strtoull(plan, &behind, 10);
+    if (*behind != ':') { return; }
+    if (behind != plan) { wanted_section = of; }
+    doublings = std::strtoull(behind + 1, nullptr, 10);
+    longer = 2;
+    is_first_thread = true;
+    our_clock_ns = now_ns(CLOCK_MONOTONIC);
+    clock_is_ours = true;
+}
+
 [[gnu::constructor]] void begin() {
     next_write = reinterpret_cast<Write>(dlsym(RTLD_NEXT, "fwrite"));
     next_clock = reinterpret_cast<ReadClock>(dlsym(RTLD_NEXT, "clock_gettime"));
@@ -233,7 +273,7 @@ void after_fork() {
     open_file();
     if (const char* text = executed.open_as_asked()) { tell({}, 0, text); }
     runs_wanted = number_from("TOLL_COUNTS_RUNS");
-    if (std::getenv("TOLL_COUNTS_SKIP") != nullptr) { reads_to_skip = number_from("TOLL_COUNTS_SKIP"); }
+    take_clock(std::getenv("TOLL_COUNTS_PLAN"));
     longest_next_ns = number_from("TOLL_COUNTS_NEXT_NS");
     whole = std::getenv("TOLL_COUNTS_WHOLE") != nullptr && toll_allocations_start != nullptr;
     if (whole) {
@@ -254,9 +294,7 @@ extern "C" {
 std::size_t fwrite(const void* data, std::size_t size, std::size_t count, FILE* stream) {
     if (next_write == nullptr) { next_write = reinterpret_cast<Write>(dlsym(RTLD_NEXT, "fwrite")); }
     if (next_write == nullptr) { return 0; }
-    if (stream == stdout && reads_to_skip != no_report) {
-        look_at_report(static_cast<const char*>(data), size * count);
-    }
+    if (stream == stdout && clock_is_ours) { look_at_report(static_cast<const char*>(data), size * count); }
     if (stream != stderr || runs_wanted == 0) { return next_write(data, size, count, stream); }
     before_text(static_cast<const char*>(data), size * count);
     const std::size_t written = next_write(data, size, count, stream);
@@ -268,13 +306,12 @@ int clock_gettime(clockid_t clock, timespec* into) {
     if (next_clock == nullptr) {
         next_clock = reinterpret_cast<ReadClock>(dlsym(RTLD_NEXT, "clock_gettime"));
     }
-    const ReadClock next = next_clock;
-    if (next == nullptr) { return -1; }
-    if (!sampling) { return next(clock, into); }
-    before_read();
-    const int failure = next(clock, into);
-    after_read();
-    return failure;
+    if (next_clock == nullptr) { return -1; }
+    if (!clock_is_ours || clock != CLOCK_MONOTONIC || !is_first_thread) { return next_clock(clock, into); }
+    const std::uint64_t now = looked_at_our_clock();
+    into->tv_sec = static_cast<time_t>(now / 1'000'000'000);
+    into->tv_nsec = static_cast<long>(now % 1'000'000'000);
+    return 0;
 }
 
 [[gnu::noreturn]] void _exit(int code) {

@@ -100,8 +100,8 @@ class Ladder:
         last = runs[-1]
         threads = self.asked_threads_of(side, name)
         return {
-            ALLOCATIONS: _each(threads, runs, [run.told.calls for run in runs]),
-            BYTES: _each(threads, runs, [run.told.bytes for run in runs]),
+            ALLOCATIONS: per_iteration(threads, runs, [run.told.calls for run in runs]),
+            BYTES: per_iteration(threads, runs, [run.told.bytes for run in runs]),
             PEAK: Amount(Fraction(last.told.peak_bytes), RUN, f"in a run of {counted(last.iterations)}"),
         }
 
@@ -112,7 +112,7 @@ class Ladder:
             found = executed_in(made.scratch)
         if len(found) != len(runs):
             raise LaunchFailed(f"made {len(runs)} runs, of which the kernel counted {len(found)}")
-        each = _each(self.asked_threads_of(side, name), runs, found)
+        each = per_iteration(self.asked_threads_of(side, name), runs, found)
         return {INSTRUCTIONS: replace(each, by=hardware.HARDWARE)}
 
     def _executed(self, side: Side, name: str) -> Reading:
@@ -130,8 +130,10 @@ class Ladder:
             )
         threads = self.asked_threads_of(side, name)
         return {
-            INSTRUCTIONS: by_valgrind(_each(threads, runs, [cost.instructions for cost in costs]), self.who),
-            SYSCALLS: _each(threads, runs, [cost.system_calls for cost in costs]),
+            INSTRUCTIONS: by_valgrind(
+                per_iteration(threads, runs, [cost.instructions for cost in costs]), self.who
+            ),
+            SYSCALLS: per_iteration(threads, runs, [cost.system_calls for cost in costs]),
         }
 
     def _runs_in(self, made: Launched, side: Side, name: str) -> list[MarkedRun]:
@@ -316,7 +318,7 @@ def counted(iterations: int) -> str:
     return f"{iterations:,} iteration{'s' * (iterations != 1)}"
 
 
-def _each(threads: int, runs: Sequence[MarkedRun], totals: Sequence[int]) -> Amount:
+def per_iteration(threads: int, runs: Sequence[MarkedRun], totals: Sequence[int]) -> Amount:
     """What one iteration takes: by the last two runs, or by the last one alone.
 
     The process's first run is no part of a difference: it also does what is done once.

@@ -9,8 +9,8 @@ from tollbench.compare.adapters.command_line import Commands
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark
 from tollbench.compare.adapters.toll_program import Programs
 from tollbench.compare.counters import Counter, Ladder, WholeProcess
+from tollbench.compare.doubling_counter import Doublings
 from tollbench.compare.program_counter import ProgramPasses
-from tollbench.compare.sample_counter import Samples
 from tollbench.compare.subject import Subject
 from tollbench.counting.hardware import instruction_counter
 from tollbench.counting.preloaded import SOURCES, compiled
@@ -29,7 +29,7 @@ def counter_for(subject: Subject, cache: Path, by: CountBy = CountBy.VALGRIND) -
     if isinstance(subject, GoogleBenchmark):
         return Ladder(subject, preloaded, who)
     if isinstance(subject, Catch2):
-        return Samples(subject, preloaded, who)
+        return Doublings(subject, preloaded, who)
     if isinstance(subject, Commands):
         return WholeProcess(subject, preloaded, who)
     return ProgramPasses(subject, preloaded, who)

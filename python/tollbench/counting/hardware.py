@@ -28,6 +28,7 @@ HARDWARE, VALGRIND = "hardware", "valgrind"  # who counted
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _LIMIT_S = 20.0
 _COUNT = re.compile(r"(\d{1,20}) (\d{1,20}) (\d{1,20})")
+_NAMED = re.compile(r"\[\w+\]$")
 _ERROR = re.compile(r"error (\d{1,5})")
 
 
@@ -88,8 +89,13 @@ class InstructionCounter:
         return self.event
 
     def note(self) -> str:
-        """Behind a count of Valgrind's; "" where nobody asked for another one."""
-        return f"by Valgrind, as {self.refused}" if self.refused else ""
+        """Behind a count of Valgrind's, in few words; "" where nobody asked for another one."""
+        if not self.refused:
+            return ""
+        named = _NAMED.search(self.refused)
+        return "by Valgrind, as " + (
+            f"the hardware's counter is not granted {named[0]}" if named else self.refused
+        )
 
 
 VALGRIND_COUNTS = InstructionCounter()

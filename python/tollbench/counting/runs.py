@@ -94,7 +94,7 @@ class Launched:
                     raise LaunchFailed(f"ran {match[1]} where {name} was asked for")
                 found.append(MarkedRun(int(match[2]), told))
         if not found:
-            raise LaunchFailed(self._silent())
+            raise LaunchFailed(self.silent())
         return found
 
     def whole(self) -> list[Told]:
@@ -113,7 +113,8 @@ class Launched:
             raise LaunchFailed(TAKES_NOTHING)
         return found
 
-    def _silent(self) -> str:
+    def silent(self) -> str:
+        """Why nothing was told of any run."""
         if self.ended.exit_code != 0:
             return self.ended.how()
         if not list(self.scratch.glob(f"{TOLD}.*")):

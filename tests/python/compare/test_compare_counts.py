@@ -264,31 +264,62 @@ def test_toll_programs_are_counted_by_their_counting_pass(tmp_path: Path) -> Non
 CATCH2 = """
 #define CATCH_CONFIG_MAIN
 #define CATCH_CONFIG_ENABLE_BENCHMARKING
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+#else
 #include <catch2/catch.hpp>
+#endif
+#include <chrono>
 #include <string>
+#include <unistd.h>
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
 TEST_CASE("texts, two [of] them") {
   BENCHMARK("nothing") { return 3; };
-  BENCHMARK("text") { return std::string(LENGTH, 'x'); };
+  BENCHMARK("loop") { asm volatile(".rept " TEXT(LENGTH) "\\n\\tnop\\n\\t.endr"); return 1; };
+  SECTION("deep") {
+    BENCHMARK_ADVANCED("text")(Catch::Benchmark::Chronometer meter) {
+      const std::string once(1000, 'x');  // once a run: no part of an iteration
+      meter.measure([&] { return std::string(LENGTH, once[0]).size() + getppid(); });
+    };
+  }
+  SECTION("slow") { BENCHMARK("sleep") { return usleep(20000); }; }
+  BENCHMARK("clock") { return std::chrono::steady_clock::now().time_since_epoch().count(); };
 }
 """
 
 
 @pytest.mark.slow  # its header takes 15 s to compile
-def test_allocations_of_catch2_benchmarks_are_counted_by_the_sample(tmp_path: Path) -> None:
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_catch2_benchmarks_are_counted_by_the_runs_that_plan_them(tmp_path: Path) -> None:
     try:
-        paths = [str(compiled(tmp_path, f"c{n}", CATCH2, f"-DLENGTH={n}", "-O0")) for n in (40, 50)]
+        paths = [compiled(tmp_path, f"c{n}", CATCH2, f"-DLENGTH={n}", "-O0") for n in (100, 101)]
     except subprocess.CalledProcessError:
         pytest.skip("Catch2 2 is not installed")
-    code, out, err = toll(
-        tmp_path, *paths, "--count-only", "--count", "instructions,allocations,bytes", "--json"
-    )
+    same = tmp_path / "in_another_folder" / "with_a_longer_name"
+    same.parent.mkdir()
+    shutil.copy(paths[0], same)
+    asked = ("--count-only", "--count", "instructions,allocations,bytes,syscalls", "--json")
+    code, out, err = toll(tmp_path, str(paths[0]), str(same), str(paths[1]), *asked)
     assert code == 0, err
-    counts = counts_of(json.loads(out))
-    case = "texts, two [of] them"
-    assert counts[f"{case} / nothing", "allocations"] == (0.0, 0.0, "equal")
-    assert counts[f"{case} / text", "allocations"] == (1.0, 1.0, "equal")
-    assert counts[f"{case} / text", "bytes"] == (41.0, 51.0, "more")
-    assert counts[f"{case} / text", "instructions"][2] == "failed"
+    found = json.loads(out)
+    alike, changed = (
+        {
+            (row["benchmark"].removeprefix("texts, two [of] them / "), each["metric"]): each
+            for row in found["comparisons"]
+            for each in row["counts"]
+            if row["b"] == str(side)
+        }
+        for side in (same, paths[1])
+    )
+    assert {each["verdict"] for key, each in alike.items() if key[0] != "clock"} == {"equal"}
+    assert all(each["exact"] for key, each in alike.items() if key[0] != "clock")
+    assert changed["loop", "instructions"]["b"] - changed["loop", "instructions"]["a"] == 1
+    assert changed["nothing", "instructions"]["verdict"] == "equal"
+    text = [changed["deep / text", metric] for metric in ("allocations", "bytes", "syscalls")]
+    assert [(each["a"], each["b"]) for each in text] == [(1, 1), (101, 102), (1, 1)]
+    assert changed["slow / sleep", "syscalls"]["a"] == 1
+    assert "looks at the clock within its iterations" in changed["clock", "instructions"]["reason"]
 
 
 TALKATIVE = """

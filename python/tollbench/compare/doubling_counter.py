@@ -1,0 +1,183 @@
+"""Counts of Catch2's benchmarks, by the runs that it plans with: of 1, 2, 4, 8 ... iterations.
+
+Catch2 doubles until a run is long enough by the clock, which a preloaded library answers for it: so every
+launch makes the same runs, each between two looks at the clock, and the difference of the last two is that of
+their iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+
+from tollbench.compare.adapters.catch2 import Catch2, literal, reported
+from tollbench.compare.common_length import CommonLength
+from tollbench.compare.counters import (
+    ALLOCATIONS,
+    BY_MALLOC,
+    BYTES,
+    INSTRUCTIONS,
+    PEAK,
+    RUN,
+    SYSCALLS,
+    Amount,
+    Reading,
+    asked_of,
+    asking_for,
+    by_valgrind,
+    counted,
+    per_iteration,
+    read_kinds,
+    user_code,
+)
+from tollbench.compare.subject import Side
+from tollbench.counting import hardware, instructions
+from tollbench.counting.hardware import VALGRIND_COUNTS, Event, InstructionCounter
+from tollbench.counting.preloaded import Preloaded
+from tollbench.counting.runs import OWN_MALLOC, Launched, MarkedRun, executed_in, launched
+from tollbench.launching.failure import LaunchFailed
+
+_MOST_DOUBLINGS = 10  # 1,024 iterations
+_LONGEST_RUN_NS = 50_000_000  # without Valgrind, which takes some fifty times as long
+_ITS_CLOCK = (
+    "looks at the clock within its iterations, or plans its runs as no known Catch2 does: what an iteration"
+    " takes cannot be told; --kind command counts the whole run"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One launch's runs of one benchmark, and which of the report's benchmarks it is."""
+
+    section: int
+    runs: Sequence[MarkedRun]
+
+
+@dataclass
+class Doublings:
+    """Catch2's benchmarks, one test case a launch."""
+
+    subject: Catch2
+    preloaded: Preloaded
+    who: InstructionCounter = VALGRIND_COUNTS
+    _length: CommonLength = field(default_factory=CommonLength)  # in runs
+    _section: dict[tuple[str, str], int] = field(default_factory=dict)  # by side and benchmark
+
+    def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
+        """Of one side."""
+        of = self.subject.sides[side]
+        return read_kinds(
+            metrics,
+            {
+                BY_MALLOC: lambda: self._allocated(of, name),
+                **user_code(self.who, lambda: self._by_hardware(of, name), lambda: self._executed(of, name)),
+            },
+        )
+
+    def _allocated(self, side: Side, name: str) -> Reading:
+        with self._launch(side, name) as made:
+            runs = self._checked(side, name, made).runs
+        last = runs[-1]
+        if not last.told.counted:
+            raise LaunchFailed(OWN_MALLOC)
+        return {
+            ALLOCATIONS: per_iteration(1, runs, [run.told.calls for run in runs]),
+            BYTES: per_iteration(1, runs, [run.told.bytes for run in runs]),
+            PEAK: Amount(Fraction(last.told.peak_bytes), RUN, f"in a run of {counted(last.iterations)}"),
+        }
+
+    def _by_hardware(self, side: Side, name: str) -> Reading:
+        with self._launch(side, name, event=self.who.granted()) as made:
+            runs = self._checked(side, name, made).runs
+            found = executed_in(made.scratch)
+        if len(found) != len(runs):
+            raise LaunchFailed(f"made {len(runs)} runs, of which the kernel counted {len(found)}")
+        return {INSTRUCTIONS: replace(per_iteration(1, runs, found), by=hardware.HARDWARE)}
+
+    def _executed(self, side: Side, name: str) -> Reading:
+        if told := instructions.missing_tool():
+            raise LaunchFailed(told)
+        with self.under_valgrind(side, name, instructions.CALLGRIND) as (runs, scratch):
+            costs = instructions.costs_of_runs(scratch, self.preloaded.marks)
+        if len(costs) != len(runs):
+            raise LaunchFailed(f"made {len(runs)} runs under Valgrind, which counted {len(costs)}")
+        found = per_iteration(1, runs, [cost.instructions for cost in costs])
+        return {
+            INSTRUCTIONS: by_valgrind(found, self.who),
+            SYSCALLS: per_iteration(1, runs, [cost.system_calls for cost in costs]),
+        }
+
+    @contextmanager
+    def under_valgrind(
+        self, side: Side, name: str, tool: Sequence[str]
+    ) -> Iterator[tuple[Sequence[MarkedRun], Path]]:
+        """The runs of a launch that has ended, and the folder of Valgrind's files.
+
+        Raises LaunchFailed, Interrupted.
+        """
+        with self._launch(side, name, tool) as made:
+            if made.ended.exit_code != 0:
+                raise LaunchFailed(instructions.how_it_ended(made.ended, made.scratch))
+            yield self._checked(side, name, made).runs, made.scratch
+
+    def _launch(
+        self, side: Side, name: str, under: Sequence[str] = (), *, event: Event | None = None
+    ) -> AbstractContextManager[Launched]:
+        """As many runs as all sides make before one takes too long, of this benchmark alone."""
+        offering = [self.subject.sides[index] for index in self.subject.offering(name)]
+        sides = {each.label: each for each in offering}
+        runs = self._length.of(side.label, name, sides, lambda label: self._tried(sides[label], name))
+        plan = f"{self._section[side.label, name]}:{runs - 1}"
+        alone = under or event is not None
+        return self._launched(side, name, plan, asking_for(event), under, alone=bool(alone))
+
+    def _tried(self, side: Side, name: str) -> int:
+        """How many runs it makes before one takes too long."""
+        variables = {"TOLL_COUNTS_NEXT_NS": str(_LONGEST_RUN_NS)}
+        with self._launched(side, name, f":{_MOST_DOUBLINGS}", variables) as made:
+            found = self._checked(side, name, made)
+        self._section[side.label, name] = found.section
+        return len(found.runs)
+
+    def _checked(self, side: Side, name: str, made: Launched) -> _Found:
+        """Raises LaunchFailed where the launch failed, or its runs are not what they are taken for."""
+        if made.ended.exit_code != 0:
+            raise LaunchFailed(made.ended.how())
+        section, iterations = self._reported(side, name, made)
+        told = made.told()
+        runs = [each for each in told if each.text.startswith(f"Doubled {section} ")]
+        plans = [each.text for each in told if each.text.startswith(f"Planned {section} ")]
+        if not told:
+            raise LaunchFailed(made.silent())
+        # One run more, or a look more, and a run is not what stands between two looks.
+        planned_well = plans == [f"Planned {section} {2 * len(runs)} 1"]
+        if not runs or not planned_well or iterations != 2 ** (len(runs) - 1):
+            raise LaunchFailed(_ITS_CLOCK)
+        return _Found(section, [MarkedRun(2**at, run) for at, run in enumerate(runs)])
+
+    def _reported(self, side: Side, name: str, made: Launched) -> tuple[int, int]:
+        """Which of a launch's benchmarks is the one called `name`, and its iterations a sample."""
+        for at, benchmark in enumerate(reported(made.ended.whole_stdout())):
+            if benchmark.name == name and benchmark.iterations:
+                return at, benchmark.iterations
+        raise LaunchFailed(f"gave no result for {name}: {side.label}")
+
+    def _launched(
+        self,
+        side: Side,
+        name: str,
+        plan: str,
+        variables: dict[str, str],
+        under: Sequence[str] = (),
+        *,
+        alone: bool = False,
+    ) -> AbstractContextManager[Launched]:
+        arguments = [literal(self.subject.case_of(side, name)), "--reporter", "xml", "--rng-seed", "1"]
+        arguments += ["--benchmark-samples", "1", "--benchmark-no-analysis"]
+        arguments += ["--benchmark-warmup-time", "0"]
+        libraries = [self.preloaded.marks] if alone else [self.preloaded.allocations, self.preloaded.marks]
+        asked = asked_of(self.subject, side, arguments)
+        return launched(asked, libraries, {"TOLL_COUNTS_PLAN": plan, **variables}, under)
