@@ -20,6 +20,7 @@
 //   TOLL_COUNTS_WHOLE     allocations are those of the whole process, told when it ends
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -200,11 +201,38 @@ std::uint64_t looked_at_our_clock() {
     return our_clock_ns;
 }
 
+bool objects_told = false;
+
+void tell_object(const char* path) {
+    char record[4200];
+    const int length = std::snprintf(record, sizeof record, "0 0 0 0 1 object %s\n", path);
+    if (length < static_cast<int>(sizeof record)) {
+        (void)!::write(out, record, static_cast<std::size_t>(length));
+    }
+}
+
+/// "object PATH" of the program and of each library in it: one may hide an allocator. A child is not its own.
+void tell_objects() {
+    if (objects_told || out < 0 || getpid() != teller) { return; }
+    objects_told = true;
+    char program[4100];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0) { return; }
+    program[length] = '\0';
+    tell_object(program);
+    const auto each = [](dl_phdr_info* object, std::size_t, void*) {
+        if (object->dlpi_name != nullptr && object->dlpi_name[0] == '/') { tell_object(object->dlpi_name); }
+        return 0;
+    };
+    dl_iterate_phdr(each, nullptr);
+}
+
 void before_text(const char* text, std::size_t length) {
     if (place == Place::running) {
         if (begins(text, length, log_begins)) { run_ends(); }
     } else if (place == Place::between && log_line && begins(text, length, "Running ")) {
         if (enough) {
+            tell_objects();
             tell({}, 0, "enough");
             next_leave(0);
         }
@@ -228,10 +256,14 @@ void after_text(const char* text, std::size_t length) {
 
 /// The last word of a process whose allocations are counted as a whole. A child of vfork is not its own.
 void tell_at_end() {
-    if (!whole || out < 0 || getpid() != teller || toll_allocations_stop == nullptr) { return; }
+    if (!whole || out < 0 || getpid() != teller || toll_allocations_stop == nullptr) {
+        tell_objects();
+        return;
+    }
     whole = false;
     TollAllocations seen{};
     toll_allocations_stop(&seen);
+    tell_objects();
     tell(seen, 0, "whole");
 }
 
@@ -247,6 +279,7 @@ void open_file() {
 void after_fork() {
     if (!whole || toll_allocations_start == nullptr) { return; }
     close(out);
+    objects_told = false;
     open_file();
     tell({}, 0, "began");
     toll_allocations_start();

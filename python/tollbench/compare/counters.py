@@ -97,6 +97,7 @@ class Ladder:
             runs = self._runs_in(made, side, name)
             if not runs[-1].told.counted:
                 raise LaunchFailed(OWN_MALLOC)
+            made.check_allocator()
         last = runs[-1]
         threads = self.asked_threads_of(side, name)
         return {

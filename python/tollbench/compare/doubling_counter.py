@@ -80,9 +80,10 @@ class Doublings:
     def _allocated(self, side: Side, name: str) -> Reading:
         with self._launch(side, name) as made:
             runs = self._checked(side, name, made).runs
-        last = runs[-1]
-        if not last.told.counted:
-            raise LaunchFailed(OWN_MALLOC)
+            last = runs[-1]
+            if not last.told.counted:
+                raise LaunchFailed(OWN_MALLOC)
+            made.check_allocator()
         return {
             ALLOCATIONS: per_iteration(1, runs, [run.told.calls for run in runs]),
             BYTES: per_iteration(1, runs, [run.told.bytes for run in runs]),

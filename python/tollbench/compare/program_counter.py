@@ -32,6 +32,7 @@ from tollbench.compare.counters import (
 from tollbench.counting import hardware, instructions
 from tollbench.counting.fixed import fixed
 from tollbench.counting.hardware import VALGRIND_COUNTS, Event, InstructionCounter
+from tollbench.counting.own_allocators import hidden_in
 from tollbench.counting.preloaded import Preloaded
 from tollbench.counting.runs import TOLD, executed_in
 from tollbench.launching.child import Limits
@@ -73,6 +74,8 @@ class ProgramPasses:
         )
 
     def _allocated(self, side: int, name: str) -> Reading:
+        if reason := hidden_in([self.subject.errand(side, name).command[0]]):
+            raise LaunchFailed(reason)
         passes = self._passes_of(side, name)
         with self._started(side, name, self.preloaded.allocations) as (program, _):
             found = [program.count_allocations(count) for count in passes]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tollbench.counting import hardware
 from tollbench.counting.fixed import fixed
+from tollbench.counting.own_allocators import hidden_in
 from tollbench.launching.answers import read_report
 from tollbench.launching.child import MAX_OUTPUT_BYTES
 from tollbench.launching.command import Ended, run_command, working_folder
@@ -28,6 +29,11 @@ _EXECUTED = "Executed "
 
 TOLD = "told"  # the file of a launch, before ".PID"
 ENOUGH = "enough"
+_OBJECT = "object "
+_ENDED_SILENTLY = (
+    "ends in a way that is not seen (quick_exit): what it loaded is not known, nor whether that brings a"
+    " malloc of its own"
+)
 OWN_MALLOC = (
     "brings a malloc of its own, which comes before the counting library: its allocations are not seen"
 )
@@ -85,6 +91,15 @@ class Launched:
     def _by_process(self) -> dict[str, list[Told]]:
         return _told_in(self.scratch)
 
+    def check_allocator(self) -> None:
+        """Raises LaunchFailed where allocations are not all seen, or nobody can know."""
+        for told in self._by_process().values():
+            loaded = [each.text.removeprefix(_OBJECT) for each in told if each.text.startswith(_OBJECT)]
+            if reason := hidden_in(loaded, seen=any(each.calls for each in told)):
+                raise LaunchFailed(reason)
+            if not loaded and any(each.text != "began" for each in told):
+                raise LaunchFailed(_ENDED_SILENTLY)
+
     def runs(self, name: str) -> list[MarkedRun]:
         """Of the benchmark called `name`. Raises LaunchFailed where another one ran, or none."""
         found = []
@@ -111,6 +126,7 @@ class Launched:
             found.append(told[-1])
         if not found:
             raise LaunchFailed(TAKES_NOTHING)
+        self.check_allocator()
         return found
 
     def silent(self) -> str:
