@@ -29,6 +29,7 @@ ITERATION, RUN, PROCESS = "iteration", "run", "process"
 
 ALL = "from start to end"
 ALL_UNDER_VALGRIND = "from start to end, with Valgrind's own part of the start"
+UNWATCHED = "but for programs that take no preloaded library, which strace would find"
 ALL_PEAK = "of the process that needs most"
 MOST_RUNS = 4  # 1, 10, 100 and 1,000 iterations
 _LONGEST_RUN_NS = 100_000_000  # without Valgrind, which takes some fifty times as long
@@ -216,16 +217,21 @@ class WholeProcess:
         )
 
     def _allocated(self, side: Side) -> Reading:
+        if hardware.takes_rights(side.command[0], side.environment):
+            raise LaunchFailed(hardware.TAKES_RIGHTS)
         libraries = [self.preloaded.allocations, self.preloaded.marks]
-        with launched(asked_of(self.subject, side), libraries, {"TOLL_COUNTS_WHOLE": "1"}) as made:
+        watcher = system_calls.PROGRAMS_SEEN if system_calls.sees_programs() else ()
+        asked, whole = asked_of(self.subject, side), {"TOLL_COUNTS_WHOLE": "1"}
+        with launched(asked, libraries, whole, watched_by=watcher) as made:
             self._check(made)
-            ends = made.whole()
+            ends = made.whole(system_calls.programs(made.scratch) if watcher else frozenset())
+        note = ALL if watcher else f"{ALL}; {UNWATCHED}"
         return {
-            ALLOCATIONS: Amount(Fraction(sum(end.calls for end in ends)), note=ALL),
-            BYTES: Amount(Fraction(sum(end.bytes for end in ends)), note=ALL),
+            ALLOCATIONS: Amount(Fraction(sum(end.calls for end in ends)), note=note),
+            BYTES: Amount(Fraction(sum(end.bytes for end in ends)), note=note),
             PEAK: Amount(
                 Fraction(max(end.peak_bytes for end in ends)),
-                note=ALL if len(ends) == 1 else ALL_PEAK,
+                note=note if len(ends) == 1 else note.replace(ALL, ALL_PEAK),
             ),
         }
 
@@ -233,7 +239,7 @@ class WholeProcess:
         if told := instructions.missing_tool():
             raise LaunchFailed(told)
         with launched(asked_of(self.subject, side), [], {}, instructions.CALLGRIND) as made:
-            if reason := instructions.refusal(made.scratch):
+            if reason := instructions.refusal(made.scratch, made.ended):
                 raise LaunchFailed(reason)
             self._check(made)
             cost = instructions.cost_of_all(made.scratch)
@@ -244,7 +250,7 @@ class WholeProcess:
     def _by_hardware(self, side: Side) -> Reading:
         event = self.who.granted()
         if hardware.takes_rights(side.command[0], side.environment):
-            raise LaunchFailed("is set-uid or set-gid: the kernel ends counting where it takes its rights")
+            raise LaunchFailed(hardware.TAKES_RIGHTS)
         launcher = hardware.launching(event, self.preloaded.launcher, "{}")
         with launched(asked_of(self.subject, side), [], {}, launcher) as made:
             found = hardware.executed(made.scratch).checked()
@@ -254,6 +260,8 @@ class WholeProcess:
     def _called(self, side: Side) -> Reading:
         if told := system_calls.missing_tool():
             raise LaunchFailed(told)
+        if hardware.takes_rights(side.command[0], side.environment):
+            raise LaunchFailed(hardware.TAKES_RIGHTS)
         with launched(asked_of(self.subject, side), [], {}, system_calls.STRACE) as made:
             self._check(made)
             return {SYSCALLS: Amount(Fraction(system_calls.system_calls(made.scratch)), note=ALL)}

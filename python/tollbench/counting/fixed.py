@@ -33,10 +33,11 @@ def fixed(
     *,
     libraries: Sequence[Path] = (),
     under: Sequence[str] = (),
+    watched_by: Sequence[str] = (),
 ) -> FixedLaunch:
     """`command`, under a tool or by itself, without address randomisation and with variables of fixed size.
 
-    Libraries are preloaded into it, and into the tool where it is dynamically linked.
+    Libraries are preloaded into it, and into the tool where it is dynamically linked; not into who watches.
     """
     made = {name: value for name, value in environment.items() if name not in _VOLATILE}
     made |= {"LC_ALL": LOCALE, "LANG": LOCALE, "LD_BIND_NOW": "1"}
@@ -48,6 +49,7 @@ def fixed(
     used += sum(len(word.encode()) + 1 for word in command) + len(command[0].encode()) + 1 + len(preloads)
     made[_PADDING] = "x" * (-used % _BLOCK_BYTES)
     before = ["setarch", "-R"] if can_fix_addresses() else []
+    before += watched_by
     if preloads:
         before += ["env", f"LD_PRELOAD={preloads}"]
     return FixedLaunch((*before, *under, *command), made)

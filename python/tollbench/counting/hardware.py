@@ -44,6 +44,11 @@ class Event:
         return f"{self.type}:{self.config}"
 
 
+TAKES_RIGHTS = (
+    "is set-uid or set-gid: while it is counted it has not its rights, or is not counted where it takes them"
+)
+
+
 class Refused(LaunchFailed):
     """The kernel does not count."""
 

@@ -74,12 +74,10 @@ def cost_of_all(scratch: Path) -> Cost:
 
 def how_it_ended(ended: Ended, scratch: Path) -> str:
     """A reason for a launch that ended badly, by what Valgrind wrote about it."""
-    if _OTHER_RIGHTS in ended.stderr:
-        return "is set-uid or set-gid, or has capabilities, and Valgrind runs no such executable"
-    return refusal(scratch) or f"under Valgrind {ended.how()}"
+    return refusal(scratch, ended) or f"under Valgrind {ended.how()}"
 
 
-def refusal(scratch: Path) -> str:
+def refusal(scratch: Path, ended: Ended | None = None) -> str:
     """Why Valgrind's counts are not to be had, by what it wrote of any process; "" where they are."""
     logs = b"".join(read_report(path, MAX_PROFILE_BYTES) for path in sorted(scratch.glob("log.*")))
     if _UNKNOWN_INSTRUCTION in logs:
@@ -87,6 +85,9 @@ def refusal(scratch: Path) -> str:
     if own := _OWN_FAULT.search(logs):
         told = shown(own[0].decode("utf-8", "replace").strip(), 200)
         return f"cannot be run by this version of Valgrind, which fails itself: {told}"
+    # Of the first process it is told before there is a log.
+    if _OTHER_RIGHTS in logs or (ended is not None and _OTHER_RIGHTS in ended.stderr):
+        return "is set-uid or set-gid, or has capabilities, or runs such a program, and Valgrind runs none"
     return ""
 
 

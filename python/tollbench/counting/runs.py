@@ -7,7 +7,7 @@ for a length that none reaches, and ended after a fixed number of runs, every si
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +95,8 @@ class Launched:
         """Raises LaunchFailed where allocations are not all seen, or nobody can know."""
         for told in self._by_process().values():
             loaded = [each.text.removeprefix(_OBJECT) for each in told if each.text.startswith(_OBJECT)]
+            if loaded and hardware.takes_rights(loaded[0], {}):
+                raise LaunchFailed(f"runs {Path(loaded[0]).name}, which {hardware.TAKES_RIGHTS}")
             if reason := hidden_in(loaded, seen=any(each.calls for each in told)):
                 raise LaunchFailed(reason)
             if not loaded and any(each.text != "began" for each in told):
@@ -112,10 +114,14 @@ class Launched:
             raise LaunchFailed(self.silent())
         return found
 
-    def whole(self) -> list[Told]:
-        """The last word of every process. Raises LaunchFailed where one did not say it."""
+    def whole(self, programs: Set[int] = frozenset()) -> list[Told]:
+        """The last word of every process. Raises LaunchFailed where one did not say it.
+
+        `programs` are processes that are known to be some.
+        """
         found = []
-        for told in self._by_process().values():
+        by_process = self._by_process()
+        for told in by_process.values():
             if told[-1].text != "whole":
                 raise LaunchFailed(
                     "has a process that did not tell what it allocated: it was killed, or became a program"
@@ -126,6 +132,11 @@ class Launched:
             found.append(told[-1])
         if not found:
             raise LaunchFailed(TAKES_NOTHING)
+        if any(f"{TOLD}.{pid}" not in by_process for pid in programs):
+            raise LaunchFailed(
+                "starts a program that takes no preloaded library, as static and set-uid ones do: its"
+                " allocations are not seen"
+            )
         self.check_allocator()
         return found
 
@@ -167,14 +178,16 @@ def launched(
     libraries: Sequence[Path],
     variables: Mapping[str, str],
     under: Sequence[str] = (),
+    watched_by: Sequence[str] = (),
 ) -> Iterator[Launched]:
-    """Runs a program once in the fixed environment. In `under`, {} is the folder of the launch's files.
+    """Runs a program once in the fixed environment. In its tools, {} is the folder of the launch's files.
 
     Raises LaunchFailed where it cannot start or breaks a limit, and Interrupted.
     """
     with scratch_folder() as scratch, working_folder(asked.folder) as place:
         environment = {**asked.environment, "TOLL_COUNTS_OUT": str(scratch / TOLD), **variables}
         tool = [word.replace("{}", str(scratch)) for word in under]
-        launch = fixed(asked.command, environment, libraries=libraries, under=tool)
+        watcher = [word.replace("{}", str(scratch)) for word in watched_by]
+        launch = fixed(asked.command, environment, libraries=libraries, under=tool, watched_by=watcher)
         ended = run_command(launch.command, launch.environment, place, asked.limit_s, asked.interrupt)
         yield Launched(ended, scratch)
