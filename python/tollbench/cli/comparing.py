@@ -73,6 +73,8 @@ def count_request(
 ) -> CountRequest | None:
     """As `counting.count_request`, which is imported only where something is to be counted."""
     if not (count or fail_on or any(asked.values())):
+        if by is not CountBy.AUTO:
+            raise TollError(f"--count-by {by}: nothing is counted", "add --count instructions")
         return None
     from tollbench.cli import counting
 

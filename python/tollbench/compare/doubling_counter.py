@@ -181,4 +181,5 @@ class Doublings:
         arguments += ["--benchmark-warmup-time", "0"]
         libraries = [self.preloaded.marks] if alone else [self.preloaded.allocations, self.preloaded.marks]
         asked = asked_of(self.subject, side, arguments)
-        return launched(asked, libraries, {"TOLL_COUNTS_PLAN": plan, **variables}, under)
+        planned = {"TOLL_COUNTS_PLAN": plan, **variables}
+        return launched(asked, libraries, planned, under, named_alike=True)

@@ -66,6 +66,8 @@ class EventCount:
 
     def checked(self) -> int:
         """The count. Raises LaunchFailed where it was not counted all the time: then it is a guess."""
+        if not self.enabled_ns:  # the command was never started
+            raise LaunchFailed("was not counted by the hardware at all")
         if self.running_ns != self.enabled_ns:
             raise LaunchFailed(
                 "was not counted by the hardware all the time: others use its counters too, or some of the"

@@ -30,6 +30,7 @@ _EXECUTED = "Executed "
 TOLD = "told"  # the file of a launch, before ".PID"
 ENOUGH = "enough"
 _OBJECT = "object "
+_ALIAS = "program"
 _ENDED_SILENTLY = (
     "ends in a way that is not seen (quick_exit): what it loaded is not known, nor whether that brings a"
     " malloc of its own"
@@ -179,8 +180,12 @@ def launched(
     variables: Mapping[str, str],
     under: Sequence[str] = (),
     watched_by: Sequence[str] = (),
+    named_alike: bool = False,
 ) -> Iterator[Launched]:
     """Runs a program once in the fixed environment. In its tools, {} is the folder of the launch's files.
+
+    Programs that keep their name on the heap move all that comes behind it: `named_alike` gives them one of a
+    fixed length, by a link.
 
     Raises LaunchFailed where it cannot start or breaks a limit, and Interrupted.
     """
@@ -188,6 +193,10 @@ def launched(
         environment = {**asked.environment, "TOLL_COUNTS_OUT": str(scratch / TOLD), **variables}
         tool = [word.replace("{}", str(scratch)) for word in under]
         watcher = [word.replace("{}", str(scratch)) for word in watched_by]
-        launch = fixed(asked.command, environment, libraries=libraries, under=tool, watched_by=watcher)
+        command = list(asked.command)
+        if named_alike:
+            (scratch / _ALIAS).symlink_to(Path(command[0]).resolve())
+            command[0] = str(scratch / _ALIAS)
+        launch = fixed(command, environment, libraries=libraries, under=tool, watched_by=watcher)
         ended = run_command(launch.command, launch.environment, place, asked.limit_s, asked.interrupt)
         yield Launched(ended, scratch)

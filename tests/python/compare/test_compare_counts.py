@@ -270,6 +270,7 @@ CATCH2 = """
 #include <catch2/catch.hpp>
 #endif
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <unistd.h>
 #define TEXT_OF(x) #x
@@ -277,6 +278,12 @@ CATCH2 = """
 TEST_CASE("texts, two [of] them") {
   BENCHMARK("nothing") { return 3; };
   BENCHMARK("loop") { asm volatile(".rept " TEXT(LENGTH) "\\n\\tnop\\n\\t.endr"); return 1; };
+  BENCHMARK("heap") {  // what malloc does depends on what lies there, such as the program's own name
+    void* blocks[20];
+    for (int i = 0; i < 20; i++) blocks[i] = std::malloc(100 + i * 50);
+    for (void* block : blocks) std::free(block);
+    return 1;
+  };
   SECTION("deep") {
     BENCHMARK_ADVANCED("text")(Catch::Benchmark::Chronometer meter) {
       const std::string once(1000, 'x');  // once a run: no part of an iteration
@@ -491,6 +498,8 @@ def test_a_baseline_is_saved_only_where_nothing_is_lost(tmp_path: Path) -> None:
         (("--baseline", "/dev/null"), "is no baseline"),
         (("--count", "cycles"), "--count cycles: nothing of that name is counted"),
         (("--fail-on", "instructions"), "--fail-on 'instructions' is not a rule"),
+        (("--count-by", "hardware"), "--count-by hardware: nothing is counted"),
+        (("--count-by", "perf"), "Invalid value"),
         (("--fail-on", "cycles>+1%"), "cycles is not counted"),
     ],
 )

@@ -159,6 +159,8 @@ def test_a_count_that_was_taken_in_turns_is_none() -> None:
     assert EventCount(5, 100, 100).checked() == 5
     with pytest.raises(LaunchFailed, match="not counted by the hardware all the time"):
         EventCount(5, 100, 99).checked()
+    with pytest.raises(LaunchFailed, match="not counted by the hardware at all"):
+        EventCount(0, 0, 0).checked()
 
 
 @pytest.mark.parametrize(
