@@ -64,7 +64,7 @@ def results(
         data = [
             read_case(run_file, record, header, read) for record in run_file.cases(workload.name, MOST_CASES)
         ]
-        data = timed_alike(data, swept_parameters([case.record for case in data]))
+        data = timed_alike(data)
         workloads.append(_workload(workload, data, header, warnings))
         sides |= numbers_in(workload, data, header, asked)
         cases += [_kept(case) for case in data]

@@ -12,9 +12,8 @@ from statistics import median as median_of  # of a few numbers, where NumPy's ta
 import numpy as np
 
 from tollbench.analysis.grid import CellValues
-from tollbench.analysis.grouping import by_setting
 from tollbench.analysis.units import DAMAGED, checked_json, checked_ns
-from tollbench.analysis.values import ByRound, LaunchValue, launch_value, median, nobody_waits
+from tollbench.analysis.values import ByRound, LaunchValue, by_clock, launch_value, median, nobody_waits
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
 from tollbench.stats import LaunchCounts, count_samples
@@ -53,6 +52,11 @@ class CaseData:
     def values_ns(self) -> Floats:
         """Nanoseconds a unit of work, of each launch."""
         return np.array([value.ns for value in self.values], dtype=np.float64)
+
+    @property
+    def wall_ns(self) -> Floats:
+        """The same by the wall clock, whichever counts."""
+        return np.array([value.wall_ns for value in self.values], dtype=np.float64)
 
     @property
     def on_cpu(self) -> bool:
@@ -126,18 +130,20 @@ def read_case(
     )
 
 
-def timed_alike(data: Sequence[CaseData], swept: Sequence[str]) -> list[CaseData]:
-    """The cases of a workload, those of each setting by one clock (`tollbench.analysis.values`)."""
-    found = list(data)
-    for positions in by_setting([case.record for case in data], swept):
-        group = [position for position in positions if data[position].measured]
-        on_cpu = nobody_waits([data[position].by_round for position in group])
-        for position in group:
-            case = data[position]
-            values = tuple(replace(value, on_cpu=on_cpu) for value in case.values)
-            rounds = {number: replace(value, on_cpu=on_cpu) for number, value in case.by_round.items()}
-            found[position] = replace(case, values=values, by_round=rounds)
-    return found
+def timed_alike(data: Sequence[CaseData]) -> list[CaseData]:
+    """The cases of a workload, all by one clock (`tollbench.analysis.values`).
+
+    Settings too: a curve over numbers of threads would else tell what a neighbour took for what threads cost.
+    """
+    on_cpu = nobody_waits([case.by_round for case in data if case.measured])
+    return [
+        replace(
+            case,
+            values=tuple(replace(value, on_cpu=on_cpu) for value in case.values),
+            by_round=by_clock(case.by_round, on_cpu=on_cpu),
+        )
+        for case in data
+    ]
 
 
 def judge(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from tollbench.analysis.case_data import CaseData, told_by
 from tollbench.analysis.comparison import level_left
 from tollbench.analysis.grid import make_grid, ordered
 from tollbench.analysis.units import nanoseconds_per
-from tollbench.analysis.values import LaunchValue
+from tollbench.analysis.values import LaunchValue, by_clock
 from tollbench.stats import Interval, Pooled, bonferroni, median_interval
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import RunHeader, WorkloadRecord
@@ -37,6 +38,7 @@ class SideNumber:
     launches: int = 0
     missing: str = ""  # "was not measured in this run"
     would_tell: bool = True  # whether measuring it, or for longer, would tell
+    by_wall_clock: SideNumber | None = None  # the same where it is a time on the processor
 
 
 def numbers_in(
@@ -93,11 +95,15 @@ def _number(
         value = pooled.quantile(p) / scale
         return SideNumber(side, parameters, unit, value, interval, level, launches=launches)
     if side.statistic == "value":
-        values = case.values_ns / scale
-        interval = median_interval(values, own)
-        value = float(np.median(values))
-        return SideNumber(
-            side, parameters, unit, value, interval, level, values=case.by_round, launches=launches
+        found = partial(SideNumber, side, parameters, unit, level=level, launches=launches)
+        wall, values = case.wall_ns / scale, case.values_ns / scale
+        rounds = by_clock(case.by_round, on_cpu=False)
+        by_wall = found(float(np.median(wall)), median_interval(wall, own), values=rounds)
+        return found(
+            float(np.median(values)),
+            median_interval(values, own),
+            values=case.by_round,
+            by_wall_clock=by_wall if case.on_cpu else None,
         )
     by_round, missing = _each_launch(side.statistic, case, scale, header)
     if not by_round:

@@ -102,6 +102,7 @@ def _part(
 ) -> tuple[ClaimPart, float]:
     """What one check says, and how far from its nearest boundary the interval lies (log ratio)."""
     region = region_of(check)
+    left, right = _by_one_clock(left, right)
     ratio, interval, missing = _ratio(left, right)
     if missing:
         tells = all(side.value is not None or side.would_tell for side in (left, right))
@@ -135,6 +136,14 @@ def _part(
         reason=reason,
     )
     return part, region.distance(interval) if interval else math.inf
+
+
+def _by_one_clock(left: SideNumber, right: SideNumber) -> tuple[SideNumber, SideNumber]:
+    """Times of different workloads, of which one alone is a time on the processor, by the wall clock."""
+    measured = [side for side in (left, right) if side.side.number is None]
+    if len(measured) < 2 or all(side.by_wall_clock is not None for side in measured):
+        return left, right
+    return left.by_wall_clock or left, right.by_wall_clock or right
 
 
 def _told(side: SideNumber) -> ClaimNumber:

@@ -54,7 +54,7 @@ def row_with_numbers(case: CaseData, compared: Compared, level: float, declared:
         memory_per_unit_bytes=_memory_per_unit(memory, case),
         cpu_time=None if cpu_ns is None else cpu_ns / scale,
         cpus_busy=cpu_ns / median_ns
-        if cpu_ns is not None and (median_ns := np.median(case.values_ns)) > 0
+        if cpu_ns is not None and (median_ns := np.median(case.wall_ns)) > 0
         else None,
         voluntary_switches=timed_totals(case.launches, lambda batch: batch.voluntary_switches)
         if one_by_one

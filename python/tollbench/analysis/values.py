@@ -31,7 +31,8 @@ class LaunchValue:
         default_factory=lambda: _NONE
     )  # of each timed batch; none where they mix pairs
     company: int = 0  # the same for launches that took turns; 0: alone
-    on_cpu_ns: float | None = None  # `Batch.on_cpu_ns`; None: of several threads, or of single operations
+    # `Batch.on_cpu_ns`; None: of several threads, of single operations, or where no CPU time was told.
+    on_cpu_ns: float | None = None
     on_cpu_blocks: Floats = field(default_factory=lambda: _NONE)
     waited: bool = False  # whether it gave its processor back in a timed batch
     on_cpu: bool = False  # which of the two counts
@@ -60,7 +61,7 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
             launch.company,
             waited=any(batch.voluntary_switches for batch in timed),
         )
-        if launch.footing.get("threads", 1) not in (1, "1"):
+        if launch.footing.get("threads", 1) not in (1, "1") or not all(batch.cpu_ns > 0 for batch in timed):
             return wall
         on_cpu = [batch.on_cpu_ns / batch.units for batch in timed]
         return replace(wall, on_cpu_ns=median_of(on_cpu), on_cpu_blocks=np.array(on_cpu, dtype=np.float64))
@@ -85,10 +86,15 @@ def nobody_waits(cases: Sequence[ByRound]) -> bool:
     )
 
 
+def by_clock(case: ByRound, *, on_cpu: bool) -> dict[int, LaunchValue]:
+    """The launches of a case by one of the two clocks."""
+    return {number: replace(value, on_cpu=on_cpu) for number, value in case.items()}
+
+
 def by_one_clock(cases: Sequence[ByRound]) -> list[dict[int, LaunchValue]]:
     """The launches of cases that are compared, all by the same clock."""
     on_cpu = nobody_waits(cases)
-    return [{number: replace(value, on_cpu=on_cpu) for number, value in case.items()} for case in cases]
+    return [by_clock(case, on_cpu=on_cpu) for case in cases]
 
 
 def log_rounds(cases: Sequence[ByRound], last: int | None = None) -> Floats:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
-from tollbench.analysis.values import LaunchValue, by_one_clock, launch_value, log_rounds
+from tollbench.analysis.values import ByRound, LaunchValue, by_one_clock, launch_value, log_rounds
 from tollbench.launching.piloting import CaseWork, after_rehearsal, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
 from tollbench.plan import Plan, Settings
@@ -135,14 +135,24 @@ class WorkloadState:
 
     def tables(self) -> list[Table]:
         """What a report will compare: for each setting of what is swept, the logs of the values of its active
-        cases, shape (rounds, cases), NaN where a launch failed, and the column that ratios are to."""
-        swept, active = swept_parameters([case.case for case in self.cases]), self.active_cases
-        groups = by_setting([case.case for case in active], swept)
-        return [self._table([active[position] for position in group]) for group in groups]
+        cases, shape (rounds, cases), NaN where a launch failed, and the column that ratios are to.
 
-    def _table(self, cases: Sequence[CaseState]) -> Table:
-        known = [{number: value for number, value in case.values.items() if value} for case in cases]
-        logs = log_rounds(by_one_clock(known), self.round)
+        Of the rounds so far alone: a resumed run has later ones already, and decides as the unbroken one did.
+        """
+        swept, active = swept_parameters([case.case for case in self.cases]), self.active_cases
+        known = by_one_clock(
+            [
+                {number: value for number, value in case.values.items() if value and number <= self.round}
+                for case in active
+            ]
+        )
+        return [
+            self._table([active[position] for position in group], [known[position] for position in group])
+            for group in by_setting([case.case for case in active], swept)
+        ]
+
+    def _table(self, cases: Sequence[CaseState], known: Sequence[ByRound]) -> Table:
+        logs = log_rounds(known, self.round)
         return logs, fastest([case.case.footing for case in cases], logs)
 
     def judge(self, settings: Settings) -> None:

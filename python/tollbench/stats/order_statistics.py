@@ -65,9 +65,9 @@ def tick_median(values: ArrayLike, step: float, counts: NDArray[np.int64] | None
 
     Each value stands for all those within half a step of it: the grouped median, by linear interpolation
     within the tick that it falls into (Yule and Kendall, An Introduction to the Theory of Statistics).
-    Without it 67 and 69 ns on a clock of 10 ns may read 63 and 73, and launch after launch agrees on that; and
-    1,000 and 1,003 ns read alike, with an interval without length. What it assumes is that operations scatter
-    over a tick: where they scatter by a fifth of one, it is off by up to a fifth of a tick.
+    Without it 67 and 69 ns on a clock of 10 ns may read 63 and 73, and launch after launch agrees on that;
+    and 1,000 and 1,003 ns read alike, with an interval without length. What it assumes is that operations
+    scatter over a tick: where they scatter by a fifth of one, it is off by up to a fifth of a tick.
     """
     taken = np.asarray(values, dtype=np.float64)
     if counts is None:

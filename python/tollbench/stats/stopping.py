@@ -4,7 +4,8 @@ A run may look at its intervals only when the number of rounds is on a fixed sch
 41, 62 ..., each 1.5 times the one before. All looks together may err with a fifth of alpha, look k with
 alpha / (5 k (k + 1)), which add up to that over any number of looks. A run that has not stopped at a look
 gives all that is left, at least four fifths of alpha, to its last interval. So by the union bound all of
-them together err with at most alpha, for any data and whatever made the run stop.
+them together err with at most alpha, for any data, where the end without a look does not depend on the
+values: a budget, or whoever did not read them.
 
 The looks have little because few runs stop at one: at half of alpha for the first look and 1 / (looks + 1)
 of it for the end, a table of ten rows had intervals at alpha / 225 after 41 rounds, and 14 of 12 rounds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from tollbench.analysis.claim_numbers import SideNumber, _between_groups
 from tollbench.analysis.judged_claims import judged, region_of
 from tollbench.analysis.results import ClaimVerdict
 from tollbench.analysis.values import LaunchValue
+from tollbench.stats import Interval
 from tollbench.store import RunFile
 from tollbench.words import Claim, ClaimCheck, ClaimSide, DeclaredDetail, Kind, Relation, Status
 
@@ -264,6 +266,32 @@ def simulated(one: Claim, left: np.ndarray, right: np.ndarray) -> ClaimVerdict:
     }  # fmt: skip
     (said,) = judged([one], found, header())
     return said
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_rows_of_one_workload_are_compared_by_one_clock(tmp_path, waits: bool) -> None:
+    """The same batches at two settings, at one of which another contender waits."""
+    calm = {"voluntary_switches": 0, "cpu_ns": 500.0}
+    beside = {"voluntary_switches": int(waits), "cpu_ns": 500.0}
+    cases = [
+        Made(name, [10.0] * 12, parameters={"wait_us": wait}, batches=batches, footing={"threads": 1})
+        for name, wait, batches in (("a", 8, calm), ("a", 64, calm), ("b", 64, beside))
+    ]
+    left, right = (side("a", parameters={"wait_us": wait}) for wait in (8, 64))
+    said = verdict(tmp_path, claim(check(left, Relation.ABOUT, right)), cases)
+    assert (said.verdict, said.ratio) == ("holds", 1.0)
+
+
+def test_times_of_two_workloads_are_compared_by_one_clock() -> None:
+    """Of one workload, that waits, the wall clock alone is known; of the other, 5 ns are on the processor."""
+    one = claim(check(side("a"), Relation.ABOUT, replace(side("b"), workload="tasks/other")))
+    wall = SideNumber(one.checks[0].left, {}, "ns", 10.0, Interval(9.0, 11.0, 0.95), 0.95, launches=ROUNDS)
+    on_cpu = replace(wall, value=5.0, interval=Interval(4.9, 5.1, 0.95), by_wall_clock=wall)
+    waits = replace(wall, side=one.checks[0].right)
+    for left, ratio in ((on_cpu, 1.0), (wall, 1.0)):
+        (said,) = judged([one], {(one.name, 0, "left"): left, (one.name, 0, "right"): waits}, header())
+        assert said.ratio == pytest.approx(ratio)
+        assert said.left == 10.0
 
 
 @pytest.mark.parametrize("factor", [2.0, 10.0])

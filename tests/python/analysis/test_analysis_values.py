@@ -163,6 +163,7 @@ def test_who_never_waits_is_compared_by_the_time_on_the_processor(threads: int |
         launched([30, 30, 30], [10, 10, 10], switches=1),  # it waits
         launched([30, 30, 30], [10, 10, 10], threads=2),
         launched([30, 30, 30], [60, 60, 60], threads=8),
+        launched([30, 30, 30], [10, 0, 10]),  # whose CPU time nobody told
         LaunchValue(30.0),  # of single operations
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -166,3 +166,26 @@ def test_a_company_is_no_larger_than_neighbours_in_time_are() -> None:
     assert company_sizes(*[3_300_000] * 20, batch_ns=15e6) == [10, 10]
     assert company_sizes(*[3_300_000] * 100) == [64, 36]
     assert company_sizes(*[3_300_000] * 3, batch_ns=30e6) == [1, 1, 1]
+
+
+def test_a_resumed_run_chooses_its_clock_by_the_rounds_that_the_unbroken_one_had() -> None:
+    """Two launches that waited are a tenth of 26, and more than that of the 12 of the first look."""
+    rng = np.random.default_rng(3)
+
+    def value(number: int, base: float) -> LaunchValue:
+        on_cpu = base * np.exp(rng.normal(0, 0.001))
+        wall = on_cpu * np.exp(abs(rng.normal(0, 0.3)))
+        return LaunchValue(wall, on_cpu_ns=on_cpu, waited=number in (3, 7))
+
+    made = state(Measured("x", 4, 1.0), Measured("y", 4, 1.0))
+    for case, base in zip(made.cases, (10.0, 12.0), strict=True):
+        case.values = {number: value(number, base) for number in range(1, 27)}
+    settings = replace(SETTINGS, precision=0.02, max_launches=200)
+    for number in (12, 18):
+        made.round = number
+        made.judge(settings)
+        assert made.stopped_by == "", f"judged at {number} with rounds that come later"
+    for case in made.cases:
+        case.values = {number: replace(one, waited=False) for number, one in case.values.items() if one}
+    made.judge(settings)
+    assert made.stopped_by == "precision", "the time on the processor is known well enough"

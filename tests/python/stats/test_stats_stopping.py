@@ -95,15 +95,19 @@ def test_coverage_survives_early_stopping_in_many_trials(shape: Shape, precision
 
 
 def test_stopping_at_the_first_difference_seen_loses_no_coverage_either() -> None:
-    """The harshest use: look at every look of the schedule and stop when the interval excludes the truth."""
+    """The harshest use: look at every look of the schedule and stop when the interval excludes the truth.
+
+    And at the end of a budget, which comes at none of them.
+    """
     rng = np.random.default_rng(3)
     trials, missed, naive_missed = 2000, 0, 0
     looks = [FIRST_LOOK]
     while looks[-1] < 500:
         looks.append(next_look(looks[-1]))
     for _ in range(trials):
-        logs = rng.normal(size=looks[-1])
+        logs = rng.normal(size=looks[-1] + 50)
         found = [ratio_interval(logs[:n], level_at_look(look_number(n), 0.95))[1] for n in looks]
+        found.append(ratio_interval(logs, final_level(logs.size, 0.95))[1])
         missed += any(one is not None and not one.low <= 1.0 <= one.high for one in found)
         naive = [ratio_interval(logs[:n], 0.95)[1] for n in looks]
         naive_missed += any(one is not None and not one.low <= 1.0 <= one.high for one in naive)
