@@ -69,12 +69,17 @@ class Surroundings:
                 raise LaunchFailed(f"no side was launched: {told} {failure.reason}") from None
 
     def clean_up(self, places: Places) -> None:
-        """--cleanup, and then the end of what --setup has left running."""
+        """--cleanup, and then the end of what --setup has left running. Raises LaunchFailed at the end."""
+        reasons: list[str] = []
         try:
             for command, (folder, environment) in zip(self.around.cleanup, places, strict=False):
                 self._run("cleanup", command, folder, environment)
+        except LaunchFailed as failure:
+            reasons.append(failure.reason)
         finally:
-            self._kept.end()
+            reasons += self._kept.end()
+        if reasons:
+            raise LaunchFailed("; ".join(reasons))
 
     @contextmanager
     def launch(self, side: int, folder: Path, environment: Mapping[str, str]) -> Iterator[None]:

@@ -1,54 +1,87 @@
 """What a command leaves running on purpose, such as a server that launches need: it lives until it is ended.
 
-The command is a shell's, which ends while what it has put into the background goes on. The shell is not
-reaped before the end, so that its number, which is that of a process group and of a session, stays its own.
-While toll adopts orphans (`tollbench.launching.strays`) it sees when one of them ends, and what has left the
-group is ended too.
+The command is a shell's, which ends while what it has put into the background goes on. A process of its own
+(`tollbench.launching.keeper`) adopts all of that: so no launch takes for its own, and ends, what a server
+starts meanwhile, and what ends by itself is seen.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import select
-import signal
-import subprocess
+import socket
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from tollbench.launching.failure import LaunchFailed
+from tollbench.interpreters import interpreter
+from tollbench.launching import keeper
+from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.guardian import shared_guardian
 from tollbench.launching.interrupt import Interrupt, unbroken
 from tollbench.launching.spawned import Spawned, ended_as, with_last_words
-from tollbench.launching.strays import end_child, running, stay, stay_no_longer
 from tollbench.text import shown
 from tollbench.words import Status
 
-_SETTLED_S = 0.1  # what makes itself a daemon forks, and its parent ends, soon after the shell
+_KEEPER = interpreter("-S", os.path.realpath(keeper.__file__))
 _GRACE_S = 2.0  # from SIGTERM to SIGKILL
-_LOOK_EVERY_S = 0.005
+_ANSWERED_S = 10.0  # beyond what the keeper waits for itself
 _LAST_WORDS_BYTES = 240
+_NAME_CHARACTERS = 80
 _MOST_OUTPUT_BYTES = 16 * 2**20  # what it prints beyond that begins anew
 
 
 @dataclass(slots=True)
 class _KeptProcess:
-    """One command that has ended, and what it left."""
+    """One command, and the process that keeps what it left."""
 
     told: str
     spawned: Spawned
+    keeper: socket.socket
+    answers: BinaryIO
     output: BinaryIO
-    names: Mapping[int, str]  # of the processes that ran when it had ended, and are toll's children by then
 
     def words(self) -> str:
         """The last that was printed."""
         size = os.fstat(self.output.fileno()).st_size
         text = os.pread(self.output.fileno(), _LAST_WORDS_BYTES, max(0, size - _LAST_WORDS_BYTES))
         return shown(text.decode("utf-8", "replace").strip(), 4 * _LAST_WORDS_BYTES)
+
+    def tell(self, message: bytes, limit_s: float) -> None:
+        """The next answer is waited for so long."""
+        self.keeper.settimeout(limit_s)
+        with suppress(OSError):  # it has ended, as the missing answer tells
+            self.keeper.sendall(message)
+
+    def answer(self) -> dict[str, Any]:
+        """The keeper's next one; empty where it is no more, or is halted."""
+        try:
+            found = json.loads(self.answers.readline() or b"{}")
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def end(self, word: bytes) -> list[str]:
+        """A reason for each process that could not be ended."""
+        self.tell(word, _GRACE_S + _ANSWERED_S)
+        return self.ended()
+
+    def ended(self) -> list[str]:
+        """The same of one that was told."""
+        while (answer := self.answer()) and "not_ended" not in answer:
+            pass  # that the shell had ended, meanwhile
+        self.answers.close()
+        self.keeper.close()
+        self.spawned.end()
+        return [
+            f"{self.told} left {shown(name, _NAME_CHARACTERS)!r} running, which could not be ended; "
+            "next: end it yourself, or in --cleanup"
+            for name in answer.get("not_ended", [])
+        ]
 
 
 class KeptRunning:
@@ -71,67 +104,87 @@ class KeptRunning:
         Raises LaunchFailed where it fails, and Interrupted, with nothing of this command left running.
         """
         with unbroken(), _output() as output:
-            spawned = Spawned(
-                ("/bin/sh", "-c", command),
-                environment,
-                stdin=subprocess.DEVNULL,
-                folder=folder,
-                interrupt=interrupt,
-                output=output.fileno(),
-            )
-            left = _KeptProcess(told, spawned, output, {})
+            left = _kept(told, output, folder)
             try:
-                spawned.poll.register(spawned.exit_fd, select.POLLIN)
-                deadline = time.monotonic() + limit_s
-                while spawned.exit_fd not in spawned.ready_within(deadline - time.monotonic()):
-                    if time.monotonic() >= deadline:
-                        raise LaunchFailed(
-                            with_last_words(f"did not end within {limit_s:g} s", left.words())
-                            + "; next: what shall go on is put into the background: 'server &'",
-                            Status.TIMED_OUT,
-                        )
-                if code := _exit_code(spawned.popen.pid):
-                    raise LaunchFailed(with_last_words(ended_as(code), left.words()))
-                if running(spawned.before):
-                    time.sleep(_SETTLED_S)
+                started = {"command": command, "environment": dict(environment), "grace_s": _GRACE_S}
+                left.tell(json.dumps(started).encode() + b"\n", _ANSWERED_S)
+                _until_the_shell_ended(left, limit_s, interrupt)
             except BaseException:
-                spawned.end()
+                left.end(keeper.END_AT_ONCE)
                 raise
-            left.names = running(spawned.before)
-            stay(spawned.popen.pid, *left.names)
-            for group in _groups(left):
-                shared_guardian().watch(group)
             self._left.append(left)
 
     def check(self) -> None:
         """Raises LaunchFailed where something has ended by itself that was left running."""
         for left in self._left:
-            for pid, name in left.names.items():
-                if (code := _exit_code(pid)) is not None:
-                    how = f"{left.told} left {name!r} running, which {ended_as(code)}"
-                    raise LaunchFailed(with_last_words(how, left.words()))
+            left.tell(keeper.LOOK, _ANSWERED_S)
+            if "lost" not in (answer := left.answer()):
+                raise LaunchFailed(_no_keeper(left))
+            if (lost := answer["lost"]) is not None:
+                name = shown(lost["name"], _NAME_CHARACTERS)
+                how = f"{left.told} left {name!r} running, which {ended_as(lost['code'])}"
+                raise LaunchFailed(with_last_words(how, left.words()))
             if os.fstat(left.output.fileno()).st_size > _MOST_OUTPUT_BYTES:
                 os.ftruncate(left.output.fileno(), 0)
 
-    def end(self) -> None:
-        """Asks all to end, SIGTERM, and ends them 2 s later. A second time there is nothing to do."""
-        stay_no_longer()
-        groups = [group for left in self._left for group in _groups(left)]
-        for group in groups:
-            _signal(group, signal.SIGTERM)
-        deadline = time.monotonic() + _GRACE_S
-        pids = [pid for left in self._left for pid in left.names]
-        while time.monotonic() < deadline and any(_exit_code(pid) is None for pid in pids):
-            time.sleep(_LOOK_EVERY_S)
-        for group in groups:
-            _signal(group, signal.SIGKILL)
-            shared_guardian().forget(group)
-        for left in reversed(self._left):
-            for pid in left.names:
-                end_child(pid)
-            left.spawned.end()
+    def end(self) -> list[str]:
+        """Asks all to end, SIGTERM, and ends them 2 s later. A second time there is nothing to do.
+
+        Returns a reason for each process that could not be ended.
+        """
+        for left in self._left:
+            left.tell(keeper.END, _GRACE_S + _ANSWERED_S)
+        reasons = [reason for left in self._left for reason in left.ended()]
+        for left in self._left:
             left.output.close()
         self._left.clear()
+        return reasons
+
+
+def _kept(told: str, output: BinaryIO, folder: Path) -> _KeptProcess:
+    """A keeper that has started, and is yet to be told what to run."""
+    ours, theirs = socket.socketpair()
+    try:
+        with theirs:
+            spawned = Spawned(
+                _KEEPER, os.environ, stdin=theirs.fileno(), folder=folder, output=output.fileno()
+            )
+    except BaseException:
+        ours.close()
+        raise
+    # Where toll is killed it ends all that it keeps, and then its group: it shall not be killed before.
+    shared_guardian().forget(spawned.popen.pid)
+    return _KeptProcess(told, spawned, ours, ours.makefile("rb"), output)
+
+
+def _until_the_shell_ended(left: _KeptProcess, limit_s: float, interrupt: Interrupt | None) -> None:
+    """Raises LaunchFailed where it ends badly or not within `limit_s`, and Interrupted."""
+    poll = select.poll()
+    poll.register(left.keeper, select.POLLIN)
+    if interrupt is not None:
+        poll.register(interrupt.fd, select.POLLIN)
+    ready = {fd for fd, _ in poll.poll(limit_s * 1000)}
+    if interrupt is not None and interrupt.fd in ready:
+        raise Interrupted
+    if not ready:
+        raise LaunchFailed(
+            with_last_words(f"did not end within {limit_s:g} s", left.words())
+            + "; next: what shall go on is put into the background: 'server &'",
+            Status.TIMED_OUT,
+        )
+    answer = left.answer()
+    if "failed" in answer:
+        raise LaunchFailed(f"could not be started: {answer['failed']}: /bin/sh")
+    if "code" not in answer:
+        raise LaunchFailed(_no_keeper(left))
+    if answer["code"]:
+        raise LaunchFailed(with_last_words(ended_as(answer["code"]), left.words()))
+
+
+def _no_keeper(left: _KeptProcess) -> str:
+    return with_last_words(
+        f"{left.told}: the process that keeps what it left has ended or halted", left.words()
+    )
 
 
 @contextmanager
@@ -146,29 +199,3 @@ def _output() -> Iterator[BinaryIO]:
     except BaseException:
         output.close()
         raise
-
-
-def _groups(left: _KeptProcess) -> list[int]:
-    """The process groups of what was left. A member that is not reaped keeps the number of each."""
-    found = [left.spawned.popen.pid]
-    for pid in left.names:
-        with suppress(ProcessLookupError):
-            if (group := os.getpgid(pid)) not in found:
-                found.append(group)
-    return found
-
-
-def _signal(group: int, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-
-
-def _exit_code(pid: int) -> int | None:
-    """Of a child, which is not reaped by that; None: it runs. Negative: the signal that ended it."""
-    try:
-        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:  # SIGCHLD is ignored: the kernel has reaped it
-        return 0
-    if ended is None:
-        return None
-    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status

@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from tollbench.text import shown
@@ -30,7 +30,6 @@ class _Adopting:
     heard: Callable[[str], None] | None = None
 
 
-_staying: set[int] = set()  # sessions of what was left running on purpose
 _own: set[int] = set()  # programs that are alive, each with a turn of its own
 # Held while a program starts and until it is in `_own`: several threads start linkers and compilers, and one
 # of them took another's child, which had just begun, for a stray and ended it.
@@ -79,28 +78,6 @@ def end_strays(pid: int, before: frozenset[int]) -> None:
                 _own.add(stray)  # somebody else's by now, as what sudo started: never looked at again
 
 
-def running(before: frozenset[int]) -> dict[int, str]:
-    """What has been adopted since `before` and runs, with its name."""
-    return {pid: name for pid in _strays(before) if (name := _name(pid))} if _Adopting.heard else {}
-
-
-def stay(*pids: int) -> None:
-    """What these processes leave behind, in their sessions, is no stray until `stay_no_longer`."""
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            _staying.add(os.getsid(pid))
-
-
-def stay_no_longer() -> None:
-    """From now on it is ended with the program that has left it."""
-    _staying.clear()
-
-
-def end_child(pid: int) -> None:
-    """Kills and reaps what has been adopted."""
-    _ended(pid)
-
-
 def _strays(before: frozenset[int]) -> set[int]:
     """Children that toll did not start: none of its programs, and of another session than its own tools."""
     with STARTING:
@@ -128,7 +105,7 @@ def _ended(pid: int) -> bool:
 
 def _left_our_session(pid: int) -> bool:
     try:
-        return os.getsid(pid) not in (os.getsid(0), *_staying)
+        return os.getsid(pid) != os.getsid(0)
     except ProcessLookupError:
         return False
 

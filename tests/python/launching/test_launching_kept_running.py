@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tollbench.interpreters import interpreter_with_path
 from tollbench.launching import kept_running, strays
 from tollbench.launching.command import run_command
 from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.guardian import shared_guardian
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.kept_running import KeptRunning
 from tollbench.launching.strays import adopting
@@ -159,7 +161,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, told: list[str]) -> None:
         interrupt.request()
         with pytest.raises(Interrupted):
             start(tmp_path, f"{SERVER}; wait", interrupt=interrupt)
-    assert strays.running(before) == {}
+    assert strays._strays(before) == set()
 
 
 def test_without_adoption_its_group_ends(tmp_path: Path) -> None:
@@ -169,6 +171,145 @@ def test_without_adoption_its_group_ends(tmp_path: Path) -> None:
     assert runs(pid_in(tmp_path))
     found.end()
     assert ends(pid_in(tmp_path))
+
+
+def comes(path: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+UNTIL_GO = "while ! [ -e go ]; do sleep 0.01; done"
+# Begins when it is told, in a session of its own, and its parent ends at once.
+LATE = f"({UNTIL_GO}; (setsid sh -c 'echo $$ > new; mv new pid; exec sleep 600' &))"
+
+
+def test_a_helper_that_a_server_starts_during_a_launch_is_no_stray(tmp_path: Path, told: list[str]) -> None:
+    found = start(tmp_path, f"({LATE}; exec sleep 601) &")
+    launch(tmp_path, "touch go; while ! [ -e pid ]; do sleep 0.01; done; sleep 0.1")
+    launch(tmp_path)
+    helper = pid_in(tmp_path)
+    launch(tmp_path, f"while ! grep -q ^sleep /proc/{helper}/cmdline; do sleep 0.01; done")
+    assert not told
+    found.check()
+    os.kill(helper, signal.SIGKILL)
+    assert ends(helper)
+    for _ in range(2):
+        with pytest.raises(LaunchFailed, match=r"left 'sleep 600' running, which crashed with SIGKILL"):
+            found.check()
+    found.end()
+
+
+def test_who_makes_itself_a_daemon_late_is_not_missed_but_that_daemon_is(
+    tmp_path: Path, told: list[str]
+) -> None:
+    found = start(tmp_path, f"({LATE}; touch done) &")
+    launch(tmp_path, "touch go; while ! [ -e pid ] || ! [ -e done ]; do sleep 0.01; done; sleep 0.1")
+    launch(tmp_path)
+    found.check()
+    daemon = pid_in(tmp_path)
+    assert runs(daemon)
+    assert not told
+    found.end()
+    assert not runs(daemon)
+
+
+def test_what_ends_well_is_missed_where_nothing_goes_on(tmp_path: Path, told: list[str]) -> None:
+    wait = "(while ! [ -e {0} ]; do sleep 0.01; done) & echo $! > pid_{0}"
+    found = start(tmp_path, f"{wait.format('one')}; {wait.format('two')}")
+    pids = [int((tmp_path / f"pid_{name}").read_text()) for name in ("one", "two")]
+    (tmp_path / "one").touch()
+    assert ends(pids[0])
+    found.check()
+    assert runs(pids[1])
+    (tmp_path / "two").touch()
+    assert ends(pids[1])
+    with pytest.raises(LaunchFailed, match="running, which exited with code 0"):
+        found.check()
+    found.end()
+
+
+SAVES = "(trap 'sleep 0.1; touch saved; exit' TERM; touch up; while :; do sleep 0.01; done)"
+IS_UP = "while ! [ -e up ]; do sleep 0.01; done"
+
+
+@pytest.mark.parametrize("adopts", [True, False])
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"{SAVES} & {IS_UP}",
+        f'sh -c "{SAVES} & exec sleep 600" & {IS_UP}',  # whose parent ends first
+        f'setsid sh -c "{SAVES} & exec sleep 600" & {IS_UP}',
+        f'setsid sh -c "setsid sh -c \\"{SAVES}\\" & exec sleep 600" & {IS_UP}',  # an orphan by then
+    ],
+)
+def test_all_have_time_to_end(
+    command: str, adopts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_running, "_GRACE_S", 60.0)
+    with adopting(lambda _name: None) if adopts else nullcontext():
+        found = start(tmp_path, command)
+        found.end()
+    assert (tmp_path / "saved").exists()
+
+
+def test_no_group_is_watched_that_may_be_anothers_by_then(tmp_path: Path, told: list[str]) -> None:
+    launch(tmp_path)
+    before = set(shared_guardian()._groups)
+    found = start(tmp_path, DAEMON)
+    assert shared_guardian()._groups == before
+    found.end()
+
+
+REFUSED = """
+import os, signal
+from tollbench.launching import keeper
+def refuse(*_): raise PermissionError
+os.kill = os.killpg = refuse
+keeper._KILLED_S = 0.1
+keeper.main()
+"""
+
+
+def test_what_may_not_be_ended_is_told(
+    tmp_path: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_running, "_KEEPER", interpreter_with_path("-c", REFUSED))
+    monkeypatch.setattr(kept_running, "_GRACE_S", 0.1)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "python"))
+    around = Around(setup=(DAEMON,), cleanup=("exit 3",))
+    surroundings = Surroundings(around, 60.0)
+    places = [(tmp_path, dict(os.environ))]
+    surroundings.set_up(places)
+    with pytest.raises(LaunchFailed) as failure:
+        surroundings.clean_up(places)
+    reasons = failure.value.reason
+    assert "--cleanup 'exit 3' exited with code 3; --setup " in reasons
+    assert "left 'sleep 600' running, which could not be ended; next: " in reasons
+    assert ends(pid_in(tmp_path))  # toll itself was refused nothing
+
+
+def test_a_keeper_that_is_killed_is_missed(tmp_path: Path, told: list[str]) -> None:
+    found = start(tmp_path, DAEMON)
+    found._left[0].spawned.popen.send_signal(signal.SIGKILL)
+    with pytest.raises(LaunchFailed, match="--setup: the process that keeps what it left has ended"):
+        found.check()
+    assert found.end() == []
+    assert ends(pid_in(tmp_path))
+
+
+def test_the_end_is_known_where_sigchld_is_ignored(tmp_path: Path, told: list[str]) -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        found = start(tmp_path, f"({UNTIL_GO}; exit 7) & echo $! > pid")
+        (tmp_path / "go").touch()
+        assert ends(pid_in(tmp_path))
+        with pytest.raises(LaunchFailed, match="exited with code 7"):
+            found.check()
+        found.end()
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 def test_set_up_is_once_and_its_end_comes_after_the_clean_up(tmp_path: Path, told: list[str]) -> None:
@@ -237,7 +378,7 @@ with adopting(print):
 """
 
 
-@pytest.mark.parametrize("command", [SERVER, DAEMON])
+@pytest.mark.parametrize("command", [SERVER, DAEMON, f"({LATE}; exec sleep 600) &"])
 def test_a_killed_toll_leaves_no_server(command: str, tmp_path: Path) -> None:
     words = interpreter_with_path("-c", KILLED, command)
     environment = dict(os.environ) | {"PYTHONPATH": str(ROOT / "python")}
@@ -246,6 +387,8 @@ def test_a_killed_toll_leaves_no_server(command: str, tmp_path: Path) -> None:
     ) as toll:
         assert toll.stdout is not None
         assert toll.stdout.readline() == b"left\n"
+        (tmp_path / "go").touch()
+        comes(tmp_path / "pid")
         pid = pid_in(tmp_path)
         assert runs(pid)
         toll.send_signal(signal.SIGKILL)
