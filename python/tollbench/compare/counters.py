@@ -167,6 +167,7 @@ class Ladder:
         sides = {side.label: side for side in offering}
 
         def trial(label: str) -> int:
+            self.subject.check_only_one(sides[label], name)
             with self.launch(sides[label], name, MOST_RUNS, longest=True) as made:
                 return len(self._runs_in(made, sides[label], name))
 

@@ -342,6 +342,47 @@ def test_an_error_is_told_of_the_side_that_reports_it_and_of_no_other_benchmark(
     assert "instructions +" in rows["works"]["sentence"]
 
 
+SAME_NAMES = """
+#include <benchmark/benchmark.h>
+#include <cstdlib>
+template <int TIMES> static void allocates(benchmark::State& state) {
+  for (auto _ : state)
+    for (int i = 0; i < TIMES; ++i) {
+      void* block = std::malloc(10);
+      benchmark::DoNotOptimize(block);
+      std::free(block);
+    }
+}
+BENCHMARK(allocates<1>)->Name("same");
+BENCHMARK(allocates<KIND>)->Name("same");
+BENCHMARK(allocates<2>)->Name("alone");
+BENCHMARK_MAIN();
+"""
+
+
+@needs_valgrind
+def test_benchmarks_of_one_name_are_neither_counted_nor_explained(tmp_path: Path) -> None:
+    """Whichever of them is looked at says nothing of the other."""
+    library = ("-Wl,--no-as-needed", "-lbenchmark")
+    try:
+        for name, kind in (("few", "3"), ("many", "30")):
+            compiled(tmp_path, name, SAME_NAMES.replace("KIND", kind), *library)
+    except subprocess.CalledProcessError:
+        pytest.skip("Google Benchmark is not installed")
+    told = "has several benchmarks called same: which one is which cannot be told"
+    counting = ("--count", "allocations", "--count-only", "--fail-on", "allocations>+1%", "--json")
+    ended = toll("compare", "./few", "./many", *counting, "--raw", "raw.jsonl", folder=tmp_path)
+    counts = {row["benchmark"]: row["counts"][0] for row in json.loads(ended.stdout)["comparisons"]}
+    assert ended.returncode == 2, ended.stderr
+    assert counts["same"]["reason"] == f"./few {told}"
+    assert counts["same"]["a"] is None
+    assert counts["alone"]["verdict"] == "equal"
+    ended = toll("why", "./few", "./many", "--filter", "same", folder=tmp_path)
+    assert ended.returncode == 2
+    assert told in " ".join((ended.stdout + ended.stderr).split())
+    assert "equal" not in ended.stdout
+
+
 @needs_valgrind
 def test_what_a_side_lacks_is_told(tmp_path: Path) -> None:
     before, after = benchmarks(tmp_path, "before", "const& own"), benchmarks(tmp_path, "after", "own")

@@ -259,6 +259,11 @@ class GoogleBenchmark(OneAfterAnother):
             return Path(side.command[0]).name, side.command[0]
         return side.command[0], None
 
+    def check_only_one(self, side: Side, name: str) -> None:
+        """Raises LaunchFailed where several benchmarks of a side have this name: no result would be one's."""
+        if name in self._twice.get(side.label, ()):
+            raise LaunchFailed(f"has several benchmarks called {name}: which one is which cannot be told")
+
     def prepare(self, name: str) -> Mapping[int, str]:
         """The same number of iterations for all sides, a power of two: from the first one's speed.
 
@@ -269,10 +274,7 @@ class GoogleBenchmark(OneAfterAnother):
         whole = self._never_in_turns(name)
         for index in self.offering(name):
             try:
-                if name in self._twice.get(self.sides[index].label, ()):
-                    raise LaunchFailed(
-                        f"has several benchmarks called {name}: whose time is whose cannot be told"
-                    )
+                self.check_only_one(self.sides[index], name)
                 rows, ended = self._trial(self.sides[index], name)
             except LaunchFailed as failure:
                 failures[index] = failure.reason
