@@ -32,6 +32,11 @@ def subject_of_contenders(
 
     `values` are settings of parameters ("tasks=10000"), `environment_names` at most one.
     """
+    if len(environment_names) > 1:
+        raise TollError(
+            f"contenders are compared in one environment, not in {' and '.join(environment_names)}",
+            "name one with --env",
+        )
     plan, order = _planned(sides, values, environment_names or (HOST.name,))
     built = build_plan(plan)
     programs = {item.contender: item for item in built.programs}

@@ -96,15 +96,17 @@ def subject_for(
             "for example: toll compare --layouts 16 --build 'make bench' --program ./bench main HEAD",
         )
     options = _options(request, interrupt)
+    environments = _expanded(request.environments)
+    looked_in = [Path.cwd(), *([request.folder] if request.folder is not None else [])]
     if request.build:
         written = _built(request, seed, interrupt, stack)
-    elif len(request.environments) < 2 and name_contenders(request.sides, request.folder or Path.cwd()):
+    elif len(environments) < 2 and name_contenders(request.sides, *looked_in):
         if request.kind not in (AUTO, TOLL) or request.read:
             raise TollError("contenders of the catalogue are toll programs", "leave out --kind and --read")
         from tollbench.cli.comparing_contenders import subject_of_contenders
 
         contenders = subject_of_contenders(
-            request.sides, request.values, request.environments, folder=request.folder, options=options
+            request.sides, request.values, environments, folder=request.folder, options=options
         )
         return contenders, None  # two contenders are no two versions of one code
     elif request.values:
@@ -117,7 +119,7 @@ def subject_for(
 
         subject = subject_in_environments(
             request.sides,
-            request.environments,
+            environments,
             kind=READ if request.read else request.kind,
             folder=request.folder,
             options=options,
@@ -157,12 +159,30 @@ def subject_of_written(
     return subject, lambda sides_of: looks().standings(sides_of)
 
 
-def name_contenders(sides: Sequence[str], base: Path) -> bool:
-    """Whether all sides are written as topic/workload/contender, and none is a file that lies there.
+def _expanded(environments: Sequence[str]) -> tuple[str, ...]:
+    """The names, those that stand for several replaced; without any the catalogue is not asked.
+
+    Raises TollError where they stand for none.
+    """
+    if not environments:
+        return ()
+    from tollbench.catalog.environments import expanded
+
+    if found := expanded(environments):
+        return found
+    raise TollError(f"--env {','.join(environments)}: no compiler works here", "toll setup --compilers")
+
+
+def name_contenders(sides: Sequence[str], *folders: Path) -> bool:
+    """Whether all sides are written as topic/workload/contender, and none is a file in one of `folders`.
 
     Raises TollError where only some of them are.
     """
-    named = [side for side in sides if _CONTENDER.fullmatch(side) and not (base / side).exists()]
+    named = [
+        side
+        for side in sides
+        if _CONTENDER.fullmatch(side) and not any((folder / side).exists() for folder in folders)
+    ]
     if named and len(named) < len(sides):
         other = next(side for side in sides if side not in named)
         raise TollError(
