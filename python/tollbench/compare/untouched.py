@@ -42,6 +42,7 @@ NOWHERE = Path("/nowhere")  # a fresh folder, which is empty
 MOST_REFUSALS = 3  # with one reason: the other benchmarks would not run under callgrind either
 MOST_NAMED = 4  # functions that a sentence names
 MOST_AT_ONCE = 8  # benchmarks under callgrind, each of which takes 40 MB beside its own memory
+_LOOKED_FOR = 2  # raised where more is looked for in a run: what was kept before says too little
 Alone = Callable[[Side, str], Sequence[str] | None]  # arguments that make a side run one benchmark, briefly
 
 
@@ -133,7 +134,8 @@ class Untouched:
             return None
         mark = hashlib.blake2b(files, digest_size=16)
         side = self.sides[0]
-        mark.update(json.dumps([command, str(side.folder), sorted(side.environment.items())]).encode())
+        asked = [_LOOKED_FOR, command, str(side.folder), sorted(side.environment.items())]
+        mark.update(json.dumps(asked).encode())
         return self.cache / f"{mark.hexdigest()}.json"
 
 
@@ -182,14 +184,14 @@ class _Runs:
             return Standing(False, f"the code was not compared: {run}")
         if places := self.match.differing(of_others, common):
             return self._changed(places)
-        if run.unseen:
-            return Standing(False, f"the code was not compared: {run.unseen}")
         if making := self.pairing.makes_code:
             return Standing(
                 False,
                 f"the code was not compared: {making} may run what it writes, on its stack or in its file"
                 " (link it with -z noexecstack, and without -N)",
             )
+        if run.unseen:
+            return Standing(False, f"the code was not compared: {run.unseen}")
         if told := self._other_files(run):
             return Standing(False, told)
         return SAME
@@ -259,6 +261,8 @@ class _Runs:
         """Whether two libraries that a program loads by name do the same, whatever it takes from them."""
         try:
             a, b = Image(one), Image(other)
+            if a.may_run_what_it_writes or b.may_run_what_it_writes:
+                return False
             around = [image for pair in self.pairing.images for image in pair]
             bound = bound_of_opened(a, b, around, self._texts(run, but_for=one))
             return Match([(a, b)], bound).same()

@@ -28,7 +28,7 @@ _MAPPED = re.compile(rb" 0x[0-9a-f]+, \d+, (\d+), (\d+),")
 _PROTECTED = re.compile(rb" 0x[0-9a-f]+, \d+, (\d+) ")
 _OPENED = re.compile(rb"\), (\d+)")
 _ONLY_WRITES, _IS_FOLDER = 0o1, 0o200000  # O_WRONLY, O_DIRECTORY
-_MAY_RUN = 4  # PROT_EXEC
+_MAY_WRITE, _MAY_RUN = 2, 4  # PROT_WRITE, PROT_EXEC
 _WRITABLE_ELSEWHERE = 0x21  # MAP_ANONYMOUS, or MAP_SHARED: what others, or it itself, write there changes
 _LOOK_EVERY = 2**12  # lines, by a thread that no signal reaches
 _HERE = b" 4294967196,"  # AT_FDCWD as Valgrind prints it
@@ -131,16 +131,17 @@ def _asked_for(log: bytes) -> tuple[tuple[str, ...], str]:
         elif name in _MAKES_CODE:
             unseen = unseen or f"it calls {name.decode()}, as what makes code while it runs may"
         elif name == b"mmap" and (mapped := _MAPPED.match(arguments)):
-            if int(mapped[1]) & _MAY_RUN and int(mapped[2]) & _WRITABLE_ELSEWHERE:
+            protection, flags = int(mapped[1]), int(mapped[2])
+            if protection & _MAY_RUN and (protection & _MAY_WRITE or flags & _WRITABLE_ELSEWHERE):
                 unseen = "it makes code while it runs"
         elif name == b"mprotect" and (protected := _PROTECTED.match(arguments)):
             if int(protected[1]) & _MAY_RUN:
                 unseen = "it makes code while it runs"
         elif name in (b"open", b"openat"):
-            flags = _OPENED.search(arguments)
-            if flags and int(flags[1]) & _ONLY_WRITES:
+            opened = _OPENED.search(arguments)
+            if opened and int(opened[1]) & _ONLY_WRITES:
                 continue
-            if flags and int(flags[1]) & _IS_FOLDER:
+            if opened and int(opened[1]) & _IS_FOLDER:
                 unseen = unseen or "it reads a folder"
         texts = [text.decode("utf-8", "replace") for text in _TEXT.findall(arguments)]
         if (

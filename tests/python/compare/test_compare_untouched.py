@@ -314,6 +314,16 @@ def test_a_library_of_its_own_is_looked_into(tmp_path: Path, shared: str, told: 
     assert told in code if told else untouched(found) == {"command"}, code
 
 
+def test_an_opened_library_that_may_write_its_code_is_no_proof(tmp_path: Path) -> None:
+    writable = SHARED + 'asm(".section .own,\\"awx\\",@progbits\\n nop\\n .text");\n'
+    for side, text in (("a", SHARED), ("b", writable)):
+        compiled(tmp_path / side, "caller.so", text, "-shared", "-fPIC")
+        compiled(tmp_path / side, "caller", CALLER, "-DPLUGIN")
+    found = compared(*(f"{tmp_path}/{side}/caller" for side in "ab"), code=None)
+    assert not untouched(found)
+    assert "caller.so, which differs" in found["comparisons"][0]["code"]
+
+
 def test_a_definition_that_nobody_asks_for_is_no_change(tmp_path: Path) -> None:
     text = '#include <cstdio>\nint main() { std::puts("done"); }\n'
     more = 'extern "C" int nobody_asks(int x) { return x; }\n'

@@ -64,6 +64,44 @@ def test_a_program_that_makes_code_is_told(tmp_path: Path) -> None:
     assert run.unseen == "it makes code while it runs"
 
 
+# A file that is mapped for oneself alone is as good a place for code as memory without a file.
+IN_A_PRIVATE_FILE = """
+#include <fcntl.h>
+#include <sys/mman.h>
+int main() {
+  const int file = open("/dev/zero", O_RDWR);
+  return mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, file, 0) == MAP_FAILED;
+}
+"""
+OPENS_LIBRARY = """
+#include <dlfcn.h>
+int main(int, char** words) { return dlopen(words[1], RTLD_NOW) == nullptr; }
+"""
+
+
+@needs_valgrind
+def test_a_private_mapping_of_a_file_that_may_be_written_and_run_is_told(tmp_path: Path) -> None:
+    run = executed([str(compiled(tmp_path, "p", IN_A_PRIVATE_FILE))], own_environment(), None, 60.0)
+    assert run.unseen == "it makes code while it runs"
+
+
+@needs_valgrind
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", ""),
+        ('asm(".section .own,\\"awx\\",@progbits\\n nop\\n .text");', "it makes code while it runs"),
+    ],
+    ids=["plain", "writable code"],
+)
+def test_a_library_that_is_opened_and_may_run_what_it_writes_is_told(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    library = compiled(tmp_path, "own.so", text, "-shared", "-fPIC")
+    program = compiled(tmp_path, "p", OPENS_LIBRARY)
+    assert executed([str(program), str(library)], own_environment(), None, 60.0).unseen == told
+
+
 MAPPED_TWICE = """
 #include <sys/mman.h>
 #include <unistd.h>
