@@ -87,6 +87,7 @@ def _offering(
     first = next(iter(rows.values()))
     errands: dict[str, Errand] = {}
     unusable: dict[str, str] = {}
+    notes: dict[str, str] = {}
     for setting, case in rows[contender].items():
         name = " ".join([case.workload, *(f"{key}={value}" for key, value in setting)])
         errands[name] = errand_of(case, program, environment, folder)
@@ -94,16 +95,26 @@ def _offering(
             unusable[name] = program.reason
         elif (wanted := first.get(setting)) and (other := _other_work(case, wanted)):
             unusable[name] = other
-    return Offering(contender, errands, unusable)
+        elif wanted and (told := _told_apart(case, wanted)):
+            notes[name] = f"{contender} runs with {', '.join(told)}"
+    return Offering(contender, errands, unusable, notes=notes)
 
 
 def _other_work(case: Case, first: Case) -> str:
     """Why the answers of two cases differ; "" where they do not."""
     if case.answer == first.answer:
         return ""
-    told = [
-        f"{name}={value} ({first.contender}: {first.parameters[name]})"
-        for name, value in case.parameters.items()
-        if name in first.parameters and first.parameters[name] != value
+    told = ", ".join(_told_apart(case, first)) or "its answer is another one"
+    return f"it does other work: {told}; --set names one for all"
+
+
+def _told_apart(case: Case, first: Case) -> list[str]:
+    """The parameters of two cases that differ, or that one of them alone has."""
+    ours, theirs = case.parameters, first.parameters
+    return [
+        f"{name}={ours[name]} ({first.contender}: {theirs.get(name, 'has none')})"
+        if name in ours
+        else f"no {name} ({first.contender}: {theirs[name]})"
+        for name in dict.fromkeys((*ours, *theirs))
+        if ours.get(name) != theirs.get(name)
     ]
-    return f"it does other work: {', '.join(told) or 'its answer is another one'}; --set names one for all"

@@ -266,7 +266,7 @@ def not_timed(subject: Subject, settings: ComparisonSettings, keep: Keep) -> Com
             name: sides_without(survey.missing.get(name, ()), subject.labels) for name in survey.common
         }
         keep({"survey": {"sides_of": sides_of, "missing": survey.missing}})
-        rows = counted_rows(sides_of, subject.labels, settings.level)
+        rows = counted_rows(sides_of, subject.labels, settings.level, subject.notes)
     except LaunchFailed as failure:
         rows = judge.nothing(failure.reason)
     except Interrupted:
@@ -285,9 +285,12 @@ def not_timed(subject: Subject, settings: ComparisonSettings, keep: Keep) -> Com
 
 
 def counted_rows(
-    sides_of: Mapping[str, Sequence[int]], labels: Sequence[str], level: float
+    sides_of: Mapping[str, Sequence[int]],
+    labels: Sequence[str],
+    level: float,
+    notes: Callable[[str, int], Sequence[str]] = lambda _name, _side: (),
 ) -> list[Comparison]:
-    """A row for each benchmark and side that is not timed."""
+    """A row for each benchmark and side that is not timed, with what is noted of it."""
     return [
         Comparison(
             benchmark=name,
@@ -300,7 +303,7 @@ def counted_rows(
             verdict=Verdict.COUNTED,
             launches=0,
             seconds=0.0,
-            reason="not timed: only counts were asked for",
+            reason="; ".join(["not timed: only counts were asked for", *notes(name, side)]),
             regression=False,
         )
         for name, sides in sides_of.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from tollbench.compare.evidence import TimeAllowed
 from tollbench.compare.judging import Judge
@@ -290,7 +291,7 @@ class _Engine:
         found = [
             verdict
             for track in self._tracks
-            for verdict in self._judge.verdicts(track, self._subject.notes(track.name))
+            for verdict in self._judge.verdicts(track, partial(self._subject.notes, track.name))
         ]
         found = [self._with_usage(item) for item in found]
         labels = self._subject.labels

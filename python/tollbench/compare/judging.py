@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tollbench.compare.evidence import Evidence, TimeAllowed, evidence_of
@@ -26,9 +26,9 @@ class Judge:
     layouts: int = 0  # of each side that there are; 0: the sides as they are
     limits: TimeAllowed | None = None  # None: not known, of an older file
 
-    def verdicts(self, track: Track, notes: Sequence[str]) -> list[Comparison]:
-        """Every side that has the benchmark against the first."""
-        return [self._verdict(track, side, notes) for side in track.sequences]
+    def verdicts(self, track: Track, notes_of: Callable[[int], Sequence[str]]) -> list[Comparison]:
+        """Every side that has the benchmark against the first, with what is noted of that side."""
+        return [self._verdict(track, side, notes_of(side)) for side in track.sequences]
 
     def nothing(self, reason: str) -> list[Comparison]:
         """A failed row for every side where no benchmark could be asked for."""

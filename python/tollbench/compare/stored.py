@@ -41,6 +41,8 @@ def _encodable(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_encodable)]
 
+_CUT_SHORT = "the measuring was cut short, and this is what its file holds"
+
 
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -273,7 +275,7 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
     for track in tracks.values():
         if not track.done:
             track.look(last=True)
-        found += judge.verdicts(track, ("the measuring was cut short, and this is what its file holds",))
+        found += judge.verdicts(track, lambda _side: (_CUT_SHORT,))
     told = {(item.benchmark, header.sides[item.side]): item.told for item in survey.code}
     found = [item.model_copy(update={"code": told.get((item.benchmark, item.b), "")}) for item in found]
     found += [judge.untouched(name, side, text) for (name, side), text in untouched.items()]

@@ -122,8 +122,8 @@ class Subject(Protocol):
     def round(self, names: Sequence[str], seed: int) -> Round:
         """Measures `names` on every side. A name in neither `values` nor `failures` has to come again."""
 
-    def notes(self, name: str) -> Sequence[str]:
-        """What a reader must know about this benchmark's launches, a sentence each."""
+    def notes(self, name: str, side: int) -> Sequence[str]:
+        """What a reader must know where `side` is held against the first, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +218,6 @@ class Unusable:
         """Never asked."""
         return Round()
 
-    def notes(self, _name: str) -> Sequence[str]:
+    def notes(self, _name: str, _side: int) -> Sequence[str]:
         """None."""
         return ()

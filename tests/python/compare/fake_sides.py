@@ -64,8 +64,8 @@ class FakeSubject:
     def group(self, waiting: Sequence[str]) -> Sequence[str]:
         return waiting[: self.together]
 
-    def notes(self, name: str) -> Sequence[str]:
-        return (f"{name} was noted",) if name == "noted" else ()
+    def notes(self, name: str, side: int) -> Sequence[str]:
+        return (f"{name} was noted of {self.labels[side]}",) if name == "noted" else ()
 
     def round(self, names: Sequence[str], seed: int) -> Round:
         if len(self.rounds) >= self.interrupt_after:

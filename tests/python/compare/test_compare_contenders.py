@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tollbench.catalog import machine
 from tollbench.cli import comparing_contenders
 from tollbench.cli.builds import BuiltPlan
 from tollbench.cli.comparing_contenders import subject_of_contenders
 from tollbench.cli.comparing_sides import name_contenders
-from tollbench.compare import MeasuringOptions
+from tollbench.compare import ComparisonSettings, MeasuringOptions
 from tollbench.compare.adapters.toll_program import Programs
+from tollbench.compare.counts import not_timed
 from tollbench.errors import TollError
 from tollbench.plan import Plan
 from tollbench.words import Program, Status
@@ -78,7 +80,26 @@ def test_contenders_that_do_other_work_are_a_row_that_says_what_helps(tmp_path: 
     subject = contenders(tmp_path, *both, values=("tasks=1000",))
     (name,) = subject.survey().common
     assert name == "tasks/skynet tasks=1000"
-    assert subject.errand(1, name).command[-1] in ("threads=2", "tasks=1000")
+    assert "tasks=1000" in subject.errand(1, name).command
+
+
+def test_contenders_on_another_footing_are_noted_on_their_own_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the number of CPUs: some have a thread for each, others one, or as many as they need."""
+    (tmp_path / "answer").write_text("1")
+    monkeypatch.setattr(machine, "usable_cpus", lambda: tuple(range(4)))
+    sides = [
+        f"tasks/skynet/{name}" for name in ("std_thread", "boost_fiber_round_robin", "onetbb_task_group")
+    ]
+    subject = contenders(tmp_path, *sides, values=("tasks=1000",))
+    (name,) = subject.survey().common
+    assert subject.notes(name, 1) == ["boost_fiber_round_robin runs with threads=1 (std_thread: 0)"]
+    assert subject.notes(name, 2) == ["onetbb_task_group runs with threads=4 (std_thread: 0)"]
+    alike = contenders(tmp_path, "latency/lock/std_mutex", "latency/lock/spinlock")
+    assert not alike.notes("latency/lock", 1)
+    counted = not_timed(subject, ComparisonSettings(), lambda _record: None)
+    assert "onetbb_task_group runs with threads=4 (std_thread: 0)" in counted.comparisons[1].reason
 
 
 def test_a_contender_that_was_not_built_is_a_row(tmp_path: Path) -> None:

@@ -334,9 +334,13 @@ def test_two_of_three_sides_are_compared_where_the_third_lacks_a_benchmark() -> 
     assert "none is missing in a, b and was not compared." in told
 
 
-def test_notes_are_part_of_the_reason() -> None:
-    subject = FakeSubject(FakeClock(), {"noted": (steady(1.0), steady(1.0))})
-    assert only(run(subject)).reason.endswith("; noted was noted")
+def test_notes_are_part_of_the_reason_in_the_row_of_their_side() -> None:
+    subject = FakeSubject(FakeClock(), {"noted": (steady(1.0),) * 3}, ("a", "b", "c"))
+    reasons = [item.reason for item in run(subject).comparisons]
+    assert [reason.rpartition("; ")[2] for reason in reasons] == [
+        "noted was noted of b",
+        "noted was noted of c",
+    ]
 
 
 def test_every_round_is_kept_before_the_next_one() -> None:

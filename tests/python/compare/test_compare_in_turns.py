@@ -46,7 +46,7 @@ def test_each_way_of_launching_is_tried_and_the_raw_file_says_which(fake: str) -
         assert len({record["in_turns"] for record in found.raw}) == 1
         assert len(found.values["sum"]) == 2
         assert all(len(record["ns"]["sum"]) == 7 * record["stretch"] for record in found.raw)
-    assert not subject.notes("sum")
+    assert not subject.notes("sum", 1)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_who_cannot_be_halted_is_launched_whole_and_the_row_says_why(
 ) -> None:
     subject, rounds = launched(f"{fake} {words}")
     name = words.split()[0].removeprefix("only=")
-    assert subject.notes(name) == [f"sides were launched one after another: {reason}"]
+    assert subject.notes(name, 1) == [f"sides were launched one after another: {reason}"]
     assert all(found.values for found in rounds)
     assert not any(record["in_turns"] for found in rounds[3:] for record in found.raw)
 
@@ -84,13 +84,13 @@ def test_turns_are_taken_where_they_are_asked_for(fake: str) -> None:
     names = subject.survey().common
     raw = [record for seed in range(6) for record in subject.round(names, seed).raw]
     assert {(record["in_turns"], record["stretch"]) for record in raw} == {(False, 1)}
-    assert not subject.notes("sum")
+    assert not subject.notes("sum", 1)
 
 
 def test_what_is_prepared_for_each_launch_is_launched_whole(fake: str) -> None:
     """Else all would be prepared before the first launch, and each would find what was made for the last."""
     subject, rounds = launched(f"{fake} only=sum works=3", around=Around(prepare=("true",)))
-    assert subject.notes("sum") == [
+    assert subject.notes("sum", 1) == [
         "sides were launched one after another: commands stand around its launches"
     ]
     assert not any(record["in_turns"] for found in rounds for record in found.raw)
@@ -112,6 +112,6 @@ def test_what_cannot_run_twice_at_a_time_is_launched_whole_and_has_not_failed(
     )
     Path(fake).write_text(script)
     subject, rounds = launched(f"{fake} only=sum works=3")
-    assert "beside the other side it exited with code 1" in subject.notes("sum")[0]
+    assert "beside the other side it exited with code 1" in subject.notes("sum", 1)[0]
     assert not any(found.failures for found in rounds)
     assert all(len(found.values["sum"]) == 2 for found in rounds)

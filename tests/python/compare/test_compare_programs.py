@@ -311,7 +311,7 @@ def test_who_works_out_of_turn_is_halted_out_of_turn(spinning: str, monkeypatch:
     assert len(shares) > 2 * LONG_BLOCKS
     assert set(shares) == {0.0}
     assert any(
-        note.startswith("b works while it is not asked (in 1 of 1 launches") for note in subject.notes("x")
+        note.startswith("b works while it is not asked (in 1 of 1 launches") for note in subject.notes("x", 1)
     )
 
 
@@ -321,7 +321,7 @@ def test_who_waits_quietly_is_never_halted(monkeypatch: pytest.MonkeyPatch) -> N
     subject = Programs([offering("a"), offering("b")], MeasuringOptions(60.0))
     assert [subject.round(["x"], seed).raw[0]["restless"] for seed in range(3)] == [[], [], []]
     assert not halted
-    assert not subject.notes("x")
+    assert not subject.notes("x", 1)
 
 
 class NotingLauncher(ProcessLauncher):
@@ -446,6 +446,6 @@ def test_a_bad_end_is_a_row(end: str, reason: str) -> None:
 def test_a_late_end_is_told() -> None:
     subject = Programs([offering("a"), offering("b", "end=late")], MeasuringOptions(20.0))
     assert subject.round(["x"], 1).failures == {}
-    assert subject.notes("x") == [
+    assert subject.notes("x", 1) == [
         "b ignored the request to stop and was killed; its numbers had all come before"
     ]

@@ -236,7 +236,7 @@ class OneAfterAnother(ABC):
         if len(failures) < len(self.offering(name)):
             found.values[name] = row
 
-    def notes(self, name: str) -> Sequence[str]:
+    def notes(self, name: str, _side: int) -> Sequence[str]:
         """What was noticed about this benchmark's launches."""
         return self._notes.get(name, ())
 

@@ -51,6 +51,7 @@ class Offering:
     errands: Mapping[str, Errand]
     unusable: Mapping[str, str] = field(default_factory=dict)  # benchmark -> reason: it was not built
     layouts: tuple[str, ...] = ()  # of the executable, as Side has them
+    notes: Mapping[str, str] = field(default_factory=dict)  # benchmark -> its other footing
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +117,19 @@ class Programs:
         """One benchmark a round: each is a process of its own."""
         return waiting[:1]
 
-    def notes(self, name: str) -> Sequence[str]:
-        """Who did not end when asked, and who had to be kept from working out of turn as a rule."""
+    def notes(self, name: str, side: int) -> Sequence[str]:
+        """On what other footing it runs; of both sides who did not end when asked, or worked out of turn."""
         launches = self._launch_count[name]
-        ends = [f"{self.labels[side]} {said}" for side, said in sorted(self._ends.get(name, {}).items())]
-        return ends + [
-            f"{self.labels[side]} works while it is not asked (in {count} of {launches} launches, in which"
-            " every side was halted while another one had its turn)"
-            for side, count in sorted(self._restless[name].items())
-            if count > _NOTED * launches
+        both = [one for one in (0, side) if one in self._ends.get(name, {})]
+        restless = [one for one in (0, side) if self._restless[name][one] > _NOTED * launches]
+        return [
+            *filter(None, [self._offerings[side].notes.get(name, "")]),
+            *(f"{self.labels[one]} {self._ends[name][one]}" for one in both),
+            *(
+                f"{self.labels[one]} works while it is not asked (in {self._restless[name][one]} of"
+                f" {launches} launches, in which every side was halted while another one had its turn)"
+                for one in restless
+            ),
         ]
 
     def offers(self, side: int, name: str) -> bool:
