@@ -222,6 +222,31 @@ def test_an_unchanged_executable_is_counted_from_end_to_end(tmp_path: Path) -> N
     assert "BREAKS bytes>+20%" in RENDERERS["terminal"](stored)
 
 
+ALIKE = """
+#include <benchmark/benchmark.h>
+#include <cstdlib>
+static void allocates(benchmark::State& state) {
+  for (auto _ : state)
+    for (int i = 0; i < 1; ++i) { void* volatile block = std::malloc(10); std::free(block); }
+}
+BENCHMARK(allocates)->Name("s\u00f6rt<int*>");
+BENCHMARK(allocates)->Name("soort<int&>");
+BENCHMARK(allocates)->Name("s\u00f6rt<int&>");
+BENCHMARK_MAIN();
+"""
+
+
+def test_names_that_differ_in_a_sign_are_counted_each_by_itself(tmp_path: Path) -> None:
+    try:
+        side = str(compiled(tmp_path, "alike", ALIKE, "-Wl,--no-as-needed", "-lbenchmark", "-lpthread"))
+    except subprocess.CalledProcessError:
+        pytest.skip("Google Benchmark is not installed")
+    code, out, err = toll(tmp_path, side, side, "--count", "allocations", "--count-only", "--json")
+    assert code == 0, err
+    assert set(counts_of(json.loads(out)).values()) == {(1.0, 1.0, "equal")}
+    assert len(counts_of(json.loads(out))) == 3
+
+
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_what_was_counted_before_a_kill_is_told(tmp_path: Path) -> None:
     a = built(tmp_path, "a", 40)

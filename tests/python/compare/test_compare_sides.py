@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import time
@@ -218,6 +219,25 @@ def test_names_in_any_encoding(name: str) -> None:
     side = f"{FAKE} {shlex.quote(f'only={name}')}"
     (item,) = compared(side, f"{side} slow=1.5", most_rounds=14).comparisons
     assert item.verdict is Verdict.SLOWER, item.reason
+
+
+NAMES = [
+    "BM_s\u00f6rt", "BM_sort", "BM_soort", "BM_short", "a\u2192b", "x.1", "x-1", "x+1", "f<int*>", "f<int&>",
+    "b(1)", "b{1}", "b|1", "e$", "gr\u00f6\u00dfe", "gro\u0308\u00dfe", 'q"s\\t', "a[1]", "a^2", "tab\t",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_filter_of_a_name_fits_no_other(name: str) -> None:
+    """Google Benchmark reads the bytes of both; the last four have characters for which a dot stands."""
+    wanted = re.compile(os.fsencode(exactly([name])))
+    assert [other for other in NAMES if wanted.search(other.encode())] == [name]
+
+
+def test_the_filter_of_what_is_no_text_fits_its_bytes() -> None:
+    for name in ("latin\udce4", "latin\udce4\udce5"):
+        known = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        assert re.search(os.fsencode(exactly([known])), os.fsencode(name))
 
 
 @pytest.mark.parametrize("other", ["two\udce4", "two\udce5"])  # noqa: PT014

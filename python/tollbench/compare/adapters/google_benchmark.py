@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import re
 from collections import Counter
@@ -48,6 +49,7 @@ _LONGEST_NUMBER = 19  # digits: what fits into 64 bits
 NO_RESULTS = "ended well, but wrote no results that Google Benchmark would write"
 Row = Mapping[str, Any]  # of Google Benchmark's JSON
 
+_REPLACED = "\ufffd"  # stands for bytes that are no UTF-8
 _UNITS_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 _WAITED_MORE = 0.05  # of a repetition's time; a time slice of somebody else is several times as long as it
 _SWITCHES_MORE = 3  # voluntary ones, beside those of halts and of a launch that measures nothing
@@ -437,15 +439,22 @@ def _repetition_ns(rows: Sequence[Row]) -> float:
 
 
 def exactly(names: Sequence[str]) -> str:
-    """A filter that every dialect of regular expressions reads alike: what may be special is a dot.
+    """A filter that every dialect of regular expressions reads alike, and that fits no other name.
 
-    Beyond ASCII a dot may be a byte of a letter, and what is no UTF-8 is known as a letter that replaces it.
+    But for a few characters that no dialect shares a way to write, for which a dot stands, and for what is no
+    UTF-8, which is known as a letter that replaces it.
     """
-    return "^(" + "|".join(re.sub(r"[^A-Za-z0-9_/:, -]", _any_letter, name) for name in names) + ")$"
+    return "^(" + "|".join("".join(map(_as_pattern, name)) for name in names) + ")$"
 
 
-def _any_letter(letter: re.Match[str]) -> str:
-    return "." if letter[0].isascii() else ".{1,4}"
+def _as_pattern(letter: str) -> str:
+    if letter == _REPLACED:
+        return ".{1,4}"
+    if letter in "\\^[]" or not (letter.isprintable() or letter > "\x7f"):
+        return "."
+    if letter in ".*+?(){}|$":
+        return f"[{letter}]"
+    return os.fsdecode(letter.encode())  # its bytes are those of the program, whatever the locale here
 
 
 def undisturbed(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
