@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,15 +45,20 @@ def fixed(
     preloads = preloading(made, [str(each) for each in libraries]).get("LD_PRELOAD", "")
     made.pop("LD_PRELOAD", None)
     made[_PADDING] = ""
-    used = sum(len(name.encode()) + len(value.encode()) + 2 for name, value in made.items())
+    used = sum(_size(name) + _size(value) for name, value in made.items())
     # The loader is told the file's name a second time.
-    used += sum(len(word.encode()) + 1 for word in command) + len(command[0].encode()) + 1 + len(preloads)
+    used += sum(map(_size, (*command, command[0]))) + len(os.fsencode(preloads))
     made[_PADDING] = "x" * (-used % _BLOCK_BYTES)
     before = ["setarch", "-R"] if can_fix_addresses() else []
     before += watched_by
     if preloads:
         before += ["env", f"LD_PRELOAD={preloads}"]
     return FixedLaunch((*before, *under, *command), made)
+
+
+def _size(text: str) -> int:
+    """In bytes, with the one that ends it, of a text that may be no UTF-8."""
+    return len(os.fsencode(text)) + 1
 
 
 @cache

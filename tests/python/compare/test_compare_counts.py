@@ -24,6 +24,7 @@ from tollbench.compare.counters import Amount, Reading
 from tollbench.compare.counts import Counts, change, counted_rows
 from tollbench.compare.stored import StoredComparison
 from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, Verdict
+from tollbench.counting.fixed import fixed
 from tollbench.counting.hardware import VALGRIND_COUNTS, InstructionCounter
 from tollbench.errors import TollError
 from tollbench.interpreters import interpreter_with_path
@@ -220,6 +221,15 @@ def test_an_unchanged_executable_is_counted_from_end_to_end(tmp_path: Path) -> N
     stored = StoredComparison.read(tmp_path / "raw-0.jsonl").comparisons
     assert stored.model_dump(mode="json") == found
     assert "BREAKS bytes>+20%" in RENDERERS["terminal"](stored)
+
+
+def test_a_launch_is_as_large_whatever_its_words_are_made_of() -> None:
+    """A name of a file, or a variable, may be no UTF-8."""
+    for word in ("latin\udce4", "s\u00f6rt", "plain"):
+        launch = fixed([word, "1"], {"OF": word})
+        words = [word, *launch.command[launch.command.index(word) :]]
+        told = [*words, *(f"{name}={value}" for name, value in launch.environment.items())]
+        assert sum(len(os.fsencode(text)) + 1 for text in told) % 4096 == 0
 
 
 ALIKE = """
