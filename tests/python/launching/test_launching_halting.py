@@ -46,7 +46,8 @@ def becomes(what: Callable[[], bool]) -> bool:
 @SPINNING
 def test_who_spins_is_at_work(start: Start, script: str) -> None:
     halter = start(script)
-    assert all(halter.at_work(halter.look()) for _ in range(5))
+    # Tried again where a busy machine gave it no processor meanwhile, or the shell has not begun.
+    assert all(becomes(lambda: halter.at_work(halter.look())) for _ in range(5))
 
 
 def test_a_child_in_another_session_keeps_nobody_from_standing_still(start: Start) -> None:
