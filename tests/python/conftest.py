@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,13 @@ settings.load_profile("toll")
 
 
 SIMULATIONS = Path(__file__).with_name("stats")
+
+
+def pytest_configure() -> None:
+    """Tests send Ctrl-C to programs, which inherit it ignored where a script runs this in its background."""
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -32,7 +32,7 @@ from tollbench.store import RunFile
 from tollbench.words import Case, Kind, Program, Purpose, Status
 
 CANARY_WORK = CaseWork(iterations=1, batch_ns=5e6, warmup=1, begin_ns=8e6)
-_CANARY_BLOCKS = 4
+_CANARY_BLOCKS = 3
 _REHEARSALS = 2  # tries: a program may fail once
 _SHORTEST_LIMIT_S = 5.0
 _MEMORY_SHARE = 0.8
