@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiled import compiled
+from compiled import catch2_main, compiled
 from counted_program import counted_program
 from rich.console import Console
 
@@ -297,7 +297,6 @@ def test_toll_programs_are_counted_by_their_counting_pass(tmp_path: Path) -> Non
 
 
 CATCH2 = """
-#define CATCH_CONFIG_MAIN
 #define CATCH_CONFIG_ENABLE_BENCHMARKING
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
@@ -335,7 +334,8 @@ TEST_CASE("texts, two [of] them") {
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_catch2_benchmarks_are_counted_by_the_runs_that_plan_them(tmp_path: Path) -> None:
     try:
-        paths = [compiled(tmp_path, f"c{n}", CATCH2, f"-DLENGTH={n}", "-O0") for n in (100, 101)]
+        main = (catch2_main(tmp_path),)
+        paths = [compiled(tmp_path, f"c{n}", CATCH2, f"-DLENGTH={n}", "-O0", first=main) for n in (100, 101)]
     except subprocess.CalledProcessError:
         pytest.skip("Catch2 2 is not installed")
     same = tmp_path / "in_another_folder" / "with_a_longer_name"

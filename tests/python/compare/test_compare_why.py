@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiled import compiled
+from compiled import catch2_main, compiled
 from counted_program import counted_program
 
 from tollbench.cli.explainers import explainer_for
@@ -432,7 +432,6 @@ def test_hunks_belong_to_functions_whose_lines_they_touch() -> None:
 
 
 CATCH2 = """
-#define CATCH_CONFIG_MAIN
 #define CATCH_CONFIG_ENABLE_BENCHMARKING
 #include <catch2/catch.hpp>
 #include <numeric>
@@ -455,8 +454,9 @@ TEST_CASE("sums") {
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/usr/include/catch2/catch.hpp").exists(), reason="Catch2 is not installed")
 def test_a_sample_of_catch2_is_explained_by_iteration(tmp_path: Path) -> None:
+    main = (catch2_main(tmp_path),)
     for name, kind in (("before", "const& own"), ("after", "own")):
-        compiled(tmp_path, name, CATCH2.replace("KIND", kind), "-O1", "-g")
+        compiled(tmp_path, name, CATCH2.replace("KIND", kind), "-O1", "-g", first=main)
     ended = toll("why", "./before", "./after", "--filter", "careful", "--json", folder=tmp_path)
     assert ended.returncode == 0, ended.stderr
     (found,) = json.loads(ended.stdout)["explanations"]
