@@ -1,8 +1,9 @@
 // toll_counted_launch: runs a command and tells what the kernel counted for it and all that it started.
 //
-//   toll_counted_launch OUT TYPE:CONFIG COMMAND ...    into OUT: "VALUE ENABLED_NS RUNNING_NS", or "error
-//   ERRNO" toll_counted_launch --work                         work of a known size, to see whether anything
-//   is counted
+//   toll_counted_launch OUT TYPE:CONFIG COMMAND ...
+//   toll_counted_launch --work                       work of a known size: is anything counted?
+//
+// OUT gets "VALUE ENABLED_NS RUNNING_NS", or "error ERRNO".
 //
 // It ends as the command ended. Counting begins when the command replaces the child of this program.
 #include <fcntl.h>

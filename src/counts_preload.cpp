@@ -10,11 +10,11 @@
 //   TOLL_COUNTS_RUNS      where a run more than so many would begin, the process ends (exit code 0) and tells
 //                         "enough": all sides do the same work, and an error in the last run is not missed
 //   TOLL_COUNTS_NEXT_NS   so it does where the next run, of ten times as many, would take more CPU time
-//   TOLL_COUNTS_PLAN      the program is Catch2's, which plans a benchmark by runs of 1, 2, 4, 8 ...
-//   iterations,
-//                         each between two looks at the clock, until one is long enough by that clock. The
-//                         clock is ours: "SECTION:DOUBLINGS" makes the runs of the benchmark with that number
-//                         (of all, without one) double so often, and every launch looks at it equally often
+//   TOLL_COUNTS_PLAN      the program is Catch2's, which plans a benchmark by runs of 1, 2, 4, 8 and so on
+//                         iterations, each between two looks at the clock, until one is long enough by that
+//                         clock. The clock is ours: "SECTION:DOUBLINGS" makes the runs of the benchmark with
+//                         that number (of all, without one) double so often, and every launch looks at it
+//                         equally often
 //   TOLL_COUNTS_EVENT     "TYPE:CONFIG" of perf_event_open: what the kernel is to count in each run, told as
 //                         toll_perf::Marks does, behind the run's own line
 //   TOLL_COUNTS_WHOLE     allocations are those of the whole process, told when it ends

@@ -24,6 +24,11 @@ class Kind(StrEnum):
     SAMPLES = "samples"  # operations timed one by one
 
 
+def one_thread(footing: Mapping[str, Any]) -> bool:
+    """Whether a program says that it works in one thread; it need not say so."""
+    return footing.get("threads", 1) in (1, "1")
+
+
 class Status(StrEnum):
     """What became of a case or a launch; everything but OK carries a reason."""
 

@@ -65,8 +65,9 @@ def results(
             read_case(run_file, record, header, read) for record in run_file.cases(workload.name, MOST_CASES)
         ]
         data = timed_alike(data)
-        workloads.append(_workload(workload, data, header, warnings))
-        sides |= numbers_in(workload, data, header, asked)
+        level = level_left(data, header)
+        workloads.append(_workload(workload, data, header, level, warnings))
+        sides |= numbers_in(workload, data, header, level, asked)
         cases += [_kept(case) for case in data]
     launches = [*canary, *(launch for case in cases for launch in case.everything)]
     found, drifted = floor(canary, cases, header)
@@ -95,11 +96,12 @@ def _kept(case: CaseData) -> CaseData:
 
 
 def _workload(
-    workload: WorkloadRecord, data: Sequence[CaseData], header: RunHeader, warnings: list[str]
+    workload: WorkloadRecord, data: Sequence[CaseData], header: RunHeader, level: float, warnings: list[str]
 ) -> WorkloadResult:
+    """`level` is that of one row's interval; `warnings` gets those of this workload."""
     measured = [case for case in data if case.measured]
     records = [case.record for case in data]
-    swept, level = swept_parameters(records), level_left(data, header)
+    swept = swept_parameters(records)
     comparisons = compare_settings(measured, swept, level)
     by_value = sorted(measured, key=lambda case: float(np.median(case.values_ns)))
     latencies = [latency(case, level) for case in by_value if workload.kind is Kind.SAMPLES]

@@ -13,7 +13,7 @@ import numpy as np
 
 from tollbench.analysis.grid import CellValues
 from tollbench.analysis.units import DAMAGED, checked_json, checked_ns
-from tollbench.analysis.values import ByRound, LaunchValue, by_clock, launch_value, median, nobody_waits
+from tollbench.analysis.values import ByRound, LaunchValue, launch_value, median, nobody_waits
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
 from tollbench.stats import LaunchCounts, count_samples
@@ -37,7 +37,6 @@ class CaseData:
     reason: str
     launches: tuple[Launch, ...]  # measured and OK, in the order of rounds
     values: tuple[LaunchValue, ...]
-    by_round: ByRound
     tried_rounds: int  # distinct rounds, failed launches included
     failures: tuple[Launch, ...]
     counts: tuple[LaunchCounts, ...] = ()  # kind "samples" only
@@ -47,6 +46,11 @@ class CaseData:
     passes: tuple[Allocations, ...] = ()  # of all counting launches that succeeded
     others: tuple[Launch, ...] = field(default=())  # pilot, rehearsal and counting pass
     cells: CellValues = field(default_factory=CellValues)  # of samples that belong to pairs of CPUs
+
+    @property
+    def by_round(self) -> ByRound:
+        """The last value of each round: a stranger's file may have two launches of one."""
+        return {launch.round: value for launch, value in zip(self.launches, self.values, strict=True)}
 
     @property
     def values_ns(self) -> Floats:
@@ -117,7 +121,6 @@ def read_case(
         reason=reason,
         launches=ok if status is Status.OK else (),
         values=tuple(values),
-        by_round={launch.round: value for launch, value in zip(ok, values, strict=False)},
         tried_rounds=len({launch.round for launch in tried}),
         failures=tuple(failed),
         counts=tuple(counts),
@@ -137,12 +140,7 @@ def timed_alike(data: Sequence[CaseData]) -> list[CaseData]:
     """
     on_cpu = nobody_waits([case.by_round for case in data if case.measured])
     return [
-        replace(
-            case,
-            values=tuple(replace(value, on_cpu=on_cpu) for value in case.values),
-            by_round=by_clock(case.by_round, on_cpu=on_cpu),
-        )
-        for case in data
+        replace(case, values=tuple(replace(value, on_cpu=on_cpu) for value in case.values)) for case in data
     ]
 
 

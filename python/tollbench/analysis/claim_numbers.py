@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 
 from tollbench.analysis.case_data import CaseData, told_by
-from tollbench.analysis.comparison import level_left
 from tollbench.analysis.grid import make_grid, ordered
 from tollbench.analysis.units import nanoseconds_per
 from tollbench.analysis.values import LaunchValue, by_clock
@@ -42,13 +41,17 @@ class SideNumber:
 
 
 def numbers_in(
-    workload: WorkloadRecord, data: Sequence[CaseData], header: RunHeader, claims: Sequence[Claim]
+    workload: WorkloadRecord,
+    data: Sequence[CaseData],
+    header: RunHeader,
+    level: float,
+    claims: Sequence[Claim],
 ) -> dict[Place, SideNumber]:
     """Every side that one of `claims` has in this workload.
 
-    `data` has its cases in plan order, with the counts of their samples.
+    `data` has its cases in plan order, with the counts of their samples; `level` is what
+    looking early has left.
     """
-    level = level_left(data, header)
     units = {one.name: one.unit for one in workload.details}
     found: dict[Place, SideNumber] = {}
     for place, side, check, checks in sides(claims):

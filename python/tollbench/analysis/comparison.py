@@ -54,7 +54,7 @@ def level_left(data: Sequence[CaseData], header: RunHeader) -> float:
         return header.level
     measured = [case for case in data if case.measured]
     groups = by_setting([case.record for case in measured], swept_parameters([case.record for case in data]))
-    tables = [_table([measured[position] for position in group]) for group in groups]
+    tables = (_table([measured[position] for position in group]) for group in groups)
     return level_shown(tables, _tried_rounds(data), header.precision, header.level)
 
 

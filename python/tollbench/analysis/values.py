@@ -15,7 +15,7 @@ import numpy as np
 from tollbench.stats import tick_median, without_block_effects
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import BatchSamples, Launch, SampleCounts, Samples
-from tollbench.words import Batch
+from tollbench.words import Batch, one_thread
 
 MOST_WAITING = 0.1  # of a case's launches: one that waited for a page of its program makes nobody wait
 _NONE = np.empty(0)
@@ -61,7 +61,7 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
             launch.company,
             waited=any(batch.voluntary_switches for batch in timed),
         )
-        if launch.footing.get("threads", 1) not in (1, "1") or not all(batch.cpu_ns > 0 for batch in timed):
+        if not one_thread(launch.footing) or not all(batch.cpu_ns > 0 for batch in timed):
             return wall
         on_cpu = [batch.on_cpu_ns / batch.units for batch in timed]
         return replace(wall, on_cpu_ns=median_of(on_cpu), on_cpu_blocks=np.array(on_cpu, dtype=np.float64))

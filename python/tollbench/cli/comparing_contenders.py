@@ -42,8 +42,8 @@ def subject_of_contenders(
     programs = {item.contender: item for item in built.programs}
     (environment,) = built.environments
     asked = Selection.parse((), values).values
-    swept = (*swept_parameters(plan.cases), *(name for name in asked if name in plan.cases[0].parameters))
-    swept = tuple(dict.fromkeys(swept))
+    shared = [name for name in asked if all(name in case.parameters for case in plan.cases)]
+    swept = tuple(dict.fromkeys((*swept_parameters(plan.cases), *shared)))
     rows = {name: _by_setting(plan, name, swept) for name in order}
     offerings = [_offering(name, rows, programs[name], environment, folder) for name in order]
     return Programs(offerings, options)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tollbench.launching.conversation import WARM_SHARE, Conversation
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.turns import Turns
+from tollbench.words import one_thread
 
 # Short batches, and many: what neighbours take comes in slices of milliseconds, which spoil a few short
 # batches and a part of every long one (docs/compare.md has all ten reference operations).
@@ -75,9 +76,8 @@ def _common(found: Sequence[tuple[int, float]]) -> tuple[int, float]:
 def _short_will_do(program: Conversation, iterations: int) -> bool:
     """Whether a program has no reason for longer batches: threads that have to be woken, or a runtime that
     becomes faster while it runs and is warmed by batches."""
-    threads = program.ready.footing.get("threads", 1)
     waits = program.time(iterations).batch.voluntary_switches > 0
-    return program.ready.warmup_limit_ns == 0 and not waits and threads in (1, "1")
+    return program.ready.warmup_limit_ns == 0 and not waits and one_thread(program.ready.footing)
 
 
 def _iterations(program: Conversation) -> tuple[int, float]:

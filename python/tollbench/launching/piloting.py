@@ -13,14 +13,14 @@ from __future__ import annotations
 import math
 import os
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from tollbench.launching.conversation import Conversation
 from tollbench.launching.messages import MAX_SAMPLES
 from tollbench.store import Launch
-from tollbench.words import Batch, Kind
+from tollbench.words import Batch, Kind, one_thread
 
 FIRST_SAMPLES = 16
 MAX_ITERATIONS = 2**40
@@ -98,13 +98,9 @@ def _needed_ns(program: Conversation, kind: Kind, count: int) -> float:
     threads = footing.get("threads", 1)
     if isinstance(threads, int) and threads > len(os.sched_getaffinity(0)):
         return CROWDED_NS
-    if _has_threads(footing) or program.time(count).batch.voluntary_switches:
+    if not one_thread(footing) or program.time(count).batch.voluntary_switches:
         return WAITING_NS
     return SAMPLES_NS if kind is Kind.SAMPLES else SHORT_NS
-
-
-def _has_threads(footing: Mapping[str, object]) -> bool:
-    return footing.get("threads", 1) not in (1, "1")
 
 
 def _shortest(
@@ -168,7 +164,7 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     counts = [batch.iterations for batch in pilot.batches]
     if (
         kind is Kind.SAMPLES
-        or _has_threads(pilot.footing)
+        or not one_thread(pilot.footing)
         or any(batch.voluntary_switches for batch in pilot.batches)
     ):
         shortest = counts[-1]  # what came before was only on the way there

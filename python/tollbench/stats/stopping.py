@@ -16,7 +16,7 @@ Source: alpha spending as in Lan and DeMets (1983); the series as in Darling and
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -64,8 +64,8 @@ def final_level(rounds: int, level: float) -> float:
     return 1.0 - (1.0 - level) * (1.0 - LOOKS_SHARE * k / (k + 1))
 
 
-def level_shown(tables: Sequence[Table], rounds: int, precision: float, level: float) -> float:
-    """Level of the intervals that are shown after `rounds` rounds.
+def level_shown(tables: Iterable[Table], rounds: int, precision: float, level: float) -> float:
+    """Level of the intervals that are shown after `rounds` rounds; `tables` are read only if they are a look.
 
     That of the look where these rounds are one and the rule stops there, else what is left.
     """
@@ -77,7 +77,7 @@ def level_shown(tables: Sequence[Table], rounds: int, precision: float, level: f
     return final_level(rounds, level)
 
 
-def all_precise(tables: Sequence[Table], precision: float, level: float) -> bool:
+def all_precise(tables: Iterable[Table], precision: float, level: float) -> bool:
     """Whether all rows of all tables have values, and all ratios are known within +-`precision`."""
     return all(
         not np.isnan(logs).all(axis=0).any() and precise_enough(logs, precision, level, column)

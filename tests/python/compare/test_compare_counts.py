@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiled import catch2_main, compiled
+from compiled import catch2_main, compiled, google_benchmarks
 from counted_program import counted_program
 from rich.console import Console
 
@@ -185,11 +185,7 @@ def toll(folder: Path, *words: str, path: str | None = None) -> tuple[int, str, 
 
 
 def built(folder: Path, name: str, length: int) -> str:
-    try:
-        options = (f"-DLENGTH={length}", "-Wl,--no-as-needed", "-lbenchmark", "-lpthread")
-        return str(compiled(folder, name, BENCHMARKS, *options))
-    except subprocess.CalledProcessError:
-        pytest.skip("Google Benchmark is not installed")
+    return str(google_benchmarks(folder, name, BENCHMARKS, f"-DLENGTH={length}"))
 
 
 def counts_of(found: dict[str, Any]) -> dict[tuple[str, str], tuple[float, float, str]]:
@@ -247,10 +243,7 @@ BENCHMARK_MAIN();
 
 
 def test_names_that_differ_in_a_sign_are_counted_each_by_itself(tmp_path: Path) -> None:
-    try:
-        side = str(compiled(tmp_path, "alike", ALIKE, "-Wl,--no-as-needed", "-lbenchmark", "-lpthread"))
-    except subprocess.CalledProcessError:
-        pytest.skip("Google Benchmark is not installed")
+    side = str(google_benchmarks(tmp_path, "alike", ALIKE))
     code, out, err = toll(tmp_path, side, side, "--count", "allocations", "--count-only", "--json")
     assert code == 0, err
     assert set(counts_of(json.loads(out)).values()) == {(1.0, 1.0, "equal")}
@@ -333,11 +326,8 @@ TEST_CASE("texts, two [of] them") {
 @pytest.mark.slow  # its header takes 15 s to compile
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_catch2_benchmarks_are_counted_by_the_runs_that_plan_them(tmp_path: Path) -> None:
-    try:
-        main = (catch2_main(tmp_path),)
-        paths = [compiled(tmp_path, f"c{n}", CATCH2, f"-DLENGTH={n}", "-O0", first=main) for n in (100, 101)]
-    except subprocess.CalledProcessError:
-        pytest.skip("Catch2 2 is not installed")
+    main = (catch2_main(tmp_path),)
+    paths = [compiled(tmp_path, f"c{n}", CATCH2, f"-DLENGTH={n}", "-O0", first=main) for n in (100, 101)]
     same = tmp_path / "in_another_folder" / "with_a_longer_name"
     same.parent.mkdir()
     shutil.copy(paths[0], same)

@@ -121,7 +121,7 @@ fn work(n: u64) -> u64 { (0..n).fold(1u64, |a, b| black_box(a ^ (b * b))) }
 fn all(c: &mut Criterion) {
     c.bench_function("sum 1+1", |b| b.iter(|| work(black_box(SIZE))));
     let mut group = c.benchmark_group("group");
-    group.bench_with_input(BenchmarkId::new("work", 9), &9u64, |b, &n| b.iter(|| work(black_box(n))));
+    group.bench_with_input(BenchmarkId::new("task", 9), &9u64, |b, &n| b.iter(|| work(black_box(n))));
     group.finish();
 }
 criterion_group!(benches, all);
@@ -149,6 +149,6 @@ def test_a_real_executable(tmp_path: Path) -> None:
         (made,) = [path for path in folder.glob("target/release/deps/b-*") if not path.suffix]
         made.rename(tmp_path / f"{name}_bench")
     found = rows(compared(f"{tmp_path}/old_bench", f"{tmp_path}/new_bench", most_rounds=40))
-    assert list(found) == ["sum 1+1", "group/work/9"]
+    assert list(found) == ["sum 1+1", "group/task/9"]
     assert found["sum 1+1"].verdict is Verdict.SLOWER
     assert found["sum 1+1"].ratio == pytest.approx(3.0, rel=0.3)

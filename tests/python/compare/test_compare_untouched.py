@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiled import compiled, nothing
+from compiled import compiled, google_benchmarks, nothing
 
 from tollbench.compare.stored import StoredComparison
 from tollbench.compare.subject import Side, Standing
@@ -60,7 +60,6 @@ sys.argv[0] = "toll"
 sys.exit(main())
 """
 ALL = {"sum", "weighted", "sorted/1", "sorted/2"}
-LIBRARY = ("-lbenchmark", "-lpthread")
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed"),
@@ -86,8 +85,7 @@ def untouched(found: dict[str, Any]) -> set[str]:
 
 
 def built(folder: Path, text: str = BENCHMARKS, *, first: tuple[str, ...] = ()) -> str:
-    folder.mkdir(parents=True, exist_ok=True)
-    return str(compiled(folder, "bench", text, "-Wl,--no-as-needed", *LIBRARY, first=first))
+    return str(google_benchmarks(folder, "bench", text, first=first))
 
 
 @pytest.fixture(autouse=True)
@@ -258,7 +256,7 @@ def test_made_code_is_never_called_unchanged(tmp_path: Path, options: tuple[str,
     def program(side: str, number: int, other: int) -> str:
         (tmp_path / side).mkdir()
         text = MAKES_CODE.replace("NUMBER", str(number)).replace("OTHER", str(other))
-        return str(compiled(tmp_path / side, "bench", text, *options, "-Wl,--no-as-needed", *LIBRARY))
+        return str(google_benchmarks(tmp_path / side, "bench", text, *options))
 
     first = program("a", 5, 1)
     found = compared(first, program("b", 6, 1), code=None)

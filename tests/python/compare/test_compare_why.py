@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiled import catch2_main, compiled
+from compiled import catch2_main, compiled, google_benchmarks
 from counted_program import counted_program
 
 from tollbench.cli.explainers import explainer_for
@@ -218,11 +218,7 @@ def toll(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def benchmarks(folder: Path, name: str, kind: str) -> str:
-    try:
-        text = BENCHMARKS.replace("KIND", kind)
-        return str(compiled(folder, name, text, "-g", "-Wl,--no-as-needed", "-lbenchmark"))
-    except subprocess.CalledProcessError:
-        pytest.skip("Google Benchmark is not installed")
+    return str(google_benchmarks(folder, name, BENCHMARKS.replace("KIND", kind), "-g"))
 
 
 @needs_valgrind
@@ -327,12 +323,8 @@ BENCHMARK_MAIN();
 
 @needs_valgrind
 def test_an_error_is_told_of_the_side_that_reports_it_and_of_no_other_benchmark(tmp_path: Path) -> None:
-    library = ("-Wl,--no-as-needed", "-lbenchmark")
-    try:
-        for name, kind in (("good", "false"), ("bad", "true")):
-            compiled(tmp_path, name, SKIPS.replace("KIND", kind), *library)
-    except subprocess.CalledProcessError:
-        pytest.skip("Google Benchmark is not installed")
+    for name, kind in (("good", "false"), ("bad", "true")):
+        google_benchmarks(tmp_path, name, SKIPS.replace("KIND", kind))
     ended = toll("why", "./good", "./bad", "--json", folder=tmp_path)
     rows = {each["benchmark"]: each for each in json.loads(ended.stdout)["explanations"]}
     assert ended.returncode == 2
@@ -363,12 +355,8 @@ BENCHMARK_MAIN();
 @needs_valgrind
 def test_benchmarks_of_one_name_are_neither_counted_nor_explained(tmp_path: Path) -> None:
     """Whichever of them is looked at says nothing of the other."""
-    library = ("-Wl,--no-as-needed", "-lbenchmark")
-    try:
-        for name, kind in (("few", "3"), ("many", "30")):
-            compiled(tmp_path, name, SAME_NAMES.replace("KIND", kind), *library)
-    except subprocess.CalledProcessError:
-        pytest.skip("Google Benchmark is not installed")
+    for name, kind in (("few", "3"), ("many", "30")):
+        google_benchmarks(tmp_path, name, SAME_NAMES.replace("KIND", kind))
     told = "has several benchmarks called same: which one is which cannot be told"
     counting = ("--count", "allocations", "--count-only", "--fail-on", "allocations>+1%", "--json")
     ended = toll("compare", "./few", "./many", *counting, "--raw", "raw.jsonl", folder=tmp_path)
@@ -387,7 +375,7 @@ def test_benchmarks_of_one_name_are_neither_counted_nor_explained(tmp_path: Path
 def test_what_a_side_lacks_is_told(tmp_path: Path) -> None:
     before, after = benchmarks(tmp_path, "before", "const& own"), benchmarks(tmp_path, "after", "own")
     text = BENCHMARKS.replace("KIND", "own").replace("BENCHMARK(add);", "[[maybe_unused]] auto unused = add;")
-    after = str(compiled(tmp_path, "after", text, "-Wl,--no-as-needed", "-lbenchmark"))
+    after = str(google_benchmarks(tmp_path, "after", text))
     ended = toll("why", before, after, "--markdown", "why.md", folder=tmp_path)
     assert ended.returncode == 0, ended.stderr
     told = f"add is missing in {after} and was not explained there"

@@ -102,8 +102,19 @@ def compiled(folder: Path, name: str, text: str, *options: str, first: Sequence[
     return folder / name
 
 
+def google_benchmarks(folder: Path, name: str, text: str, *options: str, first: Sequence[str] = ()) -> Path:
+    """An executable of Google Benchmark; skips the test where the library is not installed."""
+    if not Path("/usr/include/benchmark/benchmark.h").exists():
+        pytest.skip("Google Benchmark is not installed")
+    return compiled(
+        folder, name, text, *options, "-Wl,--no-as-needed", "-lbenchmark", "-lpthread", first=first
+    )
+
+
 def catch2_main(folder: Path) -> str:
     """The part of Catch2 2 that all programs share, to link first: compiling it takes half a minute."""
+    if not Path("/usr/include/catch2/catch.hpp").exists():
+        pytest.skip("Catch2 2 is not installed")
     defined = "#define CATCH_CONFIG_MAIN\n#define CATCH_CONFIG_ENABLE_BENCHMARKING\n"
     return str(compiled(folder, "catch2_main.o", defined + "#include <catch2/catch.hpp>\n", "-O0", "-c"))
 

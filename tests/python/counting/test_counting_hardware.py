@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiled import compiled
+from compiled import compiled, google_benchmarks
+from counted_program import toll_program
 
 from tollbench.compare import MeasuringOptions, WrittenSide, resolve, subject_of
 from tollbench.compare.counters import Amount
@@ -97,18 +98,7 @@ def value(found: Any) -> float:
 
 
 def benchmarks(folder: Path, pages: int) -> Path:
-    try:
-        return compiled(
-            folder,
-            f"touches{pages}",
-            BENCHMARKS,
-            f"-DPAGES={pages}",
-            "-Wl,--no-as-needed",
-            "-lbenchmark",
-            "-lpthread",
-        )
-    except subprocess.CalledProcessError:
-        pytest.skip("Google Benchmark is not installed")
+    return google_benchmarks(folder, f"touches{pages}", BENCHMARKS, f"-DPAGES={pages}")
 
 
 def test_runs_are_counted_by_the_kernel_from_mark_to_mark(
@@ -210,36 +200,12 @@ def test_where_it_is_refused_valgrind_counts_and_the_row_says_why(
             assert "by Valgrind, as the hardware's counter counts nothing" in amount.note
 
 
-# Speaks as much of protocol 1 as counting needs.
-PROGRAM = (
+# The first pages are touched before counting begins.
+PAGES_EACH = (
     TOUCHES
     + r"""
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include "allocations_preload.hpp"
-int main(int count, char** words) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  if (std::strcmp(words[count - 1], "describe") == 0) {
-    std::puts(R"({"type":"description","protocol":1,"language":"C++","compiler":"","contenders":[)"
-              R"({"workload":"test/own","contender":"pages","kind":"batch"}]})");
-    return 0;
-  }
-  std::puts(R"({"type":"ready","protocol":1,"setup_ns":1,"process_ns":1,"footing":{"malloc":"glibc"},)"
-            R"("clock":{"source":"monotonic","resolution_ns":10.0}})");
-  char line[1000];
-  while (std::fgets(line, sizeof line, stdin) && !std::strstr(line, "stop")) {
-    const long iterations = std::atol(std::strchr(std::strstr(line, "iterations"), ':') + 1);
-    TollAllocations seen{};
-    touch(70);
-    toll_allocations_start();
-    for (long i = 0; i < iterations; i++) touch(PAGES);
-    toll_allocations_stop(&seen);
-    std::printf(R"({"type":"allocations","iterations":%ld,"units":%ld,"calls":0,"bytes":0,)"
-                R"("peak_bytes":0,"checksum":"7"})" "\n", iterations, iterations);
-  }
-  std::puts(R"({"type":"stopped"})");
-}
+void before() { touch(70); }
+void run(long iterations) { for (long i = 0; i < iterations; i++) touch(7); }
 """
 )
 
@@ -247,7 +213,7 @@ int main(int count, char** words) {
 def test_passes_of_toll_programs_are_counted_by_the_kernel(
     tmp_path: Path, preloaded: Preloaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = compiled(tmp_path, "p", PROGRAM, "-DPAGES=7", f"-I{ROOT / 'src'}")
+    path = toll_program(tmp_path, "p", PAGES_EACH)
     monkeypatch.setattr(hardware, "INSTRUCTIONS", PAGE_FAULTS)
     kind, sides = resolve([WrittenSide(str(path)), WrittenSide(str(path))], "toll")
     subject = subject_of(kind, sides, MeasuringOptions(60.0))

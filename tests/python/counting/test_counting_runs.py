@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiled import compiled
+from compiled import compiled, google_benchmarks
 
 from tollbench.compare import MeasuringOptions, WrittenSide, resolve, subject_of
 from tollbench.compare.counters import BY_MALLOC, UNDER_VALGRIND, Amount, Reading
@@ -87,13 +87,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def program(folder: Path, added: str = '""', *options: str) -> Path:
-    text = f"#define ADDED {added}\n{BENCHMARKS}"
-    try:
-        return compiled(
-            folder, "benchmarks", text, *options, "-Wl,--no-as-needed", "-lbenchmark", "-lpthread"
-        )
-    except subprocess.CalledProcessError:
-        pytest.skip("Google Benchmark is not installed")
+    return google_benchmarks(folder, "benchmarks", f"#define ADDED {added}\n{BENCHMARKS}", *options)
 
 
 def read(executable: Path, cache: Path, name: str, metrics: frozenset[str]) -> dict[str, Any]:

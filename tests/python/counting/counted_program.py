@@ -1,4 +1,4 @@
-"""A toll program in one source file, whose benchmark takes a given number of instructions."""
+"""Toll programs in one source file each, of which a test says what an iteration does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROGRAM = r"""
 #include <cstdlib>
 #include <cstring>
 #include "allocations_preload.hpp"
-[[gnu::noinline]] void work() { asm volatile(".rept STEPS\n incl %%eax\n .endr" ::: "eax"); }
+FUNCTIONS
 int main(int count, char** words) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   if (std::strcmp(words[count - 1], "describe") == 0) {
@@ -28,13 +28,9 @@ int main(int count, char** words) {
   while (std::fgets(line, sizeof line, stdin) && !std::strstr(line, "stop")) {
     const long iterations = std::atol(std::strchr(std::strstr(line, "iterations"), ':') + 1);
     TollAllocations seen{};
+    before();
     toll_allocations_start();
-    void* once = std::malloc(5000);
-    for (long i = 0; i < iterations; i++) {
-      work();
-      for (int j = 0; j < 2; j++) { void* volatile block = std::malloc(10); std::free(block); }
-    }
-    std::free(once);
+    run(iterations);
     toll_allocations_stop(&seen);
     std::printf(R"({"type":"allocations","iterations":%ld,"units":%ld,"calls":%ld,"bytes":%ld,)"
                 R"("peak_bytes":%ld,"checksum":"7"})" "\n", iterations, iterations, long(seen.calls),
@@ -43,8 +39,31 @@ int main(int count, char** words) {
   std::puts(R"({"type":"stopped"})");
 }
 """
+STEPS = r"""
+[[gnu::noinline]] void work() { asm volatile(".rept STEPS\n incl %%eax\n .endr" ::: "eax"); }
+void before() {}
+void run(long iterations) {
+  void* once = std::malloc(5000);
+  for (long i = 0; i < iterations; i++) {
+    work();
+    for (int j = 0; j < 2; j++) { void* volatile block = std::malloc(10); std::free(block); }
+  }
+  std::free(once);
+}
+"""
+
+
+def toll_program(folder: Path, name: str, functions: str, *flags: str) -> Path:
+    """A program of one contender; `functions` define before(), not counted, and run(long iterations).
+
+    Raises CalledProcessError where nothing can be compiled.
+    """
+    return compiled(folder, name, PROGRAM.replace("FUNCTIONS", functions), *flags, f"-I{ROOT / 'src'}")
 
 
 def counted_program(folder: Path, name: str, steps: int) -> Path:
-    """Raises CalledProcessError where nothing can be compiled."""
-    return compiled(folder, name, PROGRAM.replace("STEPS", str(steps)), "-g", f"-I{ROOT / 'src'}")
+    """Its benchmark takes `steps` instructions and two allocations an iteration, and one more in all.
+
+    Raises CalledProcessError where nothing can be compiled.
+    """
+    return toll_program(folder, name, STEPS.replace("STEPS", str(steps)), "-g")
