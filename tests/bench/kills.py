@@ -100,8 +100,13 @@ class Place:
         return left
 
     def leftovers(self) -> set[str]:
-        """Temporary folders, partial files and logs, by their names in the private folder."""
-        found = {path for path in self.temporary.iterdir() if not path.name.startswith("toll-kept-")}
+        """Mounts, temporary folders, partial files and logs, by their names in the private folder."""
+        lines = Path("/proc/self/mounts").read_text().splitlines()
+        mounts = [Path(line.split()[1]) for line in lines if line.split()[1].startswith(f"{self.base}/")]
+        for path in sorted(mounts, reverse=True):  # nothing may look into, or delete, what is mounted
+            subprocess.run(["umount", "--lazy", str(path)], check=False)
+        found = set(mounts)
+        found |= {path for path in self.temporary.iterdir() if not path.name.startswith("toll-kept-")}
         for folder in (self.here, self.cache):
             for path in folder.rglob(".toll-*.partial"):
                 found.add(path)

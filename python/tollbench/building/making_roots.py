@@ -51,7 +51,7 @@ def make(root: Root, *, mirror: str = "", on_line: OnLine = lambda _line: None) 
             made = {"recipe": roots.described(root), "mirror": mirror}
             (folder / MADE).write_text(json.dumps(made, indent=1), encoding="utf-8")
             if os.path.lexists(target):  # made of other packages
-                delete_tree(_own(target))
+                _delete(_own(target))
             folder.rename(target)
     return True
 
@@ -66,7 +66,7 @@ def remove(name: str) -> bool:
         # Out of its place first: half a root must not pass for one.
         going = target.with_name(f".making-{name}-{os.getpid()}")
         target.rename(going)
-        delete_tree(going)
+        _delete(going)
     return True
 
 
@@ -129,8 +129,24 @@ def _working_place(scratch: Path) -> dict[str, str]:
     return {**os.environ, "TMPDIR": str(scratch)} if os.geteuid() == 0 else dict(os.environ)
 
 
+def _mounts_of_its_own() -> list[str]:
+    """In front of mmdebstrap: what it mounts is gone with its last process, also where that is killed.
+
+    Else the superuser's /proc, /sys and /dev stay mounted in what the next start sweeps. Where mounts need
+    no rights, or cannot be had at all, mmdebstrap does without ours.
+    """
+    words = ["unshare", "--mount", "--"]
+    if os.geteuid() != 0:
+        return []
+    try:
+        return words if run_tool([*words, "true"]).returncode == 0 else []
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+
+
 def _unpack(making: list[str], target: Path, on_line: OnLine, environment: Mapping[str, str]) -> None:
     """Runs mmdebstrap into tar. Both end with us, and mmdebstrap is given the time to clean up."""
+    making = [*_mounts_of_its_own(), *making]
     words = ["tar", "--extract", "--no-same-owner", "--exclude=./dev/*", "-C", str(target)]
     try:
         maker = subprocess.Popen(
@@ -168,6 +184,17 @@ def _explained(said: list[str]) -> TollError:
         step = "run it as root, or give this user subordinate ids: sudo usermod --add-subuids 100000-165535"
         step += " --add-subgids 100000-165535 $USER"
     return TollError(f"mmdebstrap could not make the root: {told}", step, Exit.REGRESSION_OR_FAILED_CHECK)
+
+
+def _delete(folder: Path) -> None:
+    """Raises TollError where it stays."""
+    try:
+        delete_tree(folder)
+    except OSError as error:
+        raise TollError(
+            f"{error.filename or folder} cannot be removed: {error.strerror}",
+            f"unmount what is mounted in {folder} (findmnt lists it), then remove that folder",
+        ) from None
 
 
 def _own(target: Path) -> Path:

@@ -7,6 +7,7 @@ a toll that was killed.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -49,14 +50,25 @@ def sweep_scratch() -> None:
 def delete_tree(folder: Path) -> None:
     """Removes a folder, also where those in it take away their owner's right to change them.
 
-    What cannot be removed stays, and the rest goes. Raises OSError where `folder` itself is still there.
+    What cannot be removed stays, and the rest goes; where another file system is mounted below it, all stays.
+    Raises OSError where `folder` itself is still there.
     """
+    try:
+        device = folder.lstat().st_dev
+    except FileNotFoundError:
+        return
     with suppress(OSError):
         folder.chmod(0o700)
     for place, folders, _ in os.walk(folder):
         for name in folders:
+            path = Path(place, name)
+            try:
+                status = path.lstat()
+            except OSError:
+                continue
+            if status.st_dev != device:
+                raise OSError(errno.EBUSY, "a file system is mounted there", str(path))
             with suppress(OSError):
-                path = Path(place, name)
                 if not path.is_symlink():
                     path.chmod(0o700)
     shutil.rmtree(folder, ignore_errors=True)

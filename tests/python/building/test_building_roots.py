@@ -73,6 +73,14 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "system.tar"
 
 
+def may_mount() -> bool:
+    words = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    return os.geteuid() == 0 and subprocess.run(words, capture_output=True).returncode == 0
+
+
+needs_mounts = pytest.mark.skipif(not may_mount(), reason="needs the right to mount")
+
+
 @pytest.fixture
 def maker(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A mmdebstrap that writes the archive and notes how it was called; the cache is a folder of the test."""
@@ -221,6 +229,50 @@ def test_an_interrupt_leaves_no_half_root_and_a_rerun_works(
     maker.write_text(whole)
     assert making.make(DEBIAN, mirror=MIRROR)
     assert left_behind(tmp_path) == ["debian13"]
+
+
+def mounts() -> str:
+    return Path("/proc/self/mounts").read_text()
+
+
+@needs_mounts
+def test_what_a_killed_making_had_mounted_is_gone(maker: Path, tmp_path: Path) -> None:
+    """As mmdebstrap mounts /proc and /sys; it ends by its closed pipe, as it does, and cleans up nothing."""
+    maker.write_text(
+        '#!/bin/sh\nmkdir "$TMPDIR/proc" && mount -t proc proc "$TMPDIR/proc"\n'
+        f'grep -c "$TMPDIR" /proc/self/mounts > "{tmp_path}/mounted"\nwhile echo; do sleep 0.05; done\n'
+    )
+    process = subprocess.Popen(
+        interpreter_with_path("-m", "tollbench", "env", "add", "debian13", "--mirror", MIRROR),
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not (tmp_path / "mounted").exists() or not (tmp_path / "mounted").read_text():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    assert (tmp_path / "mounted").read_text() == "1\n"
+    assert str(tmp_path) not in mounts()
+
+
+@needs_mounts
+def test_a_root_in_which_something_is_mounted_stays(maker: Path) -> None:
+    making.make(DEBIAN, mirror=MIRROR)
+    inner = roots.place("debian13") / "root/mnt"
+    inner.mkdir(exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(inner)], check=True)
+    (inner / "thesis").write_text("a year")
+    try:
+        with pytest.raises(TollError, match="a file system is mounted there"):
+            making.remove("debian13")
+        (left,) = roots.place("debian13").parent.glob(".making-*")
+        assert (left / "root/mnt/thesis").read_text() == "a year"
+    finally:
+        for line in mounts().splitlines():
+            if str(roots.place("debian13").parent) in line:
+                subprocess.run(["umount", line.split()[1]], check=True)
 
 
 def test_a_root_that_is_not_made_says_how_to_make_it(maker: Path) -> None:
