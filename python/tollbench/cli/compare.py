@@ -165,6 +165,22 @@ Program = Annotated[
     str, typer.Option(metavar="PATH", help="With --build: what is compared, relative to the checkout.")
 ]
 
+InSandbox = Annotated[
+    bool,
+    typer.Option(
+        "--sandbox",
+        help="Programs and --build run in a sandbox (bubblewrap): files read-only, home hidden, no network.",
+    ),
+]
+SandboxShow = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="PATH",
+        help="With --sandbox: a folder of a hidden place that programs may read; several times.",
+        exists=True,
+    ),
+]
+
 Sides = Annotated[
     list[str],
     typer.Argument(
@@ -191,6 +207,8 @@ def command(
     envs: Envs = "",
     values: Values = None,
     folder: Folder = None,
+    sandbox: InSandbox = False,
+    sandbox_show: SandboxShow = None,
     measure_all: MeasureAll = False,
     turns: Turns = False,
     any_exit_code: AnyExitCode = False,
@@ -236,7 +254,7 @@ def command(
         build=build,
         program=program,
         layouts=layouts,
-        environments=tuple(name for name in envs.split(",") if name),
+        environments=tuple(filter(None, envs.split(","))),
         folder=folder,
         any_exit_code=any_exit_code,
         seed=seed,
@@ -246,12 +264,10 @@ def command(
         values=tuple(values or ()),
         why=why,
         read=read,
+        sandbox=comparing.sandbox_asked(sandbox, sandbox_show, sides, folder),
         around=Around(*map(tuple, (setup or (), prepare or (), conclude or (), cleanup or ()))),
         counts=comparing.count_request(
             count, count_by, fail_on, only=count_only, save=save_baseline, baseline=baseline, force=force
         ),
     )
-    comparing.check_places(request, files.values())
-    found, error = comparing.measured(request, wait=wait)
-    comparing.show(found, files, as_json=as_json, error=error)
-    raise typer.Exit(comparing.exit_code(found))
+    raise typer.Exit(comparing.measured_and_shown(request, files, wait=wait, as_json=as_json))

@@ -40,6 +40,7 @@ from tollbench.errors import Exit, TollError
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.sandbox import Sandbox, sandboxed
 from tollbench.text import as_text
 from tollbench.words import CountBy
 from tollbench.writing import Mark, Output, check_outputs, is_special
@@ -81,6 +82,24 @@ def count_request(
     return counting.count_request(count, by, fail_on, **asked)
 
 
+def sandbox_asked(
+    asked: bool, show: Sequence[Path] | None, sides: Sequence[str], folder: Path | None
+) -> Sandbox | None:
+    """The sandbox that --sandbox asks for. Raises TollError where none can be made."""
+    if not asked:
+        if show:
+            raise TollError("--sandbox-show is for programs in a sandbox", "add --sandbox, or leave it out")
+        return None
+    from tollbench.cli.sandboxing import sandbox_for
+
+    return sandbox_for(sides, folder, show or ())
+
+
+def sandbox_told(request: ComparisonRequest) -> str:
+    """What the sandbox allows, for whoever reads the result; "" without one."""
+    return request.sandbox.told() if request.sandbox is not None else ""
+
+
 def check_places(request: ComparisonRequest, files: Iterable[Output]) -> None:
     """Raises TollError for a file that could not, or must not, be written once all is measured."""
     outputs, read = list(files), list(files_of_sides(request.sides, request.folder))
@@ -98,6 +117,16 @@ def raw_output(path: Path) -> Output:
     """A raw file to be made, in a folder that is made with it. Raises TollError."""
     make_folder(path.parent, "--raw FILE")
     return Output(path, RAW_FILE, "--raw")
+
+
+def measured_and_shown(
+    request: ComparisonRequest, files: Mapping[str, Output], *, wait: bool, as_json: bool
+) -> Exit:
+    """All of it; the exit code. Raises TollError as `check_places`, `measured` and `show` do."""
+    check_places(request, files.values())
+    found, error = measured(request, wait=wait)
+    show(found, files, as_json=as_json, error=error)
+    return exit_code(found)
 
 
 def measured(request: ComparisonRequest, *, wait: bool) -> tuple[Comparisons, TollError | None]:
@@ -132,6 +161,7 @@ def _with_the_machine(
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
         stack.enter_context(machine_taken(interrupt, wait=wait))
+        stack.enter_context(sandboxed(request.sandbox))
         try:
             subject, look_at_code = subject_for(request, settings.seed, interrupt, stack)
             check_around(subject, request.around)
@@ -165,6 +195,7 @@ def _with_the_machine(
             "toll_version": tollbench.__version__,
             "command_line": header["command_line"],
             "machine": machine_line(),
+            "sandbox": sandbox_told(request),
         }
         found = found.model_copy(update=told)
         with suppress(Interrupted):  # a full disk, which `keeping` tells
@@ -254,6 +285,7 @@ def _header(settings: ComparisonSettings, subject: Subject, request: ComparisonR
         "count_only": request.only_counted,
         "fail_on": [each.text for each in request.counts.rules] if request.counts is not None else [],
         "seed": settings.seed,
+        "sandbox": sandbox_told(request),
         "machine": machine.describe(ask_compilers=bool(request.build or request.environments)),
         "conditions": machine.conditions(),
     }

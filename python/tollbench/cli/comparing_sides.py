@@ -21,6 +21,7 @@ from tollbench.compare.subject import LookAtCode, Until
 from tollbench.errors import TollError
 from tollbench.home import cache_folder
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.sandbox import Sandbox
 from tollbench.writing import scratch_folder
 
 _CONTENDER = re.compile(r"[\w*?]+/[\w*?]+/[\w*?]+")
@@ -59,6 +60,7 @@ class ComparisonRequest:
     around: Around = NOTHING_AROUND
     turns: bool = False
     values: tuple[str, ...] = ()  # of contenders' parameters: "tasks=10000"
+    sandbox: Sandbox | None = None  # in which sides run, and what builds them
 
     @property
     def is_one_side(self) -> bool:
@@ -95,6 +97,8 @@ def subject_for(
             "--layouts needs --build and --program: a program can only be linked again while it is built",
             "for example: toll compare --layouts 16 --build 'make bench' --program ./bench main HEAD",
         )
+    if request.sandbox is not None:
+        _check_sandbox(request)
     options = _options(request, interrupt)
     environments = _expanded(request.environments)
     looked_in = [Path.cwd(), *([request.folder] if request.folder is not None else [])]
@@ -133,6 +137,18 @@ def subject_for(
     if request.is_one_side and request.counts is not None and request.counts.baseline is not None:
         subject.labels = (f"baseline {request.counts.baseline}", subject.labels[0])
     return subject, look_at_code
+
+
+def _check_sandbox(request: ComparisonRequest) -> None:
+    """Raises TollError for what would run others' programs outside of it, or toll's own inside."""
+    if request.layouts:
+        raise TollError(
+            "--layouts repeats the link commands of a build, outside of a sandbox", "leave out one of the two"
+        )
+    if not request.build and name_contenders(request.sides, Path.cwd()):
+        raise TollError("contenders of the catalogue are toll's own programs", "leave out --sandbox")
+    if request.around:
+        say("note: --setup, --prepare, --conclude and --cleanup run outside of the sandbox")
 
 
 def subject_of_written(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 import tollbench
-from tollbench.cli.comparing import check_pattern, machine_line
+from tollbench.cli.comparing import check_pattern, machine_line, sandbox_told
 from tollbench.cli.comparing_sides import ComparisonRequest, subject_for
 from tollbench.cli.console import progress, say, tell_json
 from tollbench.cli.explainers import explainer_for, hunks_of
@@ -21,6 +21,7 @@ from tollbench.compare.source_diffs import FileHunk
 from tollbench.compare.subject import LookAtCode, Standing
 from tollbench.errors import Exit, TollError
 from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.sandbox import sandboxed
 from tollbench.measure import Interrupt, SystemClock
 from tollbench.report.comparisons import why_terminal
 from tollbench.report.comparisons.why_formats import RENDERERS
@@ -42,6 +43,7 @@ def explained(request: ComparisonRequest, *, wait: bool) -> Explanations:
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
         stack.enter_context(machine_taken(interrupt, wait=wait))
+        stack.enter_context(sandboxed(request.sandbox))
         try:
             subject, look_at_code = subject_for(request, request.seed or 1, interrupt, stack)
             found = _all(subject, look_at_code, hunks_of(request))
@@ -57,6 +59,7 @@ def explained(request: ComparisonRequest, *, wait: bool) -> Explanations:
         "toll_version": tollbench.__version__,
         "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
         "machine": machine_line(),
+        "sandbox": sandbox_told(request),
         "started_utc": started,
     }
     return found.model_copy(update=told)

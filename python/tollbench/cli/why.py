@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from tollbench.cli.compare import AnyExitCode, Build, Folder, Html, Kind, Markdown, Program
+from tollbench.cli.compare import (
+    AnyExitCode,
+    Build,
+    Folder,
+    Html,
+    InSandbox,
+    Kind,
+    Markdown,
+    Program,
+    SandboxShow,
+)
 from tollbench.cli.named_files import Force
 from tollbench.compare.adapters import AUTO
 
@@ -31,6 +41,8 @@ def command(
     build: Build = "",
     program: Program = "",
     folder: Folder = None,
+    sandbox: InSandbox = False,
+    sandbox_show: SandboxShow = None,
     any_exit_code: AnyExitCode = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     html: Html = None,
@@ -67,6 +79,7 @@ def command(
         seed=1,
         raw=None,
         measure_all=False,
+        sandbox=comparing.sandbox_asked(sandbox, sandbox_show, sides, folder),
     )
     comparing.check_places(request, files.values())
     found = reasons.explained(request, wait=wait)

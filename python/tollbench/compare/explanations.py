@@ -107,5 +107,6 @@ class Explanations(ComparisonRecord):
     toll_version: str = ""
     command_line: str = ""
     machine: str = ""
+    sandbox: str = Field(default="", description="what all sides ran in; empty: without a sandbox")
     started_utc: str = ""
     interrupted: bool = False

@@ -41,6 +41,7 @@ from tollbench.launching.command import working_folder
 from tollbench.launching.conversation import Conversation
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.process import ProcessLauncher
+from tollbench.launching.sandbox import Confined
 from tollbench.launching.starting import Starter
 from tollbench.words import Allocations
 from tollbench.writing import scratch_folder
@@ -166,7 +167,7 @@ class ProgramPasses:
             errand = replace(
                 errand, command=launch.command, environment=launch.environment, folder=place, entered=False
             )
-            starter = Starter(ProcessLauncher(options.interrupt), SystemClock())
+            starter = Starter(ProcessLauncher(options.interrupt, Confined((made,))), SystemClock())
             limits, padding = Limits(options.limit_s, 0), random.Random(1)
             with starter.started(errand, limits, padding, Conversation) as program:
                 program.begin()

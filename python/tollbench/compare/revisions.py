@@ -19,6 +19,7 @@ from tollbench.launching.command import Ended, run_command
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import LaunchFailed, fault_of
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.sandbox import Confined, show_inside
 from tollbench.linking.layouts import linked_alike
 from tollbench.linking.relinking import Linkable, linkable
 from tollbench.linking.wrapped import WrappedBuild
@@ -107,6 +108,8 @@ def built(
 
     Raises LaunchFailed for one that does not build, with its last words, or cannot be linked in layouts.
     """
+    show_inside(scratch)
+    show_inside(Path(_common(repository)))  # the clones' objects are there
     sides: list[WrittenSide] = []
     wrapped: list[WrappedBuild] = []
     for index, revision in enumerate(wanted):
@@ -254,7 +257,10 @@ def _build(
     interrupt: Interrupt | None,
 ) -> Ended:
     try:
-        return run_command(["/bin/sh", "-c", command], environment, checkout, BUILD_LIMIT_S, interrupt)
+        confined = Confined((checkout,))
+        return run_command(
+            ["/bin/sh", "-c", command], environment, checkout, BUILD_LIMIT_S, interrupt, confined=confined
+        )
     except LaunchFailed as failure:
         raise LaunchFailed(f"{revision.label} does not build: `{command}` {failure.reason}") from None
 

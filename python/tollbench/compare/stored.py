@@ -63,6 +63,7 @@ class Header(_Record):
     layouts: Annotated[int, Field(ge=0, le=MAX_LAYOUTS)] = 0  # of each side
     count_only: bool = False
     fail_on: tuple[Text, ...] = ()
+    sandbox: Text = ""
     machine: dict[str, Any] = {}
     conditions: dict[str, Any] = {}
 
@@ -306,6 +307,7 @@ def _cut_short(header: Header, survey: SurveyRecord, found: Sequence[Comparison]
         interrupted=True,
         toll_version=header.toll_version,
         command_line=header.command_line,
+        sandbox=header.sandbox,
         fail_on=header.fail_on,
     )
 

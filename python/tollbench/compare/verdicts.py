@@ -212,6 +212,9 @@ class Comparisons(ComparisonRecord):
     command_line: str = ""
     started_utc: str = ""
     machine: str = Field(default="", description="processor, CPUs, kernel")
+    sandbox: str = Field(
+        default="", description="what all sides ran in, and what it allows; empty: without a sandbox"
+    )
     fail_on: tuple[str, ...] = Field(default=(), description="rules of --fail-on, as they were written")
     files: tuple[FileChange, ...] = Field(default=(), description="what --count size asked for")
     why: tuple[Explanation, ...] = Field(

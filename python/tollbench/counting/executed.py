@@ -18,6 +18,7 @@ from tollbench.launching.answers import MAX_PROFILE_BYTES, open_plain, read_repo
 from tollbench.launching.command import run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt, check_interrupt
+from tollbench.launching.sandbox import Confined
 from tollbench.writing import scratch_folder
 
 _OBJECT = re.compile(rb"(c?)ob=\((\d+)\)(?: (.*))?")
@@ -80,7 +81,7 @@ def executed(
         # Google Benchmark since 1.9.3 starts itself again where addresses are random: more than can be seen.
         fixed = ["setarch", "-R"] if can_fix_addresses() else []
         launch = [*fixed, *VALGRIND, *options, *command]
-        ended = run_command(launch, environment, place, limit_s, interrupt)
+        ended = run_command(launch, environment, place, limit_s, interrupt, confined=Confined((scratch,)))
         if ended.exit_code != 0:
             raise LaunchFailed(how_it_ended(ended, Path(scratch)))
         profiles = sorted(Path(scratch).glob("out.*"))

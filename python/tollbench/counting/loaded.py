@@ -16,6 +16,7 @@ from tollbench.counting.matching import Bound
 from tollbench.launching.command import run_command
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import breakable
+from tollbench.launching.sandbox import Confined
 
 _LOADED = re.compile(r"^\s*(?:(.+?) => )?(/.+) \(0x[0-9a-f]+\)$")
 _LOADER_LIMIT_S = 10.0
@@ -159,7 +160,7 @@ def loaded(image: Image, environment: Mapping[str, str]) -> dict[str, Path]:
         return {}
     command = [image.interpreter, "--list", str(image.path)]
     try:
-        ended = run_command(command, environment, image.path.parent, _LOADER_LIMIT_S)
+        ended = run_command(command, environment, image.path.parent, _LOADER_LIMIT_S, confined=Confined())
     except LaunchFailed as failure:
         raise Unreadable(f"does not tell its libraries: the dynamic linker {failure.reason}") from None
     if ended.exit_code != 0:

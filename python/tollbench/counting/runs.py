@@ -19,6 +19,7 @@ from tollbench.launching.child import MAX_OUTPUT_BYTES
 from tollbench.launching.command import Ended, run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.sandbox import Confined
 from tollbench.writing import scratch_folder
 
 _RECORD = re.compile(r"(\d+) (\d+) (\d+) (\d+) ([01]) (.*)")
@@ -199,5 +200,8 @@ def launched(
             (scratch / _ALIAS).symlink_to(Path(command[0]).resolve())
             command[0] = str(scratch / _ALIAS)
         launch = fixed(command, environment, libraries=libraries, under=tool, watched_by=watcher)
-        ended = run_command(launch.command, launch.environment, place, asked.limit_s, asked.interrupt)
+        confined = Confined((scratch,))
+        ended = run_command(
+            launch.command, launch.environment, place, asked.limit_s, asked.interrupt, confined=confined
+        )
         yield Launched(ended, scratch)

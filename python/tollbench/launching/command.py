@@ -14,6 +14,7 @@ from pathlib import Path
 from tollbench.launching.child import MAX_OUTPUT_BYTES
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt, unbroken
+from tollbench.launching.sandbox import Confined
 from tollbench.launching.spawned import Spawned, ended_as, unseen_end, with_last_words
 from tollbench.text import shown
 from tollbench.words import Status
@@ -83,15 +84,17 @@ def run_command(
     limit_s: float,
     interrupt: Interrupt | None = None,
     executable: str | None = None,
+    confined: Confined | None = None,
 ) -> Ended:
     """Runs a program without input to its end, whatever its exit code.
 
     `executable` is the file where the command's first word, which the program sees as its name, is not it.
+    `confined` says that it is a program of others.
 
     Raises LaunchFailed where it cannot start or breaks a limit; Interrupted, with nothing left running, when
     somebody asks to stop.
     """
-    with running(command, environment, folder, interrupt, executable) as program:
+    with running(command, environment, folder, interrupt, executable, confined) as program:
         return program.until_end(limit_s)
 
 
@@ -102,6 +105,7 @@ def running(
     folder: Path,
     interrupt: Interrupt | None = None,
     executable: str | None = None,
+    confined: Confined | None = None,
 ) -> Iterator[RunningCommand]:
     """A program without input, as `run_command` starts it, whose output is read; ended at the end."""
     with unbroken():
@@ -112,6 +116,7 @@ def running(
             folder=folder,
             executable=executable,
             interrupt=interrupt,
+            confined=confined,
         )
         try:
             yield RunningCommand(spawned)
@@ -145,6 +150,16 @@ class RunningCommand:
         """Of the process, and of its group."""
         return self._spawned.popen.pid
 
+    @property
+    def program(self) -> int:
+        """Of the program itself, which in a sandbox is a descendant of it."""
+        return self._spawned.program
+
+    @property
+    def started_ns(self) -> int:
+        """When the program began; a sandbox was made before."""
+        return self._spawned.started_ns
+
     def until_end(self, limit_s: float) -> Ended:
         """What became of it. Raises LaunchFailed where it does not end in time; Interrupted."""
         if not self.ends_within(limit_s):
@@ -172,10 +187,10 @@ class RunningCommand:
         return Ended(
             self._spawned.popen.returncode,
             wall_ns,
-            round(1e9 * (usage.ru_utime + usage.ru_stime)),
+            max(0, round(1e9 * (usage.ru_utime + usage.ru_stime)) - self._spawned.before_its_start_cpu_ns),
             bytes(self._out),
             bytes(self._err),
-            usage.ru_nvcsw,
+            max(0, usage.ru_nvcsw - self._spawned.others_switches),
             self._dropped_bytes,
             _peak_bytes(usage.ru_maxrss),
         )

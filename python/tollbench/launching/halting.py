@@ -49,7 +49,7 @@ class Halter:
 
     def look(self) -> Used:
         """What has been used until now."""
-        self._family = _family(self._leader)
+        self._family = family(self._leader)
         return Used(time.monotonic_ns(), {pid: cpu_ns(pid) for pid in self._family})
 
     def at_work(self, before: Used) -> bool:
@@ -118,7 +118,7 @@ def cpu_ns(pid: int) -> int:
         return 0
 
 
-def _family(leader: int) -> list[int]:
+def family(leader: int) -> list[int]:
     """A process and its descendants; without these where the kernel does not list them."""
     found = [leader]
     for pid in found:  # grows meanwhile

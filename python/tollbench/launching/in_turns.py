@@ -21,6 +21,7 @@ from tollbench.launching.command import Ended, RunningCommand, running
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.halting import Halter
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.sandbox import Confined
 
 # Of 0.5, 1, 2, 3, 4 and 8 ms: shorter ones cost 4 to 20 % of the time in caches that the other has filled,
 # and in 4 ms the median of repetitions of 1 ms is what a launch by itself says, within 1 % (docs/compare.md).
@@ -43,6 +44,7 @@ class Command:
     environment: Mapping[str, str]
     folder: Path
     executable: str | None = None
+    confined: Confined | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class _Alive:
             raise OutOfTurn("it does not stand still when it is halted") from None
         self.halts += 1
         if self.halts.bit_count() == 1:  # the first ones, and then ever more rarely: it costs some 0.1 ms
-            _check(self.program.pid)
+            _check(self.program.program)
 
 
 def run_in_turns(
@@ -109,7 +111,6 @@ def run_in_turns(
         live: dict[int, _Alive] = {}
         with _one_processor(rng):
             for side in order:
-                began_ns = time.monotonic_ns()
                 try:
                     program = commands[side]
                     live[side] = _Alive(
@@ -120,11 +121,12 @@ def run_in_turns(
                                 program.folder,
                                 interrupt,
                                 program.executable,
+                                program.confined,
                             )
                         )
                     )
                     live[side].halt()
-                    live[side].used_ns = time.monotonic_ns() - began_ns
+                    live[side].used_ns = time.monotonic_ns() - live[side].program.started_ns
                 except LaunchFailed as failure:
                     live.pop(side, None)
                     found[side] = failure

@@ -23,6 +23,7 @@ from tollbench.launching.child import (
 )
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.sandbox import Confined
 from tollbench.launching.spawned import QUOTED_BYTES, Spawned, ended_as, quoted, unseen_end, with_last_words
 from tollbench.text import shown
 from tollbench.words import Status
@@ -34,10 +35,14 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class ProcessLauncher(Launcher):
-    """Starts programs as processes; `interrupt` ends a wait for one of them."""
+    """Starts programs as processes; `interrupt` ends a wait for one of them.
 
-    def __init__(self, interrupt: Interrupt | None = None) -> None:
+    `confined` says that they are programs of others.
+    """
+
+    def __init__(self, interrupt: Interrupt | None = None, confined: Confined | None = None) -> None:
         self.interrupt = interrupt
+        self._confined = confined
 
     def start(
         self,
@@ -47,7 +52,12 @@ class ProcessLauncher(Launcher):
         folder: Path | None = None,
     ) -> Process:
         spawned = Spawned(
-            command, environment, stdin=subprocess.PIPE, folder=folder, interrupt=self.interrupt
+            command,
+            environment,
+            stdin=subprocess.PIPE,
+            folder=folder,
+            interrupt=self.interrupt,
+            confined=self._confined,
         )
         return Process(spawned, limits)
 
@@ -169,7 +179,8 @@ class Process(Child):
         if not limit:
             return
         # Walking all of /proc takes milliseconds, so that children are counted only now and then.
-        used = _session_resident_bytes(self.pid) if self._looks % 5 == 0 else _resident_bytes(self.pid)
+        program = self._spawned.program
+        used = _session_resident_bytes(self.pid) if self._looks % 5 == 0 else _resident_bytes(program)
         self._looks += 1
         if used > limit:
             self._fail(

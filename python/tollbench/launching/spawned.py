@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.guardian import shared_guardian
+from tollbench.launching.halting import cpu_ns, family
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.sandbox import GO, READY, Confined, ConfinedLaunch, Sandbox, exit_code, sandbox_of
 from tollbench.launching.strays import STARTING, began, children_before, end_strays
 from tollbench.launching.unstartable import why_not_started
 from tollbench.text import shown
@@ -23,14 +27,17 @@ if TYPE_CHECKING:
     import resource
 
 QUOTED_BYTES = 80
+_SANDBOX_LIMIT_S = 10.0  # for a sandbox to be made, and to be gone
+_PROCESSES = 3  # of a sandbox before the program begins: bubblewrap, and two shells
+_WORDS_BYTES = 1000
 
 
 class Spawned:
     """A fresh process that leads a session and a process group of its own, and dies with toll.
 
     `stdin` and `output`, which is that of errors too, are as for subprocess.Popen. `executable` is the file
-    where the command's first word, which the program sees as its name, is not it. Raises LaunchFailed where
-    it cannot start.
+    where the command's first word, which the program sees as its name, is not it. With `confined` it is in
+    the sandbox, if one was asked for. Raises LaunchFailed where it cannot start.
     """
 
     def __init__(
@@ -43,32 +50,38 @@ class Spawned:
         executable: str | None = None,
         interrupt: Interrupt | None = None,
         output: int = subprocess.PIPE,
+        confined: Confined | None = None,
     ) -> None:
+        self._sandbox = sandbox_of(confined)
+        self._inside: _Inside | None = None
+        self.others_switches = 0  # how often the processes of a sandbox gave the processor back
+        start = _Start(tuple(command), environment, folder, executable, stdin)
+        if self._sandbox is not None and confined is not None:
+            start = _in_sandbox(start, self._sandbox, confined)
         try:
             self._guardian = shared_guardian()
             self.before = children_before()  # whoever was a child of toll before
             self.started_ns = time.monotonic_ns()
             with STARTING:
                 self.popen = subprocess.Popen(
-                    command,
-                    executable=executable,
-                    stdin=stdin,
+                    start.command,
+                    executable=start.executable,
+                    stdin=start.stdin,
                     stdout=output,
                     stderr=output,
                     bufsize=0,
-                    cwd=folder,
-                    env=environment,
+                    cwd=start.folder,
+                    env=start.environment,
                     start_new_session=True,
                 )
                 began(self.popen.pid)
         except OSError as error:
             where = f" in {folder}" if folder is not None and not folder.is_dir() else ""
             raise LaunchFailed(
-                f"could not be started{where}: {error.strerror}: {shown(command[0], 200)}"
-                f"{why_not_started(executable or command[0], folder, error)}"
+                f"could not be started{where}: {error.strerror}: {shown(start.command[0], 200)}"
+                f"{why_not_started(start.executable or start.command[0], start.folder, error)}"
             ) from None
-        with contextlib.suppress(OSError):  # where memory ends, the kernel shall end the program and not toll
-            Path(f"/proc/{self.popen.pid}/oom_score_adj").write_text("1000")
+        self._goes_first_without_memory(self.popen.pid)
         self._guardian.watch(self.popen.pid)
         self._interrupt = interrupt
         self.exit_fd = -1
@@ -83,6 +96,62 @@ class Spawned:
         self.poll = select.poll()
         if interrupt is not None:
             self.poll.register(interrupt.fd, select.POLLIN)
+        if self._sandbox is not None:
+            self._enter(talks=stdin == subprocess.PIPE)
+
+    @property
+    def program(self) -> int:
+        """The measured program's own process, which in a sandbox is not the one that toll started."""
+        return self._inside.program if self._inside is not None else self.popen.pid
+
+    @property
+    def before_its_start_cpu_ns(self) -> int:
+        """What the processes of a sandbox had used when the program began."""
+        return self._inside.used_ns if self._inside is not None else 0
+
+    @staticmethod
+    def _goes_first_without_memory(pid: int) -> None:
+        """Where memory ends, the kernel shall end the program and not toll."""
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
+
+    def _enter(self, *, talks: bool) -> None:
+        """Waits until the sandbox is there, and lets the program begin. Raises LaunchFailed, Interrupted."""
+        assert self.popen.stdin is not None
+        assert self.popen.stdout is not None
+        try:
+            self._until_ready(self.popen.stdout.fileno())
+            processes = family(self.popen.pid)
+            if len(processes) < _PROCESSES:
+                raise LaunchFailed("is not found in its sandbox: this kernel does not list children in /proc")
+            program = processes[-1]
+            self._goes_first_without_memory(program)
+            try:
+                first_fd, program_fd = os.pidfd_open(processes[1]), os.pidfd_open(program)
+            except OSError as error:
+                raise LaunchFailed(f"cannot be watched in its sandbox: {error.strerror}") from None
+            used_ns = sum(map(cpu_ns, processes))
+            self._inside = _Inside(program, self.exit_fd, first_fd, used_ns)
+            self.exit_fd = program_fd
+            self.started_ns = time.monotonic_ns()
+            os.write(self.popen.stdin.fileno(), GO)
+            if not talks:
+                self.popen.stdin.close()
+        except BaseException:
+            self.end()
+            raise
+
+    def _until_ready(self, stdout: int) -> None:
+        """Raises LaunchFailed with bubblewrap's own words where it makes no sandbox."""
+        assert self.popen.stderr is not None
+        self.poll.register(stdout, select.POLLIN)
+        ready = self.ready_within(_SANDBOX_LIMIT_S)
+        self.poll.unregister(stdout)
+        if stdout not in ready:
+            raise LaunchFailed(f"got no sandbox within {_SANDBOX_LIMIT_S:g} s")
+        if os.read(stdout, 1) != READY:
+            words = os.read(self.popen.stderr.fileno(), _WORDS_BYTES).decode("utf-8", "replace").strip()
+            raise LaunchFailed(f"could not be put into a sandbox: {shown(words, 300)}")
 
     def ready_within(self, seconds: float) -> set[int]:
         """Descriptors with something to read. Raises Interrupted, with nothing left running."""
@@ -92,6 +161,13 @@ class Spawned:
             raise Interrupted
         return ready
 
+    def _leave(self, inside: _Inside) -> None:
+        """Where the program has ended, bubblewrap tells how in a moment: it is not killed before."""
+        if _ended_within(self.exit_fd, 0.0):
+            _ended_within(inside.outer_fd, _SANDBOX_LIMIT_S)
+            # The first shell does in there what bubblewrap does outside: both wait, and are halted as often.
+            self.others_switches = 2 * _voluntary_switches(self.popen.pid)
+
     def end(self) -> resource.struct_rusage | None:
         """Ends the process with its group and what left that; what it used, None where that is not known.
 
@@ -99,6 +175,8 @@ class Spawned:
         """
         if self.popen.returncode is not None:
             return None
+        if self._inside is not None:
+            self._leave(self._inside)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.popen.pid, signal.SIGKILL)
         self._guardian.forget(self.popen.pid)
@@ -107,6 +185,9 @@ class Spawned:
             self.popen.returncode = os.waitstatus_to_exitcode(status)
         except ChildProcessError:  # SIGCHLD is ignored: the kernel reaps, and tells nothing
             self.popen.returncode, usage, self.end_seen = 0, None, False
+        if self._inside is not None:
+            self.popen.returncode = exit_code(self.popen.returncode)
+            self._inside.close()
         end_strays(self.popen.pid, self.before)
         if self.exit_fd >= 0:
             os.close(self.exit_fd)
@@ -114,6 +195,53 @@ class Spawned:
             if pipe is not None:
                 pipe.close()
         return usage
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What is started, as subprocess.Popen is told."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    folder: Path | None
+    executable: str | None
+    stdin: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """A program in a sandbox; `outer_fd` is of bubblewrap, `first_fd` of the first process in there."""
+
+    program: int
+    outer_fd: int
+    first_fd: int
+    used_ns: int
+
+    def close(self) -> None:
+        """Once all in there have ended: else the first one would be taken for a stray."""
+        _ended_within(self.first_fd, _SANDBOX_LIMIT_S)
+        os.close(self.first_fd)
+        os.close(self.outer_fd)
+
+
+def _in_sandbox(start: _Start, sandbox: Sandbox, confined: Confined) -> _Start:
+    talks = start.stdin == subprocess.PIPE
+    launch = ConfinedLaunch(start.command, start.executable, start.folder or Path.cwd(), talks)
+    words = sandbox.words(launch, confined, start.environment)
+    return _Start(words, sandbox.environment(start.environment), Path("/"), None, subprocess.PIPE)
+
+
+def _voluntary_switches(pid: int) -> int:
+    """Of one that has ended too, until it is reaped; 0 where the kernel does not tell."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", Path(f"/proc/{pid}/status").read_text(), re.M)
+        return int(found[1]) if found else 0
+    return 0
+
+
+def _ended_within(fd: int, seconds: float) -> bool:
+    """Whether the process of this descriptor has ended by then."""
+    return bool(select.select([fd], [], [], seconds)[0])
 
 
 def unseen_end() -> LaunchFailed:

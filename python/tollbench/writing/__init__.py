@@ -2,7 +2,7 @@
 
 from tollbench.writing.marks import Mark
 from tollbench.writing.outputs import Output, check_outputs, is_special, open_new
-from tollbench.writing.scratch import delete_tree, scratch_folder, sweep_scratch
+from tollbench.writing.scratch import delete_tree, is_scratch_folder, scratch_folder, sweep_scratch
 from tollbench.writing.whole import alone, write_own
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "alone",
     "check_outputs",
     "delete_tree",
+    "is_scratch_folder",
     "is_special",
     "open_new",
     "scratch_folder",

@@ -36,6 +36,11 @@ def scratch_folder() -> Iterator[Path]:
         os.close(descriptor)
 
 
+def is_scratch_folder(path: Path) -> bool:
+    """Whether it is one of these, and not what lies in one."""
+    return path.parent == Path(tempfile.gettempdir()) and bool(_NAME.fullmatch(path.name))
+
+
 def sweep_scratch() -> None:
     """Removes what a killed toll of this user left in the temporary folder."""
     with suppress(OSError):

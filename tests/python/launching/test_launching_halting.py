@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tollbench.launching.failure import LaunchFailed
-from tollbench.launching.halting import Halter, Used, _family
+from tollbench.launching.halting import Halter, Used, family
 
 SPINNING = pytest.mark.parametrize(
     "script", ["while :; do :; done", "(while :; do :; done) & wait"], ids=["itself", "its child"]
@@ -55,14 +55,13 @@ def test_a_child_in_another_session_keeps_nobody_from_standing_still(start: Star
     halter = start("setsid sleep 600 & echo $! >&2; while :; do :; done")
 
     def has_left() -> bool:
-        family = _family(halter._leader)
-        return any(os.getpgid(pid) != halter._leader for pid in family)
+        return any(os.getpgid(pid) != halter._leader for pid in family(halter._leader))
 
     assert becomes(has_left)
     halter.at_work(halter.look())
     halter.halt()
     halter.go_on()
-    for pid in _family(halter._leader)[1:]:
+    for pid in family(halter._leader)[1:]:
         os.kill(pid, signal.SIGKILL)
 
 

@@ -20,6 +20,7 @@ from tollbench.compare.subject import Adapter, MeasuringOptions, Side
 from tollbench.launching.answers import read_report
 from tollbench.launching.command import Ended, working_folder
 from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.sandbox import writing_reports
 from tollbench.text import shown
 
 KIND = "criterion"
@@ -61,7 +62,7 @@ class Criterion(OneAfterAnother):
         """One benchmark, ten samples."""
         arguments = [_BENCH, "--noplot", "--sample-size", str(SAMPLES), "--nresamples", "2"]
         arguments += [*self._times[side.label], *self._chosen(side, names[0])]
-        with working_folder(None) as folder:
+        with working_folder(None) as folder, writing_reports(folder):
             told = {
                 "CRITERION_HOME": str(folder),
                 "CARGO_TARGET_DIR": str(folder),

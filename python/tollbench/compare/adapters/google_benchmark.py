@@ -38,6 +38,7 @@ from tollbench.launching.answers import read_report, reading
 from tollbench.launching.command import Ended, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.in_turns import EndedInTurns, OutOfTurn, run_in_turns
+from tollbench.launching.sandbox import writing_reports
 from tollbench.text import shown
 
 MOST_BENCHMARKS = 16  # in one launch
@@ -180,16 +181,12 @@ class GoogleBenchmark(OneAfterAnother):
         seeds = {side: rng.randrange(2**31) for side in by_side}
         with ExitStack() as stack:
             reports = {side: stack.enter_context(_report()) for side in by_side}
-            commands = {
-                side: stack.enter_context(
-                    self.command(
-                        self.sides[side].in_layout(place.layout),
-                        [*self._asking_for(names), *_reporting(reports[side])],
-                        seeds[side],
-                    )
-                )
-                for side, place in by_side.items()
-            }
+            commands = {}
+            for side, place in by_side.items():
+                asked = [*self._asking_for(names), *_reporting(reports[side])]
+                with writing_reports(reports[side].parent):
+                    command = self.command(self.sides[side].in_layout(place.layout), asked, seeds[side])
+                    commands[side] = stack.enter_context(command)
             limit_s, interrupt = self.options.limit_s, self.options.interrupt
             ends = run_in_turns(commands, list(by_side), rng, limit_s, interrupt)
             given = {side: self._after_turns(side, names, reports[side], ends[side]) for side in by_side}
@@ -343,7 +340,7 @@ class GoogleBenchmark(OneAfterAnother):
 
     def _measured(self, side: Side, arguments: Sequence[str], seed: int | None) -> tuple[list[Row], Ended]:
         """The rows of single repetitions that a launch reported. Raises LaunchFailed."""
-        with _report() as out:
+        with _report() as out, writing_reports(out.parent):
             ended = self.run(side, [*arguments, *_reporting(out)], seed)
             return self._rows(side, out, ended), ended
 

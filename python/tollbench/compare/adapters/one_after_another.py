@@ -20,6 +20,7 @@ from tollbench.launching.environment import padded
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.in_turns import Command
 from tollbench.launching.interrupt import breakable
+from tollbench.launching.sandbox import confined_now
 
 REPETITION_S = 0.001  # of one repetition of one benchmark
 MOST_REPETITIONS = 7
@@ -256,6 +257,7 @@ class OneAfterAnother(ABC):
                 self.options.limit_s,
                 self.options.interrupt,
                 asked.executable,
+                asked.confined,
             )
 
     @contextmanager
@@ -268,7 +270,9 @@ class OneAfterAnother(ABC):
             working_folder(side.folder) as folder,
             self._surroundings.launch(number, folder, side.environment),
         ):
-            yield Command([name, *side.command[1:], *arguments], environment, folder, executable)
+            yield Command(
+                [name, *side.command[1:], *arguments], environment, folder, executable, confined_now()
+            )
 
     def called(self, side: Side) -> tuple[str, str | None]:
         """The name that a side is told to have, and its file where that is another."""

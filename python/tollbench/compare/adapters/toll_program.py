@@ -35,6 +35,7 @@ from tollbench.launching.failure import LaunchFailed, fault_of
 from tollbench.launching.interrupt import breakable
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.protocol import Unread
+from tollbench.launching.sandbox import Confined
 from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns, orders_of
 from tollbench.text import shown
@@ -95,7 +96,8 @@ class Programs:
         self.labels = tuple(offering.label for offering in offerings)
         self.options = options
         self._limits = Limits(options.limit_s, 0)
-        self._starter = Starter(launcher or ProcessLauncher(options.interrupt), clock or SystemClock())
+        launcher = launcher or ProcessLauncher(options.interrupt, Confined())
+        self._starter = Starter(launcher, clock or SystemClock())
         self._work: dict[str, TurnWork] = {}
         self._failed: dict[str, dict[int, str]] = {}  # benchmark -> side -> reason; left out from then on
         self._visits = LayoutVisits(len(offerings[0].layouts))
@@ -299,7 +301,12 @@ class ProgramFiles(Programs):
 def _described(side: Side, options: MeasuringOptions) -> dict[str, Errand]:
     with working_folder(side.folder) as folder:
         ended = run_command(
-            [*side.command, "describe"], side.environment, folder, options.limit_s, options.interrupt
+            [*side.command, "describe"],
+            side.environment,
+            folder,
+            options.limit_s,
+            options.interrupt,
+            confined=Confined(),
         )
     if ended.exit_code != 0:
         raise LaunchFailed(f"{side.label} does not describe itself: it {ended.how()}")

@@ -15,6 +15,7 @@ from tollbench.launching.answers import read_report
 from tollbench.launching.command import Ended, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import breakable
+from tollbench.launching.sandbox import writing_reports
 
 Printed = Iterable[tuple[str, float]]  # a benchmark and its ns an operation, in the order of the output
 
@@ -63,7 +64,7 @@ class WholeOutput(OneAfterAnother):
         self._said[name] = reason
 
     def _launched(self, side: Side, names: Sequence[str] | None, seed: int | None) -> tuple[Values, Ended]:
-        with working_folder(None) as folder:
+        with working_folder(None) as folder, writing_reports(folder):
             file = folder / "report.json"
             ended = self.run(side, self.told(file, names), seed)
             if ended.exit_code != 0 and not (self.options.any_exit_code and ended.exit_code > 0):

@@ -194,6 +194,8 @@ def footnotes(found: Comparisons) -> Sequence[str]:
     notes += count_lines.footnotes(found)
     if any(item.ratio is not None for item in found.comparisons):
         notes.append(_about(found.layouts))
+    if found.sandbox:
+        notes.append(f"All sides ran in a sandbox of {clean(found.sandbox)}.")
     compared = {item.benchmark for item in found.comparisons}
     notes += [
         f"{clean(item.benchmark)} is missing in {clean(', '.join(item.missing_in))} and was not compared"

@@ -51,7 +51,8 @@ def footnotes(explanations: Iterable[Explanation]) -> Sequence[str]:
 
 def closing(found: Explanations) -> Sequence[str]:
     """What stands below everything."""
-    return (*footnotes(found.explanations), *map(clean, found.notes))
+    sandbox = [f"All sides ran in a sandbox of {clean(found.sandbox)}."] if found.sandbox else []
+    return (*footnotes(found.explanations), *map(clean, found.notes), *sandbox)
 
 
 def lines(found: Explanation) -> list[WhyLine]:
