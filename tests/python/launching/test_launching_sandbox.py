@@ -127,10 +127,13 @@ def test_a_fresh_folder_and_one_for_reports_are_written_to(sandbox: Sandbox) -> 
 
 def test_a_link_shows_nothing_of_what_it_leads_to(sandbox: Sandbox, home: Path) -> None:
     """A stranger's project may have one, which somebody compares."""
-    Path("bench").symlink_to(home / "key")
-    sandbox.show_command("./bench", Path.cwd())
-    assert shell("cat bench").exit_code != 0
-    assert home not in sandbox.shown
+    strange = home / "strange"
+    strange.mkdir()
+    for link in (strange / "data", Path("bench")):
+        link.symlink_to(home / "key")
+        for text in (f"cat {link}", str(link)):
+            sandbox.show_command(text, Path.cwd())
+            assert HIDDEN.encode() not in shell(f"cat {link}").stdout
 
 
 def test_what_is_named_is_shown(sandbox: Sandbox, home: Path) -> None:
