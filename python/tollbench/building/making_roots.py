@@ -129,24 +129,28 @@ def _working_place(scratch: Path) -> dict[str, str]:
     return {**os.environ, "TMPDIR": str(scratch)} if os.geteuid() == 0 else dict(os.environ)
 
 
-def _mounts_of_its_own() -> list[str]:
-    """In front of mmdebstrap: what it mounts is gone with its last process, also where that is killed.
+def _dying_with_us() -> list[str]:
+    """In front of mmdebstrap: where toll is killed it ends, with what it started and what it mounted.
 
-    Else the superuser's /proc, /sys and /dev stay mounted in what the next start sweeps. Where mounts need
-    no rights, or cannot be had at all, mmdebstrap does without ours.
+    Else it works on in what the next start sweeps, and the superuser's /proc, /sys and /dev stay mounted
+    there. Others get no namespaces of ours: mmdebstrap makes its own for them.
     """
-    words = ["unshare", "--mount", "--"]
-    if os.geteuid() != 0:
-        return []
+    dying = ["setpriv", "--pdeathsig", "KILL", "--"]
+    alone_inside = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
+    offers = [[*dying, *alone_inside]] if os.geteuid() == 0 else []
+    return next((words for words in [*offers, dying] if _works(words)), [])
+
+
+def _works(words: list[str]) -> bool:
     try:
-        return words if run_tool([*words, "true"]).returncode == 0 else []
-    except (OSError, subprocess.TimeoutExpired):
-        return []
+        return run_tool([*words, "true"]).returncode == 0
+    except OSError:
+        return False
 
 
 def _unpack(making: list[str], target: Path, on_line: OnLine, environment: Mapping[str, str]) -> None:
     """Runs mmdebstrap into tar. Both end with us, and mmdebstrap is given the time to clean up."""
-    making = [*_mounts_of_its_own(), *making]
+    making = [*_dying_with_us(), *making]
     words = ["tar", "--extract", "--no-same-owner", "--exclude=./dev/*", "-C", str(target)]
     try:
         maker = subprocess.Popen(

@@ -237,10 +237,11 @@ def mounts() -> str:
 
 @needs_mounts
 def test_what_a_killed_making_had_mounted_is_gone(maker: Path, tmp_path: Path) -> None:
-    """As mmdebstrap mounts /proc and /sys; it ends by its closed pipe, as it does, and cleans up nothing."""
+    """As mmdebstrap mounts /proc and /sys. Neither it nor what it started goes on."""
+    mark = f"9{os.getpid()}"
     maker.write_text(
         '#!/bin/sh\nmkdir "$TMPDIR/proc" && mount -t proc proc "$TMPDIR/proc"\n'
-        f'grep -c "$TMPDIR" /proc/self/mounts > "{tmp_path}/mounted"\nwhile echo; do sleep 0.05; done\n'
+        f'grep -c "$TMPDIR" /proc/self/mounts > "{tmp_path}/mounted"\nsleep {mark} & sleep {mark}\n'
     )
     process = subprocess.Popen(
         interpreter_with_path("-m", "tollbench", "env", "add", "debian13", "--mirror", MIRROR),
@@ -253,6 +254,8 @@ def test_what_a_killed_making_had_mounted_is_gone(maker: Path, tmp_path: Path) -
         time.sleep(0.05)
     process.kill()
     process.wait()
+    while subprocess.run(["pgrep", "-f", f"^sleep {mark}"], capture_output=True).stdout:
+        time.sleep(0.05)  # without an end where one is left
     assert (tmp_path / "mounted").read_text() == "1\n"
     assert str(tmp_path) not in mounts()
 
