@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tollbench.building.room_for_processes import check_room_for_processes
 from tollbench.catalog.tools import run_tool
 from tollbench.errors import Exit, TollError
 from tollbench.interpreters import PYTHON, environment_of_tools
@@ -51,6 +52,7 @@ def configure(
 
     `enter` goes before the commands, and `file_system` is where they find themselves then.
     """
+    check_room_for_processes()  # ninja configures by itself where something changed
     command = [*enter, *_command(root, folder, toolset, "/usr/bin/python3" if enter else PYTHON)]
     stamp, now = folder / STAMP, _marks(command, file_system)
     if _told(stamp) == now and _up_to_date(folder, enter):
