@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -50,9 +51,17 @@ def test_cargo_lock_files_have_checksums() -> None:
         assert all("registry+" in each for each in packages if "source =" in each)
 
 
+BAD: dict[str, object] = {"name": "c", "version": "3", "vulns": [{"id": "CVE-1"}]}
+KNOWN: dict[str, object] = {"name": "a", "version": "1", "vulns": []}
+UNKNOWN: dict[str, object] = {"name": "b", "skip_reason": "not found"}
 ANSWERS = [
-    ("No known vulnerabilities found", 0, 0, "No known"),
-    ("Found 2 known vulnerabilities in 1 package", 1, 1, "Found 2"),
+    ("No known vulnerabilities found", 0, 0, "2 packages audited, 1 not known to the database: No known"),
+    (
+        "Found 2 known vulnerabilities in 1 package",
+        1,
+        1,
+        "Found 2 known vulnerabilities in 1 package; c 3: CVE-1",
+    ),
     ("requests.exceptions.ConnectionError: Max retries exceeded", 1, 0, "skipped"),
     ("Found 1 known vulnerability in 1 package; HTTPError for another", 1, 1, "Found 1"),
     ("error: invalid requirement", 1, 1, "invalid"),
@@ -63,13 +72,28 @@ ANSWERS = [
 def test_an_audit_fails_for_what_is_known_and_for_nothing_else(
     tmp_path, said, status, expected, told
 ) -> None:
-    tool = tmp_path / "pip-audit"
-    tool.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit {status}\n")
-    tool.chmod(0o755)
     lines: list[str] = []
-    assert audit.main(str(tool), lines.append) == expected
+    answering = auditor(tmp_path, said, [KNOWN, UNKNOWN, BAD if "Found 2" in said else KNOWN], status)
+    assert audit.main(answering, lines.append) == expected
     assert len(lines) == 2
     assert all(told in line for line in lines)
+
+
+def auditor(folder: Path, said: str, packages: list[dict[str, object]], status: int) -> str:
+    """A pip-audit that answers so."""
+    (folder / "answer").write_text(json.dumps({"dependencies": packages, "fixes": []}))
+    tool = folder / "pip-audit"
+    tool.write_text(f"#!/bin/sh\ncat '{folder}/answer'\necho '{said}' >&2\nexit {status}\n")
+    tool.chmod(0o755)
+    return str(tool)
+
+
+def test_an_audit_that_could_ask_about_nothing_is_no_sound_one(tmp_path) -> None:
+    lines: list[str] = []
+    answering = auditor(tmp_path, "No known vulnerabilities found", [UNKNOWN, UNKNOWN], 0)
+    assert audit.main(answering, lines.append) == 0
+    assert [line for line in lines if not line.startswith("skipped")] == []
+    assert "nobody knew any of its 2 packages" in lines[0]
 
 
 def test_an_audit_without_its_tool_says_so() -> None:
