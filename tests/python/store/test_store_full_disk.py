@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from full_disk import may_mount, on_own_disk
+from full_disk import failing_disk, may_mount, may_trace, on_own_disk
 from tollbench.interpreters import interpreter_with_path
 
 FILL = """
@@ -37,9 +38,9 @@ print(saved, found == [5000] * saved)
 """
 
 
-def fill(path: Path, limit: int, disk: str = "") -> list[str]:
+def fill(path: Path, limit: int, disk: str = "", before: Sequence[str] = ()) -> list[str]:
     search = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    command = interpreter_with_path("-c", FILL, str(path), str(limit))
+    command = [*before, *interpreter_with_path("-c", FILL, str(path), str(limit))]
     if disk:
         command = on_own_disk(command, path.parent, disk)
     done = subprocess.run(
@@ -79,3 +80,13 @@ def test_full_file_system(tmp_path: Path) -> None:
     lines = fill(path, 0, disk="1m")
     check(lines, path)
     assert "the disk is full" in lines[1]
+
+
+@pytest.mark.skipif(not may_trace(), reason="needs strace and the right to trace")
+def test_a_disk_that_fails(tmp_path: Path) -> None:
+    """As the kernel tells of a cable that is loose: EIO, once, in the midst of the launches."""
+    path = tmp_path / "failing.toll"
+    log = path.with_name("failing.toll-wal")
+    lines = fill(path, 0, before=failing_disk(log, "pwrite64", 2000))
+    check(lines, path)
+    assert "I/O error" in lines[1]
