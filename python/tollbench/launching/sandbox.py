@@ -11,7 +11,6 @@ ends with the program: neither the mounts nor the removal of the namespaces are 
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import shlex
 import tempfile
@@ -196,6 +195,8 @@ def _hidden() -> list[Path]:
 
 def _homes() -> list[str]:
     """This user's, by the environment and by the system."""
+    import pwd  # which Windows lacks; runs are shown there too
+
     found = [os.environ.get("HOME", "")]
     with suppress(KeyError):
         found.append(pwd.getpwuid(os.geteuid()).pw_dir)

@@ -208,7 +208,7 @@ def test_what_a_toll_program_says_of_itself(changes):
     sides = [Side("old", ("old",)), Side("new", ("new",))]
     with pytest.MonkeyPatch.context() as patch:
         answer = finished(edited(DESCRIBED, changes))
-        patch.setattr(toll_program, "run_command", lambda *_words: answer)
+        patch.setattr(toll_program, "run_command", lambda *_words, **_more: answer)
         assert refused(ProgramFiles(sides, options).survey).isprintable()
 
 
