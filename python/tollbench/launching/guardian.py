@@ -4,7 +4,8 @@ A killed toll closes its pipes, and most programs end with their input; one that
 The kernel's own answer, PR_SET_PDEATHSIG, has to be asked for inside the child: that takes a fork of all of
 toll in place of vfork at each launch, reaches no grandchildren, and fires when the thread that forked ends. A
 small shell that waits for the end of a pipe costs a launch next to nothing, knows no threads, and serves all
-languages.
+languages. Where toll is killed in the moment between a start and `watch`, some 10 µs, that program is not
+known, and ends with its input or not.
 """
 
 from __future__ import annotations

@@ -74,6 +74,7 @@ class Spawned:
                     env=start.environment,
                     start_new_session=True,
                 )
+                self._guardian.watch(self.popen.pid)  # at once: what a killed toll had not told of lives on
                 began(self.popen.pid)
         except OSError as error:
             where = f" in {folder}" if folder is not None and not folder.is_dir() else ""
@@ -82,7 +83,6 @@ class Spawned:
                 f"{why_not_started(start.executable or start.command[0], start.folder, error)}"
             ) from None
         self._goes_first_without_memory(self.popen.pid)
-        self._guardian.watch(self.popen.pid)
         self._interrupt = interrupt
         self.exit_fd = -1
         self.end_seen = True  # whether the kernel told how it ended

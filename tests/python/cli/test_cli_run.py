@@ -52,7 +52,7 @@ def first(checkout: Path, toll_here: Toll) -> subprocess.CompletedProcess[str]:
     """One short run of the four new contenders. It waits, because other tests may be measuring."""
     return toll_here(
         "run", "*/*/my_own", "tasks/skynet/broken", "tasks/skynet/liar",
-        "--set", "tasks=1000", "--budget", "8s", "--seed", "7", "--output", "first", "--wait",
+        "--set", "tasks=1000", "--budget", "16s", "--seed", "7", "--output", "first", "--wait",
     )  # fmt: skip
 
 

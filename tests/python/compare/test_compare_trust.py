@@ -379,7 +379,7 @@ def test_ctrl_c_while_another_run_holds_the_machine(
 def test_two_real_operations(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A slow-down of 100 % and none; built by toll, measured as everybody's are."""
     words = ["sum_4096", "new_delete", "--slowdowns", "100", "--trials", "6", "--seed", "1", "--json"]
-    assert toll(*words, "--budget", "120s", "--trial-budget", "4s", "--disturb", "drift,load") in (0, 1)
+    assert toll(*words, "--budget", "480s", "--trial-budget", "4s", "--disturb", "drift,load") in (0, 1)
     found = json.loads(capsys.readouterr().out)
     jsonschema.validate(found, json.loads(SCHEMA.read_text(encoding="utf-8")))
     assert found["disturbed"] == ["drift", "load"]

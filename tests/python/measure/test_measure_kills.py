@@ -189,7 +189,8 @@ run_command(["/bin/sh", "-c", sys.argv[1]], dict(os.environ), Path(sys.argv[2]),
 
 
 def test_a_command_that_spins_dies_with_a_killed_toll(tmp_path: Path) -> None:
-    spins = "echo $$ > new && mv new group; while :; do :; done"
+    # It tells late: a busy machine may stop toll between the start and the guardian's being told of it.
+    spins = "sleep 0.5; echo $$ > new && mv new group; while :; do :; done"
     toll = subprocess.Popen(interpreter_with_path("-c", COMMAND, spins, str(tmp_path)), env=ENVIRONMENT)
     group = tmp_path / "group"
     while not group.exists():
