@@ -15,6 +15,8 @@
 //                         clock. The clock is ours: "SECTION:DOUBLINGS" makes the runs of the benchmark with
 //                         that number (of all, without one) double so often, and every launch looks at it
 //                         equally often
+//   TOLL_COUNTS_TENFOLD   the program is nanobench's, see tenfold_runs.hpp: "SECTION:RUNS" makes so many runs
+//                         of that section's benchmark (of all, without one), each of ten times the iterations
 //   TOLL_COUNTS_EVENT     "TYPE:CONFIG" of perf_event_open: what the kernel is to count in each run, told as
 //                         toll_perf::Marks does, behind the run's own line
 //   TOLL_COUNTS_WHOLE     allocations are those of the whole process, told when it ends
@@ -33,6 +35,7 @@
 
 #include "allocations_preload.hpp"
 #include "perf_counter.hpp"
+#include "tenfold_runs.hpp"
 
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
@@ -68,6 +71,8 @@ char line[512];
 std::size_t line_used = 0;
 std::uint64_t began_ns = 0;
 std::uint64_t began_cpu_ns = 0;
+std::uint64_t took_ns = 0;
+TollAllocations allocated{};
 toll_perf::Marks executed;
 std::uint64_t longer = 10;  // the next run's iterations, and the time that others may take of it
 
@@ -88,6 +93,13 @@ std::uint64_t looks = 0;      // in this part of the report
 std::uint64_t long_ones = 0;  // runs that were told to be long enough: one, unless the program looks as well
 bool tag_closes = false;      // the piece before was "</"
 [[gnu::tls_model("initial-exec")]] thread_local bool is_first_thread = false;
+
+// nanobench's
+bool is_tenfold = false;
+toll_tenfold::Looks tenfold;
+bool has_looked = false;                        // since text was last written to stdout
+bool wanted_told = false;                       // the wanted benchmark has run, and its row is written
+constexpr std::uint64_t tenfold_of_others = 2;  // runs: the first one always takes no time by our clock
 
 std::uint64_t number_from(const char* name) {
     const char* text = std::getenv(name);
@@ -137,20 +149,28 @@ void run_begins() {
     executed.begin();
 }
 
-void run_ends() {
+/// Returns whether the next run would take too long.
+bool run_is_cut() {
     executed.end();
     CALLGRIND_DUMP_STATS_AT("toll");
-    TollAllocations seen{};
-    if (toll_allocations_stop != nullptr) { toll_allocations_stop(&seen); }
-    const std::uint64_t took_ns = now_ns(CLOCK_MONOTONIC) - began_ns;
+    allocated = {};
+    if (toll_allocations_stop != nullptr) { toll_allocations_stop(&allocated); }
+    took_ns = now_ns(CLOCK_MONOTONIC) - began_ns;
     const std::uint64_t took_cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - began_cpu_ns;
     place = Place::between;
-    tell(seen, took_ns, line);
-    if (const char* text = executed.told()) { tell({}, 0, text); }
-    ++runs;
     // CPU time, so that a busy machine makes the same runs; waiting is given ten times as long.
-    const bool too_long =
-        longest_next_ns != 0 && (took_cpu_ns * longer > longest_next_ns || took_ns > longest_next_ns);
+    return longest_next_ns != 0 && (took_cpu_ns * longer > longest_next_ns || took_ns > longest_next_ns);
+}
+
+void tell_run(const char* text) {
+    tell(allocated, took_ns, text);
+    if (const char* counted = executed.told()) { tell({}, 0, counted); }
+}
+
+void run_ends() {
+    const bool too_long = run_is_cut();
+    tell_run(line);
+    ++runs;
     enough = runs == runs_wanted || too_long;
 }
 
@@ -227,15 +247,60 @@ void tell_objects() {
     dl_iterate_phdr(each, nullptr);
 }
 
+[[noreturn]] void leave_well() {
+    tell_objects();
+    tell({}, 0, "enough");
+    next_leave(0);
+    for (;;) {}
+}
+
+/// nanobench's clock, told of every look: which of them stand around a run is known by where they come from.
+std::uint64_t looked_at_tenfold_clock() {
+    const bool was_counted = place == Place::running;
+    const bool too_long = was_counted && run_is_cut();
+    if (wanted_told) {
+        std::fflush(stdout);
+        leave_well();
+    }
+    has_looked = true;
+    const bool counts = in_wanted_section();
+    const toll_tenfold::Look seen = tenfold.look(toll_tenfold::site(), now_ns(CLOCK_MONOTONIC),
+                                                 counts ? runs_wanted : tenfold_of_others, too_long);
+    if (was_counted) {
+        std::snprintf(line, sizeof line, seen.ends_run ? "Tenfold %llu %llu %llu" : "Other %llu %llu %llu",
+                      static_cast<unsigned long long>(section),
+                      static_cast<unsigned long long>(tenfold.group()),
+                      static_cast<unsigned long long>(tenfold.pairs()));
+        tell_run(line);
+    }
+    if (counts && seen.may_begin_run) { run_begins(); }
+    return seen.answer_ns;
+}
+
+/// The first piece of a table's row behind looks: of the benchmark that ended, which is told where it begins.
+void mark_row(const char* text, std::size_t length) {
+    if (!has_looked || !begins(text, length, "|")) { return; }
+    has_looked = false;
+    if (place == Place::running) {  // it prints a table while it runs, or looked without a run
+        (void)run_is_cut();
+        tell_run("Other");
+    }
+    char mark[100];
+    const int written = std::snprintf(
+        mark, sizeof mark, "\x1etoll %llu %llu %llu\x1e", static_cast<unsigned long long>(section),
+        static_cast<unsigned long long>(tenfold.group()),
+        static_cast<unsigned long long>(tenfold.is_whole() ? tenfold.pairs() : 0));
+    next_write(mark, 1, static_cast<std::size_t>(written), stdout);
+    wanted_told = wanted_section == section;
+    ++section;
+    tenfold.forget();
+}
+
 void before_text(const char* text, std::size_t length) {
     if (place == Place::running) {
         if (begins(text, length, log_begins)) { run_ends(); }
     } else if (place == Place::between && log_line && begins(text, length, "Running ")) {
-        if (enough) {
-            tell_objects();
-            tell({}, 0, "enough");
-            next_leave(0);
-        }
+        if (enough) { leave_well(); }
         place = Place::in_line;
         line_used = 0;
     }
@@ -285,18 +350,18 @@ void after_fork() {
     toll_allocations_start();
 }
 
-/// "SECTION:DOUBLINGS" or ":DOUBLINGS".
-void take_clock(const char* plan) {
-    if (plan == nullptr || next_clock == nullptr) { return; }
+/// "SECTION:NUMBER" or ":NUMBER"; of the clock of the first thread.
+bool take_clock(const char* plan, std::uint64_t* number) {
+    if (plan == nullptr || next_clock == nullptr) { return false; }
     char* behind = nullptr;
     const std::uint64_t of = std::strtoull(plan, &behind, 10);
-    if (*behind != ':') { return; }
+    if (*behind != ':') { return false; }
     if (behind != plan) { wanted_section = of; }
-    doublings = std::strtoull(behind + 1, nullptr, 10);
-    longer = 2;
+    *number = std::strtoull(behind + 1, nullptr, 10);
     is_first_thread = true;
     our_clock_ns = now_ns(CLOCK_MONOTONIC);
     clock_is_ours = true;
+    return true;
 }
 
 [[gnu::constructor]] void begin() {
@@ -306,7 +371,8 @@ void take_clock(const char* plan) {
     open_file();
     if (const char* text = executed.open_as_asked()) { tell({}, 0, text); }
     runs_wanted = number_from("TOLL_COUNTS_RUNS");
-    take_clock(std::getenv("TOLL_COUNTS_PLAN"));
+    if (take_clock(std::getenv("TOLL_COUNTS_PLAN"), &doublings)) { longer = 2; }
+    is_tenfold = take_clock(std::getenv("TOLL_COUNTS_TENFOLD"), &runs_wanted);
     longest_next_ns = number_from("TOLL_COUNTS_NEXT_NS");
     whole = std::getenv("TOLL_COUNTS_WHOLE") != nullptr && toll_allocations_start != nullptr;
     if (whole) {
@@ -327,8 +393,12 @@ extern "C" {
 std::size_t fwrite(const void* data, std::size_t size, std::size_t count, FILE* stream) {
     if (next_write == nullptr) { next_write = reinterpret_cast<Write>(dlsym(RTLD_NEXT, "fwrite")); }
     if (next_write == nullptr) { return 0; }
-    if (stream == stdout && clock_is_ours) { look_at_report(static_cast<const char*>(data), size * count); }
-    if (stream != stderr || runs_wanted == 0) { return next_write(data, size, count, stream); }
+    if (stream == stdout && is_tenfold) {
+        mark_row(static_cast<const char*>(data), size * count);
+    } else if (stream == stdout && clock_is_ours) {
+        look_at_report(static_cast<const char*>(data), size * count);
+    }
+    if (stream != stderr || runs_wanted == 0 || is_tenfold) { return next_write(data, size, count, stream); }
     before_text(static_cast<const char*>(data), size * count);
     const std::size_t written = next_write(data, size, count, stream);
     after_text(static_cast<const char*>(data), size * count);
@@ -341,7 +411,7 @@ int clock_gettime(clockid_t clock, timespec* into) {
     }
     if (next_clock == nullptr) { return -1; }
     if (!clock_is_ours || clock != CLOCK_MONOTONIC || !is_first_thread) { return next_clock(clock, into); }
-    const std::uint64_t now = looked_at_our_clock();
+    const std::uint64_t now = is_tenfold ? looked_at_tenfold_clock() : looked_at_our_clock();
     into->tv_sec = static_cast<time_t>(now / 1'000'000'000);
     into->tv_nsec = static_cast<long>(now % 1'000'000'000);
     return 0;

@@ -7,37 +7,17 @@ their iterations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from pathlib import Path
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 
 from tollbench.compare.adapters.catch2 import Catch2, literal, reported
 from tollbench.compare.common_length import CommonLength
-from tollbench.compare.counters import (
-    ALLOCATIONS,
-    BY_MALLOC,
-    BYTES,
-    INSTRUCTIONS,
-    PEAK,
-    RUN,
-    SYSCALLS,
-    Amount,
-    Reading,
-    asked_of,
-    asking_for,
-    by_valgrind,
-    counted,
-    per_iteration,
-    read_kinds,
-    user_code,
-)
+from tollbench.compare.counters import asked_of, asking_for
+from tollbench.compare.planned_counter import PlannedLaunch, PlannedRuns
 from tollbench.compare.subject import Side
-from tollbench.counting import hardware, instructions
-from tollbench.counting.hardware import VALGRIND_COUNTS, Event, InstructionCounter
-from tollbench.counting.preloaded import Preloaded
-from tollbench.counting.runs import OWN_MALLOC, Launched, MarkedRun, executed_in, launched
+from tollbench.counting.hardware import Event
+from tollbench.counting.runs import Launched, MarkedRun, launched
 from tollbench.launching.failure import LaunchFailed
 
 _MOST_DOUBLINGS = 10  # 1,024 iterations
@@ -57,74 +37,14 @@ class _Found:
 
 
 @dataclass
-class Doublings:
+class Doublings(PlannedRuns):
     """Catch2's benchmarks, one test case a launch."""
 
     subject: Catch2
-    preloaded: Preloaded
-    who: InstructionCounter = VALGRIND_COUNTS
     _length: CommonLength = field(default_factory=CommonLength)  # in runs
     _section: dict[tuple[str, str], int] = field(default_factory=dict)  # by side and benchmark
 
-    def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
-        """Of one side."""
-        of = self.subject.sides[side]
-        return read_kinds(
-            metrics,
-            {
-                BY_MALLOC: lambda: self._allocated(of, name),
-                **user_code(self.who, lambda: self._by_hardware(of, name), lambda: self._executed(of, name)),
-            },
-        )
-
-    def _allocated(self, side: Side, name: str) -> Reading:
-        with self._launch(side, name) as made:
-            runs = self._checked(side, name, made).runs
-            last = runs[-1]
-            if not last.told.counted:
-                raise LaunchFailed(OWN_MALLOC)
-            made.check_allocator()
-        return {
-            ALLOCATIONS: per_iteration(1, runs, [run.told.calls for run in runs]),
-            BYTES: per_iteration(1, runs, [run.told.bytes for run in runs]),
-            PEAK: Amount(Fraction(last.told.peak_bytes), RUN, f"in a run of {counted(last.iterations)}"),
-        }
-
-    def _by_hardware(self, side: Side, name: str) -> Reading:
-        with self._launch(side, name, event=self.who.granted()) as made:
-            runs = self._checked(side, name, made).runs
-            found = executed_in(made.scratch)
-        if len(found) != len(runs):
-            raise LaunchFailed(f"made {len(runs)} runs, of which the kernel counted {len(found)}")
-        return {INSTRUCTIONS: replace(per_iteration(1, runs, found), by=hardware.HARDWARE)}
-
-    def _executed(self, side: Side, name: str) -> Reading:
-        if told := instructions.missing_tool():
-            raise LaunchFailed(told)
-        with self.under_valgrind(side, name, instructions.CALLGRIND) as (runs, scratch):
-            costs = instructions.costs_of_runs(scratch, self.preloaded.marks)
-        if len(costs) != len(runs):
-            raise LaunchFailed(f"made {len(runs)} runs under Valgrind, which counted {len(costs)}")
-        found = per_iteration(1, runs, [cost.instructions for cost in costs])
-        return {
-            INSTRUCTIONS: by_valgrind(found, self.who),
-            SYSCALLS: per_iteration(1, runs, [cost.system_calls for cost in costs]),
-        }
-
-    @contextmanager
-    def under_valgrind(
-        self, side: Side, name: str, tool: Sequence[str]
-    ) -> Iterator[tuple[Sequence[MarkedRun], Path]]:
-        """The runs of a launch that has ended, and the folder of Valgrind's files.
-
-        Raises LaunchFailed, Interrupted.
-        """
-        with self._launch(side, name, tool) as made:
-            if made.ended.exit_code != 0:
-                raise LaunchFailed(instructions.how_it_ended(made.ended, made.scratch))
-            yield self._checked(side, name, made).runs, made.scratch
-
-    def _launch(
+    def launch(
         self, side: Side, name: str, under: Sequence[str] = (), *, event: Event | None = None
     ) -> AbstractContextManager[Launched]:
         """As many runs as all sides make before one takes too long, of this benchmark alone."""
@@ -139,11 +59,16 @@ class Doublings:
         """How many runs it makes before one takes too long."""
         variables = {"TOLL_COUNTS_NEXT_NS": str(_LONGEST_RUN_NS)}
         with self._launched(side, name, f":{_MOST_DOUBLINGS}", variables) as made:
-            found = self._checked(side, name, made)
+            found = self._found(side, name, made)
         self._section[side.label, name] = found.section
         return len(found.runs)
 
-    def _checked(self, side: Side, name: str, made: Launched) -> _Found:
+    def checked(self, side: Side, name: str, made: Launched) -> PlannedLaunch:
+        """Raises LaunchFailed where the launch failed, or its runs are not what they are taken for."""
+        runs = self._found(side, name, made).runs
+        return PlannedLaunch(runs, range(len(runs)), len(runs))
+
+    def _found(self, side: Side, name: str, made: Launched) -> _Found:
         """Raises LaunchFailed where the launch failed, or its runs are not what they are taken for."""
         if made.ended.exit_code != 0:
             raise LaunchFailed(made.ended.how())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tollbench.compare.counters import ITERATION, PROCESS, Ladder, WholeProcess
-from tollbench.compare.doubling_counter import Doublings
+from tollbench.compare.planned_counter import PlannedRuns
 from tollbench.compare.program_counter import ProgramPasses
 from tollbench.compare.subject import Side
 from tollbench.counting import instructions, profiles
@@ -18,7 +18,7 @@ from tollbench.counting.source_frames import Frames, frames_of, missing_tool
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 
-Explained = Ladder | ProgramPasses | Doublings | WholeProcess  # who launches what can be explained
+Explained = Ladder | ProgramPasses | PlannedRuns | WholeProcess  # who launches what can be explained
 _OF_THE_SYSTEM = ("/usr/", "/lib", "/opt/")  # libraries whose debug information nobody asks for
 
 
@@ -51,8 +51,8 @@ def _made(counter: Explained, side: int, name: str) -> Profiled:
         return _of_runs(counter, counter.subject.sides[side], name)
     if isinstance(counter, ProgramPasses):
         return _of_passes(counter, side, name)
-    if isinstance(counter, Doublings):
-        return _of_doublings(counter, side, name)
+    if isinstance(counter, PlannedRuns):
+        return _of_planned(counter, side, name)
     return _whole(counter, counter.subject.sides[side])
 
 
@@ -83,13 +83,16 @@ def _of_passes(counter: ProgramPasses, side: int, name: str) -> Profiled:
     return Profiled(each, ITERATION, Path(errand.command[0]).resolve(), errand.folder, read[-1])
 
 
-def _of_doublings(counter: Doublings, side: int, name: str) -> Profiled:
+def _of_planned(counter: PlannedRuns, side: int, name: str) -> Profiled:
     of = counter.subject.sides[side]
-    with counter.under_valgrind(of, name, PROFILING) as (runs, scratch):
-        files = _files_of(scratch, len(runs))
-        read = [profiles.read(file).without(str(counter.preloaded.marks)) for file in files[-2:]]
-    more = runs[-1].iterations - (runs[-2].iterations if len(runs) > 1 else 0)
-    each = profiles.per_iteration(read[-1], read[-2] if len(runs) > 1 else None, more)
+    with counter.under_valgrind(of, name, PROFILING) as (planned, scratch):
+        files = planned.of(_files_of(scratch, planned.marked), "Valgrind profiled")[-2:]
+        read = [profiles.read(file).without(str(counter.preloaded.marks)) for file in files]
+    runs = planned.runs
+    # A process's first run also does what is done once; runs of as many iterations say nothing of one.
+    apart = len(runs) > 2 and runs[-2].iterations < runs[-1].iterations
+    more = runs[-1].iterations - (runs[-2].iterations if apart else 0)
+    each = profiles.per_iteration(read[-1], read[-2] if apart else None, more)
     return Profiled(each, ITERATION, Path(of.command[0]).resolve(), of.folder, read[-1])
 
 

@@ -23,7 +23,8 @@ MARKS = "counts_preload.cpp"
 ALLOCATIONS = "allocations_preload.cpp"
 OWN_MARKS = "marks_preload.cpp"
 LAUNCHER = "counted_launch.cpp"
-_NEEDED = (MARKS, ALLOCATIONS, OWN_MARKS, LAUNCHER, "allocations_preload.hpp", "perf_counter.hpp")
+_HEADERS = ("allocations_preload.hpp", "perf_counter.hpp", "tenfold_runs.hpp")
+_NEEDED = (MARKS, ALLOCATIONS, OWN_MARKS, LAUNCHER, *_HEADERS)
 _OPTIONS = ("-std=c++20", "-O2", "-fno-builtin")
 _OF_A_LIBRARY = ("-fPIC", "-shared")
 _VALGRIND_HEADER = Path("/usr/include/valgrind/callgrind.h")  # libtoll_counts.so asks callgrind with it

@@ -458,7 +458,7 @@ def test_a_sample_of_catch2_is_explained_by_iteration(tmp_path: Path) -> None:
 def test_a_kind_that_is_not_explained_says_what_helps(tmp_path: Path) -> None:
     text = 'int main() { const char* volatile mark = "test.benchtime"; return !mark; }'
     program = WrittenSide(str(compiled(tmp_path, "old.test", text)))
-    for kind, help_told in (("go-test", "GODEBUG=asyncpreemptoff=1"), ("nanobench", "--kind command")):
+    for kind, help_told in (("go-test", "GODEBUG=asyncpreemptoff=1"), ("folly", "--kind command")):
         _, sides = resolve([program] * 2, kind)
         with pytest.raises(TollError, match="cannot be explained") as refused:
             explainer_for(subject_of(kind, sides, MeasuringOptions(60.0)), {}, {})
