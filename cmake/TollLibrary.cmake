@@ -12,6 +12,7 @@ add_library(toll STATIC
   src/contender.cpp
   src/counters.cpp
   src/failure.cpp
+  src/gauge.cpp
   src/launch.cpp
   src/layout.cpp
   src/offset.cpp

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "gauge.hpp"
+
 namespace toll {
 
 const Contender& find_contender(std::string_view workload, std::string_view name) {
@@ -75,7 +77,9 @@ Batch Launch::batch(std::uint64_t iterations, Seed layout) {
     require(Kind::batch, iterations, most_iterations);
     arrange(layout);
     Batch batch = with_stack_shifted(stack_shift(), [&] {
-        return time_batch(clock_, counters_, [&] { return state_->run(iterations); });
+        return gauged(clock_, [&] {
+            return time_batch(clock_, counters_, [&] { return state_->run(iterations); });
+        });
     });
     fill_in(batch, iterations);
     return batch;
@@ -86,7 +90,9 @@ Batch Launch::samples(std::uint64_t count, Seed layout) {
     arrange(layout);
     nanoseconds_.assign(count, 0.0F);  // also touches every page before the timed part
     Batch batch = with_stack_shifted(stack_shift(), [&] {
-        return time_batch(clock_, counters_, [&] { return state_->sample(nanoseconds_, clock_); });
+        return gauged(clock_, [&] {
+            return time_batch(clock_, counters_, [&] { return state_->sample(nanoseconds_, clock_); });
+        });
     });
     fill_in(batch, count);
     return batch;

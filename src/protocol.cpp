@@ -58,6 +58,7 @@ Json measured(std::string_view type, const Batch& batch, const Counters& counter
                  {"units", batch.units},
                  {"wall_ns", batch.wall_ns},
                  {"cpu_ns", static_cast<double>(batch.used.cpu_ns)},
+                 {"gauge_ns", batch.gauge_ns},
                  {"voluntary_switches", batch.used.voluntary_switches},
                  {"involuntary_switches", batch.used.involuntary_switches},
                  {"minor_faults", batch.used.minor_faults},

@@ -20,6 +20,7 @@ struct Batch {
     std::uint64_t units = 0;  // what the workload's `per` counts
     double wall_ns = 0;       // the clock's own overhead removed
     Resources used;           // of the timed part alone, all threads
+    double gauge_ns = 0;      // of a fixed piece of arithmetic before and after (src/gauge.hpp); 0: none
     std::int64_t peak_bytes = 0;
     Checksum checksum = 0;
     std::vector<std::pair<std::string, double>> counters;

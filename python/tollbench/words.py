@@ -29,6 +29,11 @@ def one_thread(footing: Mapping[str, Any]) -> bool:
     return footing.get("threads", 1) in (1, "1")
 
 
+# Times an undisturbed gauge (`Batch.gauge_ns`): above it the core was shared. On a core of their own gauges
+# differ by 1 %; where somebody works on its other hardware thread they take 1.4 to 2 times as long.
+SHARED_CORE = 1.1
+
+
 class Status(StrEnum):
     """What became of a case or a launch; everything but OK carries a reason."""
 
@@ -297,6 +302,7 @@ class Batch:
     warmup: bool = False
     counters: Mapping[str, Any] = field(default_factory=dict)
     details: Mapping[str, float] = field(default_factory=dict)  # declared in suite.toml
+    gauge_ns: float = 0.0  # what a fixed piece of arithmetic took around it; 0: the program told none
     cells: tuple[tuple[str, int], ...] = ()  # consecutive samples by what they belong to: ("0>1", 1000)
 
     @property

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "gauge.hpp"
 #include "launch.hpp"
 
 TEST_CASE("a batch's wall time is the timed part alone, the overhead removed") {
@@ -17,6 +18,16 @@ TEST_CASE("a batch's wall time is the timed part alone, the overhead removed") {
     CHECK(batch.checksum == 17);
     CHECK(batch.counters.empty());
     CHECK(batch.peak_bytes > 0);
+}
+
+TEST_CASE("each batch has a gauge") {
+    const toll::Clock clock = toll::Clock::system();
+    const double alone_ns = toll::gauge_ns(clock);
+    CHECK(alone_ns > 0);
+    const toll::Batch batch = toll::gauged(clock, [] { return toll::Batch{}; });
+    CHECK(batch.gauge_ns > 0);
+    toll::FakeClock still(1, 10);
+    CHECK(toll::gauge_ns(still) == 0);  // the clock's own overhead is no part of it
 }
 
 TEST_CASE("repeat calls as often as told and adds the answers modulo 2^64") {

@@ -131,6 +131,7 @@ class TimedAnswer(Message):
     checksum: Checksum
     counters: Entries = {}
     details: Details = {}
+    gauge_ns: Nanoseconds = 0.0
 
     def batch(self) -> Batch:
         """As it is stored."""

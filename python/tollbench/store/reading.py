@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from math import inf
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tollbench.store.records import CaseRecord, Launch, RunHeader, WorkloadRecord
 from tollbench.store.sample_reading import SampleReader
@@ -162,14 +162,14 @@ class Reader(SampleReader):
         names = ", ".join(f"b.{name}" for name in _BATCH_COLUMNS)
         query = f"SELECT {names} FROM batch b JOIN launch l ON l.id = b.launch_id WHERE {where}"
         query += " ORDER BY b.launch_id, b.ordinal"
-        details = self._batch_details(where, arguments)
+        told = _Told(self._batch_details(where, arguments), self._gauges(where, arguments))
         for values in self._iterate(query, arguments):  # one at a time: there may be millions
             number = values[1]
-            batch = _usual_batch(values, answers.get(number, 0), details)
+            batch = _usual_batch(values, answers.get(number, 0), told)
             if batch is None:
                 row = CheckedRow(self.path, "batch", _BATCH_COLUMNS, values)
                 number = row.integer("launch_id")
-                batch = _batch(row, answers.get(number, 0), details)
+                batch = _batch(row, answers.get(number, 0), told)
             batches[number].append(batch)
         counted, companies = self._allocations(where, arguments), self._companies(where, arguments)
         return tuple(
@@ -199,6 +199,13 @@ class Reader(SampleReader):
             value = row.number("value", low=-MAX_DETAIL, high=MAX_DETAIL)
             found[row.integer("batch_id")][row.text("name")] = value
         return found
+
+    def _gauges(self, where: str, arguments: tuple[Any, ...]) -> dict[int, float]:
+        """Each batch's gauge in ns, by the batch's id, where its program told one."""
+        query = f"""SELECT g.batch_id, g.ns FROM launch l JOIN batch b ON b.launch_id = l.id
+            JOIN gauge g ON g.batch_id = b.id WHERE {where}"""
+        rows = self._rows("gauge", ("batch_id", "ns"), query, arguments)
+        return {row.integer("batch_id"): row.number("ns", low=0.0, high=MAX_DETAIL) for row in rows}
 
     def _allocations(self, where: str, arguments: tuple[Any, ...]) -> dict[int, Allocations]:
         columns = ("launch_id", "iterations", "units", "calls", "bytes", "peak_bytes")
@@ -257,13 +264,20 @@ def _answer(row: CheckedRow) -> int:
     return row.decimal("answer") if row.optional_text("answer") is not None else 0
 
 
-def _usual_batch(
-    values: tuple[Any, ...], answer: int, details: Mapping[int, Mapping[str, float]]
-) -> Batch | None:
+class _Told(NamedTuple):
+    """What tables of their own have of batches, by the batch's id."""
+
+    details: Mapping[int, Mapping[str, float]]
+    gauges: Mapping[int, float]
+
+
+def _usual_batch(values: tuple[Any, ...], answer: int, told: _Told) -> Batch | None:
     """What `_batch` makes of a row that is as toll writes it, in a fifth of the time; None for any other."""
-    number, launch, iterations, units, wall_ns, cpu_ns, own, forced, minor, major, peak, warmup, told = values
+    number, launch, iterations, units, wall_ns, cpu_ns, own, forced, minor, major, peak, warmup, counted = (
+        values
+    )
     whole = (number, launch, iterations, units, own, forced, minor, major, peak, warmup)
-    if told != "{}" or {*map(type, whole)} != {int} or {type(wall_ns), type(cpu_ns)} != {float}:
+    if counted != "{}" or {*map(type, whole)} != {int} or {type(wall_ns), type(cpu_ns)} != {float}:
         return None
     if min(whole) < 0 or min(iterations, units) < 1 or not (0 <= wall_ns < inf and 0 <= cpu_ns < inf):
         return None
@@ -280,11 +294,12 @@ def _usual_batch(
         answer * iterations % 2**64,
         warmup=bool(warmup),
         counters=_NOTHING,
-        details=details.get(number, _NOTHING),
+        details=told.details.get(number, _NOTHING),
+        gauge_ns=told.gauges.get(number, 0.0),
     )
 
 
-def _batch(row: CheckedRow, answer: int, details: Mapping[int, Mapping[str, float]]) -> Batch:
+def _batch(row: CheckedRow, answer: int, told: _Told) -> Batch:
     """The checksum was found right when it was measured, so it is the answer times the iterations."""
     iterations = row.integer("iterations", low=1)
     return _record(
@@ -293,6 +308,7 @@ def _batch(row: CheckedRow, answer: int, details: Mapping[int, Mapping[str, floa
         iterations=iterations,
         units=row.integer("units", low=1),
         checksum=answer * iterations % 2**64,
-        details=details.get(row.integer("id"), {}),
+        details=told.details.get(row.integer("id"), {}),
+        gauge_ns=told.gauges.get(row.integer("id"), 0.0),
         cells=(),  # read with the samples
     )

@@ -163,6 +163,8 @@ class RunFile(Reader):
             )
             for name, value in batch.details.items():
                 self._insert("batch_detail", {"batch_id": batch_id, "name": name, "value": value})
+            if batch.gauge_ns:
+                self._insert("gauge", {"batch_id": batch_id, "ns": batch.gauge_ns})
             if batch.cells:
                 self._insert("cells", {"batch_id": batch_id, "cells": json.dumps(batch.cells)})
         for first, encoding, data in blocks(_counted(launch, samples)):
@@ -388,7 +390,7 @@ def _launch_columns(launch: Launch) -> dict[str, Any]:
 
 
 def _batch_columns(batch: Batch) -> dict[str, Any]:
-    left_out = {"checksum", "counters", "warmup", "details", "cells"}
+    left_out = {"checksum", "counters", "warmup", "details", "gauge_ns", "cells"}
     columns = {
         field.name: getattr(batch, field.name) for field in fields(batch) if field.name not in left_out
     }

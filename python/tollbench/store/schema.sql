@@ -1,7 +1,7 @@
 -- One run is one SQLite file. Times are nanoseconds, sizes bytes, instants UTC in ISO 8601.
 -- application_id marks the file as ours ("toll"), user_version is the schema's version.
 PRAGMA application_id = 0x746F6C6C;
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 
 CREATE TABLE run (
     id           INTEGER PRIMARY KEY CHECK (id = 1),
@@ -145,4 +145,10 @@ CREATE TABLE sample_block (                  -- samples of consecutive batches, 
     encoding  TEXT NOT NULL CHECK (encoding IN ('zstd', 'plain')),
     data      BLOB NOT NULL,                 -- docs/runfile.md, "Samples"
     PRIMARY KEY (launch_id, ordinal)
+) STRICT;
+
+-- Version 5:
+CREATE TABLE gauge (                         -- of batches whose program told it
+    batch_id INTEGER PRIMARY KEY REFERENCES batch(id),
+    ns       REAL NOT NULL                   -- what a fixed piece of arithmetic took around the batch
 ) STRICT;

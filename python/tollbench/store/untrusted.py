@@ -19,13 +19,14 @@ from tollbench.errors import TollError
 from tollbench.text import shown
 
 APPLICATION_ID = 0x746F6C6C  # "toll"
-VERSION = 4
+VERSION = 5
 _NEW_IN = {
     "detail": 2,
     "batch_detail": 2,
     "cells": 2,
     "company": 3,
     "sample_block": 4,
+    "gauge": 5,
 }  # lacking in older files
 
 MAX_TEXT = 64 * 1024
@@ -37,7 +38,7 @@ MAX_ROWS = {
     "run": 1, "environment": 1_000, "workload": 10_000, "case": 100_000,
     "launch": 1_000_000, "batch": 10_000_000, "sample": 10_000_000, "allocation": 1_000_000,
     "detail": 100_000, "batch_detail": 10_000_000, "cells": 1_000_000, "company": 1_000_000,
-    "sample_block": 1_000_000,
+    "sample_block": 1_000_000, "gauge": 10_000_000,
 }  # fmt: skip
 MAX_BATCHES = 100_000  # of one launch: 25 s of the shortest
 CHECK_SECONDS = 60.0
