@@ -32,6 +32,8 @@ def one_thread(footing: Mapping[str, Any]) -> bool:
 # Times an undisturbed gauge (`Batch.gauge_ns`): above it the core was shared. On a core of their own gauges
 # differ by 1 %; where somebody works on its other hardware thread they take 1.4 to 2 times as long.
 SHARED_CORE = 1.1
+# A batch has a gauge before and one after it. Of longer ones these say too little: others work in bursts.
+LONGEST_GAUGED_NS = 2e6
 
 
 class Status(StrEnum):

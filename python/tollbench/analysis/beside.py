@@ -11,8 +11,9 @@ from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import Compared, compare, is_floor
 from tollbench.analysis.grouping import setting_of
 from tollbench.analysis.results import Estimate
-from tollbench.analysis.values import by_one_clock, log_rounds
-from tollbench.stats import bonferroni, paired_differences, ratio_interval
+from tollbench.analysis.values import ByRound, by_one_clock, log_rounds, timed_in_one_way
+from tollbench.stats import bonferroni, paired_differences, ratio_interval, rounds_needed
+from tollbench.stats.order_statistics import Floats
 from tollbench.store import CaseRecord
 
 _NOT_OF_THE_WORK = ("threads",)  # the bare work is the same however many threads share it
@@ -54,12 +55,18 @@ def _work(parameters: Mapping[str, int | str]) -> Mapping[str, int | str]:
 
 
 def _quotient(above: CaseData, below: CaseData, level: float) -> Estimate | None:
-    logs = log_rounds(by_one_clock([above.by_round, below.by_round]))
-    pairs = paired_differences(logs[:, 0], logs[:, 1])
+    pairs = _pairs(timed_in_one_way([above.by_round, below.by_round]))
+    if pairs.size < rounds_needed(level, 1):  # a core of their own they hardly had in the same rounds
+        pairs = _pairs(by_one_clock([above.by_round, below.by_round]))
     if not pairs.size:
         return None
     ratio, interval = ratio_interval(pairs, level)
     return Estimate(value=ratio, low=interval and interval.low, high=interval and interval.high)
+
+
+def _pairs(two: Sequence[ByRound]) -> Floats:
+    logs = log_rounds(two)
+    return paired_differences(logs[:, 0], logs[:, 1])
 
 
 def within_environments(

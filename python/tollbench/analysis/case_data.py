@@ -12,8 +12,10 @@ from statistics import median as median_of  # of a few numbers, where NumPy's ta
 import numpy as np
 
 from tollbench.analysis.grid import CellValues
+from tollbench.analysis.grouping import by_setting, swept_parameters
+from tollbench.analysis.own_core import on_own_core
 from tollbench.analysis.units import DAMAGED, checked_json, checked_ns
-from tollbench.analysis.values import ByRound, LaunchValue, launch_value, median, nobody_waits
+from tollbench.analysis.values import PLAINLY, ByRound, LaunchValue, Timed, launch_value, median, nobody_waits
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
 from tollbench.stats import LaunchCounts, count_samples
@@ -54,18 +56,58 @@ class CaseData:
 
     @property
     def values_ns(self) -> Floats:
-        """Nanoseconds a unit of work, of each launch."""
-        return np.array([value.ns for value in self.values], dtype=np.float64)
+        """Nanoseconds a unit of work, of each launch that counts."""
+        return np.array([value.ns for value in self.values if value.counts], dtype=np.float64)
 
     @property
     def wall_ns(self) -> Floats:
         """The same by the wall clock, whichever counts."""
-        return np.array([value.wall_ns for value in self.values], dtype=np.float64)
+        found = [replace(value, on_cpu=False).ns for value in self.values if value.counts]
+        return np.array(found, dtype=np.float64)
 
     @property
     def on_cpu(self) -> bool:
         """Whether these are times on the processor, not of the wall clock."""
         return any(value.on_cpu for value in self.values)
+
+    @property
+    def timed(self) -> Timed:
+        """How its values were taken."""
+        return self.values[0].timed if self.values else PLAINLY
+
+    def timed_less_strictly(self) -> list[CaseData]:
+        """Itself, and with the wall clock, all batches, or both, where it leaves any of that."""
+        on_cpu, own_core = self.timed
+        return [
+            replace(
+                self,
+                values=tuple(
+                    replace(value, on_cpu=cpu, own_core=value.own_core if own else None)
+                    for value in self.values
+                ),
+            )
+            for cpu in {on_cpu, False}
+            for own in {own_core, False}
+        ]
+
+    @property
+    def left_out(self) -> float | None:
+        """Share of its timed batches that do not count, as their core was slow; None: all count by rule."""
+        flags = [value.own_core for value in self.values if value.own_core is not None]
+        return 1.0 - float(np.concatenate(flags).mean()) if flags else None
+
+    @property
+    def counting(self) -> tuple[Launch, ...]:
+        """Its launches, each with the batches that count, and warm-up."""
+        found = []
+        for launch, value in zip(self.launches, self.values, strict=True):
+            if value.own_core is None:
+                found.append(launch)
+            elif value.counts:
+                flags = iter(value.own_core.tolist())
+                batches = tuple(batch for batch in launch.batches if batch.warmup or next(flags))
+                found.append(replace(launch, batches=batches))
+        return tuple(found)
 
     @property
     def measured(self) -> bool:
@@ -134,14 +176,27 @@ def read_case(
 
 
 def timed_alike(data: Sequence[CaseData]) -> list[CaseData]:
-    """The cases of a workload, all by one clock (`tollbench.analysis.values`).
+    """The cases of a workload, all by one clock and the same kind of batches (`tollbench.analysis.values`,
+    `tollbench.analysis.own_core`).
 
     Settings too: a curve over numbers of threads would else tell what a neighbour took for what threads cost.
     """
     on_cpu = nobody_waits([case.by_round for case in data if case.measured])
-    return [
+    found = [
         replace(case, values=tuple(replace(value, on_cpu=on_cpu) for value in case.values)) for case in data
     ]
+    measured = [at for at, case in enumerate(data) if case.measured]
+    if any(len(data[at].by_round) < len(data[at].launches) for at in measured):
+        return found  # a stranger's file with two launches of one round
+    records = [data[at].record for at in measured]
+    tables = by_setting(records, swept_parameters([case.record for case in data]))
+    chosen = on_own_core(
+        [found[at].by_round for at in measured], [record.environment for record in records], tables
+    )
+    for at, values in zip(measured, chosen, strict=True):
+        in_order = tuple(values[launch.round] for launch in found[at].launches)
+        found[at] = replace(found[at], values=in_order)
+    return found
 
 
 def judge(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tollbench.analysis.case_data import CaseData, told_by
 from tollbench.analysis.grid import make_grid, ordered
 from tollbench.analysis.units import nanoseconds_per
-from tollbench.analysis.values import LaunchValue, by_clock
+from tollbench.analysis.values import PLAINLY, LaunchValue, Timed
 from tollbench.stats import Interval, Pooled, bonferroni, median_interval
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import RunHeader, WorkloadRecord
@@ -37,7 +36,8 @@ class SideNumber:
     launches: int = 0
     missing: str = ""  # "was not measured in this run"
     would_tell: bool = True  # whether measuring it, or for longer, would tell
-    by_wall_clock: SideNumber | None = None  # the same where it is a time on the processor
+    timed: Timed = PLAINLY
+    otherwise: Mapping[Timed, SideNumber] = field(default_factory=dict)  # the same with less left out
 
 
 def numbers_in(
@@ -98,16 +98,21 @@ def _number(
         value = pooled.quantile(p) / scale
         return SideNumber(side, parameters, unit, value, interval, level, launches=launches)
     if side.statistic == "value":
-        found = partial(SideNumber, side, parameters, unit, level=level, launches=launches)
-        wall, values = case.wall_ns / scale, case.values_ns / scale
-        rounds = by_clock(case.by_round, on_cpu=False)
-        by_wall = found(float(np.median(wall)), median_interval(wall, own), values=rounds)
-        return found(
-            float(np.median(values)),
-            median_interval(values, own),
-            values=case.by_round,
-            by_wall_clock=by_wall if case.on_cpu else None,
-        )
+        by_timed = {
+            rounds.timed: SideNumber(
+                side,
+                parameters,
+                unit,
+                float(np.median(rounds.values_ns / scale)),
+                median_interval(rounds.values_ns / scale, own),
+                level,
+                values=rounds.by_round,
+                launches=launches,
+                timed=rounds.timed,
+            )
+            for rounds in case.timed_less_strictly()
+        }
+        return replace(by_timed[case.timed], otherwise=by_timed)
     by_round, missing = _each_launch(side.statistic, case, scale, header)
     if not by_round:
         return SideNumber(side, parameters, unit, missing=missing, would_tell=False)

@@ -139,11 +139,12 @@ def _part(
 
 
 def _by_one_clock(left: SideNumber, right: SideNumber) -> tuple[SideNumber, SideNumber]:
-    """Times of different workloads, of which one alone is a time on the processor, by the wall clock."""
+    """Times that were not taken alike, as those of different workloads may be, by what both were taken by."""
     measured = [side for side in (left, right) if side.side.number is None]
-    if len(measured) < 2 or all(side.by_wall_clock is not None for side in measured):
+    if len(measured) < 2 or left.timed == right.timed:
         return left, right
-    return left.by_wall_clock or left, right.by_wall_clock or right
+    both = (left.timed[0] and right.timed[0], left.timed[1] and right.timed[1])
+    return left.otherwise.get(both, left), right.otherwise.get(both, right)
 
 
 def _told(side: SideNumber) -> ClaimNumber:

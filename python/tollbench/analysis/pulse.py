@@ -11,6 +11,7 @@ import numpy as np
 
 from tollbench import numbers
 from tollbench.analysis.case_data import CaseData, beat
+from tollbench.analysis.own_core import on_own_core
 from tollbench.analysis.results import Floor
 from tollbench.analysis.units import DAMAGED
 from tollbench.analysis.values import LaunchValue, by_one_clock, log_rounds
@@ -19,6 +20,7 @@ from tollbench.home import COMMAND
 from tollbench.stats import Drift, drift, resolvable_log_ratio
 from tollbench.stats.floor import FEWEST_PAIRS
 from tollbench.store import Launch, RunHeader
+from tollbench.words import HOST
 
 DRIFT_CHANCE = 0.01
 NOTABLE_DRIFT = 1.02
@@ -46,15 +48,18 @@ def floor(
 ) -> tuple[Floor, Drift | None]:
     """The smallest difference that one comparison at the run's level, with this run's rounds, could find.
 
-    The canary never waits, so it counts by its time on the processor, as tables of such programs do: a bound
-    from below for those that wait.
+    The canary never waits, so it counts by its time on the processor, while it has its core to itself, as
+    tables of such programs do: a bound from below for those that wait.
     """
     valued = {at: value for at, launch in enumerate(canary) if (value := beat(launch)) is not None}
     (by_clock,) = by_one_clock([valued])
     beats = [(canary[at], value) for at, value in by_clock.items() if value.ns > 0]
     values = [value.ns for _, value in beats]
-    pairs = _pairs([value for _, value in beats])
-    rounds = [len(case.launches) for case in cases if case.measured]
+    (counting,) = on_own_core([by_clock], [HOST.name], [[0]])
+    pairs = _pairs([value for value in counting.values() if value.counts and value.ns > 0])
+    if len(pairs) < FEWEST_PAIRS:
+        pairs = _pairs([value for _, value in beats])
+    rounds = [len(case.counting) for case in cases if case.measured]
     typical = int(np.median(rounds)) if rounds else 0
     resolvable = resolvable_log_ratio(pairs, typical, header.level)
     drifted = drift(values)

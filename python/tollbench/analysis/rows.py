@@ -37,7 +37,7 @@ def row_with_numbers(case: CaseData, compared: Compared, level: float, declared:
     memory, created = _memory(case), _units_per_work(case, "units_created")
     # A sample of a pair of CPUs is the mean of several hand-offs: what its request used is not that of one.
     one_by_one = not case.cells.launches
-    cpu_ns = median_cpu_ns(case.launches, f"the CPU time of {record.contender}") if one_by_one else None
+    cpu_ns = median_cpu_ns(case.counting, f"the CPU time of {record.contender}") if one_by_one else None
     return Row(
         **_identity(case),
         value=float(np.median(values)),
@@ -144,6 +144,9 @@ def _identity(case: CaseData) -> dict[str, Any]:
     footing = {**record.footing, **_observed(case)}
     if case.on_cpu:
         footing["timed_by"] = "CPU time"
+    if case.left_out is not None:
+        of_launches = f"{len(case.counting)} of {len(case.launches)} launches count"
+        footing["left_out"] = f"{100 * case.left_out:.0f} % of batches, whose core was slow; {of_launches}"
     return {
         "contender": record.contender,
         "environment": record.environment,

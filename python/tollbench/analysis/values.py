@@ -5,20 +5,26 @@ Reports, the rule that ends a run and comparisons all ask here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median as median_of  # of a few numbers, where NumPy's takes longer
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tollbench.stats import tick_median, without_block_effects
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import BatchSamples, Launch, SampleCounts, Samples
 from tollbench.words import Batch, one_thread
 
-MOST_WAITING = 0.1  # of a case's launches: one that waited for a page of its program makes nobody wait
+MOST_WAITING = 0.1  # of a case's batches: one that waited for a page of its program makes nobody wait
+_ALONE = 1.05  # times its wall time: one thread cannot have more CPU time, but for the clocks' steps
 _NONE = np.empty(0)
+Flags = npt.NDArray[np.bool_]
+Timed = tuple[bool, bool]  # whether on the processor, and only while nobody shared the core
+PLAINLY: Timed = (False, False)  # by the wall clock, all batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +40,34 @@ class LaunchValue:
     # `Batch.on_cpu_ns`; None: of several threads, of single operations, or where no CPU time was told.
     on_cpu_ns: float | None = None
     on_cpu_blocks: Floats = field(default_factory=lambda: _NONE)
-    waited: bool = False  # whether it gave its processor back in a timed batch
+    waited: float = 0.0  # share of the timed batches in which it gave its processor back
     on_cpu: bool = False  # which of the two counts
+    gauges: Floats = field(default_factory=lambda: _NONE)  # ns, of each timed batch; none of threads
+    batch_ns: float = 0.0  # wall time of its shortest timed batch
+    own_core: Flags | None = None  # of each timed batch: whether it counts; None: all do
 
     @property
     def ns(self) -> float:
-        """By the clock that counts."""
+        """By the clock that counts, of the batches that count; NaN where none does."""
+        if self.own_core is not None:
+            return float(np.median(self.blocks)) if self.counts else math.nan
         return self.on_cpu_ns if self.on_cpu and self.on_cpu_ns is not None else self.wall_ns
 
     @property
     def blocks(self) -> Floats:
-        """By the clock that counts."""
-        return self.on_cpu_blocks if self.on_cpu else self.wall_blocks
+        """By the clock that counts, of the batches that count."""
+        blocks = self.on_cpu_blocks if self.on_cpu else self.wall_blocks
+        return blocks if self.own_core is None else blocks[self.own_core]
+
+    @property
+    def timed(self) -> Timed:
+        """What was done so that others disturb less."""
+        return self.on_cpu, self.own_core is not None
+
+    @property
+    def counts(self) -> bool:
+        """Whether any batch of the launch does."""
+        return self.own_core is None or bool(self.own_core.any())
 
 
 ByRound = Mapping[int, LaunchValue]
@@ -54,12 +76,15 @@ ByRound = Mapping[int, LaunchValue]
 def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> LaunchValue:
     """Of a launch that succeeded; `samples` has those of each timed batch, None for kind "batch"."""
     timed = [batch for batch in launch.batches if not batch.warmup]
+    gauges, batch_ns = _gauges(launch, timed), min((batch.wall_ns for batch in timed), default=0.0)
     if samples is None:
         wall = LaunchValue(
             launch_value_ns(timed, None, launch.clock),
             np.array([batch.wall_ns / batch.units for batch in timed], dtype=np.float64),
             launch.company,
-            waited=any(batch.voluntary_switches for batch in timed),
+            waited=sum(batch.voluntary_switches > 0 for batch in timed) / max(1, len(timed)),
+            gauges=gauges,
+            batch_ns=batch_ns,
         )
         if not one_thread(launch.footing) or not all(batch.cpu_ns > 0 for batch in timed):
             return wall
@@ -69,7 +94,18 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
     if any(batch.keys for batch in samples):
         return LaunchValue(ns)
     medians = [value_of_samples([batch], launch.clock) for batch in samples]
-    return LaunchValue(ns, np.array(medians, dtype=np.float64), launch.company)
+    kept = gauges if len(samples) == len(timed) else _NONE  # a batch may have no samples
+    return LaunchValue(
+        ns, np.array(medians, dtype=np.float64), launch.company, gauges=kept, batch_ns=batch_ns
+    )
+
+
+def _gauges(launch: Launch, timed: Sequence[Batch]) -> Floats:
+    """Those of the timed batches, ns; none of a program with several threads, told of or seen at work."""
+    alone = one_thread(launch.footing) and all(
+        batch.gauge_ns > 0 and batch.cpu_ns <= _ALONE * batch.wall_ns for batch in timed
+    )
+    return np.array([batch.gauge_ns for batch in timed], dtype=np.float64) if alone else _NONE
 
 
 def nobody_waits(cases: Sequence[ByRound]) -> bool:
@@ -86,15 +122,20 @@ def nobody_waits(cases: Sequence[ByRound]) -> bool:
     )
 
 
-def by_clock(case: ByRound, *, on_cpu: bool) -> dict[int, LaunchValue]:
-    """The launches of a case by one of the two clocks."""
-    return {number: replace(value, on_cpu=on_cpu) for number, value in case.items()}
-
-
 def by_one_clock(cases: Sequence[ByRound]) -> list[dict[int, LaunchValue]]:
-    """The launches of cases that are compared, all by the same clock."""
+    """The launches of cases that are compared, all by the same clock, with all their batches."""
     on_cpu = nobody_waits(cases)
-    return [by_clock(case, on_cpu=on_cpu) for case in cases]
+    return [
+        {number: replace(value, on_cpu=on_cpu, own_core=None) for number, value in case.items()}
+        for case in cases
+    ]
+
+
+def timed_in_one_way(cases: Sequence[ByRound]) -> list[dict[int, LaunchValue]]:
+    """Cases of different tables, as they are where all were timed in the same way, else by one clock."""
+    if len({value.timed for case in cases for value in case.values()}) == 1:
+        return [dict(case) for case in cases]
+    return by_one_clock(cases)
 
 
 def log_rounds(cases: Sequence[ByRound], last: int | None = None) -> Floats:

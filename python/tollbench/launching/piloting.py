@@ -13,14 +13,14 @@ from __future__ import annotations
 import math
 import os
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from tollbench.launching.conversation import Conversation
 from tollbench.launching.messages import MAX_SAMPLES
 from tollbench.store import Launch
-from tollbench.words import Batch, Kind, one_thread
+from tollbench.words import SHARED_CORE, Batch, Kind, one_thread
 
 FIRST_SAMPLES = 16
 MAX_ITERATIONS = 2**40
@@ -32,6 +32,8 @@ WAITING_NS = 8e6
 CROWDED_NS = 50e6  # of more threads than processors: a batch has to be many turns of the scheduler long
 LONGER_NS = (1e6, 8e6)  # the longest says what a program takes that nobody interrupts
 _LONGER_BATCHES = 4
+_MOST_LONGER_BATCHES = 24  # where others work on the same core most of the time
+_FEWEST_OWN = 2  # batches with the core to themselves, to be held against others
 _SAME_BATCHES = 3  # of programs that wait: what their batches scatter by hides any trend
 _SAME = 0.015  # of a longer batch's time: more than that is another speed
 _WITHOUT_WARMUP = 1.5  # times what a launch's batches may take: two iterations that take longer are too dear
@@ -82,12 +84,11 @@ def piloting(kind: Kind, seconds: float) -> Callable[[Conversation], None]:
             for _ in range(_SAME_BATCHES if program.request_ns < most_ns else 0):
                 program.time(count)
             return
-        _until_steady(program, count, most_ns)
+        quickest_ns = _until_steady(program, count, most_ns)
         for length_ns in LONGER_NS:
             longer = min(MAX_ITERATIONS, round(count * length_ns / took_ns))
             if longer >= 2 * count and program.request_ns + _LONGER_BATCHES * length_ns < 2 * most_ns:
-                for _ in range(_LONGER_BATCHES):
-                    program.time(longer)
+                _time_on_own_core(program, longer, most_ns, quickest_ns)
 
     return talk
 
@@ -123,17 +124,37 @@ def _shortest(
     return wanted, wall_ns * wanted / count
 
 
-def _until_steady(program: Conversation, count: int, most_ns: float) -> None:
-    """At least twelve batches and 6 ms, as far as there is time."""
+def _until_steady(program: Conversation, count: int, most_ns: float) -> float:
+    """At least twelve batches and 6 ms, as far as there is time. Returns the quickest gauge, ns."""
     costs: list[float] = []
+    quickest_ns = math.inf
     while len(costs) < _MOST_BATCHES and program.request_ns < most_ns:
-        costs.append(program.time(count).batch.on_cpu_ns)
+        batch = program.time(count).batch
+        costs.append(batch.on_cpu_ns)
+        quickest_ns = min(quickest_ns, batch.gauge_ns)
         if (
             len(costs) >= _STEADY_BATCHES
             and sum(costs) >= _STEADY_NS
             and steady_from(costs) < len(costs) // 2
         ):
+            break
+    return quickest_ns
+
+
+def _time_on_own_core(program: Conversation, count: int, most_ns: float, quickest_ns: float) -> None:
+    """Four batches; more until two of them had the core to themselves, as far as there is time.
+
+    `quickest_ns` is the quickest gauge that was seen before.
+    """
+    made = [program.time(count).batch for _ in range(_LONGER_BATCHES)]
+    while len(made) < _MOST_LONGER_BATCHES and program.request_ns < most_ns:
+        if len(_on_own_core(made, quickest_ns)) >= _FEWEST_OWN:
             return
+        made.append(program.time(count).batch)
+
+
+def _on_own_core(batches: Sequence[Batch], quickest_ns: float) -> list[Batch]:
+    return [batch for batch in batches if batch.gauge_ns <= SHARED_CORE * quickest_ns]
 
 
 def steady_from(costs: Sequence[float]) -> int:
@@ -172,8 +193,15 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
         shortest = next((count for count in counts if counts.count(count) >= 3), counts[-1])
     groups = {count: _costs(pilot.batches, count) for count in sorted(set(counts)) if count >= shortest}
     longest = max(groups)
-    iterations = next((count for count in groups if _says_the_same(groups[count], groups[longest])), longest)
-    one_ns = max(1e-3, statistics.median(groups[iterations]))
+    own = _on_own_core_by_count(pilot, groups)
+
+    def says_the_same(count: int) -> bool:
+        # One by its own core and the other by a neighbour's leave would differ by what the neighbour takes.
+        both = own if {count, longest} <= own.keys() else groups
+        return _says_the_same(both[count], both[longest])
+
+    iterations = next(filter(says_the_same, groups), longest)
+    one_ns = max(1e-3, statistics.median(own.get(iterations, groups[iterations])))
     if pilot.batches[-1].wall_ns < SHORT_NS / 2:  # it never became long enough
         iterations = min(_most(kind), max(1, round(SHORT_NS / one_ns)))
     unasked = pilot.footing.get(UNASKED) is True
@@ -202,13 +230,21 @@ def after_rehearsal(
     own. `undisturbed` are those of many batches in a row, of the same launch. Batches at the beginning of a
     turn do not count as long as the median turn has them 1.5 % dearer than the later half of `undisturbed`.
     Where that is half of a turn, or its later half is still dearer by 3 %, the case is launched by itself.
+    Times are NaN where others worked on the core.
     """
     length = min(map(len, turns))
-    usual = statistics.median(undisturbed[len(undisturbed) // 2 :])
-    excess = [statistics.median(turn[place] for turn in turns) / usual - 1 for place in range(length)]
+    usual = _known_median(undisturbed[len(undisturbed) // 2 :])
+    excess = [_known_median([turn[place] for turn in turns]) / usual - 1 for place in range(length)]
     late = next((place for place in range(length) if excess[place] <= _SAME), length)
-    lasting = statistics.median(excess[length // 2 :]) > 2 * _SAME
+    if math.isnan(_known_median(excess)):
+        late = 0  # others worked on the core all along: nothing was seen
+    lasting = _known_median(excess[length // 2 :]) > 2 * _SAME
     return replace(work, again=late * work.iterations, apart=work.apart or lasting or 2 * late > length)
+
+
+def _known_median(values: Sequence[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return statistics.median(known) if known else math.nan
 
 
 def alike(works: Sequence[CaseWork], kind: Kind) -> list[CaseWork]:
@@ -246,6 +282,15 @@ def _waits(batches: Sequence[Batch]) -> bool:
     a thread that sleeps was woken in 80 % of the time that it takes alone, a pool's thread in 20 %.
     """
     return 2 * sum(batch.voluntary_switches > 0 for batch in batches) > len(batches)
+
+
+def _on_own_core_by_count(pilot: Launch, counts: Iterable[int]) -> dict[int, list[float]]:
+    """Nanoseconds an iteration, of batches that had their core to themselves; no `counts` with too few."""
+    if not one_thread(pilot.footing):
+        return {}
+    own = _on_own_core(pilot.batches, min(batch.gauge_ns for batch in pilot.batches))
+    found = {count: _costs(own, count) for count in counts}
+    return {count: costs for count, costs in found.items() if len(costs) >= _FEWEST_OWN}
 
 
 def _costs(batches: Sequence[Batch], count: int) -> list[float]:

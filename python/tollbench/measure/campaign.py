@@ -19,7 +19,7 @@ from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.piloting import CaseWork, alike, piloting
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
-from tollbench.measure.company import REHEARSED_TURNS, Member, OutOfTime, blocks_of
+from tollbench.measure.company import MOST_TIMES, REHEARSED_TURNS, Member, OutOfTime, blocks_of
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.errands import Canary, Errands
 from tollbench.measure.estimate import left_s, next_of, rounds_wanted, scatter
@@ -40,6 +40,7 @@ ROUNDS_OF_EACH = (
     3  # of each workload before others have what intervals need: their median is no single launch
 )
 _DEARER = 1.25  # than the round before; on a shared machine rounds vary by as much
+_TO_SPARE = 1.5  # times what the least launches will take
 _MOST_FAILED_BEATS = 2  # a canary that does not work is left alone
 
 
@@ -222,7 +223,8 @@ class _Run:
         states = rng.sample(states, len(states))  # the order in which they start
         members = self._members(states, Purpose.MEASURE, number)
         blocks = blocks_of([member.work for member in members], self._settings)
-        for state, outcome in self._together(states, members, blocks, rng):
+        most = MOST_TIMES * blocks if self._has_time_to_spare() else blocks
+        for state, outcome in self._together(states, members, blocks, rng, most_blocks=most):
             state.take(outcome.launch, outcome.timed_samples())
             if not state.active:
                 self._end_case(state, state.status, state.reason)
@@ -244,13 +246,20 @@ class _Run:
         blocks: int,
         rng: random.Random,
         *,
+        most_blocks: int = 0,
         rehearsing: bool = False,
     ) -> list[tuple[CaseState, LaunchOutcome]]:
         self._may_launch()
         limits = self._within_budget()
         try:
             outcomes = self._recorder.together(
-                members, blocks, limits, rng, rehearsing=rehearsing, over=lambda: self._left_s() <= 0
+                members,
+                blocks,
+                limits,
+                rng,
+                most_blocks=most_blocks,
+                rehearsing=rehearsing,
+                over=lambda: self._left_s() <= 0,
             )
         except OutOfTime:
             raise _OutOfBudget from None
@@ -264,6 +273,15 @@ class _Run:
         # The next round may be dearer than the last one; what is too much would be taken from the reserve.
         expected_ns = missing_ns * (_DEARER if reserved_ns else 1.0)
         return expected_ns + reserved_ns <= 1e9 * self._left_s()
+
+    def _has_time_to_spare(self) -> bool:
+        """Whether what is left is more than the least launches of all that go on will take."""
+        needed_ns = sum(
+            workload.round_cost_ns() * max(0, self._settings.min_launches - workload.round)
+            for workload in self._workloads
+            if not workload.stopped_by
+        )
+        return _TO_SPARE * needed_ns <= 1e9 * self._left_s()
 
     def _reserved_ns(self, workload: WorkloadState) -> int:
         """What cheaper workloads still need for their least launches: one dear round more of this one would

@@ -8,6 +8,7 @@ in turns of 0.2 ms and a twelfth of the time by 0.2 to 1.4 %.
 from __future__ import annotations
 
 import math
+import operator
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -21,7 +22,7 @@ from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
 from tollbench.plan import Settings
-from tollbench.words import Status
+from tollbench.words import LONGEST_GAUGED_NS, SHARED_CORE, Status, one_thread
 
 LONGEST_TURN_NS = 20e6  # who takes longer for a batch is launched alone: turns would be no neighbours in time
 REHEARSED_TURNS = 5
@@ -34,6 +35,8 @@ _BEST_SHARE = 2.0  # blocks by the root of what a launch costs over what a block
 _FEWEST_BLOCKS = 5
 _FEWEST_LONG_BLOCKS = 3  # of batches that are means over much already
 _LONG_BLOCK_NS = 3e6
+MOST_TIMES = 3  # as many blocks, where others work on the core and there is time
+_FEWEST_OWN = 2  # batches with the core to itself that a program shall have, as far as blocks allow
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +73,15 @@ def _turn_ns(work: CaseWork) -> float:
     return work.batch_ns + work.again * work.one_ns + _REQUEST_NS
 
 
-def _orders(sides: Sequence[int], blocks: int, rng: random.Random) -> Iterator[int]:
+def _orders(sides: Sequence[int], another: Callable[[int], bool], rng: random.Random) -> Iterator[int]:
     """Who is asked next: each once a block, in random order, and nobody after himself.
 
     Whoever follows himself finds his data where he left it. (Of two, each follows the other, all along.)
+    `another` is asked before each block whether there shall be one after so many.
     """
-    last = -1
-    for _ in range(blocks if sides else 0):
+    last, blocks = -1, 0
+    while sides and another(blocks):
+        blocks += 1
         asked = rng.sample(sides, len(sides))
         if len(asked) > 1 and asked[0] == last:
             asked.append(asked.pop(0))
@@ -105,10 +110,13 @@ class Company:
         self.said: dict[int, str] = {}  # of its end
         self.spent_ns = [0] * len(members)  # to start each, in its turns, and to end it
 
-    def launch(self, blocks: int, rng: random.Random, *, rehearsing: bool = False) -> None:
+    def launch(
+        self, blocks: int, rng: random.Random, *, most_blocks: int = 0, rehearsing: bool = False
+    ) -> None:
         """From start to end. Raises only Interrupted and OutOfTime; in the end nothing is left running.
 
-        In a rehearsal a turn has several batches (`rehearsed_batches`).
+        Up to `most_blocks` are made while some program lacks batches with the core to itself. In a rehearsal
+        a turn has several batches (`rehearsed_batches`).
         """
         with ExitStack() as stack:
             halting = len(self._members) > 1 and any(member.work.unasked for member in self._members)
@@ -122,7 +130,11 @@ class Company:
                 with self._time_of(side, turns), turns.of(side):
                     self._warm(side, self.programs[side])
             self._watch(turns)
-            for side in _orders(sorted(turns.live), blocks, rng):
+
+            def another(done: int) -> bool:
+                return done < blocks or (done < most_blocks and self._want_own_core(turns))
+
+            for side in _orders(sorted(turns.live), another, rng):
                 if side in turns.live:
                     with self._time_of(side, turns), turns.of(side):
                         self._batch(side, self.programs[side], together=len(turns.live) > 1)
@@ -160,6 +172,24 @@ class Company:
             program.time(first, warmup=True)
         if rest := work.warmup - first:
             program.time(rest, warmup=True)
+
+    def _want_own_core(self, turns: Turns) -> bool:
+        """Whether batches will be left out because others worked on the core, and some program has too few.
+
+        That is judged by the gauges alone (`tollbench.analysis.own_core`), never by what batches took.
+        """
+        live = [self.programs[side] for side in turns.live]
+        blocks = [[one.batch for one in program.timed if not one.batch.warmup] for program in live]
+        gauges = [[batch.gauge_ns for batch in each] for each in blocks]
+        shortest_ns = max((min(batch.wall_ns for batch in each) for each in blocks), default=math.inf)
+        one_threads = all(one_thread(program.ready.footing) for program in live)
+        if shortest_ns > LONGEST_GAUGED_NS or not one_threads or not all(map(all, gauges)):
+            return False
+        # Of each program its own: the same arithmetic took 4 to 9 % longer in one than in another.
+        quickest_ns = [min(one.batch.gauge_ns for one in program.timed) for program in live]
+        limits_ns = [SHARED_CORE * min(each, SHARED_CORE * min(quickest_ns)) for each in quickest_ns]
+        own = (all(map(operator.le, block, limits_ns)) for block in zip(*gauges, strict=True))
+        return sum(own) < _FEWEST_OWN
 
     def _go_on(self, side: int, batches: int) -> None:
         for _ in range(batches):

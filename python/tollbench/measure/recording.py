@@ -83,16 +83,17 @@ class Recorder:
         limits: Limits,
         rng: random.Random,
         *,
+        most_blocks: int = 0,
         rehearsing: bool = False,
         over: Callable[[], bool] = lambda: False,
     ) -> tuple[LaunchOutcome, ...]:
-        """One launch of each, taking turns, each with its own share of the time.
+        """One launch of each, taking turns, each with its own share of the time (`Company.launch`).
 
         Raises Interrupted, and OutOfTime where one timed out and `over` says that the run has no time left.
         """
         scene = _Scene(self)
         company = Company(self.starter, members, limits, over)
-        company.launch(blocks, rng, rehearsing=rehearsing)
+        company.launch(blocks, rng, most_blocks=most_blocks, rehearsing=rehearsing)
         together_ns = sum(company.spent_ns)
         for program in company.programs.values() if len(members) > 1 else ():
             program.observed["in_turns_with"] = len(members) - 1

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
+from tollbench.analysis.own_core import on_own_core
 from tollbench.analysis.values import ByRound, LaunchValue, by_one_clock, launch_value, log_rounds
 from tollbench.launching.piloting import CaseWork, after_rehearsal, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
 from tollbench.plan import Plan, Settings
 from tollbench.stats import Table, all_precise, level_at_look, look_number, next_look
 from tollbench.store import BatchSamples, Launch, RunFile
-from tollbench.words import Case, Kind, Program, Purpose, Status
+from tollbench.words import SHARED_CORE, Case, Kind, Program, Purpose, Status, one_thread
 
 # Resident. A bare C++ process has 3.3 MB; pointer chases over 2.5 MB each took up to 560 % longer together.
 HOLDS_LITTLE_BYTES = 5_000_000
@@ -53,7 +55,11 @@ class CaseState:
     def take_rehearsal(self, launch: Launch) -> None:
         """What being together asks for, from a launch among others that went well."""
         self.rehearsed = True
-        costs = [batch.on_cpu_ns for batch in launch.batches if not batch.warmup]
+        timed = [batch for batch in launch.batches if not batch.warmup]
+        limit_ns = math.inf
+        if one_thread(launch.footing):
+            limit_ns = SHARED_CORE * min((batch.gauge_ns for batch in timed), default=0.0)
+        costs = [batch.on_cpu_ns if batch.gauge_ns <= limit_ns else math.nan for batch in timed]
         length = launch.footing.get(TURN_BATCHES)
         if self.work is None or not isinstance(length, int) or not 0 < length * REHEARSED_TURNS < len(costs):
             return
@@ -146,13 +152,15 @@ class WorkloadState:
                 for case in active
             ]
         )
+        groups = by_setting([case.case for case in active], swept)
+        counting = on_own_core(known, [case.case.environment for case in active], groups)
         return [
-            self._table([active[position] for position in group], [known[position] for position in group])
-            for group in by_setting([case.case for case in active], swept)
+            self._table([active[position] for position in group], [counting[position] for position in group])
+            for group in groups
         ]
 
-    def _table(self, cases: Sequence[CaseState], known: Sequence[ByRound]) -> Table:
-        logs = log_rounds(known, self.round)
+    def _table(self, cases: Sequence[CaseState], counting: Sequence[ByRound]) -> Table:
+        logs = log_rounds(counting, self.round)
         return logs, fastest([case.case.footing for case in cases], logs)
 
     def judge(self, settings: Settings) -> None:

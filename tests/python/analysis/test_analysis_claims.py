@@ -286,12 +286,34 @@ def test_times_of_two_workloads_are_compared_by_one_clock() -> None:
     """Of one workload, that waits, the wall clock alone is known; of the other, 5 ns are on the processor."""
     one = claim(check(side("a"), Relation.ABOUT, replace(side("b"), workload="tasks/other")))
     wall = SideNumber(one.checks[0].left, {}, "ns", 10.0, Interval(9.0, 11.0, 0.95), 0.95, launches=ROUNDS)
-    on_cpu = replace(wall, value=5.0, interval=Interval(4.9, 5.1, 0.95), by_wall_clock=wall)
+    on_cpu = replace(
+        wall,
+        value=5.0,
+        interval=Interval(4.9, 5.1, 0.95),
+        timed=(True, False),
+        otherwise={(False, False): wall},
+    )
     waits = replace(wall, side=one.checks[0].right)
     for left, ratio in ((on_cpu, 1.0), (wall, 1.0)):
         (said,) = judged([one], {(one.name, 0, "left"): left, (one.name, 0, "right"): waits}, header())
         assert said.ratio == pytest.approx(ratio)
         assert said.left == 10.0
+
+
+def test_times_of_two_workloads_are_of_all_batches_where_those_of_one_are() -> None:
+    """Both by their time on the processor: the one had its core to itself in some batches, 5 ns, and is held
+    against the other by all of them."""
+    one = claim(check(side("a"), Relation.ABOUT, replace(side("b"), workload="tasks/other")))
+    near = Interval(9.0, 11.0, 0.95)
+    everything = SideNumber(
+        one.checks[0].left, {}, "ns", 10.0, near, 0.95, launches=ROUNDS, timed=(True, False)
+    )
+    own = replace(everything, value=5.0, timed=(True, True), otherwise={(True, False): everything})
+    other = replace(everything, side=one.checks[0].right)
+    for left, right in ((own, other), (other, own)):
+        (said,) = judged([one], {(one.name, 0, "left"): left, (one.name, 0, "right"): right}, header())
+        assert (said.left, said.right) == (10.0, 10.0)
+        assert said.ratio == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("factor", [2.0, 10.0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -115,6 +116,30 @@ def test_what_never_becomes_long_enough_is_filled_up() -> None:
     assert work.iterations == pytest.approx(SHORT_NS / 5.0)
 
 
+def test_batches_of_a_shared_core_do_not_make_batches_long() -> None:
+    """On its own core short batches say what long ones say; of the long ones two of four had one."""
+    alone, shared = 2000.0, 3500.0
+    short = [replace(one, gauge_ns=alone) for one in timed(250.0, 250.0)[:-4]]
+    long = [(1.0, alone), (1.6, shared), (1.6, shared), (1.0, 1.02 * alone)]
+    batches = [*short, *(replace(batch(32_000, 8e6 * slow), gauge_ns=gauge) for slow, gauge in long)]
+    assert work_after(pilot(batches), Kind.BATCH, SECONDS).iterations == 1000
+    told_nothing = [replace(one, gauge_ns=0.0) for one in batches]
+    assert work_after(pilot(told_nothing), Kind.BATCH, SECONDS).iterations == 32_000
+
+
+def test_where_long_batches_never_had_a_core_short_ones_are_held_against_them_by_all() -> None:
+    """The core was shared most of the time, so the long ones say what the short ones' median says."""
+    alone, shared = 2000.0, 3500.0
+    short = [
+        replace(one, gauge_ns=gauge, wall_ns=slow * one.wall_ns, cpu_ns=slow * one.cpu_ns)
+        for one, (slow, gauge) in zip(
+            timed(250.0, 250.0)[:-4], [(1.0, alone), (1.6, shared), (1.6, shared)] * 40, strict=False
+        )
+    ]
+    long = [replace(batch(32_000, 1.6 * 8e6), gauge_ns=shared)] * 4
+    assert work_after(pilot([*short, *long]), Kind.BATCH, SECONDS).iterations == 1000
+
+
 def test_who_works_unasked_is_known_from_the_pilot() -> None:
     assert work_after(pilot(timed(250.0, 250.0), **{UNASKED: True}), Kind.BATCH, SECONDS).unasked
     assert not work_after(pilot(timed(250.0, 250.0)), Kind.BATCH, SECONDS).unasked
@@ -149,6 +174,15 @@ def test_one_turn_that_was_lucky_or_disturbed_decides_nothing() -> None:
 @pytest.mark.parametrize(("late", "dearer"), [(9, 1.3), (16, 3.0), (16, 1.1)])
 def test_who_does_not_recover_within_a_turn_is_launched_apart(late: int, dearer: float) -> None:
     assert after_rehearsal(WORK, turns_of(late, dearer), UNDISTURBED).apart
+
+
+def test_batches_of_a_shared_core_say_nothing_about_turns() -> None:
+    away = float("nan")
+    turns = [[away] * 8 + [1.0] * 8, *([away if place % 2 else 1.0 for place in range(16)] for _ in range(4))]
+    assert after_rehearsal(WORK, turns, [away, 1.0, away]) == WORK
+    assert after_rehearsal(WORK, [[away] * 16] * 5, UNDISTURBED) == WORK, "nothing was seen"
+    assert after_rehearsal(WORK, turns_of(0, 1.0), [away] * 60) == WORK
+    assert after_rehearsal(WORK, [*turns_of(3, 2.0)[:3], [away] * 16, [away] * 16], UNDISTURBED).again == 3000
 
 
 def test_noise_costs_a_case_little() -> None:

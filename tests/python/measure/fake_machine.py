@@ -70,6 +70,7 @@ class FakeLauncher:
         self.started: list[Started] = []
         self.on_start: Callable[[], None] = lambda: None
         self.running = 0
+        self.gauges_ns: Callable[[str, int], float] = lambda *_: 0.0  # of a contender's n-th request; 0: none
         self.waits = 0  # times that programs give their processor back in a batch
 
     def start(
@@ -140,9 +141,11 @@ class FakeChild:
         self.launcher.clock.ns += int(wall_ns)
         numbers = dict.fromkeys(("involuntary_switches", "minor_faults", "major_faults", "peak_bytes"), 1)
         numbers["voluntary_switches"] = self.launcher.waits
+        gauge_ns = self.launcher.gauges_ns(self.started.contender, len(self.started.requests))
         return {
             "type": kind, "iterations": count, "units": 2 * count, "cpu_ns": wall_ns,
-            "wall_ns": wall_ns + self.launcher.boast_ns, "checksum": self._answer(count), **numbers,
+            "wall_ns": wall_ns + self.launcher.boast_ns, "checksum": self._answer(count),
+            "gauge_ns": gauge_ns, **numbers,
         }  # fmt: skip
 
     def _batch(self, request: Mapping[str, int]) -> dict[str, object]:

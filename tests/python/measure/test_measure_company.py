@@ -6,7 +6,7 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -48,11 +48,11 @@ def together(
     blocks: int = 6,
     launcher: Launcher | None = None,
     time_s: float = 30.0,
-    seed: int = 1,
+    most_blocks: int = 0,
 ) -> dict[int, LaunchOutcome]:
     clock = launcher.clock if isinstance(launcher, FakeLauncher) else SystemClock()
     recorder = Recorder(Starter(launcher or ProcessLauncher(), clock), lambda: Disturbance(0, 0))
-    found = recorder.together(members, blocks, Limits(time_s, 0), random.Random(1))
+    found = recorder.together(members, blocks, Limits(time_s, 0), random.Random(1), most_blocks=most_blocks)
     return {outcome.launch.case_id or 0: outcome for outcome in found}
 
 
@@ -92,6 +92,59 @@ def test_each_block_asks_everybody_once_in_an_order_of_its_own() -> None:
     assert all(one != other for one, other in pairwise(launcher.asked)), "who follows himself is warm"
     assert {timed(outcome) for outcome in found.values()} == {40}
     assert launcher.running == 0
+
+
+class Shared(FakeLauncher):
+    """Somebody works on the core while `busy` says so of a program's n-th request."""
+
+    def __init__(
+        self,
+        busy: Callable[[str, int], bool],
+        alone_ns: float = 2000.0,
+        *,
+        cost_ns: float = 1e4,
+    ) -> None:
+        super().__init__(FakeClock(), lambda *_: cost_ns)
+        self.gauges_ns = lambda name, number: alone_ns * (1.7 if busy(name, number) else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("busy", "blocks"),
+    [
+        (lambda _, number: False, 4),
+        (lambda _, number: 2 < number < 12, 6),  # three requests before the blocks, and two in each
+        (lambda name, number: name == "b" and number < 20, 10),
+        (lambda name, number: name == "b", 12),  # no more than three times as many
+        (lambda _, number: True, 4),  # nobody saw another core
+        (lambda name, number: 2 < number < 20 and (number // 2 % 2 == 0) == (name == "b"), 10),  # never both
+    ],
+)
+def test_a_launch_goes_on_until_programs_had_their_core_to_themselves(busy, blocks: int) -> None:
+    found = together([member("a", 1), member("b", 2)], 4, Shared(busy), most_blocks=12)
+    assert {timed(outcome) for outcome in found.values()} == {blocks}
+
+
+def test_a_gauge_that_is_longer_by_where_its_code_lies_is_no_shared_core() -> None:
+    launcher = Shared(lambda name, number: name == "b" and number == 5)
+    alone_ns = launcher.gauges_ns
+    launcher.gauges_ns = lambda name, number: (
+        alone_ns(name, number) * (1.09 * (1.0 + 0.03 * (number % 2)) if name == "a" else 1.0)
+    )
+    found = together([member("a", 1), member("b", 2)], 3, launcher, most_blocks=12)
+    assert {timed(outcome) for outcome in found.values()} == {3}
+
+
+def test_batches_that_gauges_do_not_vouch_for_have_their_blocks_and_no_more() -> None:
+    launcher = Shared(lambda _, number: number > 2, cost_ns=1e6)
+    found = together([member("a", 1), member("b", 2)], 4, launcher, most_blocks=12)
+    assert {timed(outcome) for outcome in found.values()} == {4}
+
+
+def test_programs_that_tell_no_gauge_have_their_blocks_and_no_more() -> None:
+    found = together(
+        [member("a", 1), member("b", 2)], 4, Shared(lambda *_: True, alone_ns=0.0), most_blocks=12
+    )
+    assert {timed(outcome) for outcome in found.values()} == {4}
 
 
 def test_the_warm_up_brings_the_layout_and_is_no_more_than_it_has_to_be() -> None:

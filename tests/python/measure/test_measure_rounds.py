@@ -564,3 +564,15 @@ def test_a_case_that_was_alone_in_some_rounds_is_told(tmp_path: Path) -> None:
     (warning,) = told()
     assert f"fast ({FIRST_LOOK - 2} of {FIRST_LOOK})" in warning
     assert f"slow ({FIRST_LOOK - 2} of {FIRST_LOOK})" in warning
+
+
+@pytest.mark.parametrize(("budget_s", "blocks"), [(40.0, {12}), (0.18, {4})])
+def test_launches_on_a_shared_core_are_longer_only_where_there_is_time(
+    tmp_path: Path, budget_s: float, blocks: set[int]
+) -> None:
+    made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=budget_s)
+    made.launcher.gauges_ns = lambda _, request: 2000.0 if request == 1 else 3500.0
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        launched = [one for case in run_file.cases() for one in run_file.launches(case.id) if one.round > 1]
+    assert {sum(not batch.warmup for batch in one.batches) for one in launched} == blocks

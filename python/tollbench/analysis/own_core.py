@@ -1,0 +1,121 @@
+"""Which batches count: those in which a program had its core to itself.
+
+Two hardware threads of a core share its execution units. Where somebody works on the other one, a neighbour
+on the same machine or another guest of the same host, the same instructions take up to twice as long, and
+each program its own share longer: an uncontended std::mutex 1.3 times, a loop of additions 1.9 times. Time
+on the processor holds that as well, and a ratio of two such programs has two values, which are mixed as
+the neighbour works. So programs with one thread time a fixed piece of arithmetic around each batch
+(`Batch.gauge_ns`), and batches whose gauge was slow are left out.
+
+What is left out is decided by gauges, never by what a batch took: the choice knows nothing of which program
+is quicker, and intervals keep their level.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tollbench.analysis.values import ByRound, LaunchValue
+from tollbench.stats import rounds_needed
+from tollbench.stats.order_statistics import Floats
+from tollbench.words import LONGEST_GAUGED_NS, SHARED_CORE
+
+QUIETEST = 0.05  # share of a program's gauges that are taken for undisturbed
+# That each two programs have to have left, and two more than the table's intervals take,
+FEWEST_ROUNDS = 10
+FEWEST_SHARE = 1 / 4  # and in each third of the run: a faster clock at its beginning is no quieter neighbour
+_LEVEL = 0.96  # what looks have left of 95 %
+
+
+def on_own_core(
+    cases: Sequence[ByRound], environments: Sequence[str], tables: Sequence[Sequence[int]]
+) -> list[dict[int, LaunchValue]]:
+    """The launches of a workload's cases, each with the batches that count.
+
+    With all of them where too few would be left in one of the `tables`, which have positions of cases: a
+    curve over settings would else tell what a neighbour took for what a setting costs. `environments` has
+    each case's own. Programs with several threads occupy the other hardware thread themselves, those in other
+    languages tell no gauge, and of batches as long as a neighbour's bursts two instants say too little: a
+    workload with such a one keeps all batches.
+    """
+    as_they_are = [dict(case) for case in cases]
+    if not all(_told_by_gauges(case) for case in cases):
+        return as_they_are
+    undisturbed = [_undisturbed_ns(case) for case in cases]
+    if not _of_one_core(undisturbed, environments):
+        return as_they_are
+    found = [
+        {number: replace(value, own_core=value.gauges <= SHARED_CORE * ns) for number, value in case.items()}
+        for case, ns in zip(cases, undisturbed, strict=True)
+    ]
+    for table in tables:
+        _count_together([found[at] for at in table])
+    enough = all(_enough([found[at] for at in table]) for table in tables)
+    return found if enough else as_they_are
+
+
+def _told_by_gauges(case: ByRound) -> bool:
+    if not case or not all(value.gauges.size for value in case.values()):
+        return False
+    return bool(np.median([value.batch_ns for value in case.values()]) <= LONGEST_GAUGED_NS)
+
+
+def _undisturbed_ns(case: ByRound) -> float:
+    """A case's own: the same arithmetic took 4 to 9 % longer in one program than in another."""
+    return float(np.quantile(np.concatenate([value.gauges for value in case.values()]), QUIETEST))
+
+
+def _of_one_core(undisturbed_ns: Sequence[float], environments: Sequence[str]) -> bool:
+    """Whether what programs of an environment take for undisturbed is that.
+
+    Where one's differs by more than what tells a shared core, it hardly ever had one to itself.
+    """
+    by_environment: dict[str, list[float]] = defaultdict(list)
+    for environment, ns in zip(environments, undisturbed_ns, strict=True):
+        by_environment[environment].append(ns)
+    return all(max(each) <= SHARED_CORE * min(each) for each in by_environment.values())
+
+
+def _count_together(cases: Sequence[dict[int, LaunchValue]]) -> None:
+    """Of those who took turns a block counts for all or for nobody: neighbours in time are compared."""
+    members: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for at, case in enumerate(cases):
+        for number, value in case.items():
+            if value.company:
+                members[value.company].append((at, number))
+    for together in members.values():
+        flags = [cases[at][number].own_core for at, number in together]
+        known = [each for each in flags if each is not None]
+        alike = len({each.size for each in known}) == 1
+        for at, number in together:
+            changes = {"own_core": np.logical_and.reduce(known)} if alike else {"company": 0}
+            cases[at][number] = replace(cases[at][number], **changes)
+
+
+def _enough(cases: Sequence[ByRound]) -> bool:
+    """Whether each two of the cases have rounds enough in which batches of both count, all along the run.
+
+    And whether none has lost so much more than the others that it cannot be what ratios are to
+    (`tollbench.analysis.grouping.fastest`).
+    """
+    rounds = sorted({number for case in cases for number in case})
+    counting = np.array(
+        [[number in case and case[number].counts for number in rounds] for case in cases], dtype=int
+    )
+    shared = counting @ counting.T
+    taken = rounds_needed(_LEVEL, max(1, len(cases) * (len(cases) - 1) // 2))
+    if shared.min() < max(FEWEST_ROUNDS, taken + 2) or 2 * shared.diagonal().min() < shared.max():
+        return False
+    return all(_fewest_shared(third) >= FEWEST_SHARE * third.shape[1] for third in _thirds(counting))
+
+
+def _thirds(counting: Floats) -> list[Floats]:
+    return np.array_split(counting, 3, axis=1)
+
+
+def _fewest_shared(counting: Floats) -> int:
+    return int((counting @ counting.T).min())
