@@ -19,6 +19,7 @@ from tollbench.catalog.toml_files import Entry, error_at, read, unknown_key
 from tollbench.errors import TollError
 from tollbench.words import HOST, PERCENTILES, Contender, DeclaredDetail, Kind, Parameter, Published, Workload
 
+AS_PUBLISHED = "nothing"  # differs: the row has the form of the source's own program
 STATISTICS = ("value", *(each.key for each in PERCENTILES), "max", "ratio")  # of a published value
 
 
@@ -69,6 +70,7 @@ class _Source(Entry):
     unit: str = ""
     per: str = ""
     note: str = ""
+    differs: str = ""  # what sets today's row apart from the source's own program, or AS_PUBLISHED
 
 
 class _PublishedValue(_Source):
@@ -232,6 +234,9 @@ def _published_value(file: Path, shared: _Source, entry: _PublishedValue) -> Pub
         if not own[name]:
             what = f'"{entry.label}" has no {name}'
             raise error_at(file, entry.label, what, f"write {name} = ... there or in [source]")
+    differs = own.pop("differs")
+    if differs not in ("", AS_PUBLISHED):
+        own["note"] = "; ".join(filter(None, (own["note"], f"the row differs: {differs}")))
     return Published(
         contender=entry.contender,
         label=entry.label,

@@ -1,7 +1,7 @@
 #pragma once
 
 // latency/contention: several threads increment one shared integer.
-// Question and first contenders after the "concurrency latency" document of 2021 (see published.toml).
+// Question and first contenders after the "concurrency latency" document of 2022 (see published.toml).
 
 #include "../shared/lock_concept.hpp"
 #include "../shared/placement.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 // latency/core_to_core: how long a hand-off from one logical CPU to another takes, for every ordered pair.
-// The grid of the "concurrency latency" document of 2021 (see published.toml), which used atomic wait and
+// The grid of the "concurrency latency" document of 2022 (see published.toml), which used atomic wait and
 // notify; load/store and compare-exchange as in N. Viennot's core-to-core-latency (2022).
 
 #include "../shared/still_on.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 // latency/thread_start: how long the thread that starts another one is blocked (cost), and how long it takes
-// until the other one runs its function (latency). Question after the "concurrency latency" document of 2021
+// until the other one runs its function (latency). Question after the "concurrency latency" document of 2022
 // (points A to B and A to C there).
 
 #include "../shared/placement.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 // latency/wakeup: the time from the signal in one thread to the return from the wait in another.
-// Question and contenders after the "concurrency latency" document of 2021 (see published.toml), which made a
+// Question and contenders after the "concurrency latency" document of 2022 (see published.toml), which made a
 // thread for each sample; here one pair of threads serves all samples of a launch.
 
 #include "../shared/placement.hpp"
@@ -43,6 +43,9 @@ concept Signal = std::default_initializable<S> && requires(S signal) {
     signal.wait();
 };
 
+/// What the waiter has come to when it is signalled; see Workload.
+enum class Mode { parked, hot, announced };
+
 template <Signal S>
 inline constexpr bool never_sleeps = requires { requires S::never_sleeps; };
 
@@ -64,6 +67,10 @@ void disarm(S& signal) {
 ///  - hot: a ping-pong. This thread raises `there` and at once waits on `back`, which the peer raises once it
 ///    has returned and this thread is about to wait. The sample runs from the peer's raise to this thread's
 ///    return. What the wait has come to by then, if it has begun, is the contender's: `slept_share` tells.
+///  - announced: as the document's program has it. This thread sleeps until the peer says that it is about to
+///    wait, and raises `there` as soon as it has woken. The peer says so once it has seen this thread asleep:
+///    the document's peer is a new thread, and its start lasts longer than anybody polls. The sample runs as
+///    in parked mode.
 /// The clock's overhead and the offset between the two CPUs' clocks are taken from each sample.
 /// Every raise publishes a plain integer first; a wait that returns before its raise reads the old one, and
 /// the sample's answer is then 0 instead of 1.
@@ -75,7 +82,8 @@ public:
     static std::vector<Parameter> parameters() {
         return {{"mode", "parked", "",
                  "parked: the waiter sleeps in the kernel (seen); hot: it is about to wait, or has just "
-                 "begun to (ping-pong)"},
+                 "begun to (ping-pong); announced: it said so, and its signaller woke to that (the "
+                 "document's)"},
                 {"placement", "auto", "",
                  "the two threads' CPUs: same_core, smt (of one core), cluster (behind one last-level cache) "
                  "or far; auto: the first of cluster, far, smt, same_core that there is"}};
@@ -84,9 +92,10 @@ public:
     /// `known_offset_ns` is taken instead of a measured one: what the second CPU's clock shows beyond the
     /// first's.
     explicit Workload(const Arguments& arguments, std::optional<double> known_offset_ns = {})
-        : hot_(is_hot(arguments)), place_(arguments.text("placement")) {
+        : mode_(mode_of(arguments)), place_(arguments.text("placement")) {
         if (never_sleeps<S> && !place_.apart()) { throw Unsupported(why_no_spinning()); }
         offset_ns_ = known_offset_ns ? *known_offset_ns : place_.clock_offset(Clock::system()).ns;
+        signaller_.watch_this_thread();
         peer_ = std::thread([this] { serve_peer(); });
         // Else the peer's own start would fall into the first samples, and its allocations into the
         // counting pass.
@@ -109,7 +118,7 @@ public:
         clock_ = &clock;
         Checksum answers{0};
         const long before = switches();
-        for (float& entry : nanoseconds) { answers += hot_ ? sample_hot(entry) : sample_parked(entry); }
+        for (float& entry : nanoseconds) { answers += hot() ? sample_hot(entry) : sample_signalled(entry); }
         slept_ = static_cast<double>(switches() - before);
         waits_ = nanoseconds.size();
         place_.check_still_there(::sched_getcpu(), peer_cpu_);
@@ -131,7 +140,9 @@ public:
                      {"placement", place_.placement()},
                      {"clock_offset_ns", place_.clock_offset_text(offset_ns_)},
                      {"waits", how_it_waits()}};
-        if (!never_sleeps<S> && !hot_) { seen.set({"sleep_seen_by", sleeper_.seen_by()}); }
+        if (mode_ == Mode::announced || (!never_sleeps<S> && !hot())) {
+            seen.set({"sleep_seen_by", sleeper_.seen_by()});
+        }
         if constexpr (requires { there_.footing(); }) {
             const Footing own = there_.footing();
             // By pair: before version 16, Clang's lambdas cannot capture structured bindings.
@@ -149,16 +160,17 @@ private:
 
     [[nodiscard]] const char* how_it_waits() const {
         if (never_sleeps<S>) { return "spins"; }
-        return hot_ ? "whatever it had come to: no wait yet, polling or asleep" : "sleeps in the kernel";
+        return mode_ == Mode::parked ? "sleeps in the kernel"
+                                     : "whatever it had come to: no wait yet, polling or asleep";
     }
 
     /// How often the thread whose waits are timed has given its CPU up so far, as the kernel counts it
-    /// (getrusage(2): ru_nvcsw, in which sched_yield does not show). Parked, that thread is the peer, beside
-    /// which this process has no other.
+    /// (getrusage(2): ru_nvcsw, in which sched_yield does not show). Unless it is hot, that thread is the
+    /// peer, beside which this process has no other.
     [[nodiscard]] long switches() const {
         rusage mine{};
         ::getrusage(RUSAGE_THREAD, &mine);
-        if (hot_) { return mine.ru_nvcsw; }
+        if (hot()) { return mine.ru_nvcsw; }
         rusage all{};
         ::getrusage(RUSAGE_SELF, &all);
         return all.ru_nvcsw - mine.ru_nvcsw;
@@ -172,11 +184,15 @@ private:
         return place_.same_core() ? reason : reason + "; " + place_.refusal();
     }
 
-    static bool is_hot(const Arguments& arguments) {
+    static Mode mode_of(const Arguments& arguments) {
         const std::string& mode = arguments.text("mode");
-        if (mode != "hot" && mode != "parked") { throw Unsupported("mode is parked or hot, got " + mode); }
-        return mode == "hot";
+        if (mode == "parked") { return Mode::parked; }
+        if (mode == "hot") { return Mode::hot; }
+        if (mode == "announced") { return Mode::announced; }
+        throw Unsupported("mode is parked, hot or announced, got " + mode);
     }
+
+    [[nodiscard]] bool hot() const noexcept { return mode_ == Mode::hot; }
 
     /// One step of waiting for the other thread, outside the timed part. Where both may share a CPU, polling
     /// without giving way would last for a time slice.
@@ -194,9 +210,10 @@ private:
         return static_cast<float>(std::max(ns, 0.0));
     }
 
-    Checksum sample_parked(float& entry) {
+    /// Parked or announced: the peer's wait is timed.
+    Checksum sample_signalled(float& entry) {
         begin_turn();
-        settle();
+        if (mode_ == Mode::parked) { settle(); }
         const bool still_waiting = returned_.load(std::memory_order_acquire) != number_;
         message_ = number_;
         drain_stores();
@@ -226,7 +243,35 @@ private:
         ++number_;
         arm(there_);
         turn_.store(number_, std::memory_order_release);
-        await(waiting_);
+        if (mode_ == Mode::announced) {
+            hear_announcement();
+        } else {
+            await(waiting_);
+        }
+    }
+
+    /// Sleeps until the peer says that it is about to wait.
+    void hear_announcement() {
+        announced_.wait(false, std::memory_order_acquire);
+        announced_.clear(std::memory_order_relaxed);
+        if (!peer_failed_) { return; }
+        let_peer_go();
+        std::rethrow_exception(peer_failed_);
+    }
+
+    /// The peer's side of it.
+    void announce() {
+        try {
+            signaller_.await_asleep([] { return false; }, [this] { relax(); });
+        } catch (...) { peer_failed_ = std::current_exception(); }
+        announced_.test_and_set(std::memory_order_release);
+        announced_.notify_one();
+    }
+
+    /// After a failure, so that the destructor can join it.
+    void let_peer_go() {
+        there_.raise();
+        await(returned_);
     }
 
     void settle() {
@@ -238,8 +283,7 @@ private:
                 sleeper_.await_asleep([this] { return returned_.load(std::memory_order_acquire) == number_; },
                                       [this] { relax(); });
             } catch (...) {
-                there_.raise();  // lets the peer go: the destructor joins it
-                await(returned_);
+                let_peer_go();
                 throw;
             }
         }
@@ -260,7 +304,8 @@ private:
             std::uint64_t turn = 0;
             while ((turn = turn_.load(std::memory_order_acquire)) != number && turn != stop) { relax(); }
             if (turn == stop) { return; }
-            if (hot_) { arm(back_); }
+            if (hot()) { arm(back_); }
+            if (mode_ == Mode::announced) { announce(); }
             waiting_.store(number, std::memory_order_release);
             there_.wait();
             answer(number);
@@ -270,7 +315,7 @@ private:
     }
 
     void answer(std::uint64_t number) {
-        if (!hot_) {
+        if (!hot()) {
             peer_at_ = clock_->stop();
             peer_read_ = message_;
             disarm(there_);
@@ -301,19 +346,21 @@ private:
     alignas(128) std::atomic<std::uint64_t> returned_{0};
     alignas(128) std::atomic<std::uint64_t> going_{
         0};  ///< hot: this thread's next step is to wait on `back_`
+    alignas(128) std::atomic_flag announced_;  ///< announced: the peer's next step is to wait on `there_`
     alignas(128) std::atomic<bool> peer_ready_{false};
-    std::exception_ptr peer_failed_;  ///< written before `peer_ready_`
+    std::exception_ptr peer_failed_;  ///< written before `peer_ready_`, or before `announced_`
     std::uint64_t peer_read_ = 0;     ///< written by the peer before `returned_`, read after it
     Ticks peer_at_ = 0;               ///< likewise
     int peer_cpu_ = -1;               ///< likewise
     alignas(128) std::uint64_t number_ = 0;
     const Clock* clock_ = nullptr;  ///< set before the first turn, published to the peer by `turn_`
-    bool hot_;
+    Mode mode_;
     latency::PlacedPair place_;
     double offset_ns_ = 0;   ///< what the second CPU's clock shows beyond the first's
     double slept_ = 0;       ///< of the last request: how often the waiting thread gave its CPU up
     std::size_t waits_ = 0;  ///< of the last request
-    latency::Sleeper sleeper_;
+    latency::Sleeper sleeper_;    ///< watches the peer
+    latency::Sleeper signaller_;  ///< watches this thread
     std::thread peer_;
 };
 

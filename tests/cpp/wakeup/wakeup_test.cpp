@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -153,7 +154,14 @@ struct Seen {
     toll::Checksum expected = 0;
     std::map<std::string, std::string> footing;
     toll::Details details;
+    long switches_of_asker = 0;  ///< how often the thread that asked for the samples gave its CPU up
 };
+
+long switches_of_this_thread() {
+    rusage mine{};
+    ::getrusage(RUSAGE_THREAD, &mine);
+    return mine.ru_nvcsw;
+}
 
 template <class S>
 Seen measured(std::initializer_list<std::string_view> words) {
@@ -166,7 +174,9 @@ Seen measured(std::initializer_list<std::string_view> words) {
                           toll::wakeup::Workload<S> workload(toll::Arguments(parameters, all));
                           std::array<float, 100> nanoseconds{};
                           Seen seen;
+                          const long before = switches_of_this_thread();
                           seen.answers = workload.sample(nanoseconds, clock);
+                          seen.switches_of_asker = switches_of_this_thread() - before;
                           seen.expected = workload.expected(nanoseconds.size());
                           seen.details = workload.details();
                           const toll::Footing footing = workload.footing();
@@ -228,6 +238,23 @@ TEST_CASE("a parked waiter is seen asleep before it is signalled, however long i
     CHECK(Lingering::early == 0);
 }
 
+TEST_CASE("an announced wait is signalled by a thread that slept until it heard of it") {
+    const auto seen = measured<Semaphore>({"mode=announced"});
+    CHECK(seen.answers == seen.expected);
+    CHECK(seen.switches_of_asker >= static_cast<long>(seen.expected));
+    CHECK(seen.footing.at("sleep_seen_by").find("/proc/self/task/TID/") == 0);
+    // It does not wait for the waiter: this one is signalled while it is still on its way to sleep.
+    Lingering::early = 0;
+    const auto lingered = measured<Lingering>({"mode=announced"});
+    CHECK(lingered.answers == lingered.expected);
+    CHECK(Lingering::early > 0);
+    Lingering::early = 0;
+}
+
+TEST_CASE("a mode that does not exist is refused") {
+    CHECK(why_refused<Semaphore>({"mode=warm"}).find("parked, hot or announced") != std::string::npos);
+}
+
 TEST_CASE("a thread whose state cannot be read is not taken for asleep") {
     const toll::latency::Sleeper nobody;
     CHECK_THROWS_WITH_AS(nobody.await_asleep([] { return false; }, [] {}),
@@ -239,7 +266,7 @@ TEST_CASE("times of a CPU that was taken away meanwhile are no times of it") {
         MESSAGE("not checked: needs two CPUs that threads can be tied to");
         return;
     }
-    for (const std::string_view mode : {"mode=hot", "mode=parked"}) {
+    for (const std::string_view mode : {"mode=hot", "mode=parked", "mode=announced"}) {
         CAPTURE(mode);
         // Late: two threads that poll on one CPU take a time slice for each step. In hot mode both wait; an
         // odd number is the peer's.
@@ -262,7 +289,7 @@ TEST_CASE("what the second CPU's clock shows beyond the first's is taken out, wh
     const double measured_ns = toll::measure_offset(clock, pair.cpus[0], pair.cpus[1], 200).ns;
     CHECK(measured_ns == doctest::Approx(beyond_ns).epsilon(0.01));
     const auto parameters = Workload::parameters();
-    for (const std::string_view mode : {"mode=hot", "mode=parked"}) {
+    for (const std::string_view mode : {"mode=hot", "mode=parked", "mode=announced"}) {
         CAPTURE(mode);
         std::array<float, 50> nanoseconds{};
         std::async(std::launch::async, [&] {
@@ -277,7 +304,7 @@ TEST_CASE("what the second CPU's clock shows beyond the first's is taken out, wh
 }
 
 TEST_CASE("on one CPU those that sleep take turns, and those that never sleep are refused") {
-    for (const std::string_view mode : {"mode=hot", "mode=parked"}) {
+    for (const std::string_view mode : {"mode=hot", "mode=parked", "mode=announced"}) {
         CAPTURE(mode);
         if (why_refused<Watched>({mode, "placement=same_core"}).empty()) { FAIL("a spinner was measured"); }
         if (restricted() == "no_affinity") { continue; }
@@ -288,7 +315,7 @@ TEST_CASE("on one CPU those that sleep take turns, and those that never sleep ar
 }
 
 TEST_CASE("what the process may use decides, and the footing says what it was") {
-    for (const std::string_view mode : {"mode=hot", "mode=parked"}) {
+    for (const std::string_view mode : {"mode=hot", "mode=parked", "mode=announced"}) {
         CAPTURE(mode);
         const auto seen = measured<Semaphore>({mode});
         CHECK(seen.answers == seen.expected);
@@ -310,7 +337,7 @@ TEST_CASE("what the process may use decides, and the footing says what it was") 
 }
 
 TEST_CASE("how many waits gave their CPU up is told, whichever thread waits") {
-    for (const std::string_view mode : {"mode=hot", "mode=parked"}) {
+    for (const std::string_view mode : {"mode=hot", "mode=parked", "mode=announced"}) {
         CAPTURE(mode);
         const auto slept = measured<Dozing>({mode});
         CHECK(slept.answers == slept.expected);
@@ -331,7 +358,7 @@ TEST_CASE("how many waits gave their CPU up is told, whichever thread waits") {
 }
 
 TEST_CASE("what serves one wait alone is made anew for each") {
-    for (const std::string_view mode : {"mode=hot", "mode=parked"}) {
+    for (const std::string_view mode : {"mode=hot", "mode=parked", "mode=announced"}) {
         CAPTURE(mode);
         const auto seen = measured<OneShot>({mode});
         CHECK(seen.answers == seen.expected);
