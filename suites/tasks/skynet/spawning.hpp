@@ -15,7 +15,7 @@ namespace toll::skynet {
 ///  - `start(work)` makes a unit that runs `work`. JoinedTree: it returns a `Unit` with join(); FutureTree: a
 ///    `Unit` with get(), the value that `work` returned; DetachedTree: nothing.
 ///  - `room()` is asked before each start: false where another unit would exceed a limit of the machine.
-///  - `ended()` is told that a unit's join or get returned.
+///  - `ended()` is told that a unit's join or get returned; detached, by the unit itself before it sends.
 ///  - `check()` throws where room() was false since the last check: one sentence that names the limit.
 ///  - `cannot_start()` (optional): throws what start's exception means, where that says little by itself.
 ///  - `footing()` (optional): see Tree.
@@ -112,7 +112,7 @@ private:
 };
 
 /// A child sends its sum to its parent through a channel; nobody joins it. `Channel` has push() and
-/// value_pop().
+/// value_pop(). After its push a unit touches nothing of the tree, which may be gone by then.
 template <class Source, class Channel>
 class DetachedTree : public SpawningTree<Source> {
 public:
@@ -120,28 +120,26 @@ public:
 
     std::uint64_t run(Subtree root) {
         Channel result{2};
-        send_sum(root, result);
+        result.push(sum(root));
         return this->checked(result.value_pop());
     }
 
 private:
-    void send_sum(Subtree node, Channel& parent) {
-        if (node.is_leaf()) {
-            parent.push(node.ordinal);
-        } else {
-            send_sum_of_children(node, parent);
-        }
-    }
+    std::uint64_t sum(Subtree node) { return node.is_leaf() ? node.ordinal : sum_of_children(node); }
 
     /// Apart, so that a leaf, which is nine units of ten, has no room for a channel on its stack.
-    [[gnu::noinline]] void send_sum_of_children(Subtree node, Channel& parent) {
+    [[gnu::noinline]] std::uint64_t sum_of_children(Subtree node) {
         Channel sums{16};  // a power of two that holds ten: no child waits for room
         const std::uint64_t started = this->start_children([&](std::uint64_t i) {
-            this->source.start([this, &sums, node, i] { send_sum(node.child(i), sums); });
+            this->source.start([this, &sums, node, i] {
+                const std::uint64_t mine = sum(node.child(i));
+                this->source.ended();
+                sums.push(mine);
+            });
         });
         std::uint64_t all = 0;
         for (std::uint64_t i = 0; i < started; ++i) { all += sums.value_pop(); }
-        parent.push(all);
+        return all;
     }
 };
 

@@ -7,7 +7,7 @@
 
 namespace toll::skynet {
 
-/// A POSIX thread that runs `work`, to be joined once; std::thread without its stack's size being fixed.
+/// A POSIX thread that runs `work`, to be joined or detached once; std::thread without its stack's size being fixed.
 class PosixThread {
 public:
     PosixThread() = default;
@@ -22,6 +22,7 @@ public:
     }
 
     void join() { pthread_join(thread_, nullptr); }
+    void detach() { pthread_detach(thread_); }
 
 private:
     template <class Work>

@@ -74,13 +74,14 @@ private:
     std::atomic<bool> exceeded_{false};
 };
 
-/// Tells `census` of each thread. One is alive until it has been joined: so long it holds its stack.
+/// Tells `census` of each thread. One is alive until it has been joined: so long it holds its stack. A detached
+/// one is until it has its sum.
 template <class Threads>
 struct CountedThreads : Threads {
     using Threads::Threads;
 
     template <class Work>
-    typename Threads::Unit start(Work work) {
+    auto start(Work work) {
         census.made();
         try {
             return Threads::start(std::move(work));
@@ -95,7 +96,7 @@ struct CountedThreads : Threads {
     }
 };
 
-/// `Sum` is JoinedTree or FutureTree, `Threads` a source of threads derived from ThreadLimit.
+/// `Sum` is JoinedTree, FutureTree or DetachedThreadTree, `Threads` a source of threads derived from ThreadLimit.
 template <template <class> class Sum, class Threads>
 struct ThreadTree : Sum<Threads> {
     using Sum<Threads>::Sum;

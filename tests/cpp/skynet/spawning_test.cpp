@@ -1,9 +1,11 @@
+#include "detached_threads.hpp"
 #include "spawning.hpp"
 #include "openmp_tree.hpp"
 #include "thread_limit.hpp"
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <queue>
 #include <stdexcept>
@@ -76,6 +78,14 @@ struct CountingDetach : Counting {
     }
 };
 
+struct DetachedThreads : ThreadLimit {
+    using ThreadLimit::ThreadLimit;
+    template <class Work>
+    void start(Work work) {
+        std::thread(std::move(work)).detach();
+    }
+};
+
 struct Channel {
     explicit Channel(std::size_t) {}
     void push(std::uint64_t value) { values.push(value); }
@@ -114,6 +124,36 @@ TEST_CASE_TEMPLATE("a tree that exceeds a limit ends with the limit's sentence",
     CHECK(Counting::started == 57);
     Counting::reset();
     CHECK(tree.run(root(1000)) == 499'500);
+}
+
+TEST_CASE("threads that nobody joins answer again and again, and are counted until they send") {
+    using Tree = ThreadTree<DetachedThreadTree, DetachedThreads>;
+    Tree tree(Inputs{100, 0});
+    for (int pass = 0; pass < 50; ++pass) { REQUIRE(tree.run(root(100)) == 4950); }
+    census.reset();
+    CHECK(Tree::count(Inputs{100, 0}, root(100)) == 4950);
+    CHECK(std::get<std::int64_t>(census.footing().all().at("units_created")) == 110);
+}
+
+TEST_CASE("a channel between threads keeps the order, and lets no more in than it holds") {
+    ThreadChannel channel{2};
+    std::atomic<int> pushed{0};
+    std::thread sender([&] {
+        for (std::uint64_t value = 0; value < 100; ++value) {
+            channel.push(value);
+            ++pushed;
+        }
+    });
+    bool in_order = true;
+    int most = 0;
+    for (std::uint64_t value = 0; value < 100; ++value) {
+        while (pushed < std::min(100, static_cast<int>(value) + 2)) { std::this_thread::yield(); }
+        most = std::max(most, pushed - static_cast<int>(value));
+        in_order = in_order && channel.value_pop() == value;
+    }
+    sender.join();
+    CHECK(in_order);
+    CHECK(most == 2);
 }
 
 TEST_CASE_TEMPLATE("a unit that cannot be made fails the tree after all others ended", T, Join, Future,

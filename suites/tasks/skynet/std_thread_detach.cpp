@@ -1,0 +1,17 @@
+#include "detached_threads.hpp"
+#include "thread_limit.hpp"
+
+#include <thread>
+#include <utility>
+
+struct DetachedStdThreads : toll::skynet::ThreadLimit {
+    using ThreadLimit::ThreadLimit;
+
+    template <class Work>
+    void start(Work work) {
+        std::thread(std::move(work)).detach();
+    }
+};
+
+TOLL_CONTENDER(skynet, std_thread_detach,
+               toll::skynet::ThreadTree<toll::skynet::DetachedThreadTree, DetachedStdThreads>);
