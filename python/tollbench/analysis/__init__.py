@@ -124,7 +124,7 @@ def _workload(
         rows=sorted(in_plan_order, key=order),
         latencies=latencies,
         grids=[one for case in by_value for one in grids(case.record, case.cells, header)],
-        published=beside_today(workload, in_plan_order, latencies),
+        published=beside_today(workload, in_plan_order, latencies, measured, level),
         details=[Detail(**asdict(one)) for name, one in declared.items() if name in told],
         swept=list(swept),
         settings=[dict(setting) for setting in settings(records, swept)] if swept else [],

@@ -33,7 +33,7 @@ def efficiencies(measured: Sequence[CaseData], level: float) -> dict[int, Estima
         case.record.id: estimate
         for case in others
         if (floor := found[case.record.id]) is not None
-        and (estimate := _quotient(floor, case, corrected)) is not None
+        and (estimate := quotient(floor, case, corrected)) is not None
     }
 
 
@@ -54,7 +54,8 @@ def _work(parameters: Mapping[str, int | str]) -> Mapping[str, int | str]:
     return {name: value for name, value in parameters.items() if name not in _NOT_OF_THE_WORK}
 
 
-def _quotient(above: CaseData, below: CaseData, level: float) -> Estimate | None:
+def quotient(above: CaseData, below: CaseData, level: float) -> Estimate | None:
+    """One row's value over another's, paired by round."""
     pairs = _pairs(timed_in_one_way([above.by_round, below.by_round]))
     if pairs.size < rounds_needed(level, 1):  # a core of their own they hardly had in the same rounds
         pairs = _pairs(by_one_clock([above.by_round, below.by_round]))

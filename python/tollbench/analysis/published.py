@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
 
+import numpy as np
+
+from tollbench.analysis.beside import quotient
+from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.results import Estimate, Latency, PublishedValue, Row
 from tollbench.analysis.units import NANOSECONDS, checked_json
-from tollbench.store import WorkloadRecord
+from tollbench.stats import bonferroni
+from tollbench.store import CaseRecord, WorkloadRecord
 from tollbench.words import Published
 
 _ASSIGNMENT = re.compile(r"\b([a-z][a-z0-9_]*)=(\w+)")
@@ -15,14 +21,22 @@ _NUMBER = re.compile(r"\d[\d,_]*")
 
 
 def beside_today(
-    workload: WorkloadRecord, rows: Sequence[Row], latencies: Sequence[Latency]
+    workload: WorkloadRecord,
+    rows: Sequence[Row],
+    latencies: Sequence[Latency],
+    measured: Sequence[CaseData],
+    level: float,
 ) -> list[PublishedValue]:
     """Every published value with today's estimate of the same statistic, in the published unit.
 
-    `rows` come in the order of the plan. There is no estimate where no row has numbers or where
-    units, what is counted, or the statistic have no counterpart.
+    `rows` come in the order of the plan, `measured` has the cases with numbers. There is no estimate where
+    no row has numbers or where units, what is counted, or the statistic have no counterpart.
     """
-    return [_beside(published, rows, latencies) for published in workload.published]
+    ratios = _ratios(workload.published, rows, measured, level)
+    return [
+        _beside(published, rows, latencies, ratios.get(index))
+        for index, published in enumerate(workload.published)
+    ]
 
 
 def matching_row(published: Published, rows: Sequence[Row]) -> Row | None:
@@ -48,17 +62,56 @@ def matching_row(published: Published, rows: Sequence[Row]) -> Row | None:
     )
 
 
-def _beside(published: Published, rows: Sequence[Row], latencies: Sequence[Latency]) -> PublishedValue:
+def _ratios(
+    published: Sequence[Published], rows: Sequence[Row], measured: Sequence[CaseData], level: float
+) -> dict[int, Estimate]:
+    """Today's counterpart of each published ratio, by its place; a table's ratios are to one of its rows.
+
+    Then that was the fastest of the table, whatever its parameters; now it is the same row, or where that was
+    not measured, the one that came next then, and the scale is such that its two numbers are equal. A
+    table is what shares a source and a unit.
+    """
+    cases = {_identity(case.record): case for case in measured}
+    tables: dict[Hashable, list[tuple[int, Published, CaseData]]] = defaultdict(list)
+    for index, one in enumerate(published):
+        row = matching_row(one, rows) if one.statistic == "ratio" else None
+        case = None if row is None else cases.get(_identity(row))
+        if case is not None and np.median(case.values_ns) > 0:
+            tables[one.source, one.unit].append((index, one, case))
+    found = {}
+    for table in tables.values():
+        _, best, reference = min(table, key=lambda entry: entry[1].low)
+        others = {case.record.id for _, _, case in table} - {reference.record.id}
+        corrected = bonferroni(level, len(others)) if others else level
+        for index, _, case in table:
+            ratio = (
+                Estimate(value=1.0, low=1.0, high=1.0)
+                if case is reference
+                else quotient(case, reference, corrected)
+            )
+            if others and ratio is not None:
+                found[index] = _scaled(ratio, best.low)
+    return found
+
+
+def _identity(of: Row | CaseRecord) -> tuple[str, str, frozenset[tuple[str, int | str]]]:
+    return of.contender, of.environment, frozenset(of.parameters.items())
+
+
+def _beside(
+    published: Published, rows: Sequence[Row], latencies: Sequence[Latency], ratio: Estimate | None
+) -> PublishedValue:
     checked_json([published.low, published.high], "a published value")
     row = matching_row(published, rows)
     today = None
     if published.statistic == "ratio":
-        today = None if row is None else _same_statistic("ratio", row, ())
+        today = ratio
     elif row is not None and published.statistic in row.details:
         today = row.details[published.statistic]  # in the unit that suite.toml declares for both
     elif row is not None and row.per == published.per and {row.unit, published.unit} <= NANOSECONDS.keys():
         factor = NANOSECONDS[row.unit] / NANOSECONDS[published.unit]
-        today = _scaled(_same_statistic(published.statistic, row, latencies), factor)
+        same = _same_statistic(published.statistic, row, latencies)
+        today = same and _scaled(same, factor)
     return PublishedValue(
         contender=published.contender,
         label=published.label,
@@ -80,8 +133,6 @@ def _beside(published: Published, rows: Sequence[Row], latencies: Sequence[Laten
 def _same_statistic(statistic: str, row: Row, latencies: Sequence[Latency]) -> Estimate | None:
     if statistic == "value" and row.value is not None:
         return Estimate(value=row.value, low=row.low, high=row.high)
-    if statistic == "ratio" and row.ratio is not None:
-        return Estimate(value=row.ratio, low=row.ratio_low, high=row.ratio_high)
     identity = (row.contender, row.environment, row.parameters)
     for latency in latencies:
         if (latency.contender, latency.environment, latency.parameters) == identity:
@@ -89,9 +140,7 @@ def _same_statistic(statistic: str, row: Row, latencies: Sequence[Latency]) -> E
     return None
 
 
-def _scaled(found: Estimate | None, factor: float) -> Estimate | None:
-    if found is None:
-        return None
+def _scaled(found: Estimate, factor: float) -> Estimate:
     return Estimate(
         value=found.value * factor,
         low=None if found.low is None else found.low * factor,

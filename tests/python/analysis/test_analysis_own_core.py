@@ -223,7 +223,7 @@ def test_rows_of_two_tables_that_had_their_cores_in_other_rounds_are_compared_by
     own = {number: replace(mixed, own_core=np.array([number % 2 == 0, False])) for number in range(30)}
     other = {number: replace(mixed, own_core=np.array([number % 2 == 1, False])) for number in range(30)}
     rows = [SimpleNamespace(by_round=each) for each in (own, other)]
-    found = beside._quotient(cast(CaseData, rows[0]), cast(CaseData, rows[1]), 0.95)
+    found = beside.quotient(cast(CaseData, rows[0]), cast(CaseData, rows[1]), 0.95)
     assert found is not None
     assert (found.low, found.value, found.high) == (1.0, 1.0, 1.0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from made_runs import Made, make_run, published
@@ -10,34 +11,87 @@ from made_runs import Made, make_run, published
 from tollbench.analysis import results
 from tollbench.analysis.results import PublishedValue
 from tollbench.store import RunFile
-from tollbench.words import DeclaredDetail
+from tollbench.words import DeclaredDetail, Published
 
 
-def beside(folder: Path, cases: list[Made], contender: str) -> PublishedValue:
-    """What a run of `cases` puts beside a published ratio of `contender`, in a unit that nobody knows."""
-    value = published("then", contender=contender, statistic="ratio", unit="times the fastest", per="pass")
-    file = make_run(folder / "run.toll", cases, published=[value])
+def beside(folder: Path, cases: list[Made], *values: Published) -> list[PublishedValue]:
+    """What a run of `cases` puts beside published values."""
+    file = make_run(folder / "run.toll", cases, published=list(values))
     with RunFile.open(file) as run:
-        return results(run).workloads[0].published[0]
+        return results(run).workloads[0].published
 
 
-def test_a_published_ratio_stands_beside_the_ratio_of_today(tmp_path: Path) -> None:
-    cases = [Made("a", [10.0] * 6), Made("b", [25.0] * 6)]
-    found = beside(tmp_path, cases, "b")
-    assert found.today is not None
-    assert found.today.value == pytest.approx(2.5)
-    assert found.today.low == pytest.approx(2.5)  # every launch says the same
-    assert found.today.high == pytest.approx(2.5)
+def ratio(contender: str, times: float, label: str = "then", **changes: object) -> Published:
+    """A published ratio, in a unit that nobody knows."""
+    fields: dict[str, Any] = {
+        "statistic": "ratio",
+        "unit": "times the fastest",
+        "low": times,
+        "high": times,
+    }
+    return published(label, contender=contender, per="pass", **fields | changes)
 
 
-def test_the_fastest_of_today_has_the_ratio_one(tmp_path: Path) -> None:
-    found = beside(tmp_path, [Made("a", [10.0] * 6), Made("b", [25.0] * 6)], "a")
-    assert found.today is not None
-    assert found.today.value == 1
+def shown(found: PublishedValue) -> tuple[float, float | None, float | None] | None:
+    today = found.today
+    return None if today is None else (today.value, today.low, today.high)
 
 
-def test_a_contender_that_was_not_measured_has_no_ratio(tmp_path: Path) -> None:
-    assert beside(tmp_path, [Made("a", [10.0] * 6)], "nobody").today is None
+def about(value: float) -> tuple[object, ...]:
+    return tuple(pytest.approx(value) for _ in range(3))
+
+
+def test_ratios_of_a_table_are_to_the_row_that_was_the_fastest_then_whatever_its_setting(
+    tmp_path: Path,
+) -> None:
+    cases = [
+        Made("a", [20.0] * 12, parameters={"group": 100}),
+        Made("b", [10.0] * 12, parameters={"group": 100}),
+        Made("a", [40.0] * 12, parameters={"group": 500}),
+        Made("b", [30.0] * 12, parameters={"group": 500}),
+    ]
+    found = beside(
+        tmp_path,
+        cases,
+        ratio("a", 1.0, "group=100"),
+        ratio("b", 1.45, "group=100"),
+        ratio("a", 1.28, "group=500"),
+        ratio("b", 1.65, "group=500"),
+    )
+    assert [shown(one) for one in found] == [about(1), about(0.5), about(2), about(1.5)]
+
+
+def test_where_the_fastest_of_then_was_not_measured_the_next_one_gives_the_scale(tmp_path: Path) -> None:
+    cases = [Made("b", [10.0] * 6), Made("c", [30.0] * 6)]
+    found = beside(tmp_path, cases, ratio("a", 1.0), ratio("b", 1.5), ratio("c", 4.0))
+    assert [shown(one) for one in found] == [None, about(1.5), about(4.5)]
+
+
+def test_tables_are_told_apart_by_source_and_unit(tmp_path: Path) -> None:
+    cases = [Made("a", [10.0] * 6), Made("b", [20.0] * 6), Made("c", [60.0] * 6), Made("d", [30.0] * 6)]
+    boost = "times the fastest of Boost's"
+    found = beside(
+        tmp_path,
+        cases,
+        ratio("a", 1.0),
+        ratio("b", 3.0),
+        ratio("c", 2.0, unit=boost),
+        ratio("d", 1.0, unit=boost),
+    )
+    assert [shown(one) for one in found] == [about(1), about(2), about(2), about(1)]
+
+
+def test_a_row_that_is_alone_in_its_table_has_no_ratio(tmp_path: Path) -> None:
+    found = beside(
+        tmp_path, [Made("a", [10.0] * 6), Made("b", [20.0] * 6)], ratio("a", 2.0), ratio("nobody", 1.0)
+    )
+    assert [shown(one) for one in found] == [None, None]
+
+
+def test_several_values_may_stand_beside_one_row(tmp_path: Path) -> None:
+    cases = [Made("a", [10.0] * 6), Made("b", [20.0] * 6)]
+    found = beside(tmp_path, cases, ratio("a", 8.2, "old compiler"), ratio("a", 1.0), ratio("b", 3.0))
+    assert [shown(one) for one in found] == [about(1), about(1), about(2)]
 
 
 def test_a_published_detail_stands_beside_the_detail_of_today(tmp_path: Path) -> None:
