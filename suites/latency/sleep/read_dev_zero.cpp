@@ -9,7 +9,7 @@ struct ReadDevZero {
     toll::latency::Descriptor zeros{open("/dev/zero", O_RDONLY | O_CLOEXEC), "open(/dev/zero)"};
     void sleep(toll::sleep::nanoseconds length) {
         const auto until = std::chrono::steady_clock::now() + length;
-        std::array<char, 512> buffer;
+        std::array<char, 1024> buffer;
         while (std::chrono::steady_clock::now() < until) { zeros.receive(buffer); }
     }
 };
