@@ -105,7 +105,7 @@ class Published:
     year: int
     source: str
     note: str = ""
-    # or "max" or the key of one of PERCENTILES of a latency; "ratio" to the fastest; a detail's name
+    # or "max" or the key of one of PERCENTILES of a latency; "ratio" to the fastest; "cpu_time"; a detail
     statistic: str = "value"
     environment: str = "host"  # of the row that answers the same question: "tcmalloc"
 

@@ -133,6 +133,8 @@ def _beside(
 def _same_statistic(statistic: str, row: Row, latencies: Sequence[Latency]) -> Estimate | None:
     if statistic == "value" and row.value is not None:
         return Estimate(value=row.value, low=row.low, high=row.high)
+    if statistic == "cpu_time" and row.cpu_time is not None:
+        return Estimate(value=row.cpu_time)
     identity = (row.contender, row.environment, row.parameters)
     for latency in latencies:
         if (latency.contender, latency.environment, latency.parameters) == identity:

@@ -20,7 +20,8 @@ from tollbench.errors import TollError
 from tollbench.words import HOST, PERCENTILES, Contender, DeclaredDetail, Kind, Parameter, Published, Workload
 
 AS_PUBLISHED = "nothing"  # differs: the row has the form of the source's own program
-STATISTICS = ("value", *(each.key for each in PERCENTILES), "max", "ratio")  # of a published value
+# Of a published value.
+STATISTICS = ("value", *(each.key for each in PERCENTILES), "max", "ratio", "cpu_time")
 
 
 class _Parameter(Entry):

@@ -2,25 +2,24 @@
 
 #include "waiting.hpp"
 
-#include <atomic>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
 namespace toll::cachecalc {
 
-/// Threads made for the iteration and joined at its end; each takes the next task until none is left.
+/// Threads made for the iteration and joined at its end; each has an equal part of the tasks, as in the document.
 template <class Wait>
 class Threads {
 public:
     explicit Threads(const Inputs& inputs) : threads_(inputs.threads) {}
 
     void run(Load& load) {
-        std::atomic<std::uint64_t> next{0};
         std::vector<std::jthread> threads;
         for (unsigned i = 0; i < threads_; ++i) {
-            threads.emplace_back([&] {
-                for (std::uint64_t task = 0;
-                     (task = next.fetch_add(1, std::memory_order_relaxed)) < load.tasks();) {
+            threads.emplace_back([this, &load, i] {
+                const std::uint64_t end = load.tasks() * (i + 1) / threads_;
+                for (std::uint64_t task = load.tasks() * i / threads_; task < end; ++task) {
                     task_(load, task);
                 }
             });

@@ -4,10 +4,10 @@
 
 #include "workload.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <fstream>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -20,31 +20,22 @@ struct Sleep {
     void operator()(std::chrono::microseconds time) const { std::this_thread::sleep_for(time); }
 };
 
-/// Reads /dev/zero, 1 KiB at a time, until the time has passed: exact, and burns its CPU. The trick of the
-/// document's programs, which open the file anew for each wait.
-class ReadDevZero {
-public:
+/// Reads /dev/zero, 1 KiB at a time, until the time has passed: exact, and burns its CPU. Word for word the trick
+/// of the document's programs: a stream opened for each wait, after its time began.
+struct ReadDevZero {
     static constexpr const char* how = "thread reads /dev/zero: burns its CPU";
 
-    ReadDevZero() : file_(::open("/dev/zero", O_RDONLY | O_CLOEXEC)) {
-        if (file_ < 0) { throw std::system_error(errno, std::generic_category(), "/dev/zero"); }
-    }
-    ReadDevZero(const ReadDevZero&) = delete;
-    ReadDevZero& operator=(const ReadDevZero&) = delete;
-    ~ReadDevZero() { ::close(file_); }
-
     void operator()(std::chrono::microseconds time) const {
+        if (time <= std::chrono::microseconds::zero()) { return; }
         const auto end = std::chrono::steady_clock::now() + time;
-        std::array<char, 1024> zeros;
+        std::ifstream zeros("/dev/zero");
+        std::array<char, 1024> read;
         while (std::chrono::steady_clock::now() < end) {
-            if (::read(file_, zeros.data(), zeros.size()) < 0 && errno != EINTR) {
+            if (!zeros.read(read.data(), read.size())) {
                 throw std::system_error(errno, std::generic_category(), "/dev/zero");
             }
         }
     }
-
-private:
-    int file_;
 };
 
 /// A task that holds its thread while it waits; a mutex serializes the computations.

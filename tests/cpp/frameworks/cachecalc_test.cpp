@@ -207,7 +207,7 @@ TEST_CASE("each shard holds its own share of the tasks") {
 
 TEST_CASE("threads, pools and their queues do every task once") {
     using toll::cachecalc::Posted;
-    CHECK_NOTHROW(answered<toll::cachecalc::Threads<Sleep>>(200, 8));
+    CHECK_NOTHROW(answered<toll::cachecalc::Threads<Sleep>>(203, 8));
     CHECK_NOTHROW(answered<toll::cachecalc::Threads<toll::cachecalc::ReadDevZero>>(200, 8));
     CHECK_NOTHROW((answered<Posted<toll::cachecalc::SimplePool, Sleep>>(200, 8)));
     CHECK_NOTHROW((answered<Posted<toll::cachecalc::StopTokenPool, Sleep>>(200, 8)));

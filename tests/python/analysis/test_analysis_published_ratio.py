@@ -104,3 +104,14 @@ def test_a_published_detail_stands_beside_the_detail_of_today(tmp_path: Path) ->
         found = results(run).workloads[0].published[0]
     assert found.today is not None
     assert (found.low, found.today.value) == (6, 5)
+
+
+def test_a_published_cpu_time_stands_beside_the_cpu_time_of_today(tmp_path: Path) -> None:
+    value = published("CPU", contender="a", statistic="cpu_time", unit="us", low=0.02, high=0.02)
+    (found,) = beside(tmp_path, [Made("a", [10.0] * 6)], value)
+    with RunFile.open(tmp_path / "run.toll") as run:
+        (row,) = results(run).workloads[0].rows
+    assert row.cpu_time is not None
+    assert row.cpu_time != row.value
+    assert found.today is not None
+    assert found.today.value == pytest.approx(row.cpu_time / 1000)
