@@ -1,4 +1,4 @@
-#include "atomics.hpp"
+#include "../shared/atomic_counters.hpp"
 #include "workload.hpp"
 
 TOLL_CONTENDER(contention, fetch_add, toll::contention::FetchAdd);

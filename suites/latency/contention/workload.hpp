@@ -3,7 +3,7 @@
 // latency/contention: several threads increment one shared integer.
 // Question and first contenders after the "concurrency latency" document of 2022 (see published.toml).
 
-#include "../shared/lock_concept.hpp"
+#include "../shared/counters.hpp"
 #include "../shared/placement.hpp"
 #include "../shared/still_on.hpp"
 
@@ -15,46 +15,15 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace toll::contention {
-
-/// What a contender models: an integer that starts at 0.
-///  - `draw(goal)` adds one and returns the number from before; where that is `goal` or more, nothing counts
-///    any more;
-///  - `count()` is the integer when all threads are through;
-///  - `oversteps` (optional): true for a contender that adds one in a draw beyond the goal too.
-template <class C>
-concept Counter = std::default_initializable<C> && requires(C counter, const C& still, std::uint64_t goal) {
-    { counter.draw(goal) } -> std::same_as<std::uint64_t>;
-    { still.count() } -> std::same_as<std::uint64_t>;
-};
-
-template <Counter C>
-inline constexpr bool oversteps = requires { requires C::oversteps; };
-
-/// A plain integer beside its lock, on the lock's line where there is room: how it is written in practice.
-template <locks::Lock L>
-class Locked {
-public:
-    std::uint64_t draw(std::uint64_t goal) {
-        const locks::Held<L> held{lock_};
-        return count_ < goal ? count_++ : count_;
-    }
-    [[nodiscard]] std::uint64_t count() const { return count_; }
-
-private:
-    L lock_;
-    std::uint64_t count_ = 0;
-};
 
 /// All threads draw from one total until it is reached. With a fixed number for each thread all shares would
 /// be equal by decree, and a thread that waits long would only show as a longer end; so a thread gets as
@@ -81,7 +50,7 @@ public:
           clock_(Clock::system()),
           members_(threads_) {
         try {
-            crew_ = std::make_unique<Crew>(threads_, cpus_in_turn());
+            crew_ = std::make_unique<Crew>(threads_, latency::cpus_in_turn());
             tied_ = true;
             pinning_ = "each thread on one CPU, in turn";
         } catch (const Unsupported& refusal) {
@@ -102,7 +71,7 @@ public:
             Member& member = members_[number];
             member = Member{};
             draw_until(counter, member, iterations - watched, iterations, watched > 0);
-            if (tied_) { latency::check_still_on(cpus_in_turn()[number % cpus_in_turn().size()]); }
+            if (tied_) { latency::check_still_on(latency::cpus_in_turn()[number % latency::cpus_in_turn().size()]); }
         };
         crew_->run(std::cref(take_part));  // as a std::function of its own it would be allocated
         std::uint64_t drawn = 0;
@@ -134,7 +103,7 @@ public:
                      {"cpus", usable_cpus().size()},
                      {"threads_per_cpu", threads_ > usable_cpus().size() ? "several" : "at most one"}};
         if (tied_) {
-            const auto& all = cpus_in_turn();
+            const auto& all = latency::cpus_in_turn();
             const auto taken = std::span(all).first(std::min<std::size_t>(threads_, all.size()));
             latency::Topology topology;
             seen.set({"pinned_cpus", latency::cpu_list(taken)});
@@ -155,15 +124,6 @@ private:
 
     static constexpr double longest_batch_ns = 2e9;
     static constexpr std::uint64_t draws_between_looks = 256;
-
-    /// Thread i is tied to the i-th: fewer threads than cores share no core. Read once a process.
-    static const std::vector<int>& cpus_in_turn() {
-        static const std::vector<int> cpus = [] {
-            latency::Topology topology;
-            return latency::one_per_core_first(usable_cpus(), topology);
-        }();
-        return cpus;
-    }
 
     /// The contender on lines of its own.
     struct alignas(128) OwnLines {

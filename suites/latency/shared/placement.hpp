@@ -188,6 +188,16 @@ inline std::vector<int> one_per_core_first(std::span<const int> usable, Topology
     return ordered;
 }
 
+/// Where several threads are tied: thread i to the i-th, so that fewer threads than cores share no core. Read
+/// once a process.
+inline const std::vector<int>& cpus_in_turn() {
+    static const std::vector<int> cpus = [] {
+        Topology topology;
+        return one_per_core_first(usable_cpus(), topology);
+    }();
+    return cpus;
+}
+
 /// How close `cpus` are, two by two: the names of all that occur, the closest first; "same_core" for one CPU.
 inline std::string closenesses(std::span<const int> cpus, Topology& topology) {
     std::array<bool, closeness_names.size()> occurs{};

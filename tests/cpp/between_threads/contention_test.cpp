@@ -1,5 +1,6 @@
-#include "contention/atomics.hpp"
+#include "contended_increment/workload.hpp"
 #include "contention/workload.hpp"
+#include "shared/atomic_counters.hpp"
 #include "shared/spinlocks.hpp"
 #include "shared/std_locks.hpp"
 
@@ -225,4 +226,38 @@ TEST_CASE("a batch that cannot end says so") {
     auto workload = made<Slow>(2);
     CHECK_THROWS_WITH_AS(workload.run(1'000'000), doctest::Contains("increments in 2 s with 2 threads"),
                          toll::Unsupported);
+}
+
+template <class C>
+toll::Checksum sampled(unsigned threads, std::span<float> nanoseconds) {
+    using Workload = toll::contended_increment::Workload<C>;
+    static const auto parameters = Workload::parameters();
+    const std::string word = "threads=" + std::to_string(threads);
+    const std::array<std::string_view, 1> words{word};
+    Workload workload(toll::Arguments(parameters, words));
+    const toll::Clock clock = toll::Clock::system();
+    const toll::Checksum answers = workload.sample(nanoseconds, clock);
+    CHECK(workload.expected(nanoseconds.size()) == nanoseconds.size());
+    if (threads > 1 && answers == nanoseconds.size()) {
+        CHECK(workload.details().at("smallest_share") <= 1);
+    }
+    return answers;
+}
+
+TEST_CASE_TEMPLATE("each increment has a time of its own, whoever made it", C, contention::FetchAdd,
+                   contention::CompareExchange, contention::Locked<toll::locks::StdMutex>,
+                   contention::Locked<toll::locks::StdAtomicFlag>) {
+    for (const unsigned threads : {1U, 2U, 4U}) {
+        CAPTURE(threads);
+        std::array<float, 500> nanoseconds{};
+        nanoseconds.fill(-1);
+        CHECK(sampled<C>(threads, nanoseconds) == nanoseconds.size());
+        CHECK(std::ranges::all_of(nanoseconds, [](float entry) { return entry >= 0; }));
+    }
+}
+
+TEST_CASE("a counter that loses increments has no samples") {
+    std::array<float, 50> nanoseconds{};
+    CHECK(sampled<Losing>(2, nanoseconds) != nanoseconds.size());
+    CHECK(sampled<Boasting>(2, nanoseconds) != nanoseconds.size());
 }

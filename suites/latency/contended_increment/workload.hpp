@@ -1,0 +1,125 @@
+#pragma once
+
+// latency/contended_increment: one increment of a shared integer, timed by itself, while other threads increment
+// it too. The question of the figures under contention of the "concurrency latency" document of 2022 (see
+// published.toml).
+
+#include "../shared/counters.hpp"
+#include "../shared/placement.hpp"
+#include "../shared/still_on.hpp"
+
+#include <toll/contender.hpp>
+#include <toll/threads.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace toll::contended_increment {
+
+/// Threads draw from one total, the number of samples, until it is reached; each times every draw of its own,
+/// from call to return. A contender is one of latency/contention.
+///
+/// Each thread notes its times on lines of its own: noted side by side, in the order of the numbers drawn, the
+/// notes would be contended for as well, and a locked instruction waits until the note before it is written.
+template <contention::Counter C>
+class Workload {
+public:
+    static constexpr WorkloadInfo info{"latency/contended_increment", Kind::samples, "ns", "increment"};
+
+    static std::vector<Parameter> parameters() {
+        return {{"threads", "cpus", "threads",
+                 "threads that increment, tied to the CPUs in turn, one of each core first"}};
+    }
+
+    explicit Workload(const Arguments& arguments)
+        : threads_(static_cast<unsigned>(arguments.number("threads", 1, most_threads))), members_(threads_) {
+        try {
+            crew_ = std::make_unique<Crew>(threads_, latency::cpus_in_turn());
+            tied_ = true;
+            pinning_ = "each thread on one CPU, in turn";
+        } catch (const Unsupported& refusal) {
+            crew_ = std::make_unique<Crew>(threads_);
+            pinning_ = std::string("none: ") + refusal.what();
+        }
+    }
+
+    Checksum sample(std::span<float> nanoseconds, const Clock& clock) {
+        C& counter = counter_.emplace().counter;
+        const std::uint64_t goal = nanoseconds.size();
+        for (Member& member : members_) { member.times.resize(std::max(member.times.size(), goal)); }
+        const auto take_part = [&](unsigned number) {
+            members_[number].drawn = draw_all(counter, goal, clock, members_[number].times);
+            const auto& cpus = latency::cpus_in_turn();
+            if (tied_) { latency::check_still_on(cpus[number % cpus.size()]); }
+        };
+        crew_->run(std::cref(take_part));  // as a std::function of its own it would be allocated
+        std::uint64_t drawn = 0;
+        auto place = nanoseconds.begin();
+        for (const Member& member : members_) {
+            const auto room = static_cast<std::uint64_t>(nanoseconds.end() - place);
+            const auto own = static_cast<std::ptrdiff_t>(std::min(member.drawn, room));
+            place = std::copy_n(member.times.begin(), own, place);
+            drawn += member.drawn;
+        }
+        goal_ = goal;
+        // Both are proofs: a lost increment shows in the counter, one counted twice in what the threads drew.
+        if (drawn != goal) { return drawn; }
+        return counter.count() - (contention::oversteps<C> ? threads_ : 0);
+    }
+
+    /// About the last request.
+    [[nodiscard]] Details details() const {
+        if (threads_ < 2 || goal_ == 0) { return {}; }
+        const auto least = std::ranges::min(members_, {}, &Member::drawn).drawn;
+        return {{"smallest_share", static_cast<double>(least) * threads_ / static_cast<double>(goal_)}};
+    }
+
+    [[nodiscard]] Checksum expected(std::uint64_t iterations) const noexcept { return iterations; }
+    [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return 1; }
+
+    [[nodiscard]] Footing footing() const {
+        return {{"threads", threads_}, {"pinning", pinning_}, {"cpus", usable_cpus().size()}};
+    }
+
+private:
+    static constexpr std::uint64_t most_threads = 4096;
+
+    /// The contender on lines of its own.
+    struct alignas(128) OwnLines {
+        C counter;
+    };
+
+    struct alignas(128) Member {
+        std::vector<float> times;
+        std::uint64_t drawn = 0;
+    };
+
+    static std::uint64_t draw_all(C& counter, std::uint64_t goal, const Clock& clock,
+                                  std::vector<float>& times) {
+        std::uint64_t drawn = 0;
+        for (;;) {
+            const Ticks from = clock.start();
+            const std::uint64_t number = counter.draw(goal);
+            const Ticks to = clock.stop();
+            if (number >= goal) { return drawn; }
+            if (drawn == goal) { return drawn + 1; }  // a number came twice
+            times[drawn++] = static_cast<float>(clock.elapsed_ns(from, to));
+        }
+    }
+
+    unsigned threads_;
+    bool tied_ = false;
+    std::string pinning_;
+    std::optional<OwnLines> counter_;  ///< a new one for each request
+    std::uint64_t goal_ = 0;
+    std::vector<Member> members_;
+    std::unique_ptr<Crew> crew_;  ///< last: its threads are gone before what they use
+};
+
+}  // namespace toll::contended_increment
