@@ -39,12 +39,17 @@ def beside_today(
     ]
 
 
+def parameters_named(note: str, label: str) -> dict[str, str]:
+    """The parameters of the row that a published value stands beside: "tasks=100000" in its note or label."""
+    return dict(_ASSIGNMENT.findall(f"{note} {label}"))
+
+
 def matching_row(published: Published, rows: Sequence[Row]) -> Row | None:
     """The contender's row there whose parameters the label or the note names; else its first one there.
 
     "tasks=100000" in the note or the label rules out rows of another size.
     """
-    fixed = dict(_ASSIGNMENT.findall(f"{published.note} {published.label}"))
+    fixed = parameters_named(published.note, published.label)
     named = {re.sub("[,_]", "", text) for text in _NUMBER.findall(f"{published.label} {published.note}")}
     answer = (published.contender, published.environment)
     candidates = [

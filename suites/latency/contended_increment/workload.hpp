@@ -4,7 +4,7 @@
 // it too. The question of the figures under contention of the "concurrency latency" document of 2022 (see
 // published.toml).
 
-#include "../shared/counters.hpp"
+#include "../shared/counter_concept.hpp"
 #include "../shared/placement.hpp"
 #include "../shared/still_on.hpp"
 

@@ -3,7 +3,7 @@
 // latency/contention: several threads increment one shared integer.
 // Question and first contenders after the "concurrency latency" document of 2022 (see published.toml).
 
-#include "../shared/counters.hpp"
+#include "../shared/counter_concept.hpp"
 #include "../shared/placement.hpp"
 #include "../shared/still_on.hpp"
 
