@@ -1,5 +1,5 @@
 // How many parked wake-ups latency/wakeup measures a second, beside designs that make a thread for each
-// sample: that of the "concurrency latency" document of 2021, which lets 5 ms pass and takes the thread for
+// sample: that of the "concurrency latency" document of 2022, which lets 5 ms pass and takes the thread for
 // asleep, and the best that can be made of it, which goes on as soon as the kernel shows it asleep.
 #include <algorithm>
 #include <atomic>
