@@ -1,9 +1,9 @@
 #pragma once
 
 // The pool allocator of the document, behaviour for behaviour: how many blocks a group has and when, that
-// groups come from malloc, that each block carries two links, and that groups stay until the last allocator goes.
-// What C++ does not allow is mended: what the allocators of one container share has one type here, where the
-// document's is cast from that of one element type to that of another.
+// groups come from malloc, that each block carries two links, and that groups stay until the last allocator
+// goes. What C++ does not allow is mended: what the allocators of one container share has one type here,
+// where the document's is cast from that of one element type to that of another.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,11 +41,11 @@ struct DocumentPool {
     Links* groups = nullptr;
 };
 
-/// Single elements come from a list of free blocks, which belongs to this one allocator: a copy shares the groups,
-/// not the list. After five groups of one block each, as many as a container of Visual Studio takes for itself,
-/// the next has as many blocks as preallocate() said, those after it 16.
+/// Single elements come from a list of free blocks, which belongs to this one allocator: a copy shares the
+/// groups, not the list. After five groups of one block each, as many as a container of Visual Studio takes
+/// for itself, the next has as many blocks as preallocate() said, those after it 16.
 template <class T>
-class document_pool_allocator {  // NOLINT(readability-identifier-naming): named as the standard names allocators
+class document_pool_allocator {  // NOLINT(readability-identifier-naming): as std::allocator
 public:
     using value_type = T;
 
@@ -102,7 +102,8 @@ private:
 
     void add_group(std::size_t blocks) {
         static_assert(alignof(T) <= alignof(Links), "blocks lie behind two links");
-        constexpr std::size_t bytes = sizeof(Links) + (sizeof(T) + alignof(Links) - 1) / alignof(Links) * alignof(Links);
+        constexpr std::size_t bytes =
+            sizeof(Links) + (sizeof(T) + alignof(Links) - 1) / alignof(Links) * alignof(Links);
         auto* at = static_cast<std::byte*>(from_malloc(blocks * bytes));
         pool_->groups = ::new (at) Links{nullptr, pool_->groups};
         for (std::size_t block = 0; block < blocks; ++block, at += bytes) {

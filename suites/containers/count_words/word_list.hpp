@@ -31,11 +31,11 @@ struct ListSize {
     return {ListSize{}.words * times, ListSize{}.unique * times};
 }
 
-/// How often the word of each rank occurs, every word at least once, `words` in all. A few common words make up
-/// nearly half of the list, by Zipf's law, as braces and keywords do in a program's source; the others differ
-/// little. With these numbers groups of 100, 500 and 1,000 fill 72, 13 and 6 times, as the document's counts of
-/// allocations say of its list: Zipf's law alone, with any exponent, gives too many of the first or too few of the
-/// last.
+/// How often the word of each rank occurs, every word at least once, `words` in all. A few common words make
+/// up nearly half of the list, by Zipf's law, as braces and keywords do in a program's source; the others
+/// differ little. With these numbers groups of 100, 500 and 1,000 fill 72, 13 and 6 times, as the document's
+/// counts of allocations say of its list: Zipf's law alone, with any exponent, gives too many of the first or
+/// too few of the last.
 [[nodiscard]] inline std::vector<std::size_t> word_counts(ListSize size) {
     constexpr std::size_t common = 20;
     constexpr double share_of_common = 0.48;
@@ -47,7 +47,9 @@ struct ListSize {
     }
     for (double& weight : weights) { weight *= (1 - share_of_common) / sum; }
     double sum_of_common = 0;
-    for (std::size_t rank = 0; rank < common; ++rank) { sum_of_common += 1.0 / static_cast<double>(rank + 1); }
+    for (std::size_t rank = 0; rank < common; ++rank) {
+        sum_of_common += 1.0 / static_cast<double>(rank + 1);
+    }
     for (std::size_t rank = 0; rank < std::min(common, size.unique); ++rank) {
         weights[rank] += share_of_common / sum_of_common / static_cast<double>(rank + 1);
     }

@@ -8,11 +8,12 @@
 
 #include <vector>
 
-/// The document's form: tasks on Folly's global executor, which step onto a strand of it for each computation and
-/// back.
+/// The document's form: tasks on Folly's global executor, which step onto a strand of it for each computation
+/// and back.
 struct FollyCoroutinesHopping {
     explicit FollyCoroutinesHopping(const toll::cachecalc::Inputs&) {
-        // What folly::Init does for the global executor and the timers, without its signal handlers and flags.
+        // What folly::Init does for the global executor and the timers, without its signal handlers and
+        // flags.
         folly::SingletonVault::singleton()->registrationComplete();
         pool_ = folly::getGlobalCPUExecutor();
         strand_ = folly::StrandExecutor::create(folly::StrandContext::create(), pool_);

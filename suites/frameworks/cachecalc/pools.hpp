@@ -127,10 +127,10 @@ private:
     Pool pool_;
 };
 
-/// A pool that is made for each iteration, and whose maker gives way in a loop until all tasks have ended, both
-/// as the document's program has it. Most tasks are in the queue before its threads have started: none of them
-/// is woken for a single task, which costs a pool that waits for them half as much again (9.9 ms for 6.4 at 8
-/// us, on 2 CPUs).
+/// A pool that is made for each iteration, and whose maker gives way in a loop until all tasks have ended,
+/// both as the document's program has it. Most tasks are in the queue before its threads have started: none
+/// of them is woken for a single task, which costs a pool that waits for them half as much again (9.9 ms
+/// for 6.4 at 8 us, on 2 CPUs).
 template <class Pool, class Wait>
 class PostedToNew {
 public:

@@ -8,7 +8,8 @@
 
 namespace toll::cachecalc {
 
-/// Threads made for the iteration and joined at its end; each has an equal part of the tasks, as in the document.
+/// Threads made for the iteration and joined at its end; each has an equal part of the tasks, as in the
+/// document.
 template <class Wait>
 class Threads {
 public:

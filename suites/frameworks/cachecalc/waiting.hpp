@@ -20,8 +20,8 @@ struct Sleep {
     void operator()(std::chrono::microseconds time) const { std::this_thread::sleep_for(time); }
 };
 
-/// Reads /dev/zero, 1 KiB at a time, until the time has passed: exact, and burns its CPU. Word for word the trick
-/// of the document's programs: a stream opened for each wait, after its time began.
+/// Reads /dev/zero, 1 KiB at a time, until the time has passed: exact, and burns its CPU. The trick of
+/// the document's programs, which open a stream for each wait, after its time began.
 struct ReadDevZero {
     static constexpr const char* how = "thread reads /dev/zero: burns its CPU";
 

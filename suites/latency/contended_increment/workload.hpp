@@ -1,8 +1,8 @@
 #pragma once
 
-// latency/contended_increment: one increment of a shared integer, timed by itself, while other threads increment
-// it too. The question of the figures under contention of the "concurrency latency" document of 2022 (see
-// published.toml).
+// latency/contended_increment: one increment of a shared integer, timed by itself, while other threads
+// increment it too. The question of the figures under contention of the "concurrency latency" document of
+// 2022 (see published.toml).
 
 #include "../shared/counter_concept.hpp"
 #include "../shared/placement.hpp"
@@ -25,8 +25,9 @@ namespace toll::contended_increment {
 /// Threads draw from one total, the number of samples, until it is reached; each times every draw of its own,
 /// from call to return. A contender is one of latency/contention.
 ///
-/// Each thread notes its times on lines of its own: noted side by side, in the order of the numbers drawn, the
-/// notes would be contended for as well, and a locked instruction waits until the note before it is written.
+/// Each thread notes its times on lines of its own: noted side by side, in the order of the numbers drawn,
+/// the notes would be contended for as well, and a locked instruction waits until the note before it is
+/// written.
 template <contention::Counter C>
 class Workload {
 public:

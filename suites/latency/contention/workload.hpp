@@ -71,7 +71,9 @@ public:
             Member& member = members_[number];
             member = Member{};
             draw_until(counter, member, iterations - watched, iterations, watched > 0);
-            if (tied_) { latency::check_still_on(latency::cpus_in_turn()[number % latency::cpus_in_turn().size()]); }
+            if (tied_) {
+                latency::check_still_on(latency::cpus_in_turn()[number % latency::cpus_in_turn().size()]);
+            }
         };
         crew_->run(std::cref(take_part));  // as a std::function of its own it would be allocated
         std::uint64_t drawn = 0;

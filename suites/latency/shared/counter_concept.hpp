@@ -1,4 +1,5 @@
-// What latency/contention and latency/contended_increment ask of a contender: an integer that threads increment.
+// What latency/contention and latency/contended_increment ask of a contender: an integer that threads
+// increment.
 #pragma once
 
 #include "lock_concept.hpp"

@@ -345,7 +345,7 @@ private:
     alignas(128) std::atomic<std::uint64_t> waiting_{0};
     alignas(128) std::atomic<std::uint64_t> returned_{0};
     alignas(128) std::atomic<std::uint64_t> going_{
-        0};  ///< hot: this thread's next step is to wait on `back_`
+        0};                                    ///< hot: this thread's next step is to wait on `back_`
     alignas(128) std::atomic_flag announced_;  ///< announced: the peer's next step is to wait on `there_`
     alignas(128) std::atomic<bool> peer_ready_{false};
     std::exception_ptr peer_failed_;  ///< written before `peer_ready_`, or before `announced_`
@@ -356,9 +356,9 @@ private:
     const Clock* clock_ = nullptr;  ///< set before the first turn, published to the peer by `turn_`
     Mode mode_;
     latency::PlacedPair place_;
-    double offset_ns_ = 0;   ///< what the second CPU's clock shows beyond the first's
-    double slept_ = 0;       ///< of the last request: how often the waiting thread gave its CPU up
-    std::size_t waits_ = 0;  ///< of the last request
+    double offset_ns_ = 0;        ///< what the second CPU's clock shows beyond the first's
+    double slept_ = 0;            ///< of the last request: how often the waiting thread gave its CPU up
+    std::size_t waits_ = 0;       ///< of the last request
     latency::Sleeper sleeper_;    ///< watches the peer
     latency::Sleeper signaller_;  ///< watches this thread
     std::thread peer_;

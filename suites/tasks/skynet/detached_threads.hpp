@@ -11,8 +11,8 @@
 
 namespace toll::skynet {
 
-/// A queue of bounded length between threads. What a push does to the channel it does under the lock, which the
-/// receiver of the last value needs: it may destroy the channel as soon as it has it.
+/// A queue of bounded length between threads. What a push does to the channel it does under the lock, which
+/// the receiver of the last value needs: it may destroy the channel as soon as it has it.
 class ThreadChannel {
 public:
     explicit ThreadChannel(std::size_t capacity) : ring_(capacity) {}

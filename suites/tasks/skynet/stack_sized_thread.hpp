@@ -7,7 +7,8 @@
 
 namespace toll::skynet {
 
-/// A POSIX thread that runs `work`, to be joined or detached once; std::thread without its stack's size being fixed.
+/// A POSIX thread that runs `work`, to be joined or detached once; std::thread without its stack's size being
+/// fixed.
 class PosixThread {
 public:
     PosixThread() = default;

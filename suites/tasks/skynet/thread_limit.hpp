@@ -74,8 +74,8 @@ private:
     std::atomic<bool> exceeded_{false};
 };
 
-/// Tells `census` of each thread. One is alive until it has been joined: so long it holds its stack. A detached
-/// one is until it has its sum.
+/// Tells `census` of each thread. One is alive until it has been joined: so long it holds its stack. A
+/// detached one is until it has its sum.
 template <class Threads>
 struct CountedThreads : Threads {
     using Threads::Threads;
@@ -96,7 +96,8 @@ struct CountedThreads : Threads {
     }
 };
 
-/// `Sum` is JoinedTree, FutureTree or DetachedThreadTree, `Threads` a source of threads derived from ThreadLimit.
+/// `Sum` is JoinedTree, FutureTree or DetachedThreadTree, `Threads` a source of threads derived from
+/// ThreadLimit.
 template <template <class> class Sum, class Threads>
 struct ThreadTree : Sum<Threads> {
     using Sum<Threads>::Sum;

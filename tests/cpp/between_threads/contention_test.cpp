@@ -238,9 +238,7 @@ toll::Checksum sampled(unsigned threads, std::span<float> nanoseconds) {
     const toll::Clock clock = toll::Clock::system();
     const toll::Checksum answers = workload.sample(nanoseconds, clock);
     CHECK(workload.expected(nanoseconds.size()) == nanoseconds.size());
-    if (threads > 1 && answers == nanoseconds.size()) {
-        CHECK(workload.details().at("smallest_share") <= 1);
-    }
+    if (threads > 1 && answers == nanoseconds.size()) { CHECK(workload.details().at("smallest_share") <= 1); }
     return answers;
 }
 

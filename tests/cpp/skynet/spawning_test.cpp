@@ -1,5 +1,5 @@
-#include "detached_threads.hpp"
 #include "spawning.hpp"
+#include "detached_threads.hpp"
 #include "openmp_tree.hpp"
 #include "thread_limit.hpp"
 
