@@ -211,6 +211,7 @@ class Workload:
     headline: tuple[str, ...] = ()  # as suite.toml lists it: catalog/suite_rules.py
     details: tuple[DeclaredDetail, ...] = ()
     claims: tuple[Claim, ...] = ()
+    in_batches: str = ""  # the workload that times many of these operations at once: "containers/..."
 
 
 @dataclass(frozen=True, slots=True)

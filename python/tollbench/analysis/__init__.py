@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,12 @@ def results(
     run_file: RunFile,
     on_launch: Callable[[int, int], None] = lambda *_: None,
     claims: Sequence[Claim] = (),
+    in_batches: Mapping[str, str] = MappingProxyType({}),
 ) -> Results:
     """What the run says, every number with its interval; TollError where the file holds the impossible.
 
-    `claims` are judged as far as their workload is in the run.
+    `claims` are judged as far as their workload is in the run. `in_batches` names, for a workload that times
+    operations one by one, the one that times many at once.
 
     Memory is bounded by one launch's samples plus a few megabytes a case, whatever the file's size.
     `on_launch` is told how many measured launches have been read, of how many.
@@ -66,22 +69,23 @@ def results(
         ]
         data = timed_alike(data)
         level = level_left(data, header)
-        workloads.append(_workload(workload, data, header, level, warnings))
+        found = _workload(workload, data, header, level, warnings)
+        workloads.append(found.model_copy(update={"in_batches": in_batches.get(workload.name, "")}))
         sides |= numbers_in(workload, data, header, level, asked)
         cases += [_kept(case) for case in data]
     launches = [*canary, *(launch for case in cases for launch in case.everything)]
-    found, drifted = floor(canary, cases, header)
+    canary_floor, drifted = floor(canary, cases, header)
     return Results(
         run=_run_info(header, launches),
         machine=checked_json(dict(header.machine), "the machine's description"),
         conditions=checked_json(dict(header.conditions), "the machine's conditions"),
-        floor=found,
+        floor=canary_floor,
         workloads=workloads,
         problems=[_problem(case) for case in cases if not case.measured],
         warnings=[
             *_interrupted(header, run_file),
             *_left_out(run_file),
-            *machine_warnings(found, drifted, launches, header),
+            *machine_warnings(canary_floor, drifted, launches, header),
             *warnings,
         ],
         claims=judged(asked, sides, header),
@@ -102,7 +106,8 @@ def _workload(
     measured = [case for case in data if case.measured]
     records = [case.record for case in data]
     swept = swept_parameters(records)
-    comparisons = compare_settings(measured, swept, level)
+    told_apart = [case for case in measured if not case.below_step_ns]
+    comparisons = compare_settings(told_apart, swept, level)
     by_value = sorted(measured, key=lambda case: float(np.median(case.values_ns)))
     latencies = [latency(case, level) for case in by_value if workload.kind is Kind.SAMPLES]
     rows = {case.record.id: row_without_numbers(case) for case in data if not case.measured}
@@ -110,7 +115,10 @@ def _workload(
     for comparison in comparisons:
         for case, compared in zip(comparison.cases, comparison.compared, strict=True):
             rows[case.record.id] = row_with_numbers(case, compared, level, declared)
-    part_of, within = efficiencies(measured, level), within_environments(measured, swept, level)
+    for case in measured:
+        if case.below_step_ns:
+            rows[case.record.id] = row_with_numbers(case, Compared(), level, declared)
+    part_of, within = efficiencies(told_apart, level), within_environments(told_apart, swept, level)
     rows = {number: _beside(row, part_of.get(number), within.get(number)) for number, row in rows.items()}
     in_plan_order = [rows[case.record.id] for case in data]
     told = {name for row in in_plan_order for name in row.details}
@@ -124,7 +132,7 @@ def _workload(
         rows=sorted(in_plan_order, key=order),
         latencies=latencies,
         grids=[one for case in by_value for one in grids(case.record, case.cells, header)],
-        published=beside_today(workload, in_plan_order, latencies, measured, level),
+        published=beside_today(workload, in_plan_order, latencies, told_apart, level),
         details=[Detail(**asdict(one)) for name, one in declared.items() if name in told],
         swept=list(swept),
         settings=[dict(setting) for setting in settings(records, swept)] if swept else [],

@@ -15,7 +15,16 @@ from tollbench.analysis.grid import CellValues
 from tollbench.analysis.grouping import by_setting, swept_parameters
 from tollbench.analysis.own_core import on_own_core
 from tollbench.analysis.units import DAMAGED, checked_json, checked_ns
-from tollbench.analysis.values import PLAINLY, ByRound, LaunchValue, Timed, launch_value, median, nobody_waits
+from tollbench.analysis.values import (
+    PLAINLY,
+    ByRound,
+    LaunchValue,
+    Timed,
+    launch_value,
+    median,
+    nobody_waits,
+    resolution_ns,
+)
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
 from tollbench.stats import LaunchCounts, count_samples
@@ -108,6 +117,17 @@ class CaseData:
                 batches = tuple(batch for batch in launch.batches if batch.warmup or next(flags))
                 found.append(replace(launch, batches=batches))
         return tuple(found)
+
+    @property
+    def below_step_ns(self) -> float:
+        """The step of the clock that a single operation is shorter than; 0 where the clock can see it.
+
+        Samples of cells are means of several operations, finer than a step.
+        """
+        if self.record.kind is not Kind.SAMPLES or self.cells.launches or not self.launches:
+            return 0.0
+        step = max(resolution_ns(launch.clock) for launch in self.launches)
+        return step if float(np.median(self.values_ns)) < step else 0.0
 
     @property
     def measured(self) -> bool:

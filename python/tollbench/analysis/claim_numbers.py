@@ -87,6 +87,9 @@ def _number(
     if not case.measured:
         missing = f"has no numbers ({case.status}: {case.reason})"
         return SideNumber(side, parameters, unit, missing=missing, would_tell=case.status is Status.PLANNED)
+    if case.below_step_ns and side.statistic in ("value", "p50"):
+        missing = f"is shorter than {case.below_step_ns:.3g} ns, the clock's step"
+        return SideNumber(side, parameters, unit, missing=missing)
     # A quotient of two intervals holds where both do; one of a number that is exact needs only the other.
     measured = sum(each.number is None for each in (check.left, check.right))
     own = bonferroni(level, measured)

@@ -52,7 +52,11 @@ class NamedCase(Model):
 
 
 class Row(NamedCase):
-    """One case. Where `status` is not "ok", every number is None and `reason` says why."""
+    """One case. Where `status` is not "ok", every number is None and `reason` says why.
+
+    Where `below_step` is a number, one operation is shorter than the clock's step: the row was measured, but
+    has no value of its own, and so no ratio and no rank.
+    """
 
     language: str
     library: str
@@ -65,6 +69,7 @@ class Row(NamedCase):
     high: float | None = None
     unit: str
     per: str
+    below_step: float | None = None  # the clock's step that one operation is shorter than, in `unit`
     ratio: float | None = None
     """To the fastest row of the same setting of the swept parameters (`WorkloadResult.swept`), paired by
     round; None where a row is alone in its setting."""
@@ -158,6 +163,7 @@ def flat(quantiles: Mapping[str, Estimate]) -> dict[str, Any]:
 class Latency(_WithPercentiles):
     """The distribution of operations timed one by one; intervals by cluster bootstrap over launches."""
 
+    step: float | None = None  # of the clock, in `unit`: what is shorter is not known any closer than that
     max: float  # the longest of `count`: grows with their number, so that no interval bounds it
     launch_max: Estimate | None = None  # the longest of one launch: median over launches
     cdf: Cdf
@@ -236,7 +242,8 @@ class WorkloadResult(Model):
     kind: str
     unit: str
     per: str
-    rows: list[Row]  # ok rows by value, then the others by status and name
+    in_batches: str = ""  # the workload that times many of these operations at once
+    rows: list[Row]  # below the clock's step, ok rows by value, then the others by status and name
     latencies: list[Latency] = Field(default_factory=list)
     grids: list[Grid] = Field(default_factory=list)  # of workloads that measure between each two CPUs
     published: list[PublishedValue] = Field(default_factory=list)

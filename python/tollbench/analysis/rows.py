@@ -17,6 +17,7 @@ from tollbench.stats import Pooled, log_histogram, median_interval, spread, thin
 from tollbench.words import PERCENTILES, Purpose, Status
 
 FEWEST_ALIVE = 1000  # the process itself, some MiB, would be most of what fewer units seem to hold
+_TIMES = ("value", "low", "high", "created_value", "cpus_busy", "cold", "spread")  # of the operation itself
 MOST_UNITS = 2**53  # counts are JSON numbers, exact up to here
 
 
@@ -29,7 +30,16 @@ def row_with_numbers(case: CaseData, compared: Compared, level: float, declared:
     """A row in the workload's unit; `level` is that of the value's own interval.
 
     `declared` names the details that the workload declares: others have no meaning and are left out.
+    What is shorter than the clock's step has no times of its own.
     """
+    row = _row_with_times(case, compared, level, declared)
+    if not case.below_step_ns:
+        return row
+    step = case.below_step_ns / nanoseconds_per(case.record.unit, case.record.workload)
+    return row.model_copy(update=dict.fromkeys(_TIMES) | {"launch_values": [], "below_step": step})
+
+
+def _row_with_times(case: CaseData, compared: Compared, level: float, declared: Collection[str]) -> Row:
     record = case.record
     scale = nanoseconds_per(record.unit, record.workload)
     values = case.values_ns / scale
@@ -104,6 +114,7 @@ def latency(case: CaseData, level: float) -> Latency:
         unit=record.unit,
         count=pooled.count,
         launches=len(case.counts),
+        step=_step_ns(case) / scale or None,
         max=pooled.maximum / scale,
         launch_max=_estimate([launch.high / scale for launch in case.counts], level),
         histogram=_histogram(case, pooled, scale),
@@ -126,9 +137,12 @@ def _quantiles(pooled: Pooled, scale: float, level: float) -> dict[str, Estimate
     return quantiles
 
 
+def _step_ns(case: CaseData) -> float:
+    return resolution_ns(case.launches[-1].clock) if case.launches else 0.0
+
+
 def _histogram(case: CaseData, pooled: Pooled, scale: float) -> Histogram | None:
-    step = resolution_ns(case.launches[-1].clock) if case.launches else 0.0
-    found = log_histogram(pooled.values, pooled.distribution, step)
+    found = log_histogram(pooled.values, pooled.distribution, _step_ns(case))
     if found is None:
         return None
     return Histogram(
@@ -218,7 +232,9 @@ def _exactly(passes: Sequence[float]) -> int | None:
 
 
 def order(row: Row) -> tuple[int, float, str, str]:
-    """Sort key: rows with numbers by value, then the others by status and name."""
+    """Sort key: rows below the clock's step by name, those with values by value, the others by status."""
+    if row.below_step is not None:
+        return 0, 0.0, "", row.contender
     if row.status == Status.OK and row.value is not None:
         return 0, row.value, "", row.contender
     return 1, 0.0, row.status, row.contender

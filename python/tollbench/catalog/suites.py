@@ -58,6 +58,7 @@ class _Suite(Entry):
     footing: dict[str, int | str] = Field(default_factory=dict)
     environments: list[str] = Field(default_factory=lambda: [HOST.name])
     headline: list[str] = Field(default_factory=list)
+    in_batches: str = ""
     details: dict[str, _Detail] = Field(default_factory=dict)
     contenders: dict[str, _Contender] = Field(default_factory=dict)
 
@@ -99,6 +100,10 @@ def load(root: Path) -> tuple[Workload, ...]:
             "run toll from a complete checkout",
         )
     workloads = {found.name: found for found in map(_workload, files)}
+    for workload in workloads.values():
+        if workload.in_batches and workload.in_batches not in workloads:
+            file = workload.directory / "suite.toml"
+            raise unknown_key(file, workload.in_batches, workloads, "in_batches: there is no workload")
     known = documents(root)
     told = tuple(_with_claims(found, workloads, known) for found in workloads.values())
     seen: dict[str, str] = {}
@@ -148,6 +153,7 @@ def _workload(file: Path) -> Workload:
         contenders=tuple(_contender(file, name, suite, key) for key in suite.contenders),
         published=_published(directory / "published.toml", suite),
         headline=tuple(suite.headline),
+        in_batches=suite.in_batches,
         details=tuple(_detail(file, key, entry) for key, entry in suite.details.items()),
     )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tollbench.analysis.results import Results
     from tollbench.compare import Comparisons
-    from tollbench.words import Claim
+    from tollbench.words import Workload
 
 _PIPE_WIDTH = 100  # of the one screen, where nobody says how wide it is
 EXAMPLE = "toll report runs/monday.toll --format html --output monday.html"
@@ -112,15 +112,21 @@ def analyse(path: Path) -> Results:
     from tollbench.store import RunFile
 
     with RunFile.open(path) as run_file, progress("reading", after_s=1.0) as bar:
-        return results(run_file, lambda done, total: bar.step(done, total, "launches"), _claims())
+        catalogue = _catalogue()
+        return results(
+            run_file,
+            lambda done, total: bar.step(done, total, "launches"),
+            [claim for workload in catalogue for claim in workload.claims],
+            {workload.name: workload.in_batches for workload in catalogue},
+        )
 
 
-def _claims() -> list[Claim]:
-    """What documents conclude, as this checkout has it; a report needs no sound catalogue besides."""
+def _catalogue() -> Sequence[Workload]:
+    """For what documents conclude, as this checkout has it; a report needs no sound catalogue besides."""
     from tollbench.catalog import suites
 
     try:
-        return [claim for workload in suites.load(ROOT) for claim in workload.claims]
+        return suites.load(ROOT)
     except TollError as error:
         say(f"no claims are judged: {error.what}")
         return []

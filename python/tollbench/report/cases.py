@@ -124,6 +124,12 @@ class Group:
         return next((row for row in self.rows if row.fastest), None)
 
     @property
+    def unseen(self) -> str:
+        """How many rows the clock cannot see, which may be faster than the best: words behind its name."""
+        below = sum(row.below_step is not None for row in self.rows)
+        return f" (of those that the clock sees; {below} below its step)" if below else ""
+
+    @property
     def ties(self) -> list[list[str]]:
         """Each row's letters, as far as another row of the group carries them."""
         return shared_ties(row.tie_groups for row in self.rows)

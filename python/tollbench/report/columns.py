@@ -12,7 +12,7 @@ from tollbench import numbers
 from tollbench.analysis.results import Row, WorkloadResult
 from tollbench.report import details
 from tollbench.report.sentences import harness_note
-from tollbench.report.showing import IN_FULL, Column, Shown, Triple, alone, triple_of
+from tollbench.report.showing import IN_FULL, Column, Shown, Triple, alone, below, triple_of
 from tollbench.text import clean
 
 
@@ -36,7 +36,8 @@ def _compared(time: numbers.Scale, per: str, level: str) -> list[Column[Row]]:
             "value", "Time", f"{time.unit} per {per}",
             f"wall clock, median over launches, with its {level} interval",
             lambda row: (row.value, row.low, row.high), time, numbers.quantity, numbers.interval,
-            head=time.unit, always=True, csv=("value", "low", "high"),
+            head=time.unit, always=True, instead=lambda row: below(row.below_step, time),
+            csv=("value", "low", "high"),
             terminal=Shown("median", interval=Shown(f"{level} interval", 1)),
             markdown=Shown(f"{time.unit} per {per}", interval=Shown(f"{level} interval")),
         ),

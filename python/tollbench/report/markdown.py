@@ -132,7 +132,7 @@ def _workload(workload: WorkloadResult, level: float, warnings: Sequence[str]) -
 
 
 def _fastest(group: Group, naming: Naming) -> str:
-    return f": fastest is {code(naming.label(group.best))}" if group.best else ""
+    return f": fastest is {code(naming.label(group.best))}{group.unseen}" if group.best else ""
 
 
 def _values(workload: WorkloadResult, group: Group, naming: Naming, level: float) -> str:

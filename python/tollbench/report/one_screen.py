@@ -19,7 +19,7 @@ from tollbench.report.cases import Group, Naming, groups
 from tollbench.report.claim_lines import VERDICTS, ClaimLine, claim_lines, count_sentence, of_verdict
 from tollbench.report.console_writer import Writer
 from tollbench.report.problems import troubles
-from tollbench.report.sentences import floor_sentence, published_range, status_words
+from tollbench.report.sentences import below_step_sentence, floor_sentence, published_range, status_words
 from tollbench.text import clean, headline, said, several
 from tollbench.words import Ruling
 
@@ -89,7 +89,7 @@ def _answer(group: Group, workload: WorkloadResult, naming: Naming) -> str:
     best = group.best
     assert best is not None
     setting = f"{group.setting}: " if group.setting else ""
-    told = f"{setting}{naming.label(best)} {_value(best, workload)}"
+    told = f"{setting}{naming.label(best)}{group.unseen} {_value(best, workload)}"
     rivals = [row for row in group.rows if row.ratio is not None and not (row.fastest or _aside(row))]
     if not rivals:
         return f"{told}, alone"
@@ -112,7 +112,9 @@ def _value(row: Row, workload: WorkloadResult) -> str:
 
 def _without(workload: WorkloadResult, naming: Naming) -> str:
     """Of a workload in which nothing is compared."""
-    measured = [row for row in workload.rows if row.status == "ok"]
+    measured = [row for row in workload.rows if row.value is not None]
+    if below := below_step_sentence(workload):
+        return below
     if measured:
         rest = f" and {several(len(measured) - 1, 'more row')}" if len(measured) > 1 else ""
         return f"{naming.label(measured[0])} {_value(measured[0], workload)}{rest}, nothing to compare with"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tollbench import numbers
 from tollbench.analysis.results import Latency
-from tollbench.report.showing import IN_FULL, Column, Shown, Triple, triple_of
+from tollbench.report.showing import IN_FULL, Column, Shown, Triple, below, triple_of
 from tollbench.words import PERCENTILES, Percentile
 
 MAX_NOTE = (
@@ -44,9 +45,15 @@ def _column(percentile: Percentile, scale: numbers.Scale) -> Column[Latency]:
     key, title = percentile.key, percentile.title
     return Column(
         key, title, scale.unit, "", lambda entry: triple_of(entry.quantiles.get(key)), scale,
-        numbers.quantity, numbers.interval, csv=(key,),
+        numbers.quantity, numbers.interval, instead=partial(_below, key, scale), csv=(key,),
         terminal=Shown(title, _RANKS.get(key, 0)), markdown=Shown(title, joined=True),
     )  # fmt: skip
+
+
+def _below(key: str, scale: numbers.Scale, entry: Latency) -> str:
+    found = entry.quantiles.get(key)
+    seen = found is None or entry.step is None or found.value >= entry.step
+    return "" if seen else below(entry.step, scale)
 
 
 def _longest(entry: Latency) -> Triple:

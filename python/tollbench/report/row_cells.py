@@ -75,7 +75,7 @@ def _present(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[Column
 def _group(group: Group, naming: Naming, rows: Iterator[dict[str, Any]]) -> dict[str, Any]:
     return {
         "setting": group.setting,
-        "best": naming.label(group.best) if group.best else "",
+        "best": naming.label(group.best) + group.unseen if group.best else "",
         "measured": len(group.measured),
         "rows": list(islice(rows, len(group.rows))),
     }

@@ -282,7 +282,7 @@ def _best(group: Group, naming: Naming, scale: numbers.Scale) -> dict[str, str]:
     slowest = max(numbers.finite(row.ratio for row in group.rows), default=None)
     return {
         "setting": group.setting,
-        "name": naming.label(group.best) if group.best else "",
+        "name": naming.label(group.best) + group.unseen if group.best else "",
         "value": _value(group.best, scale),
         "slowest": numbers.ratio(slowest) if slowest is not None else numbers.MISSING,
     }

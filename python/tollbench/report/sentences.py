@@ -44,9 +44,23 @@ def below_table(workload: WorkloadResult, naming: Naming) -> list[str]:
         )
     if any(letters for group in groups(workload) for letters in group.ties):
         told.append("Rows that share a letter could not be told apart by this run.")
+    told.append(below_step_sentence(workload))
     told.append(bare_work_sentence(naming.label(row) for row in workload.rows if row.floor))
     told.append(baseline_sentence(naming.label(row) for row in workload.rows if row.baseline))
     return [sentence for sentence in told if sentence]
+
+
+def below_step_sentence(workload: WorkloadResult) -> str:
+    """Why rows say "< 10.0" and nothing else, and where many operations are timed together; "" for none."""
+    steps = [row.below_step for row in workload.rows if row.below_step is not None]
+    if not steps:
+        return ""
+    step = f"{numbers.plain(max(steps))} {clean(workload.unit)}"
+    where = f"; {clean(workload.in_batches)} times many at once" if workload.in_batches else ""
+    return (
+        f"Where a row says less than {step}, the clock's step, one {clean(workload.per)} is shorter than the"
+        f" clock can see: it has no value, no ratio and no rank of its own{where}."
+    )
 
 
 def baseline_sentence(names: Iterable[str]) -> str:

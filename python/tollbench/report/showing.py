@@ -24,6 +24,11 @@ IN_FULL = alone(lambda count: numbers.fixed(count, 0))
 AS_READ = numbers.Scale("")
 
 
+def below(step: float | None, scale: numbers.Scale) -> str:
+    """What stands where a number would that is below the clock's `step`; "" without a step."""
+    return "" if step is None else f"< {numbers.plain(scale.of(step))}"
+
+
 def triple_of(found: Estimate | None) -> Triple:
     """An estimate as a column reads it."""
     return (found.value, found.low, found.high) if found else (None, None, None)
@@ -65,6 +70,7 @@ class Column(Generic[C]):
     terminal: Shown[C] | None = None
     markdown: Shown[C] | None = None
     chart: Shown[C] | None = None  # over a parameter
+    instead: Callable[[C], str] | None = None  # what stands where the number would, "" where that stands
     csv: tuple[str, ...] = ()  # names of the value and, with three, of the ends: unrounded, as read
 
     def value(self, case: C) -> float | None:
@@ -78,11 +84,15 @@ class Column(Generic[C]):
 
     def text(self, case: C, shown: Shown[C] | None = None) -> str:
         """The value as the page, or the format that `shown` is of, writes it."""
+        if self.instead and (told := self.instead(case)):
+            return told
         return shown.text(case) if shown and shown.text else self.write(*self.triple(case))
 
     def interval(self, case: C) -> str:
         """MISSING where there is none, or where the column does not show it."""
-        return self.write_interval(*self.triple(case)) if self.write_interval else numbers.MISSING
+        if self.write_interval is None or (self.instead and self.instead(case)):
+            return numbers.MISSING
+        return self.write_interval(*self.triple(case))
 
     def with_unit(self, case: C) -> str:
         """The text with its unit and interval, where both are there."""

@@ -69,6 +69,16 @@ def test_the_interval_of_the_paired_ratio_decides(tmp_path, left, right, said) -
     assert bool(found.reason) is (said == "cannot_be_told")
 
 
+def test_what_is_shorter_than_the_clocks_step_decides_nothing(tmp_path) -> None:
+    samples = {name: [np.full(50, ns, dtype=np.float32)] * 8 for name, ns in (("a", 0.0), ("b", 40.0))}
+    cases = [Made(name, [1.0] * 8, samples=taken) for name, taken in samples.items()]
+    clock = {"clock": {"source": "tsc", "resolution_ns": 10.0}}
+    found = verdict(tmp_path, A_BEATS_B, cases, kind=Kind.SAMPLES, launch_changes=clock)
+    assert found.verdict == "cannot_be_told"
+    assert "shorter than 10 ns, the clock's step" in found.reason
+    assert found.left is None
+
+
 def test_what_befalls_a_round_cancels(tmp_path) -> None:
     rounds = [1.0, 3.0, 9.0, 2.0, 7.0, 1.0, 5.0, 4.0]
     cases = [Made("a", [10.0 * one for one in rounds]), Made("b", [11.0 * one for one in rounds])]

@@ -180,6 +180,7 @@ def test_published_values_inherit_their_source(root):
         ("needs = [\"boost_fiber\"]", "needs = \"boost_fiber\"", 24, ["needs", "list"]),
         ("needs =", "environments = [\"tcmaloc\"], needs =", 24, ["tcmaloc", "did you mean tcmalloc?"]),
         ("answer = ", "headline = [\"plian\"]\nanswer = ", 5, ["headline", "did you mean plain?"]),
+        ("answer = ", "in_batches = \"tasks/tre\"\nanswer = ", 5, ["in_batches", "did you mean tasks/tree?"]),
         ("unit = \"ns\"", "environments = [\"hots\"]\nunit = \"ns\"", 3, ["hots", "did you mean host?"]),
         (
             "needs =", "language = \"Go\", environments = [\"host\", \"tcmalloc\"], needs =", 24,
