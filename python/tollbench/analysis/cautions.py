@@ -9,10 +9,12 @@ from tollbench import numbers
 from tollbench.analysis.comparison import SettingComparison
 from tollbench.analysis.results import Row, about
 from tollbench.home import COMMAND
+from tollbench.stats import few_runs
 from tollbench.store import RunHeader
-from tollbench.text import as_text
+from tollbench.text import as_text, several
 from tollbench.words import Status
 
+FOLLOWING_LEVEL = 0.01  # that rows of a workload are told in error to follow their neighbours in time
 NAMED = 5  # contenders that a sentence names; a longer list is not read
 
 
@@ -40,8 +42,24 @@ def cautions(
         for row in rows
         if row.status == Status.OK and row.failed_launches
     ]
-    told += _mixed(comparisons)
+    told += _mixed(comparisons) + _following(comparisons)
     return [about(workload, sentence) for sentence in told]
+
+
+def _following(comparisons: Sequence[SettingComparison]) -> list[str]:
+    """Rows whose rounds are more like those beside them than chance makes them, corrected over the rows."""
+    cases = [case for comparison in comparisons for case in comparison.cases]
+    found = [
+        case.record.contender for case in cases if few_runs(case.values_ns) < FOLLOWING_LEVEL / len(cases)
+    ]
+    if not found:
+        return []
+    return [
+        f"Rounds beside each other are alike (runs test, {several(len(found), 'row')} of {len(cases)}:"
+        f" {_named(list(dict.fromkeys(found)))}): the machine had slow and fast spells. Intervals of these"
+        " values hold within this run's conditions; another run may well lie outside. Ratios, paired by"
+        " round, are not concerned as far as a spell slows both sides alike."
+    ]
 
 
 def _mixed(comparisons: Sequence[SettingComparison]) -> list[str]:

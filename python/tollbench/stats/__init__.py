@@ -28,6 +28,7 @@ from tollbench.stats.paired import (
     without_block_effects,
 )
 from tollbench.stats.region import Region, quotient_interval
+from tollbench.stats.runs_test import few_runs
 from tollbench.stats.stopping import (
     FIRST_LOOK,
     Table,
@@ -53,6 +54,7 @@ __all__ = [
     "bonferroni",
     "count_samples",
     "drift",
+    "few_runs",
     "fewest_values",
     "final_level",
     "holm",

@@ -769,3 +769,15 @@ def test_rows_that_never_wait_say_that_their_time_is_that_on_the_processor(
     )
     assert [found[name].value for name in "ab"] == pytest.approx([3.0, 3.0] if on_cpu else [4.0, 8.0])
     assert found["b"].ratio == pytest.approx(1.0 if on_cpu else 2.0)
+
+
+def test_rounds_that_are_like_their_neighbours_are_told(tmp_path: Path) -> None:
+    """A slow spell in the middle of the run; the same values in another order tell nothing."""
+    values = [100.0 + index % 7 for index in range(40)]
+    slow = [150.0 if 10 <= index < 30 else one for index, one in enumerate(values)]
+    mixed = [slow[index * 17 % 40] for index in range(40)]
+    cases = [Made("spell", [one + index / 100 for index, one in enumerate(slow)]), Made("none", mixed)]
+    warnings = read(make_run(tmp_path / "spell.toll", cases)).warnings
+    (told,) = [text for text in warnings if "runs test" in text]
+    assert "1 row of 2: spell)" in told
+    assert "within this run's conditions" in told
