@@ -67,7 +67,7 @@ def results(
         data = [
             read_case(run_file, record, header, read) for record in run_file.cases(workload.name, MOST_CASES)
         ]
-        data = timed_alike(data)
+        data = timed_alike(data, header.level)
         level = level_left(data, header)
         found = _workload(workload, data, header, level, warnings)
         workloads.append(found.model_copy(update={"in_batches": in_batches.get(workload.name, "")}))

@@ -195,11 +195,12 @@ def read_case(
     )
 
 
-def timed_alike(data: Sequence[CaseData]) -> list[CaseData]:
+def timed_alike(data: Sequence[CaseData], level: float) -> list[CaseData]:
     """The cases of a workload, all by one clock and the same kind of batches (`tollbench.analysis.values`,
     `tollbench.analysis.own_core`).
 
     Settings too: a curve over numbers of threads would else tell what a neighbour took for what threads cost.
+    `level` is the run's.
     """
     on_cpu = nobody_waits([case.by_round for case in data if case.measured])
     found = [
@@ -211,7 +212,7 @@ def timed_alike(data: Sequence[CaseData]) -> list[CaseData]:
     records = [data[at].record for at in measured]
     tables = by_setting(records, swept_parameters([case.record for case in data]))
     chosen = on_own_core(
-        [found[at].by_round for at in measured], [record.environment for record in records], tables
+        [found[at].by_round for at in measured], [record.environment for record in records], tables, level
     )
     for at, values in zip(measured, chosen, strict=True):
         in_order = tuple(values[launch.round] for launch in found[at].launches)

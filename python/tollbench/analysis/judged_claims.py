@@ -172,6 +172,9 @@ def _ratio(left: SideNumber, right: SideNumber) -> tuple[float | None, Interval 
         if side.side.number is None and side.value is None:
             return None, None, f"{_named(side.side)} {side.missing or 'was not measured in this run'}"
     logs = _paired(left, right)
+    if logs is not None and logs.size < rounds_needed(left.level, 1):
+        # Of two tables: a core of their own they hardly had in the same rounds.
+        logs = _paired(_of_all_batches(left), _of_all_batches(right))
     if logs is not None and logs.size:
         return *ratio_interval(logs, left.level), ""
     above, below = _in_one_unit(left), _in_one_unit(right)
@@ -180,6 +183,10 @@ def _ratio(left: SideNumber, right: SideNumber) -> tuple[float | None, Interval 
     ends = above[1], below[1]
     interval = quotient_interval(ends[0], ends[1]) if ends[0] and ends[1] else None
     return above[0] / below[0], interval, ""
+
+
+def _of_all_batches(side: SideNumber) -> SideNumber:
+    return side.otherwise.get((side.timed[0], False), side)
 
 
 def _paired(left: SideNumber, right: SideNumber) -> Floats | None:

@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from tollbench.analysis.values import ByRound, LaunchValue
-from tollbench.stats import rounds_needed
+from tollbench.stats import final_level, rounds_needed
 from tollbench.stats.order_statistics import Floats
 from tollbench.words import LONGEST_GAUGED_NS, SHARED_CORE
 
@@ -28,19 +28,18 @@ QUIETEST = 0.05  # share of a program's gauges that are taken for undisturbed
 # That each two programs have to have left, and two more than the table's intervals take,
 FEWEST_ROUNDS = 10
 FEWEST_SHARE = 1 / 4  # and in each third of the run: a faster clock at its beginning is no quieter neighbour
-_LEVEL = 0.96  # what looks have left of 95 %
 
 
 def on_own_core(
-    cases: Sequence[ByRound], environments: Sequence[str], tables: Sequence[Sequence[int]]
+    cases: Sequence[ByRound], environments: Sequence[str], tables: Sequence[Sequence[int]], level: float
 ) -> list[dict[int, LaunchValue]]:
     """The launches of a workload's cases, each with the batches that count.
 
     With all of them where too few would be left in one of the `tables`, which have positions of cases: a
     curve over settings would else tell what a neighbour took for what a setting costs. `environments` has
-    each case's own. Programs with several threads occupy the other hardware thread themselves, those in other
-    languages tell no gauge, and of batches as long as a neighbour's bursts two instants say too little: a
-    workload with such a one keeps all batches.
+    each case's own, `level` is the run's. Programs with several threads occupy the other hardware thread
+    themselves, those in other languages tell no gauge, and of batches as long as a neighbour's bursts two
+    instants say too little: a workload with such a one keeps all batches.
     """
     as_they_are = [dict(case) for case in cases]
     if not all(_told_by_gauges(case) for case in cases):
@@ -54,7 +53,7 @@ def on_own_core(
     ]
     for table in tables:
         _count_together([found[at] for at in table])
-    enough = all(_enough([found[at] for at in table]) for table in tables)
+    enough = all(_enough([found[at] for at in table], level) for table in tables)
     return found if enough else as_they_are
 
 
@@ -96,7 +95,7 @@ def _count_together(cases: Sequence[dict[int, LaunchValue]]) -> None:
             cases[at][number] = replace(cases[at][number], **changes)
 
 
-def _enough(cases: Sequence[ByRound]) -> bool:
+def _enough(cases: Sequence[ByRound], level: float) -> bool:
     """Whether each two of the cases have rounds enough in which batches of both count, all along the run.
 
     And whether none has lost so much more than the others that it cannot be what ratios are to
@@ -107,7 +106,7 @@ def _enough(cases: Sequence[ByRound]) -> bool:
         [[number in case and case[number].counts for number in rounds] for case in cases], dtype=int
     )
     shared = counting @ counting.T
-    taken = rounds_needed(_LEVEL, max(1, len(cases) * (len(cases) - 1) // 2))
+    taken = rounds_needed(final_level(len(rounds), level), max(1, len(cases) * (len(cases) - 1) // 2))
     if shared.min() < max(FEWEST_ROUNDS, taken + 2) or 2 * shared.diagonal().min() < shared.max():
         return False
     return all(_fewest_shared(third) >= FEWEST_SHARE * third.shape[1] for third in _thirds(counting))

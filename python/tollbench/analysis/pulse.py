@@ -55,7 +55,7 @@ def floor(
     (by_clock,) = by_one_clock([valued])
     beats = [(canary[at], value) for at, value in by_clock.items() if value.ns > 0]
     values = [value.ns for _, value in beats]
-    (counting,) = on_own_core([by_clock], [HOST.name], [[0]])
+    (counting,) = on_own_core([by_clock], [HOST.name], [[0]], header.level)
     pairs = _pairs([value for value in counting.values() if value.counts and value.ns > 0])
     if len(pairs) < FEWEST_PAIRS:
         pairs = _pairs([value for _, value in beats])

@@ -160,7 +160,8 @@ def _identity(case: CaseData) -> dict[str, Any]:
         footing["timed_by"] = "CPU time"
     if case.left_out is not None:
         of_launches = f"{len(case.counting)} of {len(case.launches)} launches count"
-        footing["left_out"] = f"{100 * case.left_out:.0f} % of batches, whose core was slow; {of_launches}"
+        shared = "whose core was slow, or that of one in turns with it"
+        footing["left_out"] = f"{100 * case.left_out:.0f} % of batches, {shared}; {of_launches}"
     return {
         "contender": record.contender,
         "environment": record.environment,

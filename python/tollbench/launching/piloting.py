@@ -61,6 +61,7 @@ class CaseWork:
     again: int = 0  # iterations in its turn before the one that counts; 0: what a turn has anyhow
     unasked: bool = False  # it works while nobody asks it: all who live with it are halted out of turn
     apart: bool = False  # launched by itself: among others it would take another time
+    lengthened: bool = False  # its batches are longer than clocks ask for: short ones said something else
 
     @property
     def one_ns(self) -> float:
@@ -212,14 +213,20 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     else:
         shortest = next((count for count in counts if counts.count(count) >= 3), counts[-1])
     groups = {count: _costs(pilot.batches, count) for count in sorted(set(counts)) if count >= shortest}
-    alone = _undisturbed_by_count(pilot, groups) or groups
-    iterations = _shortest_of(alone)
-    one_ns = max(1e-3, statistics.median(alone[iterations]))
+    alone = _undisturbed_by_count(pilot.batches, groups) if one_thread(pilot.footing) else groups
+    iterations = _shortest_of(groups, alone)
+    one_ns = max(1e-3, statistics.median(alone.get(iterations, groups[iterations])))
     if pilot.batches[-1].wall_ns < SHORT_NS / 2:  # it never became long enough
         iterations = min(_most(kind), max(1, round(SHORT_NS / one_ns)))
     unasked = pilot.footing.get(UNASKED) is True
     work = CaseWork(
-        iterations, iterations * one_ns, 0, _begin_ns(pilot), unasked=unasked, apart=_waits(pilot.batches)
+        iterations,
+        iterations * one_ns,
+        0,
+        _begin_ns(pilot),
+        unasked=unasked,
+        apart=_waits(pilot.batches),
+        lengthened=iterations > shortest,
     )
     if iterations == 1 and 2 * one_ns > _WITHOUT_WARMUP * 1e9 * seconds:
         return work
@@ -297,14 +304,12 @@ def _waits(batches: Sequence[Batch]) -> bool:
     return 2 * sum(batch.voluntary_switches > 0 for batch in batches) > len(batches)
 
 
-def _undisturbed_by_count(pilot: Launch, counts: Iterable[int]) -> dict[int, list[float]]:
+def _undisturbed_by_count(batches: Sequence[Batch], counts: Iterable[int]) -> dict[int, list[float]]:
     """Nanoseconds an iteration, of the batches that nobody disturbed; `counts` with too few are left out.
 
     One on its own core and another on a shared one would differ by what the neighbour takes.
     """
-    if not one_thread(pilot.footing):
-        return {}
-    alone = _undisturbed(pilot.batches, min(batch.gauge_ns for batch in pilot.batches))
+    alone = _undisturbed(batches, min(batch.gauge_ns for batch in batches))
     found = {count: _costs(alone, count) for count in counts}
     return {count: costs for count, costs in found.items() if len(costs) >= _FEWEST_ALONE}
 
@@ -314,15 +319,23 @@ def _costs(batches: Sequence[Batch], count: int) -> list[float]:
     return [batch.on_cpu_ns / count for batch in batches if batch.iterations == count]
 
 
-def _shortest_of(costs: Mapping[int, Sequence[float]]) -> int:
+def _shortest_of(costs: Mapping[int, Sequence[float]], alone: Mapping[int, Sequence[float]]) -> int:
     """The smallest count whose batches say what longer ones say: the next ones to 1.5 %, others to 3 %.
 
     What a batch's beginning costs is spread over it, so most of it is seen in the next length already.
+    `alone` has the costs of batches that nobody disturbed. Where one of two lengths has none, all batches of
+    both are compared, to 8 %: neighbours may have met more of the one than of the other.
     """
+
+    def says_the_same(short: int, long: int, share: float) -> bool:
+        if short in alone and long in alone:
+            return _says_the_same(alone[short], alone[long], share)
+        return _says_the_same(costs[short], costs[long], _NOT_SEEN)
+
     for count, following in pairwise(sorted(costs)):
         others = [other for other in costs if other > following]
-        if _says_the_same(costs[count], costs[following], _SAME) and all(
-            _says_the_same(costs[count], costs[other], 2 * _SAME) for other in others
+        if says_the_same(count, following, _SAME) and all(
+            says_the_same(count, other, 2 * _SAME) for other in others
         ):
             return count
     return max(costs)

@@ -47,10 +47,15 @@ class CaseState:
         return self.status in (Status.OK, Status.PLANNED)
 
     def take_pilot(self, pilot: Launch, settings: Settings) -> None:
-        """What all measuring launches of the case will do, from a pilot that went well."""
+        """What all measuring launches of the case will do, from a pilot that went well.
+
+        Of several, from the one that asks for the shortest batches: what one saw alone was the machine's.
+        """
         self.cost_ns = pilot.wall_ns
-        self.peak_bytes = max(batch.peak_bytes for batch in pilot.batches)
-        self.work = work_after(pilot, self.case.kind, settings.launch_s)
+        self.peak_bytes = max(self.peak_bytes, *(batch.peak_bytes for batch in pilot.batches))
+        found = work_after(pilot, self.case.kind, settings.launch_s)
+        if self.work is None or found.iterations < self.work.iterations:
+            self.work = found
 
     def take_rehearsal(self, launch: Launch) -> None:
         """What being together asks for, from a launch among others that went well."""
@@ -97,6 +102,7 @@ class WorkloadState:
     scatter: float = 0.0  # of its ratios, log units of one round; 0: not known yet
     rounds_wanted: int = 0  # at which it will probably have had enough
     stopped_by: str = ""  # "" while it goes on
+    level: float = 0.95  # of the run
 
     @property
     def active_cases(self) -> list[CaseState]:
@@ -153,7 +159,7 @@ class WorkloadState:
             ]
         )
         groups = by_setting([case.case for case in active], swept)
-        counting = on_own_core(known, [case.case.environment for case in active], groups)
+        counting = on_own_core(known, [case.case.environment for case in active], groups, self.level)
         return [
             self._table([active[position] for position in group], [counting[position] for position in group])
             for group in groups
@@ -199,7 +205,8 @@ def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[Wo
         if state.active and program.status is not Status.OK:  # it was there when the run began
             state.status, state.reason = program.status, program.reason
         _restore(state, run_file, plan.settings)
-        states.setdefault(case.workload, WorkloadState(case.workload, [])).cases.append(state)
+        workload = WorkloadState(case.workload, [], level=plan.settings.level)
+        states.setdefault(case.workload, workload).cases.append(state)
     return list(states.values())
 
 
@@ -217,8 +224,8 @@ def _first_status(program: Program) -> Status:
 
 def _restore(state: CaseState, run_file: RunFile, settings: Settings) -> None:
     pilots = run_file.launches(state.id, Purpose.PILOT, ok_only=True)
-    if pilots:
-        state.take_pilot(pilots[-1], settings)
+    for pilot in pilots:
+        state.take_pilot(pilot, settings)
     for launch in run_file.launches(state.id, Purpose.REHEARSAL, ok_only=True):
         state.take_rehearsal(launch)
     passes = run_file.launches(state.id, Purpose.ALLOCATIONS)

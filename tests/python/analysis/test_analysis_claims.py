@@ -326,6 +326,25 @@ def test_times_of_two_workloads_are_of_all_batches_where_those_of_one_are() -> N
         assert said.ratio == pytest.approx(1.0)
 
 
+def test_settings_that_had_their_core_in_other_rounds_are_compared_by_all_batches() -> None:
+    """The one in even rounds, 5 ns, the other in odd ones; of all batches both take 10 ns."""
+    one = claim(check(side("a"), Relation.ABOUT, side("a", parameters={"wait_us": 64})))
+    made = LaunchValue(10.0, np.array([5.0, 15.0]))
+    flags = [np.array([True, False]), np.array([False, False])]
+    found = {}
+    for at, name in enumerate(("left", "right")):
+        own = {number: replace(made, own_core=flags[(number + at) % 2]) for number in range(ROUNDS)}
+        asked = getattr(one.checks[0], name)
+        everything = SideNumber(
+            asked, {}, "ns", 10.0, Interval(9.0, 11.0, 0.95), 0.95, values=dict.fromkeys(own, made)
+        )
+        found[one.name, 0, name] = replace(
+            everything, value=5.0, values=own, timed=(False, True), otherwise={(False, False): everything}
+        )
+    (said,) = judged([one], found, header())
+    assert (said.low, said.ratio, said.high) == (1.0, 1.0, 1.0)
+
+
 @pytest.mark.parametrize("factor", [2.0, 10.0])
 def test_a_claim_that_is_false_by_twice_the_half_width_is_called_so_in_95_of_100_runs(factor: float) -> None:
     """Truth: the ratio that runs in which the claim just held would have, less two half-widths of these."""

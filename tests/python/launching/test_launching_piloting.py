@@ -135,17 +135,35 @@ def test_batches_of_a_shared_core_do_not_make_batches_long() -> None:
     assert work_after(pilot(told_nothing), Kind.BATCH, SECONDS).iterations == 32_000
 
 
-def test_where_long_batches_never_had_a_core_short_ones_are_held_against_them_by_all() -> None:
-    """The core was shared most of the time, so the long ones say what the short ones' median says."""
-    alone, shared = 2000.0, 3500.0
-    short = [
-        replace(one, gauge_ns=gauge, wall_ns=slow * one.wall_ns, cpu_ns=slow * one.cpu_ns)
-        for one, (slow, gauge) in zip(
-            timed(250.0, 250.0)[:-4], [(1.0, alone), (1.6, shared), (1.6, shared)] * 40, strict=False
-        )
+def on_shared_core(batches: Sequence[Batch], share: float) -> list[Batch]:
+    """Some that others worked beside, which take 1.6 times as long."""
+    rng = random.Random(7)
+    slow = [
+        replace(one, gauge_ns=3500.0, wall_ns=1.6 * one.wall_ns, cpu_ns=1.6 * one.cpu_ns) for one in batches
     ]
-    long = [replace(batch(32_000, 1.6 * 8e6), gauge_ns=shared)] * 4
-    assert work_after(pilot([*short, *long]), Kind.BATCH, SECONDS).iterations == 1000
+    quiet = [replace(one, gauge_ns=2000.0) for one in batches]
+    return [pair[rng.random() < share] for pair in zip(quiet, slow, strict=True)]
+
+
+@pytest.mark.parametrize(("long_ns", "iterations"), [(250.0, 1000), (190.0, 32_000)])
+def test_lengths_of_which_one_never_had_a_core_are_compared_by_all_batches(
+    long_ns: float, iterations: int
+) -> None:
+    """The core was shared most of the time, and whenever a long batch was timed."""
+    made = timed(250.0, long_ns)
+    batches = [*on_shared_core(made[:-4], 0.8), *on_shared_core(made[-4:], 1.0)]
+    assert work_after(pilot(batches), Kind.BATCH, SECONDS).iterations == iterations
+
+
+@pytest.mark.parametrize(("long_ns", "iterations"), [(250.0, 1000), (200.0, 4000)])
+def test_lengths_of_which_one_was_always_interrupted_are_compared_by_all_batches(
+    long_ns: float, iterations: int
+) -> None:
+    made = timed(250.0, long_ns)
+    next_ones = [batch(4000, 3e6, 4000 * long_ns) for _ in range(4)]
+    cut = [replace(one, wall_ns=3 * one.cpu_ns) for one in made[-4:]]
+    batches = [*made[:-4], *next_ones, *cut]
+    assert work_after(pilot(batches), Kind.BATCH, SECONDS).iterations == iterations
 
 
 def test_batches_that_were_interrupted_do_not_make_batches_long() -> None:

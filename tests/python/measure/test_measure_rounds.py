@@ -167,7 +167,7 @@ def test_samples_are_stored_with_their_warm_up(tmp_path: Path) -> None:
 
 def test_canary_takes_its_share_of_the_time(tmp_path: Path) -> None:
     made = bench(
-        tmp_path, "fast", "slow", cost_ns=lambda c, n: 2e6 if c == "canary" else noisy(c, n), budget_s=30.0
+        tmp_path, "fast", "slow", cost_ns=lambda c, n: 4e5 if c == "canary" else noisy(c, n), budget_s=30.0
     )
     made.canary = CANARY
     made.run()
@@ -177,7 +177,8 @@ def test_canary_takes_its_share_of_the_time(tmp_path: Path) -> None:
         assert run_file.all_launches()[0].purpose is Purpose.CANARY
     assert 0.03 < share < 0.06
     assert {beat.case_id for beat in beats} == {None}
-    assert {tuple(batch.iterations for batch in beat.batches) for beat in beats} == {(1,) * 4}
+    assert {sum(not batch.warmup for batch in beat.batches) for beat in beats} == {6}
+    assert {batch.iterations for beat in beats for batch in beat.batches} == {1}
     gaps = np.diff([beat.started_ns for beat in beats[::2]])  # they come in pairs
     assert [beat.company for beat in beats] == [beat.id for beat in beats[::2] for _ in range(2)]
     assert gaps.max() < 5 * np.median(gaps)  # spread over the whole run
@@ -566,11 +567,11 @@ def test_a_case_that_was_alone_in_some_rounds_is_told(tmp_path: Path) -> None:
     assert f"slow ({FIRST_LOOK - 2} of {FIRST_LOOK})" in warning
 
 
-@pytest.mark.parametrize(("budget_s", "blocks"), [(40.0, {12}), (0.18, {4})])
+@pytest.mark.parametrize(("budget_s", "blocks"), [(40.0, {12}), (0.2, {4})])
 def test_launches_on_a_shared_core_are_longer_only_where_there_is_time(
     tmp_path: Path, budget_s: float, blocks: set[int]
 ) -> None:
-    made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=budget_s)
+    made = bench(tmp_path, "fast", "slow", budget_s=budget_s)
     made.launcher.gauges_ns = lambda _, request: 2000.0 if request == 1 else 3500.0
     made.run()
     with RunFile.open(made.path) as run_file:
