@@ -43,6 +43,7 @@ ROUNDS_OF_EACH = (
 _DEARER = 1.25  # than the round before; on a shared machine rounds vary by as much
 _TO_SPARE = 1.5  # times what the least launches will take
 _MOST_PILOTS = 3
+_MOST_IN_VAIN = 3  # launches in a row that were longer and still had no core of their own
 _MOST_FAILED_BEATS = 2  # a canary that does not work is left alone
 
 
@@ -217,23 +218,30 @@ class _Run:
             lacking = [state for state in companies[index] if number not in state.values]
             if lacking:
                 place = f"{self._settings.seed}/{workload.name}/{number}/{index}"
-                self._measure(lacking, number, random.Random(f"turns/{place}"))
+                self._measure(workload, lacking, number, random.Random(f"turns/{place}"))
         workload.round = number
         workload.judge(self._settings)
         if next_look(number - 1) == number:  # looking after each round would cost more than it tells
             workload.rounds_wanted = rounds_wanted(workload, self._settings)
             workload.scatter = scatter(workload, self._settings.level)
 
-    def _measure(self, states: Sequence[CaseState], number: int, rng: random.Random) -> None:
+    def _measure(
+        self, workload: WorkloadState, states: Sequence[CaseState], number: int, rng: random.Random
+    ) -> None:
         """One launch of each, taking turns."""
         states = rng.sample(states, len(states))  # the order in which they start
         members = self._members(states, Purpose.MEASURE, number)
         blocks = blocks_of([member.work for member in members], self._settings)
-        most = MOST_TIMES * blocks if self._has_time_to_spare() else blocks
+        longer = workload.longer_in_vain < _MOST_IN_VAIN and self._has_time_to_spare()
+        most = MOST_TIMES * blocks if longer else blocks
+        made = 0
         for state, outcome in self._together(states, members, blocks, rng, most_blocks=most):
+            made = max(made, sum(not batch.warmup for batch in outcome.launch.batches))
             state.take(outcome.launch, outcome.timed_samples())
             if not state.active:
                 self._end_case(state, state.status, state.reason)
+        if longer:
+            workload.longer_in_vain = workload.longer_in_vain + 1 if made >= most else 0
 
     def _members(self, states: Sequence[CaseState], purpose: Purpose, number: int) -> list[Member]:
         works = [work for state in states if (work := state.work) is not None]

@@ -103,6 +103,7 @@ class WorkloadState:
     rounds_wanted: int = 0  # at which it will probably have had enough
     stopped_by: str = ""  # "" while it goes on
     level: float = 0.95  # of the run
+    longer_in_vain: int = 0  # the last launches that went on for a core of their own, and had none
 
     @property
     def active_cases(self) -> list[CaseState]:

@@ -192,7 +192,7 @@ def compared(
     seed: int, costs: list[tuple[float, float]], busy: float, offset: float = 1.0, *, choosing: bool = True
 ) -> tuple[Interval, bool]:
     """The interval of the second over the first, and whether batches were left out for it."""
-    host = Host(seed, busy, [offset, 1.0])
+    host = Host(seed, busy, [offset] + [1.0] * (len(costs) - 1))
     launched = [host.company(costs, number + 1) for number in range(24)]
     cases = [{number: each[at] for number, each in enumerate(launched)} for at in range(len(costs))]
     if choosing:
@@ -273,6 +273,13 @@ def test_cpu_time_and_launches_are_of_batches_that_count(tmp_path: Path) -> None
     assert all(dear not in one.batches for one in chosen_from.counting)
     row = row_with_numbers(chosen_from, Compared(), 0.95)
     assert row.cpu_time == 5.0
+
+
+def test_two_of_many_equal_programs_are_not_called_different() -> None:
+    """Of ten that take turns a block counts where all of them had their core: rarely enough of them."""
+    found = [compared(seed, [MUTEX] * 10, 0.35) for seed in range(100)]
+    assert 10 <= sum(left for _, left in found) <= 90
+    assert sum(not one.low <= 1.0 <= one.high for one, _ in found) <= 0.05 * 100 + 2 * 2.2
 
 
 def test_a_row_says_what_was_left_out(tmp_path: Path) -> None:
