@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
+import textwrap
 import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 import tollbench
-from tollbench import building, measure
+from tollbench import building, measure, numbers
 from tollbench.analysis.results import Results
 from tollbench.catalog import environments, machine, packages, suites
 from tollbench.cli import report
@@ -33,6 +35,8 @@ from tollbench.writing import Output, check_outputs
 from tollbench.writing.marks import OF_RUN, RUN_FILE
 
 Shown = Literal["screen", "tables", "json"]  # what a run prints at its end
+
+_WIDTH = 100  # columns of a paragraph
 
 # What a run of the profile `check` must not find; what cannot run here is skipped or unsupported instead.
 BROKEN = frozenset(Status) - {Status.OK, Status.PLANNED, Status.SKIPPED, Status.UNSUPPORTED}
@@ -263,10 +267,25 @@ def _canary(folder: Path, enter: tuple[str, ...]) -> Program:
     return Program("toll/canary", "canary", HOST.name, (*enter, *building.canary(folder)))
 
 
+def _what_the_time_buys(plan: events.TimePlanned) -> str:
+    """One paragraph, best known first."""
+    known = sorted((one.half_width, one.workload) for one in plan.workloads if one.half_width is not None)
+    if not known:
+        return "no ratio will be known in the time that is left"
+    time = "what is left to measure" if math.isinf(plan.left_s) else f"the next {plan.left_s:.0f} s"
+    each = ", ".join(f"{workload} ±{numbers.percent(width)}" for width, workload in known)
+    unknown = [one.workload for one in plan.workloads if one.half_width is None]
+    rest = f"; no ratios: {', '.join(unknown)}" if unknown else ""
+    said = f"expected of {time}, each workload's median ratio: {each}{rest}"
+    return textwrap.fill(said, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
 def _tell(bar: Progress, event: events.Event) -> None:
     match event:
         case events.CaseEnded(case=case, status=status, reason=reason):
             say(f"{case.workload} {case.contender}: {status}: {reason}")
+        case events.TimePlanned():
+            say(_what_the_time_buys(event))
         case events.LaunchDone(case=case, elapsed_s=elapsed, left_s=left) if left is not None:
             what = f"{case.workload} {case.contender}" if case else "canary"
             bar.step(elapsed, elapsed + left, what, left)

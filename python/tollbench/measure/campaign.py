@@ -22,8 +22,8 @@ from tollbench.launching.starting import Starter
 from tollbench.measure.company import MOST_TIMES, REHEARSED_TURNS, Member, OutOfTime, blocks_of
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.errands import Canary, Errands
-from tollbench.measure.estimate import left_s, next_of, rounds_wanted, scatter
-from tollbench.measure.events import CaseEnded, Event, LaunchDone
+from tollbench.measure.estimate import expected, left_s, next_of, rounds_wanted, scatter
+from tollbench.measure.events import CaseEnded, Event, LaunchDone, TimePlanned
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
 from tollbench.plan import Plan, Settings, layout_seed, round_order
@@ -103,6 +103,7 @@ class _Run:
         self._interrupt = interrupt
         self._canary = canary
         self._tell = on_event
+        self._planned = False
         self._clock = recorder.starter.clock
         self._workloads: list[WorkloadState] = begin(plan, programs, run_file)
         for workload in self._workloads:
@@ -208,8 +209,17 @@ class _Run:
                 workload.stopped_by = "failures"
             elif self._affordable(workload):
                 self._round(workload, workload.round + 1)
+                self._tell_plan()
             else:
                 workload.stopped_by = "budget"
+
+    def _tell_plan(self) -> None:
+        """Once, when each workload has had what intervals need."""
+        first = [one.round >= self._settings.min_launches or one.stopped_by for one in self._workloads]
+        if not self._planned and all(first) and self._settings.max_launches > 1:
+            self._planned = True
+            left = self._left_s()
+            self._tell(TimePlanned(tuple(expected(self._workloads, self._settings, left)), left))
 
     def _round(self, workload: WorkloadState, number: int) -> None:
         """Launches what this round still lacks: after a resume that may be a part of it, or nothing."""

@@ -1,19 +1,24 @@
-"""What the rounds so far let expect: how long a run still takes, and where more rounds tell most.
+"""What the rounds so far let expect: how long a run still takes, where more rounds tell most, and how well
+ratios will be known in the end.
 
-Neither says when a workload has had enough, and both look at how values scatter, never at which is larger.
+None says when a workload has had enough, and both look at how values scatter, never at which is larger.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from statistics import NormalDist, median
 
 import numpy as np
 
+from tollbench.measure.events import Expected
 from tollbench.measure.state import WorkloadState
 from tollbench.plan import Settings
-from tollbench.stats import bonferroni, median_interval, next_look
+from tollbench.stats import bonferroni, median_interval, next_look, rounds_needed
 from tollbench.stats.order_statistics import Floats
+
+_FEWEST_DIFFERENCES = 6  # whose deviation says anything
 
 
 def left_s(workloads: Sequence[WorkloadState], budget_left_s: float) -> float | None:
@@ -72,11 +77,79 @@ def next_of(going: Sequence[WorkloadState], settings: Settings) -> WorkloadState
         return next(workload for workload in going if workload.round == fewest)
     known = sorted(workload.scatter for workload in going if workload.scatter) or [1.0]
     usual = known[len(known) // 2]
+    return min(going, key=lambda workload: workload.round / _share(workload, usual))
 
-    def share(workload: WorkloadState) -> float:
-        return float(((workload.scatter or usual) / max(1, workload.round_cost_ns())) ** (2 / 3))
 
-    return min(going, key=lambda workload: workload.round / share(workload))
+def expected(workloads: Sequence[WorkloadState], settings: Settings, left_s: float) -> list[Expected]:
+    """How well the ratios of each workload will be known where `left_s` is spent as `next_of` spends it.
+
+    By how the rounds so far scatter around their median, at the level that the last table will have.
+    """
+    wanted = _rounds_bought(workloads, settings, left_s)
+    found = []
+    for workload, rounds in zip(workloads, wanted, strict=True):
+        widths = [
+            width
+            for differences, level in _differences(workload, settings.level)
+            if (width := _half_width(differences, rounds, level)) is not None
+        ]
+        found.append(Expected(workload.name, round(rounds), math.expm1(median(widths)) if widths else None))
+    return found
+
+
+def _rounds_bought(workloads: Sequence[WorkloadState], settings: Settings, left_s: float) -> list[float]:
+    """In proportion to the shares of `next_of`, as many as the time allows, and no more than are wanted."""
+    known = sorted(workload.scatter for workload in workloads if workload.scatter) or [1.0]
+    usual = known[len(known) // 2]
+    shares = [_share(workload, usual) for workload in workloads]
+
+    def bought(scale: float) -> list[float]:
+        found = []
+        for workload, share in zip(workloads, shares, strict=True):
+            most = workload.round if workload.stopped_by else max(workload.rounds_wanted, workload.round)
+            found.append(min(float(most), max(float(workload.round), scale * share)))
+        return found
+
+    def takes_s(rounds: Sequence[float]) -> float:
+        each = zip(workloads, rounds, strict=True)
+        return sum(one.round_cost_ns() / 1e9 * (count - one.round) for one, count in each)
+
+    low, high = 0.0, settings.max_launches / max(1e-300, min(shares, default=1.0))
+    if takes_s(bought(high)) <= left_s:
+        return bought(high)
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if takes_s(bought(middle)) <= left_s else (low, middle)
+    return bought(low)
+
+
+def _differences(workload: WorkloadState, level: float) -> Iterator[tuple[Floats, float]]:
+    """Of each ratio its logs by round, and the level of its interval."""
+    for logs, column in workload.tables():
+        cases = logs.shape[1]
+        if cases < 2 or column is None:
+            continue
+        corrected = bonferroni(level, cases * (cases - 1) // 2)
+        for each in np.delete(logs - logs[:, [column]], column, axis=1).T:
+            yield each[np.isfinite(each)], corrected
+
+
+def _half_width(differences: Floats, rounds: float, level: float) -> float | None:
+    """Of an interval of the median, were noise normal in its middle: 1.25 standard errors of a mean wide.
+
+    By the median absolute deviation, which tails do not move; n / (n - 0.8) makes it right for n values
+    (Croux and Rousseeuw, 1992, from ten on).
+    """
+    count = differences.size
+    if count < _FEWEST_DIFFERENCES or rounds < rounds_needed(level, 1):
+        return None
+    deviation = 1.4826 * float(np.median(np.abs(differences - np.median(differences))))
+    normal = NormalDist().inv_cdf((1.0 + level) / 2.0)
+    return normal * math.sqrt(math.pi / 2.0 / rounds) * deviation * count / (count - 0.8)
+
+
+def _share(workload: WorkloadState, usual: float) -> float:
+    return float(((workload.scatter or usual) / max(1, workload.round_cost_ns())) ** (2 / 3))
 
 
 def _widest(workload: WorkloadState, level: float) -> float | None:

@@ -28,4 +28,21 @@ class CaseEnded:
     reason: str
 
 
-Event = LaunchDone | CaseEnded
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the time that is left buys for a workload."""
+
+    workload: str
+    rounds: int  # in the end
+    half_width: float | None  # of the median ratio's interval, 0.01 is 1 %; None: no ratio, or few rounds
+
+
+@dataclass(frozen=True, slots=True)
+class TimePlanned:
+    """Each workload has had its first rounds: how well its ratios will be known in the end."""
+
+    workloads: tuple[Expected, ...]
+    left_s: float  # inf: no budget
+
+
+Event = LaunchDone | CaseEnded | TimePlanned
