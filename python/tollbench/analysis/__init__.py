@@ -15,7 +15,7 @@ from tollbench.analysis.beside import efficiencies, within_environments
 from tollbench.analysis.case_data import CaseData, read_case, timed_alike
 from tollbench.analysis.cautions import cautions
 from tollbench.analysis.claim_numbers import Place, SideNumber, numbers_in
-from tollbench.analysis.comparison import Compared, compare_settings, level_left
+from tollbench.analysis.comparison import Compared, comparable, compare_settings, level_left
 from tollbench.analysis.grid import grids
 from tollbench.analysis.grouping import settings, swept_parameters
 from tollbench.analysis.judged_claims import judged
@@ -106,7 +106,7 @@ def _workload(
     measured = [case for case in data if case.measured]
     records = [case.record for case in data]
     swept = swept_parameters(records)
-    told_apart = [case for case in measured if not case.below_step_ns]
+    told_apart = comparable(data)
     comparisons = compare_settings(told_apart, swept, level)
     by_value = sorted(measured, key=lambda case: float(np.median(case.values_ns)))
     latencies = [latency(case, level) for case in by_value if workload.kind is Kind.SAMPLES]

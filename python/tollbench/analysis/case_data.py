@@ -20,10 +20,10 @@ from tollbench.analysis.values import (
     ByRound,
     LaunchValue,
     Timed,
+    below_step_ns,
     launch_value,
     median,
     nobody_waits,
-    resolution_ns,
 )
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
@@ -120,14 +120,8 @@ class CaseData:
 
     @property
     def below_step_ns(self) -> float:
-        """The step of the clock that a single operation is shorter than; 0 where the clock can see it.
-
-        Samples of cells are means of several operations, finer than a step.
-        """
-        if self.record.kind is not Kind.SAMPLES or self.cells.launches or not self.launches:
-            return 0.0
-        step = max(resolution_ns(launch.clock) for launch in self.launches)
-        return step if float(np.median(self.values_ns)) < step else 0.0
+        """The step of the clock that a single operation is shorter than; 0 where the clock can see it."""
+        return below_step_ns(self.values)
 
     @property
     def measured(self) -> bool:

@@ -45,6 +45,11 @@ class SettingComparison:
     setting: Setting = ()  # of the swept parameters
 
 
+def comparable(data: Sequence[CaseData]) -> list[CaseData]:
+    """Those with numbers that the clock could see, which alone have values and ratios."""
+    return [case for case in data if case.measured and not case.below_step_ns]
+
+
 def level_left(data: Sequence[CaseData], header: RunHeader) -> float:
     """Level of one row's interval: what looking early has left of the run's level.
 
@@ -52,9 +57,9 @@ def level_left(data: Sequence[CaseData], header: RunHeader) -> float:
     """
     if header.precision <= 0:
         return header.level
-    measured = [case for case in data if case.measured]
-    groups = by_setting([case.record for case in measured], swept_parameters([case.record for case in data]))
-    tables = (_table([measured[position] for position in group]) for group in groups)
+    compared = comparable(data)
+    groups = by_setting([case.record for case in compared], swept_parameters([case.record for case in data]))
+    tables = (_table([compared[position] for position in group]) for group in groups)
     return level_shown(tables, _tried_rounds(data), header.precision, header.level)
 
 

@@ -6,7 +6,7 @@ Reports, the rule that ends a run and comparisons all ask here.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median as median_of  # of a few numbers, where NumPy's takes longer
 from typing import Any
@@ -45,6 +45,7 @@ class LaunchValue:
     gauges: Floats = field(default_factory=lambda: _NONE)  # ns, of each timed batch; none of threads
     batch_ns: float = 0.0  # wall time of its shortest timed batch
     own_core: Flags | None = None  # of each timed batch: whether it counts; None: all do
+    step_ns: float = 0.0  # of the clock that read single operations; 0: it read many at once
 
     @property
     def ns(self) -> float:
@@ -96,7 +97,12 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
     medians = [value_of_samples([batch], launch.clock) for batch in samples]
     kept = gauges if len(samples) == len(timed) else _NONE  # a batch may have no samples
     return LaunchValue(
-        ns, np.array(medians, dtype=np.float64), launch.company, gauges=kept, batch_ns=batch_ns
+        ns,
+        np.array(medians, dtype=np.float64),
+        launch.company,
+        gauges=kept,
+        batch_ns=batch_ns,
+        step_ns=resolution_ns(launch.clock),
     )
 
 
@@ -138,6 +144,16 @@ def timed_in_one_way(cases: Sequence[ByRound]) -> list[dict[int, LaunchValue]]:
     if len({value.timed for case in cases for value in case.values()}) == 1:
         return [dict(case) for case in cases]
     return by_one_clock(cases)
+
+
+def below_step_ns(values: Iterable[LaunchValue]) -> float:
+    """The step of the clock that a case's single operation is shorter than; 0 where the clock can see it.
+
+    Such a case is compared with nobody: neither in a report nor by the rule that ends a run.
+    """
+    counting = [value for value in values if value.counts]
+    step = max((value.step_ns for value in counting), default=0.0)
+    return step if step and float(np.median([value.ns for value in counting])) < step else 0.0
 
 
 def log_rounds(cases: Sequence[ByRound], last: int | None = None) -> Floats:

@@ -154,10 +154,10 @@ def _share(workload: WorkloadState, usual: float) -> float:
 
 def _widest(workload: WorkloadState, level: float) -> float | None:
     """Length of the widest interval on the log scale, of ratios to the fastest of each setting (of values,
-    where a case is alone in its setting)."""
+    where a case is alone in its setting); 0 where all cases are below the clock's step."""
     found = [_widest_of(logs, column, level) for logs, column in workload.tables()]
     known = [length for length in found if length is not None]
-    return max(known, default=None) if len(known) == len(found) else None
+    return max(known, default=0.0) if len(known) == len(found) else None
 
 
 def _widest_of(logs: Floats, fastest: int | None, level: float) -> float | None:

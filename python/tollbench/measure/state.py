@@ -8,7 +8,14 @@ from dataclasses import dataclass, field, replace
 
 from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
 from tollbench.analysis.own_core import on_own_core
-from tollbench.analysis.values import ByRound, LaunchValue, by_one_clock, launch_value, log_rounds
+from tollbench.analysis.values import (
+    ByRound,
+    LaunchValue,
+    below_step_ns,
+    by_one_clock,
+    launch_value,
+    log_rounds,
+)
 from tollbench.launching.piloting import CaseWork, after_rehearsal, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
 from tollbench.plan import Plan, Settings
@@ -148,7 +155,8 @@ class WorkloadState:
 
     def tables(self) -> list[Table]:
         """What a report will compare: for each setting of what is swept, the logs of the values of its active
-        cases, shape (rounds, cases), NaN where a launch failed, and the column that ratios are to.
+        cases, shape (rounds, cases), NaN where a launch failed, and the column that ratios are to. Cases
+        below the clock's step have no value there, so they are left out, and settings that have no others.
 
         Of the rounds so far alone: a resumed run has later ones already, and decides as the unbroken one did.
         """
@@ -161,9 +169,11 @@ class WorkloadState:
         )
         groups = by_setting([case.case for case in active], swept)
         counting = on_own_core(known, [case.case.environment for case in active], groups, self.level)
+        seen = [[at for at in group if not below_step_ns(counting[at].values())] for group in groups]
         return [
-            self._table([active[position] for position in group], [counting[position] for position in group])
-            for group in groups
+            self._table([active[at] for at in group], [counting[at] for at in group])
+            for group in seen
+            if group
         ]
 
     def _table(self, cases: Sequence[CaseState], counting: Sequence[ByRound]) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,11 @@ from made_runs import Made, make_run
 from rich.console import Console
 
 from tollbench import analysis
+from tollbench.analysis.case_data import read_case
+from tollbench.analysis.comparison import comparable, level_left
 from tollbench.analysis.results import Results
 from tollbench.report import csv, html, markdown, one_screen
+from tollbench.stats import FIRST_LOOK, level_at_look
 from tollbench.store import RunFile
 from tollbench.words import Kind
 
@@ -91,6 +95,22 @@ def on_one_screen(found: Results) -> str:
     one_screen.render(found, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+def test_the_level_is_that_of_a_run_that_ended_without_waiting_for_them(tmp_path: Path) -> None:
+    def made(name: str, ns: Sequence[float]) -> Made:
+        samples = [np.full(100, each, dtype=np.float32) for each in ns]
+        return Made(name, [1.0] * FIRST_LOOK, samples=samples)
+
+    ticks = made("tiny", [0.01, 0.02] * (FIRST_LOOK // 2))
+    calm = [made("seen", [20.0] * FIRST_LOOK), made("slow", [40.0] * FIRST_LOOK)]
+    changes = {"clock": {"source": "tsc", "resolution_ns": STEP_NS}}
+    path = make_run(tmp_path / "look.toll", [ticks, *calm], kind=Kind.SAMPLES, launch_changes=changes)
+    with RunFile.open(path) as run_file:
+        header = run_file.header()
+        data = [read_case(run_file, record, header) for record in run_file.cases()]
+    assert [case.record.contender for case in comparable(data)] == ["seen", "slow"]
+    assert level_left(data, header) == level_at_look(1, header.level)
 
 
 def test_every_format_says_so_and_points_to_the_batches(path: Path) -> None:

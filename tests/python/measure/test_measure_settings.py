@@ -29,6 +29,7 @@ class Measured:
     noise: np.ndarray = field(default_factory=lambda: np.zeros(FIRST_LOOK))  # of its logarithm
     footing: Mapping[str, str] = field(default_factory=dict)
     status: Status = Status.OK
+    step_ns: float = 0.0  # of the clock that read single operations
 
 
 def state(*measured: Measured) -> WorkloadState:
@@ -40,7 +41,9 @@ def state(*measured: Measured) -> WorkloadState:
         values = one.value * np.exp(one.noise)
         found = CaseState(number, case, program, one.status, "")
         if one.status is Status.OK:
-            found.values = {at + 1: LaunchValue(float(value)) for at, value in enumerate(values)}
+            found.values = {
+                at + 1: LaunchValue(float(value), step_ns=one.step_ns) for at, value in enumerate(values)
+            }
         cases.append(found)
     return WorkloadState("a/b", cases, round=FIRST_LOOK)
 
@@ -78,6 +81,25 @@ def test_what_a_contender_chooses_for_itself_is_compared_and_must_be_known() -> 
 def test_a_failed_case_does_not_merge_the_settings() -> None:
     own = [Measured("a", 4, 10.0), Measured("b", 8, 20.0), Measured("b", 4, 0.0, status=Status.SKIPPED)]
     assert [logs.shape for logs, _ in state(*own).tables()] == [(FIRST_LOOK, 1), (FIRST_LOOK, 1)]
+
+
+def below_the_step(size: int) -> Measured:
+    """Six rounds of one tick in a thousand, six of two: on a clock of 10 ns that says nothing."""
+    return Measured("tiny", size, 1.0, np.log(np.tile([0.01, 0.02], FIRST_LOOK // 2)), step_ns=10.0)
+
+
+def test_rows_below_the_clocks_step_are_not_waited_for_and_nothing_is_held_against_them() -> None:
+    read = [replace(one, value=2 * one.value, step_ns=10.0) for one in settled()]
+    own = [*read, below_the_step(4), below_the_step(8)]
+    assert [(logs.shape, column) for logs, column in state(*own).tables()] == [((FIRST_LOOK, 2), 0)] * 2
+    assert judged(*own) == "precision"
+    assert rounds_wanted(state(*own), SETTINGS) == rounds_wanted(state(*read), SETTINGS)
+
+
+def test_nothing_is_left_to_know_where_all_are_below_the_step() -> None:
+    own = [below_the_step(4), below_the_step(8)]
+    assert judged(*own) == "precision"
+    assert rounds_wanted(state(*own), SETTINGS) < 30
 
 
 @pytest.mark.parametrize("role", ["floor", "baseline"])
