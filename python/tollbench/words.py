@@ -108,6 +108,7 @@ class Published:
     # or "max" or the key of one of PERCENTILES of a latency; "ratio" to the fastest; "cpu_time"; a detail
     statistic: str = "value"
     environment: str = "host"  # of the row that answers the same question: "tcmalloc"
+    differs: str = ""  # what sets that row apart from the source's own program; no hint at which row it is
 
 
 class Ruling(StrEnum):

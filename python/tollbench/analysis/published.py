@@ -17,7 +17,8 @@ from tollbench.store import CaseRecord, WorkloadRecord
 from tollbench.words import Published
 
 _ASSIGNMENT = re.compile(r"\b([a-z][a-z0-9_]*)=(\w+)")
-_NUMBER = re.compile(r"\d[\d,_]*")
+# "10,000 iterations" is how long the source measured, no parameter.
+_NUMBER = re.compile(r"\d[\d,_]*(?![\d,_]| iterations?\b)")
 
 
 def beside_today(
@@ -47,7 +48,8 @@ def parameters_named(note: str, label: str) -> dict[str, str]:
 def matching_row(published: Published, rows: Sequence[Row]) -> Row | None:
     """The contender's row there whose parameters the label or the note names; else its first one there.
 
-    "tasks=100000" in the note or the label rules out rows of another size.
+    "tasks=100000" in the note or the label rules out rows of another size. What sets the row apart from the
+    source's program (`differs`) names numbers of both, so it is not asked.
     """
     fixed = parameters_named(published.note, published.label)
     named = {re.sub("[,_]", "", text) for text in _NUMBER.findall(f"{published.label} {published.note}")}
@@ -132,6 +134,7 @@ def _beside(
         today=today,
         environment=None if row is None else row.environment,
         parameters=None if row is None else row.parameters,
+        differs=published.differs,
     )
 
 

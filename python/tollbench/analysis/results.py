@@ -198,6 +198,7 @@ class PublishedValue(Model):
     today: Estimate | None = None  # in `unit`, of the row on this machine
     environment: str | None = None  # of the row that stands for it; None where no row has numbers
     parameters: dict[str, int | str] | None = None
+    differs: str = ""  # what sets that row apart from the source's own program
 
 
 class Detail(Model):

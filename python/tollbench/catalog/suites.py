@@ -241,9 +241,7 @@ def _published_value(file: Path, shared: _Source, entry: _PublishedValue) -> Pub
         if not own[name]:
             what = f'"{entry.label}" has no {name}'
             raise error_at(file, entry.label, what, f"write {name} = ... there or in [source]")
-    differs = own.pop("differs")
-    if differs not in ("", AS_PUBLISHED):
-        own["note"] = "; ".join(filter(None, (own["note"], f"the row differs: {differs}")))
+    own["differs"] = "" if own["differs"] == AS_PUBLISHED else own["differs"]
     return Published(
         contender=entry.contender,
         label=entry.label,

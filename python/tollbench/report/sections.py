@@ -14,7 +14,13 @@ from tollbench.report.claim_section import claim_section
 from tollbench.report.footings import footings
 from tollbench.report.problems import troubles
 from tollbench.report.row_cells import SET_ASIDE, table
-from tollbench.report.sentences import below_table, floor_sentence, published_range, status_words
+from tollbench.report.sentences import (
+    below_table,
+    floor_sentence,
+    published_note,
+    published_range,
+    status_words,
+)
 from tollbench.report.showing import Column
 from tollbench.report.slopes import heading, metrics, slopes
 from tollbench.text import clean, commands, headline, humanise, instant, said, several
@@ -396,8 +402,8 @@ def _published(workload: WorkloadResult, naming: Naming) -> list[dict[str, Any]]
         groups.setdefault(shared, []).append(entry)
     tables = []
     for (machine, source, unit, per), entries in groups.items():
-        notes = {entry.note for entry in entries}
-        note = entries[0].note if len(notes) == 1 else ""
+        notes = [published_note(entry) for entry in entries]
+        note = notes[0] if len(set(notes)) == 1 else ""
         tables.append(
             {
                 "machine": machine,
@@ -406,8 +412,8 @@ def _published(workload: WorkloadResult, naming: Naming) -> list[dict[str, Any]]
                 "note": clean(note),
                 "unit": f"{unit} per {per}",
                 "rows": [
-                    _published_row(entry, _here(entry, workload, naming), "" if note else entry.note)
-                    for entry in entries
+                    _published_row(entry, _here(entry, workload, naming), "" if note else own)
+                    for entry, own in zip(entries, notes, strict=True)
                 ],
             }
         )

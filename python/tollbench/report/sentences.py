@@ -82,6 +82,11 @@ def status_words(status: str) -> str:
     return clean(status).replace("_", " ")
 
 
+def published_note(entry: PublishedValue) -> str:
+    """How the source measured it, and what sets the row apart from the source's program."""
+    return "; ".join(filter(None, (entry.note, entry.differs and f"the row differs: {entry.differs}")))
+
+
 def published_range(entry: PublishedValue) -> str:
     """What the source reported: "0.64 to 1.21", or one number."""
     low, high = numbers.reported(entry.low), numbers.reported(entry.high)

@@ -150,6 +150,14 @@ def test_a_published_value_may_be_of_a_detail_that_the_suite_declares(root):
     assert suites.load(root)[0].published[1].statistic == "calls"
 
 
+def test_what_sets_a_row_apart_is_no_part_of_the_note(root):
+    change(root, "value = 12", 'note = "hot"\ndiffers = "4 threads"\nvalue = 12', "published.toml")
+    change(root, "year = 1990", 'differs = "nothing"\nyear = 1990', "published.toml")
+    value, bounds = suites.load(root)[0].published
+    assert (value.note, value.differs) == ("hot", "4 threads")
+    assert (bounds.note, bounds.differs) == ("", "")
+
+
 def test_published_values_inherit_their_source(root):
     value, bounds = suites.load(root)[0].published
     assert (value.low, value.high, value.year, value.machine, value.statistic) == (

@@ -382,6 +382,15 @@ def test_published_values_of_another_source_have_a_table_and_a_lone_note_its_row
     assert "promise 16 cores" not in first.split("<tbody>")[0]
 
 
+def test_what_sets_a_row_apart_stands_behind_the_note():
+    one, other, third = samples.skynet_published()
+    apart = one.model_copy(update={"note": "n0te", "differs": "n0 channel"})
+    lone = third.model_copy(update={"note": "", "differs": "n0 stack", "source": one.source})
+    (table,) = published_tables([apart, other, lone])
+    assert "n0te; the row differs: n0 channel<" in table
+    assert ">the row differs: n0 stack<" in table
+
+
 def test_an_empty_run_makes_a_page():
     text = Document(html.render(samples.empty_results())).text
     assert "Nothing was measured" in text

@@ -26,8 +26,9 @@ HEADER = RunHeader(
     started_utc="2026-01-01T00:00:00+00:00",
 )  # fmt: skip
 PUBLISHED = Published(
-    "quick", "Quick 1.0", 10.0, 12.0, "ns", "task", "a PDP-11", 1975, "somewhere", "", "p50"
-)
+    "quick", "Quick 1.0", 10.0, 12.0, "ns", "task", "a PDP-11", 1975, "somewhere", "", "p50",
+    differs="a lock more",
+)  # fmt: skip
 DETAILS = (
     DeclaredDetail("share", "Smallest share", "share", "of the thread that got least"),
     DeclaredDetail("drift", "Drift", "ns", "below zero where it came early"),
