@@ -70,8 +70,9 @@ def results(
         data = timed_alike(data, header.level)
         level = level_left(data, header)
         found = _workload(workload, data, header, level, warnings)
-        workloads.append(found.model_copy(update={"in_batches": in_batches.get(workload.name, "")}))
-        sides |= numbers_in(workload, data, header, level, asked)
+        many = in_batches.get(workload.name, "")
+        workloads.append(found.model_copy(update={"in_batches": many}))
+        sides |= numbers_in(workload, data, header, level, asked, many)
         cases += [_kept(case) for case in data]
     launches = [*canary, *(launch for case in cases for launch in case.everything)]
     canary_floor, drifted = floor(canary, cases, header)

@@ -46,18 +46,21 @@ def numbers_in(
     header: RunHeader,
     level: float,
     claims: Sequence[Claim],
+    in_batches: str = "",
 ) -> dict[Place, SideNumber]:
     """Every side that one of `claims` has in this workload.
 
     `data` has its cases in plan order, with the counts of their samples; `level` is what
-    looking early has left.
+    looking early has left; `in_batches` names the workload that times many of its operations at once.
     """
     units = {one.name: one.unit for one in workload.details}
     found: dict[Place, SideNumber] = {}
     for place, side, check, checks in sides(claims):
         if side.workload == workload.name:
-            own = bonferroni(level, checks)
-            found[place] = _number(side, check, data, own, units.get(side.statistic, workload.unit), header)
+            own, unit = bonferroni(level, checks), units.get(side.statistic, workload.unit)
+            found[place] = _below_step(side, data, unit, header, in_batches) or _number(
+                side, check, data, own, unit, header
+            )
     return found
 
 
@@ -67,6 +70,23 @@ def sides(claims: Sequence[Claim]) -> Iterator[tuple[Place, ClaimSide, ClaimChec
         for index, check in enumerate(claim.checks):
             for name, side in (("left", check.left), ("right", check.right)):
                 yield (claim.name, index, name), side, check, len(claim.checks)
+
+
+def _below_step(
+    side: ClaimSide, data: Sequence[CaseData], unit: str, header: RunHeader, in_batches: str
+) -> SideNumber | None:
+    """The side without a number, where it asks for that of an operation that the clock cannot see.
+
+    Measuring for longer would tell no more.
+    """
+    case = _case(side, data, header)
+    if case is None or side.statistic not in ("value", "p50"):
+        return None
+    if not case.below_step_ns or _unusual(side, case, header):
+        return None
+    where = f"; {in_batches} times many at once" if in_batches else ""
+    missing = f"is shorter than {case.below_step_ns:.3g} ns, the clock's step{where}"
+    return SideNumber(side, dict(case.record.parameters), unit, missing=missing, would_tell=False)
 
 
 def _number(
@@ -87,9 +107,6 @@ def _number(
     if not case.measured:
         missing = f"has no numbers ({case.status}: {case.reason})"
         return SideNumber(side, parameters, unit, missing=missing, would_tell=case.status is Status.PLANNED)
-    if case.below_step_ns and side.statistic in ("value", "p50"):
-        missing = f"is shorter than {case.below_step_ns:.3g} ns, the clock's step"
-        return SideNumber(side, parameters, unit, missing=missing)
     # A quotient of two intervals holds where both do; one of a number that is exact needs only the other.
     measured = sum(each.number is None for each in (check.left, check.right))
     own = bonferroni(level, measured)

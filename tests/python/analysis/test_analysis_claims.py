@@ -69,13 +69,19 @@ def test_the_interval_of_the_paired_ratio_decides(tmp_path, left, right, said) -
     assert bool(found.reason) is (said == "cannot_be_told")
 
 
-def test_what_is_shorter_than_the_clocks_step_decides_nothing(tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("in_batches", "where"), [({}, ""), ({"tasks/made": "tasks/many"}, "; tasks/many times many at once")]
+)
+def test_what_is_shorter_than_the_clocks_step_decides_nothing(tmp_path, in_batches, where) -> None:
+    """Nor would measuring for longer, so nobody is told to."""
     samples = {name: [np.full(50, ns, dtype=np.float32)] * 8 for name, ns in (("a", 0.0), ("b", 40.0))}
     cases = [Made(name, [1.0] * 8, samples=taken) for name, taken in samples.items()]
     clock = {"clock": {"source": "tsc", "resolution_ns": 10.0}}
-    found = verdict(tmp_path, A_BEATS_B, cases, kind=Kind.SAMPLES, launch_changes=clock)
+    path = make_run(tmp_path / "run.toll", cases, kind=Kind.SAMPLES, launch_changes=clock)
+    with RunFile.open(path) as run:
+        (found,) = results(run, claims=[A_BEATS_B], in_batches=in_batches).claims
     assert found.verdict == "cannot_be_told"
-    assert "shorter than 10 ns, the clock's step" in found.reason
+    assert found.reason == f"a is shorter than 10 ns, the clock's step{where}"
     assert found.left is None
 
 
