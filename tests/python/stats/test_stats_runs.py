@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations, pairwise
+from math import comb
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -28,6 +31,37 @@ def test_probabilities_are_those_of_all_orders(high: int, low: int) -> None:
     for values, seen in zip(orders, runs, strict=True):
         wanted = sum(other <= seen for other in runs) / len(runs)
         assert few_runs(values + [1.0] * 5) == pytest.approx(wanted)
+
+
+def by_whole_numbers(high: int, low: int, seen: int) -> Fraction:
+    """As Wald and Wolfowitz write it, without a rounding."""
+    ways = 0
+    for runs in range(2, seen + 1):
+        half = runs // 2
+        one, other = (half, half - 1) if runs % 2 else (half - 1, half - 1)
+        ways += comb(high - 1, one) * comb(low - 1, other) + comb(high - 1, other) * comb(low - 1, one)
+    return Fraction(ways, comb(high + low, high))
+
+
+@pytest.mark.parametrize(
+    ("rounds", "correlation"), [(2, 0.0), (41, 0.0), (400, 0.5), (1201, 0.0), (1201, 0.1)]
+)
+def test_logarithms_lose_nothing(rounds: int, correlation: float) -> None:
+    values = following(np.random.default_rng(6), rounds, correlation)
+    above = values[values != np.median(values)] > np.median(values)
+    seen = 1 + int((above[1:] != above[:-1]).sum())
+    wanted = by_whole_numbers(int(above.sum()), int((~above).sum()), seen)
+    assert few_runs(values) == pytest.approx(float(wanted), rel=1e-9)
+
+
+def test_a_great_many_values_take_no_whole_numbers_of_as_many_digits() -> None:
+    """Those of a million took longer than anybody waits; the normal distribution says the same."""
+    values = np.random.default_rng(7).standard_normal(1_000_000)
+    above = values > np.median(values)
+    seen = 1 + int((above[1:] != above[:-1]).sum())
+    half = values.size / 2  # of each: runs have mean half + 1 and variance half (half - 1) / (2 half - 1)
+    sigma = np.sqrt(half * (half - 1) / (2 * half - 1))
+    assert few_runs(values) == pytest.approx(NormalDist(half + 1, sigma).cdf(seen + 0.5), rel=1e-3)
 
 
 def test_chance_is_told_as_often_as_the_level_says() -> None:
