@@ -1,9 +1,9 @@
 """CSV: one row a case, for spreadsheets and scripts.
 
-Numbers are unrounded, in the row's `unit` per `per`; a missing number is an empty cell. Parameters and
-footing are JSON. Spreadsheets run a cell that begins with = + - @, a tab or a carriage return as a formula,
-and run files come from strangers: a text that begins so gets an apostrophe in front, which spreadsheets
-read as "this is text". Numbers are never changed.
+Numbers are unrounded, in the row's `unit` per `per`; a missing number, also one below the clock's step, is
+an empty cell. Parameters and footing are JSON. Spreadsheets run a cell that begins with = + - @, a tab or a
+carriage return as a formula, and run files come from strangers: a text that begins so gets an apostrophe in
+front, which spreadsheets read as "this is text". Numbers are never changed.
 """
 
 from __future__ import annotations
@@ -81,8 +81,11 @@ def _identity(case: NamedCase) -> tuple[str, str, str]:
 
 
 def _numbers(shown: Iterable[Column[C]], case: C) -> dict[str, float | None]:
+    """None also where every other format writes something instead: what is below the clock's step."""
     return {
-        _safe(name): number for one in shown for name, number in zip(one.csv, one.read(case), strict=False)
+        _safe(name): None if one.instead and one.instead(case) else number
+        for one in shown
+        for name, number in zip(one.csv, one.read(case), strict=False)
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from csv import DictReader
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,17 @@ def on_one_screen(found: Results) -> str:
     one_screen.render(found, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+def test_csv_leaves_cells_empty_where_others_say_less_than_the_step(path: Path) -> None:
+    found = read(path)
+    tiny = next(entry for entry in found.workloads[0].latencies if entry.contender == "tiny")
+    cells = {row["contender"]: row for row in DictReader(io.StringIO(csv.render(found)))}
+    below = {key for key, estimate in tiny.quantiles.items() if estimate.value < STEP_NS}
+    assert "p50" in below
+    assert below != tiny.quantiles.keys()
+    assert {key for key in tiny.quantiles if cells["tiny"][key] == ""} == below
+    assert float(cells["slow"]["p50"]) == pytest.approx(TRUE_NS["slow"], rel=0.1)
 
 
 def test_the_level_is_that_of_a_run_that_ended_without_waiting_for_them(tmp_path: Path) -> None:
