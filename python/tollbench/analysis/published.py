@@ -16,6 +16,7 @@ from tollbench.stats import bonferroni
 from tollbench.store import CaseRecord, WorkloadRecord
 from tollbench.words import Published
 
+_OF_ITSELF = ("value", "p50", "ratio")  # what an operation below the clock's step has none of
 _ASSIGNMENT = re.compile(r"\b([a-z][a-z0-9_]*)=(\w+)")
 # "10,000 iterations" is how long the source measured, no parameter.
 _NUMBER = re.compile(r"\d[\d,_]*(?![\d,_]| iterations?\b)")
@@ -49,7 +50,8 @@ def matching_row(published: Published, rows: Sequence[Row]) -> Row | None:
     """The contender's row there whose parameters the label or the note names; else its first one there.
 
     "tasks=100000" in the note or the label rules out rows of another size. What sets the row apart from the
-    source's program (`differs`) names numbers of both, so it is not asked.
+    source's program (`differs`) names numbers of both, so it is not asked. A row below the clock's step has a
+    tail and CPU time, and no time of the operation itself.
     """
     fixed = parameters_named(published.note, published.label)
     named = {re.sub("[,_]", "", text) for text in _NUMBER.findall(f"{published.label} {published.note}")}
@@ -58,7 +60,7 @@ def matching_row(published: Published, rows: Sequence[Row]) -> Row | None:
         row
         for row in rows
         if (row.contender, row.environment) == answer
-        and row.value is not None
+        and (row.value is not None or (row.below_step is not None and published.statistic not in _OF_ITSELF))
         and all(fixed.get(name, str(value)) == str(value) for name, value in row.parameters.items())
     ]
     # max takes the first of equals: plan order puts the default parameters first.
@@ -146,7 +148,8 @@ def _same_statistic(statistic: str, row: Row, latencies: Sequence[Latency]) -> E
     identity = (row.contender, row.environment, row.parameters)
     for latency in latencies:
         if (latency.contender, latency.environment, latency.parameters) == identity:
-            return Estimate(value=latency.max) if statistic == "max" else latency.quantiles.get(statistic)
+            found = Estimate(value=latency.max) if statistic == "max" else latency.quantiles.get(statistic)
+            return None if found is None or found.value < (latency.step or 0.0) else found
     return None
 
 

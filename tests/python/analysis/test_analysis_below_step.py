@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_runs import Made, make_run
+from made_runs import Made, make_run, published
 from rich.console import Console
 
 from tollbench import analysis
@@ -96,6 +96,27 @@ def on_one_screen(found: Results) -> str:
     one_screen.render(found, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+def test_a_published_tail_or_cpu_time_finds_its_row_below_the_step(tmp_path: Path) -> None:
+    """And what an operation itself takes finds none, nor a percentile that the clock cannot see."""
+    tailed = np.repeat([0.0, 40.0], [95, 5]).astype(np.float32)
+    cases = [Made("a", [1.0] * LAUNCHES, samples=[np.tile(tailed, 10)] * LAUNCHES)]
+    asked = ("value", "p50", "ratio", "p99", "cpu_time", "max", "p90")
+    values = [published(name, statistic=name, unit="ns") for name in asked]
+    changes = {"clock": {"source": "tsc", "resolution_ns": STEP_NS}}
+    made = make_run(
+        tmp_path / "tail.toll", cases, kind=Kind.SAMPLES, launch_changes=changes, published=values
+    )
+    (workload,) = read(made).workloads
+    (row,) = workload.rows
+    assert row.below_step == STEP_NS
+    found = {one.label: one for one in workload.published}
+    assert [name for name in asked if found[name].environment is None] == ["value", "p50", "ratio"]
+    today = {name: one.today and one.today.value for name, one in found.items()}
+    assert row.cpu_time is not None
+    none = dict.fromkeys(("value", "p50", "ratio", "p90"))
+    assert today == {**none, "p99": 40.0, "max": 40.0, "cpu_time": row.cpu_time}
 
 
 def test_csv_leaves_cells_empty_where_others_say_less_than_the_step(path: Path) -> None:
