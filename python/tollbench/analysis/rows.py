@@ -114,7 +114,8 @@ def latency(case: CaseData, level: float) -> Latency:
         unit=record.unit,
         count=pooled.count,
         launches=len(case.counts),
-        step=_step_ns(case) / scale or None,
+        # Samples of cells are means of several operations, finer than a step.
+        step=None if case.cells.launches else _step_ns(case) / scale or None,
         max=pooled.maximum / scale,
         launch_max=_estimate([launch.high / scale for launch in case.counts], level),
         histogram=_histogram(case, pooled, scale),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,7 +157,7 @@ def test_cells_that_are_no_pairs_are_left_out() -> None:
     assert cells.launches == 0
 
 
-def stored(path: Path, pairs: list[tuple[int, int]]) -> Path:
+def stored(path: Path, pairs: list[tuple[int, int]], **changes: Any) -> Path:
     """A run of three launches, ten samples a pair; the second direction of a pair takes 1 ns longer."""
     case = Case("latency/pairs", "made", "host", {}, Kind.SAMPLES, "ns", "hand-off", "C++", "std", 1)
     workload = Workload("latency/pairs", "How far?", Kind.SAMPLES, "ns", "hand-off", "1", path.parent, (), ())
@@ -170,6 +171,7 @@ def stored(path: Path, pairs: list[tuple[int, int]]) -> Path:
                 ids[case.key], Purpose.MEASURE, number, 1, 0, Status.OK, "", header().started_utc, number,
                 1000,
                 batches=(batch(1000.0, units=samples.size, iterations=samples.size, cells=cells),),
+                **changes,
             )  # fmt: skip
             run_file.append(launch, [samples])
         run_file.finish("launches")
@@ -203,6 +205,15 @@ def test_what_a_request_used_is_not_said_to_be_of_one_hand_off(tmp_path: Path) -
     assert row.value is not None
     assert (row.cpu_time, row.cpus_busy, row.voluntary_switches, row.involuntary_switches) == (None,) * 4
     assert row.faults is None
+
+
+def test_means_of_several_hand_offs_are_finer_than_the_clocks_step(tmp_path: Path) -> None:
+    path = stored(tmp_path / "cells.toll", [(0, 1), (1, 0)], clock={"source": "tsc", "resolution_ns": 500.0})
+    with RunFile.open(path) as run_file:
+        (workload,) = results(run_file).workloads
+    (row,), (latency,) = workload.rows, workload.latencies
+    assert row.value is not None
+    assert (row.below_step, latency.step) == (None, None)
 
 
 def test_two_cpus_have_a_grid_without_groups(tmp_path: Path) -> None:
