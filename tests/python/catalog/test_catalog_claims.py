@@ -209,6 +209,28 @@ def test_a_claim_stands_with_a_workload_that_it_measures():
     assert [claim.name for claim in CLAIMS if claim.workload not in workloads_of(claim)] == []
 
 
+# What the document says of rows that none of its numbers stands beside.
+SAID_WITHOUT_NUMBERS = {"pool_saves_allocations", "crossing_costs_twice", "wide_atomics_wait_longer"}
+
+
+def test_a_claim_is_judged_by_the_rows_that_the_documents_numbers_stand_beside():
+    """Where numbers move to a row that is nearer to the document's program, its claims have to follow."""
+    published = {
+        workload.name: {(number.contender, number.environment) for number in workload.published}
+        for workload in CATALOGUE
+    }
+    elsewhere = {
+        claim.name
+        for claim in CLAIMS
+        for check in claim.checks
+        for side in (check.left, check.right)
+        if side.workload
+        and published[side.workload]
+        and (side.contender, side.environment) not in published[side.workload]
+    }
+    assert elsewhere == SAID_WITHOUT_NUMBERS
+
+
 def headline(workload: Workload) -> set[str]:
     return set(workload.headline)
 
