@@ -1,21 +1,26 @@
 #include "folly.hpp"
 
+#include <toll/errors.hpp>
+
 #include <folly/coro/BlockingWait.h>
 #include <folly/coro/Collect.h>
 #include <folly/coro/Sleep.h>
 #include <folly/coro/Task.h>
 #include <folly/executors/GlobalExecutor.h>
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
 /// The document's form: tasks on Folly's global executor, which step onto a strand of it for each computation
 /// and back.
 struct FollyCoroutinesHopping {
-    explicit FollyCoroutinesHopping(const toll::cachecalc::Inputs&) {
+    explicit FollyCoroutinesHopping(const toll::cachecalc::Inputs& inputs) {
         // What folly::Init does for the global executor and the timers, without its signal handlers and
         // flags.
         folly::SingletonVault::singleton()->registrationComplete();
         pool_ = folly::getGlobalCPUExecutor();
+        refuse_other_than_its_own(inputs.threads);
         strand_ = folly::StrandExecutor::create(folly::StrandContext::create(), pool_);
     }
 
@@ -40,6 +45,19 @@ struct FollyCoroutinesHopping {
         co_return;
     }
     static toll::Footing footing() { return {{"waits", toll::cachecalc::folly_waits}}; }
+
+    /// The executor is the process's: it has as many threads as Folly chose.
+    void refuse_other_than_its_own(unsigned threads) const {
+        auto* const pool = dynamic_cast<folly::CPUThreadPoolExecutor*>(pool_.get());
+        if (pool == nullptr) {
+            throw toll::Unsupported(
+                "Folly's global executor is no CPUThreadPoolExecutor: its threads are unknown");
+        }
+        if (const std::size_t own = pool->numThreads(); own != threads) {
+            throw toll::Unsupported("Folly's global executor has " + std::to_string(own) +
+                                    " threads; ask for threads=" + std::to_string(own));
+        }
+    }
 
     folly::Executor::KeepAlive<> pool_;
     folly::Executor::KeepAlive<> strand_;  // last: let go of before the pool
