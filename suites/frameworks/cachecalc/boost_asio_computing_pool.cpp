@@ -12,7 +12,8 @@
 struct BoostAsioComputingPool {
     using Executor = boost::asio::thread_pool::executor_type;
 
-    explicit BoostAsioComputingPool(const toll::cachecalc::Inputs& inputs) : timers_(inputs.threads) {}
+    explicit BoostAsioComputingPool(const toll::cachecalc::Inputs& inputs)
+        : threads_(inputs.threads + 1), timers_(inputs.threads) {}
 
     void run(toll::cachecalc::Load& load) {
         toll::cachecalc::Countdown left{load.tasks()};
@@ -33,8 +34,11 @@ struct BoostAsioComputingPool {
         }
         left.wait();
     }
-    static toll::Footing footing() { return {{"waits", toll::cachecalc::asio_waits}}; }
+    [[nodiscard]] toll::Footing footing() const {
+        return {{"waits", toll::cachecalc::asio_waits}, {"threads", threads_}};
+    }
 
+    unsigned threads_;  // of both pools
     boost::asio::thread_pool timers_;
     boost::asio::thread_pool computing_{1};
     boost::asio::strand<Executor> strand_{computing_.get_executor()};
