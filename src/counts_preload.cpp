@@ -393,10 +393,14 @@ extern "C" {
 std::size_t fwrite(const void* data, std::size_t size, std::size_t count, FILE* stream) {
     if (next_write == nullptr) { next_write = reinterpret_cast<Write>(dlsym(RTLD_NEXT, "fwrite")); }
     if (next_write == nullptr) { return 0; }
-    if (stream == stdout && is_tenfold) {
-        mark_row(static_cast<const char*>(data), size * count);
-    } else if (stream == stdout && clock_is_ours) {
-        look_at_report(static_cast<const char*>(data), size * count);
+    // Of the thread whose clock is ours alone: what another one prints is no row of a benchmark that was
+    // timed here.
+    if (stream == stdout && is_first_thread) {
+        if (is_tenfold) {
+            mark_row(static_cast<const char*>(data), size * count);
+        } else {
+            look_at_report(static_cast<const char*>(data), size * count);
+        }
     }
     if (stream != stderr || runs_wanted == 0 || is_tenfold) { return next_write(data, size, count, stream); }
     before_text(static_cast<const char*>(data), size * count);

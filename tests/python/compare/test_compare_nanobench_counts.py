@@ -104,6 +104,12 @@ SEVERAL = """int main(int count, char** words) {
   Bench().run("last", [] { ankerl::nanobench::doNotOptimizeAway(std::string(LENGTH, 'x').data()); });
 }
 """
+BESIDE = """int main() {
+  const auto tell = [] { std::cout << "| of another thread" << std::endl; };
+  Bench().run("told", [&] { if (static int n = 0; n++ % 100 == 0) std::thread(tell).join(); NOPS; });
+  Bench().run("text", [] { ankerl::nanobench::doNotOptimizeAway(std::string(LENGTH, 'x').data()); });
+}
+"""
 needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 Counts = dict[tuple[str, str], dict[str, Any]]
 
@@ -207,6 +213,15 @@ def test_whose_iterations_are_not_known_has_a_reason_and_no_number(tmp_path: Pat
     assert "of two epochs and more" in reasons["once"]
     assert "another thread than the first" in reasons["elsewhere"]
     assert all("--kind command counts the whole run" in reason for reason in reasons.values())
+
+
+def test_what_another_thread_prints_is_no_row_of_a_table(tmp_path: Path, header: str) -> None:
+    compiled(tmp_path, "beside", BEGIN + BESIDE, "-DLENGTH=99", "-std=c++17", header, "-pthread")
+    ended = toll(tmp_path, "compare", "./beside", "./beside", "--count-only", "--count", "bytes", "--json")
+    (side,) = {row["b"] for row in json.loads(ended.stdout)["comparisons"]}
+    found = {name: each for (name, _), each in counts(ended, side).items()}
+    assert {name: each.get("reason") for name, each in found.items() if each["a"] is None} == {}
+    assert found["text"]["a"] == pytest.approx(100, abs=1)
 
 
 @pytest.mark.parametrize("otherwise", ["-DFACTOR=11", "-DROTATED"])
