@@ -2,8 +2,8 @@
 #include "stack_sized_thread.hpp"
 #include "thread_limit.hpp"
 
-struct DetachedPosixThreads : toll::skynet::ThreadLimit {
-    using ThreadLimit::ThreadLimit;
+struct DetachedPosixThreads : toll::skynet::DetachedThreadLimit {
+    using DetachedThreadLimit::DetachedThreadLimit;
 
     template <class Work>
     void start(Work work) {

@@ -4,8 +4,8 @@
 #include <thread>
 #include <utility>
 
-struct DetachedStdThreads : toll::skynet::ThreadLimit {
-    using ThreadLimit::ThreadLimit;
+struct DetachedStdThreads : toll::skynet::DetachedThreadLimit {
+    using DetachedThreadLimit::DetachedThreadLimit;
 
     template <class Work>
     void start(Work work) {

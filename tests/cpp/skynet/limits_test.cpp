@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 #include <pthread.h>
+#include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -61,6 +63,29 @@ TEST_CASE("threads are counted until they are joined") {
     CHECK_THROWS_AS(limit.check(), toll::Unsupported);
     limit.ended();
     CHECK(limit.room());
+}
+
+TEST_CASE("detached threads that told their end count until the kernel is done with them") {
+    constexpr std::uint64_t fits = 40;
+    DetachedThreadLimit limit(Inputs{10, 0}, Limit{"a limit", "raise it", fits});
+    std::atomic<std::uint64_t> there{0};
+    std::atomic<std::uint64_t> most{0};
+    constexpr int threads = 200;
+    std::atomic<int> gone{0};
+    for (int i = 0; i < threads; ++i) {
+        REQUIRE(limit.room());
+        std::thread([&] {
+            const std::uint64_t with_me = there.fetch_add(1) + 1;
+            for (std::uint64_t seen = most; seen < with_me && !most.compare_exchange_weak(seen, with_me);) {}
+            limit.ended();
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            there.fetch_sub(1);
+            gone.fetch_add(1);
+        }).detach();
+    }
+    while (gone < threads) { std::this_thread::yield(); }
+    CHECK(most <= fits);
+    CHECK_NOTHROW(limit.check());
 }
 
 struct Refused : ThreadLimit {
