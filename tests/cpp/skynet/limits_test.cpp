@@ -71,6 +71,7 @@ TEST_CASE("detached threads that told their end count until the kernel is done w
     std::atomic<std::uint64_t> there{0};
     std::atomic<std::uint64_t> most{0};
     constexpr int threads = 200;
+    std::atomic<int> told{0};
     std::atomic<int> gone{0};
     for (int i = 0; i < threads; ++i) {
         REQUIRE(limit.room());
@@ -78,10 +79,12 @@ TEST_CASE("detached threads that told their end count until the kernel is done w
             const std::uint64_t with_me = there.fetch_add(1) + 1;
             for (std::uint64_t seen = most; seen < with_me && !most.compare_exchange_weak(seen, with_me);) {}
             limit.ended();
+            told.fetch_add(1);
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             there.fetch_sub(1);
             gone.fetch_add(1);
         }).detach();
+        while (told <= i) { std::this_thread::yield(); }  // else it is alive as any thread is
     }
     while (gone < threads) { std::this_thread::yield(); }
     CHECK(most <= fits);
