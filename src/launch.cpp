@@ -77,9 +77,8 @@ Batch Launch::batch(std::uint64_t iterations, Seed layout) {
     require(Kind::batch, iterations, most_iterations);
     arrange(layout);
     Batch batch = with_stack_shifted(stack_shift(), [&] {
-        return gauged(clock_, [&] {
-            return time_batch(clock_, counters_, [&] { return state_->run(iterations); });
-        });
+        return gauged(clock_,
+                      [&] { return time_batch(clock_, counters_, [&] { return state_->run(iterations); }); });
     });
     fill_in(batch, iterations);
     return batch;

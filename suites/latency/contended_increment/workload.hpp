@@ -114,11 +114,11 @@ private:
         }
     }
 
+    std::optional<OwnLines> counter_;  ///< a new one for each request; first, as it is aligned by lines
     unsigned threads_;
     bool tied_ = false;
-    std::string pinning_;
-    std::optional<OwnLines> counter_;  ///< a new one for each request
     std::uint64_t goal_ = 0;
+    std::string pinning_;
     std::vector<Member> members_;
     std::unique_ptr<Crew> crew_;  ///< last: its threads are gone before what they use
 };
