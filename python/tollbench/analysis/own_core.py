@@ -21,13 +21,12 @@ import numpy as np
 
 from tollbench.analysis.values import ByRound, LaunchValue
 from tollbench.stats import final_level, rounds_needed
-from tollbench.stats.order_statistics import Floats
 from tollbench.words import LONGEST_GAUGED_NS, SHARED_CORE
 
 QUIETEST = 0.05  # share of a program's gauges that are taken for undisturbed
 # That each two programs have to have left, and two more than the table's intervals take,
 FEWEST_ROUNDS = 10
-FEWEST_SHARE = 1 / 4  # and in each third of the run: a faster clock at its beginning is no quieter neighbour
+FEWEST_SHARE = 1 / 4  # of all rounds, and some of each third: a faster clock at first is no quieter neighbour
 
 
 def on_own_core(
@@ -109,12 +108,5 @@ def _enough(cases: Sequence[ByRound], level: float) -> bool:
     taken = rounds_needed(final_level(len(rounds), level), max(1, len(cases) * (len(cases) - 1) // 2))
     if shared.min() < max(FEWEST_ROUNDS, taken + 2) or 2 * shared.diagonal().min() < shared.max():
         return False
-    return all(_fewest_shared(third) >= FEWEST_SHARE * third.shape[1] for third in _thirds(counting))
-
-
-def _thirds(counting: Floats) -> list[Floats]:
-    return np.array_split(counting, 3, axis=1)
-
-
-def _fewest_shared(counting: Floats) -> int:
-    return int((counting @ counting.T).min())
+    thirds = np.array_split(counting, 3, axis=1)
+    return bool(shared.min() >= FEWEST_SHARE * len(rounds)) and all((part @ part.T).all() for part in thirds)
