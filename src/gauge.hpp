@@ -10,8 +10,8 @@ namespace toll {
 
 /// What a fixed piece of arithmetic takes right now, ns: about 2 µs of independent additions that fill every
 /// execution unit, the shortest of three in a row. Where another program works on the core's other
-/// hardware thread it takes up to twice as long, whatever the clock's frequency; an interrupt costs one of
-/// the three.
+/// hardware thread, it takes up to twice as long, and longer at a lower frequency too; an interrupt costs
+/// one of the three.
 [[nodiscard]] double gauge_ns(const Clock& clock) noexcept;
 
 /// Makes a batch with the longer of two gauges, one right before it and one right after it.

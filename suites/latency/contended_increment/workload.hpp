@@ -5,19 +5,14 @@
 // 2022 (see published.toml).
 
 #include "../shared/counter_concept.hpp"
-#include "../shared/placement.hpp"
-#include "../shared/still_on.hpp"
+#include "../shared/tied_crew.hpp"
 
 #include <toll/contender.hpp>
-#include <toll/threads.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace toll::contended_increment {
@@ -39,16 +34,9 @@ public:
     }
 
     explicit Workload(const Arguments& arguments)
-        : threads_(static_cast<unsigned>(arguments.number("threads", 1, most_threads))), members_(threads_) {
-        try {
-            crew_ = std::make_unique<Crew>(threads_, latency::cpus_in_turn());
-            tied_ = true;
-            pinning_ = "each thread on one CPU, in turn";
-        } catch (const Unsupported& refusal) {
-            crew_ = std::make_unique<Crew>(threads_);
-            pinning_ = std::string("none: ") + refusal.what();
-        }
-    }
+        : threads_(static_cast<unsigned>(arguments.number("threads", 1, most_threads))),
+          members_(threads_),
+          crew_(threads_) {}
 
     Checksum sample(std::span<float> nanoseconds, const Clock& clock) {
         C& counter = counter_.emplace().counter;
@@ -56,10 +44,8 @@ public:
         for (Member& member : members_) { member.times.resize(std::max(member.times.size(), goal)); }
         const auto take_part = [&](unsigned number) {
             members_[number].drawn = draw_all(counter, goal, clock, members_[number].times);
-            const auto& cpus = latency::cpus_in_turn();
-            if (tied_) { latency::check_still_on(cpus[number % cpus.size()]); }
         };
-        crew_->run(std::cref(take_part));  // as a std::function of its own it would be allocated
+        crew_.run(take_part);
         std::uint64_t drawn = 0;
         auto place = nanoseconds.begin();
         for (const Member& member : members_) {
@@ -85,7 +71,7 @@ public:
     [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return 1; }
 
     [[nodiscard]] Footing footing() const {
-        return {{"threads", threads_}, {"pinning", pinning_}, {"cpus", usable_cpus().size()}};
+        return {{"threads", threads_}, {"pinning", crew_.pinning()}, {"cpus", usable_cpus().size()}};
     }
 
 private:
@@ -116,11 +102,9 @@ private:
 
     std::optional<OwnLines> counter_;  ///< a new one for each request; first, as it is aligned by lines
     unsigned threads_;
-    bool tied_ = false;
     std::uint64_t goal_ = 0;
-    std::string pinning_;
     std::vector<Member> members_;
-    std::unique_ptr<Crew> crew_;  ///< last: its threads are gone before what they use
+    latency::TiedCrew crew_;  ///< last: its threads are gone before what they use
 };
 
 }  // namespace toll::contended_increment

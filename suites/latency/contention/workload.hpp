@@ -5,19 +5,16 @@
 
 #include "../shared/counter_concept.hpp"
 #include "../shared/placement.hpp"
-#include "../shared/still_on.hpp"
+#include "../shared/tied_crew.hpp"
 
 #include <toll/contender.hpp>
 #include <toll/relax.hpp>
-#include <toll/threads.hpp>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,16 +45,8 @@ public:
     explicit Workload(const Arguments& arguments)
         : threads_(static_cast<unsigned>(arguments.number("threads", 1, most_threads))),
           clock_(Clock::system()),
-          members_(threads_) {
-        try {
-            crew_ = std::make_unique<Crew>(threads_, latency::cpus_in_turn());
-            tied_ = true;
-            pinning_ = "each thread on one CPU, in turn";
-        } catch (const Unsupported& refusal) {
-            crew_ = std::make_unique<Crew>(threads_);
-            pinning_ = std::string("none: ") + refusal.what();
-        }
-    }
+          members_(threads_),
+          crew_(threads_) {}
 
     Checksum run(std::uint64_t iterations) {
         C& counter = counter_.emplace().counter;
@@ -71,11 +60,8 @@ public:
             Member& member = members_[number];
             member = Member{};
             draw_until(counter, member, iterations - watched, iterations, watched > 0);
-            if (tied_) {
-                latency::check_still_on(latency::cpus_in_turn()[number % latency::cpus_in_turn().size()]);
-            }
         };
-        crew_->run(std::cref(take_part));  // as a std::function of its own it would be allocated
+        crew_.run(take_part);
         std::uint64_t drawn = 0;
         for (const Member& member : members_) { drawn += member.drawn; }
         if (given_up_.load()) { give_up(drawn); }
@@ -101,10 +87,10 @@ public:
 
     [[nodiscard]] Footing footing() const {
         Footing seen{{"threads", threads_},
-                     {"pinning", pinning_},
+                     {"pinning", crew_.pinning()},
                      {"cpus", usable_cpus().size()},
                      {"threads_per_cpu", threads_ > usable_cpus().size() ? "several" : "at most one"}};
-        if (tied_) {
+        if (crew_.tied()) {
             const auto& all = latency::cpus_in_turn();
             const auto taken = std::span(all).first(std::min<std::size_t>(threads_, all.size()));
             latency::Topology topology;
@@ -217,13 +203,11 @@ private:
     alignas(128) unsigned mark_shift_ = finest_shift;
     unsigned threads_;
     Clock clock_;
-    bool tied_ = false;
-    std::string pinning_;
     std::optional<OwnLines> counter_;  ///< a new one for each batch
     std::uint64_t goal_ = 0;
     Ticks begun_ = 0;
     std::vector<Member> members_;
-    std::unique_ptr<Crew> crew_;  ///< last: its threads are gone before what they use
+    latency::TiedCrew crew_;  ///< last: its threads are gone before what they use
 };
 
 }  // namespace toll::contention

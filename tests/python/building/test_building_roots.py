@@ -193,6 +193,17 @@ def test_a_machine_without_debians_lists_is_told_to_name_a_mirror(monkeypatch: p
     assert making.host_mirror() == MIRROR
 
 
+def start_adding(*, start_new_session: bool = False) -> subprocess.Popen[bytes]:
+    """`toll env add` of a root, as a user starts it."""
+    return subprocess.Popen(
+        interpreter_with_path("-m", "tollbench", "env", "add", "debian13", "--mirror", MIRROR),
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=start_new_session,
+    )
+
+
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupt_leaves_no_half_root_and_a_rerun_works(
     maker: Path, archive: Path, tmp_path: Path, ending: signal.Signals
@@ -202,13 +213,7 @@ def test_an_interrupt_leaves_no_half_root_and_a_rerun_works(
         f'#!/bin/sh\ntrap \'touch "{tmp_path}/cleaned"; exit 1\' INT\nhead -c 70000 "{archive}"\n'
         f'touch "{tmp_path}/started"\nwhile :; do sleep 0.1; done\n'
     )
-    process = subprocess.Popen(
-        interpreter_with_path("-m", "tollbench", "env", "add", "debian13", "--mirror", MIRROR),
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    process = start_adding(start_new_session=True)
     try:
         for _ in range(600):
             if (tmp_path / "started").exists():
@@ -243,12 +248,7 @@ def test_what_a_killed_making_had_mounted_is_gone(maker: Path, tmp_path: Path) -
         '#!/bin/sh\nmkdir "$TMPDIR/proc" && mount -t proc proc "$TMPDIR/proc"\n'
         f'grep -c "$TMPDIR" /proc/self/mounts > "{tmp_path}/mounted"\nsleep {mark} & sleep {mark}\n'
     )
-    process = subprocess.Popen(
-        interpreter_with_path("-m", "tollbench", "env", "add", "debian13", "--mirror", MIRROR),
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = start_adding()
     while not (tmp_path / "mounted").exists() or not (tmp_path / "mounted").read_text():
         assert process.poll() is None
         time.sleep(0.05)
