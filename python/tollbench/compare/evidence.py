@@ -109,11 +109,15 @@ def _more(track: Track, side: int, terms: JudgedBy) -> Needed | None:
     """The time beyond what there was until the ratio is known to the threshold, if all goes on as it did.
 
     An interval of pairs narrows with the root of their number, and has to lie between the margins where the
-    sides are alike: what is in the middle now leaves less room. None where there is no interval yet.
+    sides are alike: what is in the middle now leaves less room. Where pairs are too few for an interval, the
+    time until they are enough. None where there is no pair.
     """
     low, high = track.bounds(side)
-    if not math.isfinite(high - low) or not track.seconds:
+    pairs, fewest = len(track.logs(side)), fewest_pairs(terms.alpha * MEDIAN_SHARE)
+    if not pairs or not track.seconds:
         return None
+    if not math.isfinite(high - low):
+        return Needed(0, track.seconds * (fewest / pairs - 1.0)) if pairs < fewest else None
     margin = math.log1p(terms.threshold)
     room = max(margin - abs((low + high) / 2.0), margin / 2.0)  # else a difference of about that size is told
     return Needed(0, max(0.0, track.seconds * (((high - low) / 2.0 / room) ** 2 - 1.0)))

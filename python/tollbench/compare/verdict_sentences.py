@@ -47,30 +47,36 @@ def _known(verdict: Verdict, bounds: Bounds, threshold: float, evidence: Evidenc
 def _too_few(evidence: Evidence) -> str:
     fewest, offered = evidence.fewest, evidence.offered
     if not offered:
-        told = f"{evidence.pairs} pairs of launches fitted into the time; at least {fewest} are needed:"
-    elif offered < fewest:
+        had = f"{evidence.pairs} pairs of launches fitted into the time; at least {fewest} are needed"
+        if evidence.needed is None:
+            return f"{had}: --budget, --total-budget"
+        return f"{had}, which takes about {_duration(evidence.needed.seconds)} more{_options(evidence)}"
+    if offered < fewest:
         return (
             f"{offered} layouts are too few; at least {fewest} are needed at this level: --layouts {fewest}"
         )
-    else:
-        told = (
-            f"{evidence.pairs} pairs of launches, of {evidence.layouts} of {offered} layouts, fitted into the"
-            f" time; {2 * offered} are needed:"
-        )
+    told = (
+        f"{evidence.pairs} pairs of launches, of {evidence.layouts} of {offered} layouts, fitted into the"
+        f" time; {2 * offered} are needed:"
+    )
     return f"{told} --budget, --total-budget"
 
 
 def _forecast(evidence: Evidence, least: str) -> str:
     """How much more time would do, and which option gives it."""
-    needed, limits = evidence.needed, evidence.limits
+    needed = evidence.needed
     if needed is None or not needed.seconds:
         return "a larger --budget narrows it"
-    had = evidence.seconds
     if needed.seconds > LONGEST_S:
         return f"± {least} needs days more"
-    told = f"± {least} needs about {_duration(needed.seconds)} more"
-    if limits is None:
-        return f"{told} (--budget, --total-budget)"
+    return f"± {least} needs about {_duration(needed.seconds)} more{_options(evidence)}"
+
+
+def _options(evidence: Evidence) -> str:
+    """What gives the time that is needed, behind a sentence that says how much that is."""
+    had, needed, limits = evidence.seconds, evidence.needed, evidence.limits
+    if needed is None or limits is None:
+        return " (--budget, --total-budget)"
     options = []
     if had + needed.seconds > limits.budget_s:
         options.append(f"--budget {_option(had + needed.seconds)}")
@@ -79,7 +85,7 @@ def _forecast(evidence: Evidence, least: str) -> str:
     if short_of_all or had + needed.seconds > limits.total_s:
         grown = limits.total_s * (had + needed.seconds) / had if short_of_all else had + needed.seconds
         options.append(f"--total-budget {_option(grown)}")
-    return f"{told}: `{' '.join(options)}`" if options else told
+    return f": `{' '.join(options)}`" if options else ""
 
 
 def _duration(seconds: float) -> str:

@@ -134,7 +134,8 @@ class Comparison(ComparisonRecord):
     )
     forecast_s: NotNegative | None = Field(
         default=None,
-        description="more seconds until it is known to the threshold; null: it is known, or nobody can say",
+        description="more seconds until it is known to the threshold, or, of too few pairs, until there is an"
+        " interval; null: it is known, or nobody can say",
     )
     mean_ratio: Positive | None = Field(
         default=None, description="mean time of b over that of a; null of layouts, few pairs, lasting noise"

@@ -6,7 +6,8 @@ that one runs; code=3: exit code; error=A: reports an error; silent: writes no r
 aslr: has switched address randomisation off; skip=A: skips; aggregates: reports nothing else; fixed=N:
 iterations by its source; greets: prints a line before anything else; waits: has no CPU time in every other
 repetition; nan=A, inf=A: what that one takes; alarm, cont: handles SIGALRM, SIGCONT;
-threads=N; sleeps: has hardly any CPU time; works: takes as many ms of it.
+threads=N; sleeps: has hardly any CPU time; works: takes as many ms of it; starts=S: seconds until it begins;
+log=FILE: where each launch's filter is added; long=A: takes longer=N times as long.
 """
 
 import json
@@ -23,6 +24,10 @@ options = dict(word[2:].partition("=")[::2] for word in sys.argv[1:] if word.sta
 names = words.get("only", "sum,str/1,str/2").split(",")
 is_new = "new" in words
 
+time.sleep(float(words.get("starts", 0)))
+if "log" in words:
+    with Path(words["log"]).open("a") as log:
+        print(options.get("benchmark_filter", "no filter"), options.get("benchmark_repetitions"), file=log)
 if "alarm" in words:
     signal.signal(signal.SIGALRM, print)
 if "cont" in words:
@@ -56,6 +61,8 @@ for name in names:
         while time.process_time() < ends:
             pass
         taken = 100.0 * float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
+        if words.get("long") == name:
+            taken *= float(words["longer"])
         for number in ("nan", "inf"):
             if words.get(number) == name:
                 taken = float(number)

@@ -25,6 +25,7 @@ from statistics import median
 from typing import Any
 
 from tollbench.compare.adapters.one_after_another import (
+    MOST_REPETITIONS,
     REPETITION_S,
     InRound,
     OneAfterAnother,
@@ -34,17 +35,18 @@ from tollbench.compare.adapters.one_after_another import (
 )
 from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side
 from tollbench.compare.ways import WAYS, WHOLE, Way, Ways
-from tollbench.launching.answers import read_report, reading
+from tollbench.launching.answers import read_report, reading, understood
 from tollbench.launching.command import Ended, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.in_turns import EndedInTurns, OutOfTurn, run_in_turns
 from tollbench.launching.sandbox import writing_reports
 from tollbench.text import shown
 
-MOST_BENCHMARKS = 16  # in one launch
+MOST_BENCHMARKS = 64  # in one launch
 _OVERHEAD_SHARE = 0.5  # of a launch; more benchmarks share a launch until what is not measuring costs less
 _CALIBRATION_S = 0.002
 _BRIEFLY_S = 1e-5
+_CALIBRATING_NS = 15e6  # of a benchmark, about: repetitions, and the search for their length before them
 _CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
 _LONGEST_NUMBER = 19  # digits: what fits into 64 bits
 NO_RESULTS = "ended well, but wrote no results that Google Benchmark would write"
@@ -72,9 +74,14 @@ class _Work:
     ways: Ways
 
     @property
-    def alike(self) -> tuple[int, int, bool]:
+    def alike(self) -> tuple[int, bool]:
         """Benchmarks that have this in common can share a launch."""
-        return self.iterations, self.repetitions, self.ways.in_turns
+        return self.iterations, self.ways.in_turns
+
+    @property
+    def longest_ns(self) -> float:
+        """Of a launch with as many repetitions as any benchmark has."""
+        return self.launch_ns * MOST_REPETITIONS / self.repetitions
 
 
 KIND = "google-benchmark"
@@ -91,6 +98,7 @@ class GoogleBenchmark(OneAfterAnother):
         self._switches: dict[str, int] = {}  # side -> of a launch that measures nothing
         self._twice: dict[str, set[str]] = {}  # side -> names that several of its benchmarks have
         self._way = WHOLE  # of this round
+        self._most_settled = MOST_BENCHMARKS  # in one launch
 
     def offered(self, side: Side) -> Sequence[str]:
         """Names as --benchmark_list_tests prints them, without what the program says whatever it is asked."""
@@ -114,6 +122,8 @@ class GoogleBenchmark(OneAfterAnother):
 
     def most_together(self, names: Sequence[str]) -> Sequence[str]:
         """Benchmarks that do with the same options, until the launch's overhead is a small part of it."""
+        if names[0] not in self._work:
+            self._settle_together(names)
         first = self._work.get(names[0])
         if first is None:  # not calibrated yet
             return names[:1]
@@ -123,8 +133,14 @@ class GoogleBenchmark(OneAfterAnother):
             work = self._work.get(name)
             if work is None or work.alike != first.alike:
                 continue
+            if work.repetitions != first.repetitions:
+                # All would make as many as any: cheap where starting the program takes longer than that.
+                if max(first.longest_ns, work.longest_ns) > self.launch_overhead_ns:
+                    continue
+                expected_ns += work.longest_ns
+            else:
+                expected_ns += work.launch_ns
             together.append(name)
-            expected_ns += work.launch_ns
             if expected_ns >= self.launch_overhead_ns / _OVERHEAD_SHARE or len(together) >= MOST_BENCHMARKS:
                 break
         return together
@@ -134,7 +150,7 @@ class GoogleBenchmark(OneAfterAnother):
         return [f"--benchmark_filter={exactly([name])}", f"--benchmark_min_time={_BRIEFLY_S:f}"]
 
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
-        """Runs `names`, which have the same work, in the program's own order."""
+        """Runs `names`, which have the same number of iterations, in the program's own order."""
         rows, ended = self._measured(side, self._asking_for(names), seed)
         return self._values(side, names, rows, ended), ended
 
@@ -223,10 +239,10 @@ class GoogleBenchmark(OneAfterAnother):
         return {"in_turns": self._way.in_turns, "stretch": self._way.stretch}
 
     def _asking_for(self, names: Sequence[str]) -> list[str]:
-        """Arguments with which a side measures `names`, which have the same work."""
-        work = self._work[names[0]]
-        repetitions = work.repetitions * self._way.stretch
-        length = f"{work.iterations}x" if self._counts_iterations else f"{REPETITION_S:g}"
+        """Arguments with which a side measures `names`, which have the same number of iterations."""
+        iterations = self._work[names[0]].iterations
+        repetitions = max(self._work[name].repetitions for name in names) * self._way.stretch
+        length = f"{iterations}x" if self._counts_iterations else f"{REPETITION_S:g}"
         arguments = [
             f"--benchmark_filter={exactly(names)}",
             f"--benchmark_min_time={length}",
@@ -268,6 +284,8 @@ class GoogleBenchmark(OneAfterAnother):
 
         A side that is slower by orders of magnitude makes it fewer, so that its launches end.
         """
+        if name in self._work:  # settled in company
+            return {}
         rows_of: list[list[Row]] = []
         failures: dict[int, str] = {}
         whole = self._never_in_turns(name)
@@ -286,6 +304,31 @@ class GoogleBenchmark(OneAfterAnother):
         if whole and self.options.turns:
             self.note(name, f"sides were launched one after another: {whole}")
         return failures
+
+    def _settle_together(self, names: Sequence[str]) -> None:
+        """The work of several benchmarks from one launch a side, where most of a launch is its start.
+
+        A program that read its data for 15 s before its first benchmark had 2 launches of each of its 32 for
+        this alone, 16 minutes in all. What fails or says nothing here is tried by itself, and told then.
+        """
+        most = min(self._most_settled, int(self.launch_overhead_ns / (_CALIBRATING_NS * _OVERHEAD_SHARE)))
+        several = {name for found in self._twice.values() for name in found}
+        chosen = [name for name in names if name not in self._work and name not in several][:most]
+        if names[0] not in chosen or len(chosen) < 2 or self.options.turns:
+            return
+        rows_of: dict[str, list[list[Row]]] = {name: [] for name in chosen}
+        for side in self.sides:
+            try:
+                with understood("answers with what makes no sense"):
+                    rows, _ = self._calibrated(side, chosen)
+            except LaunchFailed:
+                self._most_settled = len(chosen) // 4  # one of them may be at fault: others may do without it
+                return
+            for name in chosen:
+                rows_of[name].append([row for row in rows if row.get("run_name") == name])
+        for name, rows_by_side in rows_of.items():
+            if all(rows_by_side):
+                self._work[name] = self._work_for(name, rows_by_side, in_turns=False)
 
     def _never_in_turns(self, name: str) -> str:
         """Why a benchmark's sides are not alive together, known without a launch; "" where they may be."""
@@ -324,19 +367,22 @@ class GoogleBenchmark(OneAfterAnother):
         return _Work(iterations, repetitions, repetitions * repetition_ns, Ways(ways))
 
     def _trial(self, side: Side, name: str) -> tuple[list[Row], Ended]:
-        """A few short repetitions."""
-        unit = "s" if self._counts_iterations else ""
-        repetitions = 1 if _OWN_TIME.search(name) else _CALIBRATIONS
-        arguments = [
-            f"--benchmark_filter={exactly([name])}",
-            f"--benchmark_min_time={_CALIBRATION_S:g}{unit}",
-            f"--benchmark_repetitions={repetitions}",
-        ]
-        rows, ended = self._measured(side, arguments, None)
+        rows, ended = self._calibrated(side, [name])
         own = [row for row in rows if row.get("run_name") == name]
         if not own:
             raise LaunchFailed(f"gave no result for {name}")
         return own, ended
+
+    def _calibrated(self, side: Side, names: Sequence[str]) -> tuple[list[Row], Ended]:
+        """A few short repetitions of each."""
+        unit = "s" if self._counts_iterations else ""
+        repetitions = 1 if any(map(_OWN_TIME.search, names)) else _CALIBRATIONS
+        arguments = [
+            f"--benchmark_filter={exactly(names)}",
+            f"--benchmark_min_time={_CALIBRATION_S:g}{unit}",
+            f"--benchmark_repetitions={repetitions}",
+        ]
+        return self._measured(side, arguments, None)
 
     def _measured(self, side: Side, arguments: Sequence[str], seed: int | None) -> tuple[list[Row], Ended]:
         """The rows of single repetitions that a launch reported. Raises LaunchFailed."""
