@@ -6,17 +6,17 @@ import json
 import os
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from compiled import compiled, google_benchmarks, nothing
 
+from tollbench.compare import untouched as looking
 from tollbench.compare.stored import StoredComparison
 from tollbench.compare.subject import Side, Standing
 from tollbench.compare.untouched import MOST_REFUSALS, Untouched
+from tollbench.counting.executed import Executed
 from tollbench.interpreters import interpreter_with_path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -207,9 +207,8 @@ def test_what_the_sides_find_by_their_place_has_to_be_the_same(
 def test_what_refuses_for_one_reason_again_and_again_is_not_asked_on() -> None:
     asked: list[str] = []
     looks = Untouched([Side("a", ("never started",))], lambda _side, name: asked.append(name))
-    with ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(partial(looks.run_of, files=b""), map(str, range(2_000))))
-    assert set(told) == {"this kind of side cannot be asked to run one benchmark briefly"}
+    told = looks.runs_of(list(map(str, range(2_000))), b"")
+    assert set(told.values()) == {"this kind of side cannot be asked to run one benchmark briefly"}
     assert MOST_REFUSALS <= len(asked) <= MOST_REFUSALS + 8
 
 
@@ -217,7 +216,28 @@ def test_a_run_that_the_time_for_looking_cuts_short_says_so(tmp_path: Path) -> N
     program = str(compiled(tmp_path, "p", "#include <unistd.h>\nint main() { pause(); }"))
     looks = Untouched([Side("a", (program,))], lambda _side, _name: (), looking_s=0.5)
     looks.standings({})
-    assert looks.run_of("any", b"") == "the time for that, 0.5 s for all benchmarks, was spent"
+    assert looks.runs_of(["any"], b"") == {"any": "the time for that, 0.5 s for all benchmarks, was spent"}
+
+
+def test_what_takes_long_comes_last_and_is_no_reason_to_leave_out_what_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "QUICK_LIMIT_S", 2.0)
+    monkeypatch.setattr(looking, "RUN_LIMIT_S", 3.0)
+    text = "#include <unistd.h>\nint main(int, char** words) { if (words[1][0] == 'l') pause(); }"
+    program = str(compiled(tmp_path, "p", text))
+    started: list[str] = []
+
+    def alone(_side: Side, name: str) -> list[str]:
+        started.append(name)
+        return [name]
+
+    names = ["long1", "long2", "long3", "long4", "short1", "short2"]
+    told = Untouched([Side("a", (program,))], alone).runs_of(names, b"")
+    assert [name for name, run in told.items() if isinstance(run, Executed)] == ["short1", "short2"]
+    assert {run for run in told.values() if isinstance(run, str)} == {"did not end within 3 s"}
+    assert started[: len(names)] == names
+    assert all(name.startswith("long") for name in started[len(names) :])
 
 
 # A benchmark that makes the function that it calls, of a number; another one beside it.
