@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compare": {"writing", "stats", "analysis", "launching", "linking", "counting"},
     "report": {
         "analysis.results",
+        "analysis.several_results",
         "compare.verdicts",
         "compare.trials",
         "compare.rebuilds",

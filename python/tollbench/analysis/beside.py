@@ -16,7 +16,7 @@ from tollbench.stats import bonferroni, paired_differences, ratio_interval, roun
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import CaseRecord
 
-_NOT_OF_THE_WORK = ("threads",)  # the bare work is the same however many threads share it
+NOT_OF_THE_WORK = ("threads",)  # the bare work is the same however many threads share it
 
 
 def efficiencies(measured: Sequence[CaseData], level: float) -> dict[int, Estimate]:
@@ -51,7 +51,7 @@ def _floor_of(record: CaseRecord, floors: Sequence[CaseData]) -> CaseData | None
 
 
 def _work(parameters: Mapping[str, int | str]) -> Mapping[str, int | str]:
-    return {name: value for name, value in parameters.items() if name not in _NOT_OF_THE_WORK}
+    return {name: value for name, value in parameters.items() if name not in NOT_OF_THE_WORK}
 
 
 def quotient(above: CaseData, below: CaseData, level: float) -> Estimate | None:

@@ -1,10 +1,11 @@
-"""`toll report`: shows a run again, in any of five formats, or a comparison."""
+"""`toll report`: shows a run again, in any of five formats, or a comparison, or several runs."""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,7 +18,7 @@ from tollbench.cli.named_files import Force, file_path, files_of_run
 from tollbench.cli.places import ROOT, run_path
 from tollbench.errors import TollError
 from tollbench.writing import Output, check_outputs
-from tollbench.writing.marks import OF_COMPARISON, OF_RUN
+from tollbench.writing.marks import OF_COMPARISON, OF_RUN, OF_SEVERAL
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,8 +44,12 @@ class ReportFormat(StrEnum):
 
 def command(
     run: Annotated[str, typer.Argument(help="A run file or a comparison's raw file, or its name in runs/.")],
-    tables: Annotated[
-        list[str] | None, typer.Argument(help="Only these: topic or topic/workload; * and ? for anything.")
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="More run files, to stand beside the first; and which tables: topic or topic/workload, * and"
+            " ? for anything."
+        ),
     ] = None,
     form: Annotated[
         ReportFormat, typer.Option("--format", "-f", help="How to show it; csv: runs, junit: comparisons.")
@@ -58,6 +63,7 @@ def command(
 ) -> None:
     """Show a run: tables in the terminal, or HTML, Markdown, JSON (schemas/report.schema.json), CSV.
 
+    Several runs, of machines, compilers or dates, stand beside each other: their ratios, then their times.
     A comparison (the raw file of toll compare) is shown as it was when it was made; exit code 0 all the same.
     """
     if as_json:
@@ -66,15 +72,22 @@ def command(
         form = ReportFormat.JSON
     from tollbench.compare.stored import StoredComparison, is_comparison
 
-    path = run_path(run)
+    paths, tables = _runs_and_tables(run, names or [])
+    path = paths[0]
     compared = is_comparison(path)
-    marks = OF_COMPARISON if compared else OF_RUN
+    what, marks = ("a comparison", OF_COMPARISON) if compared else ("a run", OF_RUN)
+    if len(paths) > 1:
+        what, marks = "a report of several runs", OF_SEVERAL
+        if other := next(filter(is_comparison, paths), None):
+            raise TollError(f"{other} is a comparison, and only runs stand beside each other", "leave it out")
     if str(form) not in marks:
-        what = "a comparison" if compared else "a run"
         raise TollError(f"{what} is not shown as {form}", f"choose one of: {', '.join(marks)}")
     target = Output(output, marks[form], force=force) if output is not None else None
     if target is not None:
-        check_outputs([target], files_of_run(path))
+        check_outputs([target], [file for one in paths for file in files_of_run(one)])
+    if len(paths) > 1:
+        _report_several(paths, tables, form, target)
+        return
     if compared:
         if tables:
             raise TollError(f"{run} is a comparison, which has no workloads", "leave the names behind it out")
@@ -87,6 +100,46 @@ def command(
         show(results)
         return
     _put(_rendered(results, form), target)
+
+
+def _runs_and_tables(run: str, names: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Which further names are run files; the rest name tables."""
+    paths, tables = [run_path(run)], []
+    for name in names:
+        if Path(name).suffix in (".toll", ".jsonl") or Path(name).is_file():
+            paths.append(run_path(name))
+        else:
+            tables.append(name)
+    return paths, tables
+
+
+def _report_several(
+    paths: Sequence[Path], tables: Sequence[str], form: ReportFormat, output: Output | None
+) -> None:
+    from tollbench.analysis.several import several
+    from tollbench.store import RunFile
+
+    with ExitStack() as stack:
+        run_files = [stack.enter_context(RunFile.open(path)) for path in paths]
+        bar = stack.enter_context(progress("reading", after_s=1.0))
+        found = several(run_files, lambda done, total: bar.step(done, total, "launches"))
+    if tables:
+        wanted = set(_named([table.workload for table in found.tables], tables, "no two of the runs have"))
+        kept = [table for table in found.tables if table.workload in wanted]
+        found = found.model_copy(update={"tables": kept})
+    if form is ReportFormat.TERMINAL:
+        from tollbench.report.several import several_terminal
+
+        if output is None:
+            several_terminal.render(found, _console())
+        else:
+            _put(
+                _in_text("toll report: several runs\n", lambda into: several_terminal.render(found, into)),
+                output,
+            )
+        return
+    module = importlib.import_module(f"tollbench.report.several.several_{form}")
+    _put(module.render(found), output)
 
 
 def _put(text: str, output: Output | None) -> None:
@@ -135,17 +188,8 @@ def _catalogue() -> Sequence[Workload]:
 def only(results: Results, names: Sequence[str]) -> Results:
     """The results of the workloads that `names` name. Raises TollError where one names none."""
     from tollbench.analysis.results import about
-    from tollbench.catalog.toml_files import nearest
 
-    there = [workload.workload for workload in results.workloads]
-    wanted: set[str] = set()
-    for name in names:
-        found = {one for one in there if fnmatchcase(one, name) or fnmatchcase(one, f"{name}/*")}
-        if not found:
-            close = nearest(name, there, 1)
-            step = f"did you mean {close[0]}?" if close else f"it has: {', '.join(there)}"
-            raise TollError(f"the run has no workload {name}", step)
-        wanted |= found
+    wanted = _named([workload.workload for workload in results.workloads], names, "the run has no")
     whole, apart = results.warnings_by_workload()
     changes = {
         "workloads": [one for one in results.workloads if one.workload in wanted],
@@ -154,6 +198,25 @@ def only(results: Results, names: Sequence[str]) -> Results:
         "warnings": [*whole, *(about(name, each) for name in wanted for each in apart[name])],
     }
     return results.model_copy(update=changes)
+
+
+def _named(there: Sequence[str], names: Sequence[str], lacking: str) -> set[str]:
+    """The workloads that `names` name. Raises TollError where one names none."""
+    from tollbench.catalog.toml_files import nearest
+
+    wanted: set[str] = set()
+    for name in names:
+        found = {one for one in there if fnmatchcase(one, name) or fnmatchcase(one, f"{name}/*")}
+        if not found:
+            close = nearest(name, there, 1)
+            step = (
+                f"did you mean {close[0]}?"
+                if close
+                else f"there are: {', '.join(dict.fromkeys(there)) or '-'}"
+            )
+            raise TollError(f"{lacking} workload {name}", step)
+        wanted |= found
+    return wanted
 
 
 def show(results: Results) -> None:
@@ -189,14 +252,19 @@ def _rendered(results: Results, form: ReportFormat) -> str:
 
 
 def _as_text(results: Results) -> str:
-    """The terminal's tables for a file: no colours, a fixed width, and a first line that says who made it."""
+    """The terminal's tables for a file."""
+    from tollbench.report import terminal
+
+    return _in_text("toll report: a run\n", lambda console: terminal.render(results, console))
+
+
+def _in_text(first: str, render: Callable[[Console], None]) -> str:
+    """What `render` prints, for a file: no colours, a fixed width, and a first line that says who made it."""
     from io import SEEK_END, StringIO
 
     from rich.console import Console
 
-    from tollbench.report import terminal
-
-    text = StringIO("toll report: a run\n")
+    text = StringIO(first)
     text.seek(0, SEEK_END)
-    terminal.render(results, Console(file=text, width=110))
+    render(Console(file=text, width=110))
     return text.getvalue()

@@ -62,6 +62,12 @@ OF_RUN: Final = {
     "json": Mark("the JSON of a run", rb'\{"schema":"toll-report/'),
     "csv": Mark("the table of a run", rb"workload,contender,environment,parameters,language,library,"),
 }
+OF_SEVERAL: Final = {
+    "terminal": Mark("the text of several runs", rb"toll report: several runs\n"),
+    "html": Mark("the page of several runs", _page(b"toll report of several runs")),
+    "markdown": Mark("the Markdown of several runs", rb"<!-- toll report of several runs -->\n"),
+    "json": Mark("the JSON of several runs", rb'\{"schema":"toll-report-several/'),
+}
 OF_COMPARISON: Final = {
     "terminal": Mark("the text of a comparison", rb"toll report: a comparison\n"),
     "html": Mark("the page of a comparison", _page(b"toll compare")),

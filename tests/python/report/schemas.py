@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from tollbench.analysis.results import Results
+from tollbench.analysis.several_results import SeveralRuns
 from tollbench.compare.explanations import Explanations
 from tollbench.compare.rebuilds import Rebuilds
 from tollbench.compare.trials import Trust
@@ -21,6 +22,7 @@ from tollbench.compare.verdicts import Comparisons
 
 MODELS: Mapping[str, type[BaseModel]] = {
     "report": Results,
+    "report-several": SeveralRuns,
     "compare": Comparisons,
     "trust": Trust,
     "trust-rebuild": Rebuilds,

@@ -1,0 +1,239 @@
+"""Several runs beside each other: machines, compilers or dates.
+
+A ratio is of two rows of one run, paired by its rounds; the ratios of the runs are held beside each other.
+A time of one machine over a time of another one is never formed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from string import ascii_uppercase
+
+import numpy as np
+
+from tollbench.analysis import results
+from tollbench.analysis.beside import NOT_OF_THE_WORK, quotient
+from tollbench.analysis.case_data import CaseData
+from tollbench.analysis.comparison import comparable
+from tollbench.analysis.grouping import Planned, Setting, setting_of, stands_aside, swept_parameters
+from tollbench.analysis.results import Estimate, NamedCase, Results, Row, WorkloadResult
+from tollbench.analysis.several_results import (
+    OneOfSeveral,
+    SeveralCell,
+    SeveralRow,
+    SeveralRuns,
+    SeveralTable,
+)
+from tollbench.errors import TollError
+from tollbench.stats import bonferroni
+from tollbench.store import RunFile
+
+MOST_RUNS = len(ascii_uppercase)
+Key = tuple[str, str, Setting]  # contender, environment, parameters but for what the machine decides
+Place = tuple[str, str, str, Setting]  # workload, unit, per; values of what any of the runs sweeps
+
+
+@dataclass(slots=True)
+class _PlacedRun:
+    """One run, by table and case."""
+
+    results: Results
+    rows: dict[Place, dict[Key, Row]] = field(default_factory=dict)
+    data: dict[Place, dict[Key, CaseData]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Read:
+    """One run before the others are known."""
+
+    results: Results
+    data: dict[str, list[CaseData]]  # by workload; of those with numbers
+
+
+def several(
+    run_files: Sequence[RunFile], on_launch: Callable[[int, int], None] = lambda *_: None
+) -> SeveralRuns:
+    """What the runs say of the same cases. Raises TollError where a file is no sound run, or they are many.
+
+    `on_launch` is told how many launches of the run that is being read have been read, of how many.
+    """
+    if not 2 <= len(run_files) <= MOST_RUNS:
+        raise TollError(
+            f"{len(run_files)} runs cannot stand beside each other", f"name 2 to {MOST_RUNS} run files"
+        )
+    read = [_read(run_file, on_launch) for run_file in run_files]
+    swept = _swept([one.results for one in read])
+    runs = [_placed(one, swept) for one in read]
+    places = list(dict.fromkeys(place for run in runs for place in run.rows))
+    shared = [place for place in places if sum(place in run.rows for run in runs) > 1]
+    alone = [place for place in places if place not in shared]
+    return SeveralRuns(
+        runs=[_one(letter, run.results) for letter, run in zip(ascii_uppercase, runs, strict=False)],
+        tables=[_table(place, runs) for place in shared],
+        left_out=sum(len(run.rows.get(place, ())) for place in alone for run in runs),
+    )
+
+
+def _read(run_file: RunFile, on_launch: Callable[[int, int], None]) -> _Read:
+    data: dict[str, list[CaseData]] = {}
+
+    def keep(workload: str, cases: Sequence[CaseData]) -> None:
+        data[workload] = [case for case in comparable(cases) if np.median(case.values_ns) > 0]
+
+    return _Read(results(run_file, on_launch, on_cases=keep), data)
+
+
+def _swept(several_results: Sequence[Results]) -> dict[str, tuple[str, ...]]:
+    """By workload: parameters of which one contender has several values in any of the runs."""
+    rows: dict[str, list[list[Row]]] = defaultdict(list)
+    for one in several_results:
+        for workload in one.workloads:
+            rows[workload.workload].append(workload.rows)
+    return {
+        workload: tuple(dict.fromkeys(name for run in runs for name in swept_parameters(run)))
+        for workload, runs in rows.items()
+    }
+
+
+def _placed(read: _Read, swept: Mapping[str, Sequence[str]]) -> _PlacedRun:
+    run = _PlacedRun(read.results)
+    for workload in read.results.workloads:
+        names = swept[workload.workload]
+        for row in workload.rows:
+            place, key = _place(workload, row, names), _key(row, names)
+            run.rows.setdefault(place, {})[key] = row
+        for case in read.data.get(workload.workload, ()):
+            place, key = _place(workload, case.record, names), _key(case.record, names)
+            run.data.setdefault(place, {})[key] = case
+    return run
+
+
+def _place(workload: WorkloadResult, case: Planned, swept: Sequence[str]) -> Place:
+    return workload.workload, workload.unit, workload.per, setting_of(case, swept)
+
+
+def _key(case: Planned, swept: Sequence[str]) -> Key:
+    """How many threads a machine gives by default is no other question, unless somebody asked for it."""
+    own = {
+        name: value for name, value in case.parameters.items() if name in swept or name not in NOT_OF_THE_WORK
+    }
+    return case.contender, case.environment, tuple(sorted(own.items()))
+
+
+def _one(letter: str, found: Results) -> OneOfSeveral:
+    whole, _ = found.warnings_by_workload()
+    return OneOfSeveral(
+        letter=letter,
+        run=found.run,
+        machine=found.machine,
+        conditions=found.conditions,
+        floor=found.floor,
+        warnings=whole,
+    )
+
+
+def _table(place: Place, runs: Sequence[_PlacedRun]) -> SeveralTable:
+    workload, unit, per, setting = place
+    keys = list(dict.fromkeys(key for run in runs for key in run.rows.get(place, {})))
+    reference = _reference(place, keys, runs)
+    ratios = _ratios(place, keys, reference, runs)
+    first = next(run for run in runs if place in run.rows)
+    question = next(one.question for one in first.results.workloads if one.workload == workload)
+    return SeveralTable(
+        workload=workload,
+        question=question,
+        unit=unit,
+        per=per,
+        setting=dict(setting),
+        reference=None if reference is None else _named(reference),
+        rows=[_row(place, key, runs, ratios) for key in keys],
+    )
+
+
+def _named(key: Key) -> NamedCase:
+    contender, environment, parameters = key
+    return NamedCase(contender=contender, environment=environment, parameters=dict(parameters))
+
+
+def _reference(place: Place, keys: Sequence[Key], runs: Sequence[_PlacedRun]) -> Key | None:
+    """The row that ratios are to in all runs: measured in as many as any, and there the fastest of the first.
+
+    What stands aside (a floor, a baseline) is it only where there is nothing else, as in a run's own table.
+    """
+    measured = {key: [run for run in runs if key in run.data.get(place, {})] for key in keys}
+    most = max(map(len, measured.values()), default=0)
+    if most < 2:
+        return None
+    often = [key for key in keys if len(measured[key]) == most]
+    rivals = [
+        key for key in often if not stands_aside(measured[key][0].data[place][key].record.footing)
+    ] or often
+
+    def value(key: Key) -> float:
+        found = measured[key][0].rows[place][key].value
+        return float("inf") if found is None else found
+
+    return min(rivals, key=value)
+
+
+def _ratios(
+    place: Place, keys: Sequence[Key], reference: Key | None, runs: Sequence[_PlacedRun]
+) -> list[dict[Key, Estimate]]:
+    """Of each run: each row over the reference, all intervals of the table together at the level."""
+    if reference is None:
+        return [{} for _ in runs]
+    asked = [
+        [key for key in keys if key != reference and {key, reference} <= run.data.get(place, {}).keys()]
+        for run in runs
+    ]
+    level = min(run.results.run.level for run in runs)
+    corrected = bonferroni(level, max(1, sum(map(len, asked))))
+    found: list[dict[Key, Estimate]] = []
+    for run, wanted in zip(runs, asked, strict=True):
+        ratios: dict[Key, Estimate] = {}
+        for key in wanted:
+            data = run.data[place]
+            if (ratio := quotient(data[key], data[reference], corrected)) is not None:
+                ratios[key] = ratio
+        if reference in run.data.get(place, {}):
+            ratios[reference] = Estimate(value=1.0, low=1.0, high=1.0)
+        found.append(ratios)
+    return found
+
+
+def _row(
+    place: Place, key: Key, runs: Sequence[_PlacedRun], ratios: Sequence[Mapping[Key, Estimate]]
+) -> SeveralRow:
+    cells = [
+        None if (row := run.rows.get(place, {}).get(key)) is None else _cell(row, told.get(key))
+        for run, told in zip(runs, ratios, strict=True)
+    ]
+    return SeveralRow(**dict(_named(key)), cells=cells, ratios_differ=_differ(cells))
+
+
+def _cell(row: Row, ratio: Estimate | None) -> SeveralCell:
+    return SeveralCell(
+        status=row.status,
+        reason=row.reason,
+        parameters=row.parameters,
+        value=row.value,
+        low=row.low,
+        high=row.high,
+        below_step=row.below_step,
+        ratio=None if ratio is None else ratio.value,
+        ratio_low=None if ratio is None else ratio.low,
+        ratio_high=None if ratio is None else ratio.high,
+    )
+
+
+def _differ(cells: Sequence[SeveralCell | None]) -> bool | None:
+    ends = [
+        (cell.ratio_low, cell.ratio_high)
+        for cell in cells
+        if cell is not None and cell.ratio_low is not None and cell.ratio_high is not None
+    ]
+    if len(ends) < 2:
+        return None
+    return max(low for low, _ in ends) > min(high for _, high in ends)

@@ -1,0 +1,1 @@
+"""Several runs beside each other, in each format."""
