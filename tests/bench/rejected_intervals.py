@@ -17,9 +17,10 @@ from scipy.special import ndtr, stdtrit
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/python/stats")]
 
+from serial_noise import MACHINES  # noqa: E402
 from test_stats_cluster import Machine  # noqa: E402
 
-from tollbench.stats import Pooled, bonferroni, quantile_ranks, ratio_interval  # noqa: E402
+from tollbench.stats import Pooled, bonferroni, quantile_ranks, ratio_interval, serial_median_interval  # noqa: E402
 
 LEVEL = 0.95
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
@@ -121,7 +122,61 @@ def _alone(pooled: Pooled, p: float, t: float, tails: dict[str, float]) -> dict[
     return found
 
 
+def flat_top(signs: np.ndarray) -> float:
+    """Long-run over plain variance, lags cut off where correlations end (Politis and White 2004)."""
+    count = signs.size
+    centred = signs - signs.mean()
+    spectrum = np.fft.rfft(centred, 2 * count)
+    lagged = np.fft.irfft(spectrum * spectrum.conj(), 2 * count)[:count]
+    if not lagged[0]:
+        return 1.0
+    correlations = lagged / lagged[0]
+    small = np.abs(correlations[1:]) < 2.0 * np.sqrt(np.log10(count) / count)
+    ends = np.flatnonzero(np.convolve(small, np.ones(5), "valid") == 5)
+    most = min(count // 2, 2 * max(1, int(ends[0]) if ends.size else count))
+    lags = np.arange(1, most + 1)
+    return max(1.0, 1.0 + 2.0 * float(np.minimum(1.0, 2.0 * (1.0 - lags / most)) @ correlations[lags]))
+
+
+def block_means(signs: np.ndarray) -> float:
+    """The same from as many blocks as each has signs (Carlstein 1986)."""
+    length = round(np.sqrt(signs.size))
+    means = signs[: signs.size // length * length].reshape(-1, length).mean(axis=1)
+    return max(1.0, float(length * means.var(ddof=1) / max(signs.var(), 1e-9)))
+
+
+def as_of(values: np.ndarray, factor: float) -> tuple[float, float]:
+    """The interval of the median that so many times the variance of independent signs makes."""
+    count = values.size
+    ranks = quantile_ranks(int(count / factor), 0.5, LEVEL)
+    rank = 1 if ranks is None else max(1, int(ranks[0] * factor))
+    ordered = np.sort(values)
+    return ordered[rank - 1], ordered[count - rank]
+
+
+def compare_serial(trials: int = 1000) -> None:
+    """Intervals of medians of rounds that follow each other: by sums of lags, by one block, and as used."""
+    for rounds in (50, 200):
+        for machine in MACHINES:
+            truth, drawn = machine.truth(), machine.draw(np.random.default_rng(4), trials, rounds)
+            ends: dict[str, list[tuple[float, float]]] = {"flat top": [], "one block": [], "used": []}
+            for values in drawn:
+                signs = np.sign(values - np.median(values))
+                ends["flat top"].append(as_of(values, flat_top(signs)))
+                ends["one block"].append(as_of(values, block_means(signs)))
+                used = serial_median_interval(values, LEVEL)
+                assert used is not None
+                ends["used"].append((used.interval.low, used.interval.high))
+            told = (
+                f"{name} {100 * np.mean([low <= truth <= high for low, high in found]):.1f} %,"
+                f" {np.median([high - low for low, high in found]):.2f} ns"
+                for name, found in ends.items()
+            )
+            print(f"{rounds} rounds, {machine.name}:", *told)
+
+
 if __name__ == "__main__":
+    compare_serial()
     compare_paired()
     compare_corrections()
     compare_pooled()

@@ -23,6 +23,7 @@ from tollbench.analysis.published import beside_today
 from tollbench.analysis.pulse import floor, machine_warnings, seconds_between
 from tollbench.analysis.results import Detail, Estimate, Problem, Results, Row, RunInfo, WorkloadResult
 from tollbench.analysis.rows import latency, order, row_with_numbers, row_without_numbers
+from tollbench.analysis.spells import following, not_below_floor
 from tollbench.analysis.units import DAMAGED, checked_json
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
@@ -85,7 +86,7 @@ def results(
         machine=checked_json(dict(header.machine), "the machine's description"),
         conditions=checked_json(dict(header.conditions), "the machine's conditions"),
         floor=canary_floor,
-        workloads=workloads,
+        workloads=[not_below_floor(workload, canary_floor) for workload in workloads],
         problems=[_problem(case) for case in cases if not case.measured],
         warnings=[
             *_interrupted(header, run_file),
@@ -117,9 +118,12 @@ def _workload(
     latencies = [latency(case, level) for case in by_value if workload.kind is Kind.SAMPLES]
     rows = {case.record.id: row_without_numbers(case) for case in data if not case.measured}
     declared = {one.name: one for one in workload.details}
+    alike = following(told_apart)
     for comparison in comparisons:
         for case, compared in zip(comparison.cases, comparison.compared, strict=True):
-            rows[case.record.id] = row_with_numbers(case, compared, level, declared)
+            rows[case.record.id] = row_with_numbers(
+                case, compared, level, declared, following=case.record.id in alike
+            )
     for case in measured:
         if case.below_step_ns:
             rows[case.record.id] = row_with_numbers(case, Compared(), level, declared)
@@ -127,7 +131,8 @@ def _workload(
     rows = {number: _beside(row, part_of.get(number), within.get(number)) for number, row in rows.items()}
     in_plan_order = [rows[case.record.id] for case in data]
     told = {name for row in in_plan_order for name in row.details}
-    warnings += cautions(workload.name, comparisons, in_plan_order, swept, header)
+    positions = {at for at, case in enumerate(data) if case.record.id in alike}
+    warnings += cautions(workload.name, comparisons, in_plan_order, swept, header, positions)
     return WorkloadResult(
         workload=workload.name,
         question=workload.question,

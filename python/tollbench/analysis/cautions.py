@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tollbench import numbers
 from tollbench.analysis.comparison import SettingComparison
 from tollbench.analysis.results import Row, about
+from tollbench.analysis.spells import named, spells_told
 from tollbench.home import COMMAND
-from tollbench.stats import few_runs
 from tollbench.store import RunHeader
-from tollbench.text import as_text, several
+from tollbench.text import as_text
 from tollbench.words import Status
-
-FOLLOWING_LEVEL = 0.01  # that rows of a workload are told in error to follow their neighbours in time
-NAMED = 5  # contenders that a sentence names; a longer list is not read
 
 
 def cautions(
@@ -24,8 +21,12 @@ def cautions(
     rows: Sequence[Row],
     swept: Sequence[str],
     header: RunHeader,
+    following: Collection[int] = (),
 ) -> list[str]:
-    """Each sentence is `about` the workload. A check measures nothing: no word on its precision."""
+    """Each sentence is `about` the workload; `following` has positions of rows of which the runs test told.
+
+    A check measures nothing: no word on its precision.
+    """
     told = [] if header.profile == "check" else _imprecise(workload, comparisons, rows, header)
     unsteady = [
         f"{row.contender} ({min(counted):,.10g} to {max(counted):,.10g})"
@@ -35,31 +36,15 @@ def cautions(
     if unsteady:
         told.append(
             "Allocation calls an iteration differ from launch to launch, so they are no exact counts:"
-            f" {_named(unsteady)}."
+            f" {named(unsteady)}."
         )
     told += [
         f"{row.contender}{_at(row, swept)}: {row.reason}"
         for row in rows
         if row.status == Status.OK and row.failed_launches
     ]
-    told += _mixed(comparisons) + _following(comparisons)
+    told += _mixed(comparisons) + spells_told(rows, following)
     return [about(workload, sentence) for sentence in told]
-
-
-def _following(comparisons: Sequence[SettingComparison]) -> list[str]:
-    """Rows whose rounds are more like those beside them than chance makes them, corrected over the rows."""
-    cases = [case for comparison in comparisons for case in comparison.cases]
-    found = [
-        case.record.contender for case in cases if few_runs(case.values_ns) < FOLLOWING_LEVEL / len(cases)
-    ]
-    if not found:
-        return []
-    return [
-        f"Rounds beside each other are alike (runs test, {several(len(found), 'row')} of {len(cases)}:"
-        f" {_named(list(dict.fromkeys(found)))}): the machine had slow and fast spells. Intervals of these"
-        " values hold within this run's conditions; another run may well lie outside. Ratios, paired by"
-        " round, are not concerned as far as a spell slows both sides alike."
-    ]
 
 
 def _mixed(comparisons: Sequence[SettingComparison]) -> list[str]:
@@ -75,7 +60,7 @@ def _mixed(comparisons: Sequence[SettingComparison]) -> list[str]:
     if not found:
         return []
     return [
-        f"Some launches took turns with others and some were alone (in turns: {_named(found)}); a value is"
+        f"Some launches took turns with others and some were alone (in turns: {named(found)}); a value is"
         " the median of both."
     ]
 
@@ -93,10 +78,9 @@ def _imprecise(
     ]
     ratios = sum(row.ratio is not None and not row.fastest for row in rows)
     if wide and header.precision > 0:
-        named = list(dict.fromkeys(wide))  # a contender's rows may differ in their parameters alone
         told.append(
             f"{len(wide)} of {ratios} ratios are not known to ±{numbers.percent(header.precision)}"
-            f" ({_named(named)});"
+            f" ({named(wide)});"
             f" `{_longer(workload, header, 'thorough')}` measures until they are."
         )
     return told
@@ -130,7 +114,3 @@ def _at(row: Row, swept: Sequence[str]) -> str:
     """The setting of a row that is not the only one of its contender."""
     told = ", ".join(f"{name}={row.parameters[name]}" for name in swept if name in row.parameters)
     return f" at {told}" if told else ""
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")

@@ -9,9 +9,10 @@ import numpy as np
 
 from tollbench.analysis.case_data import CaseData, told_by
 from tollbench.analysis.grid import make_grid, ordered
+from tollbench.analysis.spells import valued
 from tollbench.analysis.units import nanoseconds_per
 from tollbench.analysis.values import PLAINLY, LaunchValue, Timed
-from tollbench.stats import Interval, Pooled, bonferroni, median_interval
+from tollbench.stats import Interval, Pooled, bonferroni
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import RunHeader, WorkloadRecord
 from tollbench.words import PERCENTILES, Claim, ClaimCheck, ClaimSide, Parameters, Status
@@ -124,7 +125,7 @@ def _number(
                 parameters,
                 unit,
                 float(np.median(rounds.values_ns / scale)),
-                median_interval(rounds.values_ns / scale, own),
+                valued(rounds.values_ns / scale, own).interval,
                 level,
                 values=rounds.by_round,
                 launches=launches,
@@ -137,7 +138,7 @@ def _number(
     if not by_round:
         return SideNumber(side, parameters, unit, missing=missing, would_tell=False)
     array: Floats = np.array(list(by_round.values()))
-    interval, value = median_interval(array, own), float(np.median(array))
+    interval, value = valued(array, own).interval, float(np.median(array))
     return SideNumber(
         side, parameters, unit, value, interval, level, by_round=by_round, launches=len(by_round)
     )

@@ -67,6 +67,11 @@ class Row(NamedCase):
     value: float | None = None  # median over launches, in `unit` per `per`
     low: float | None = None
     high: float | None = None
+    counts_as: float | None = None
+    """For how many independent launches they count in the interval of `value`, where those of rounds beside
+    each other are alike; None where they count as they are."""
+    within_run: str = ""
+    """Why the interval of `value` holds within this run's conditions alone; empty where that is not so."""
     unit: str
     per: str
     below_step: float | None = None  # the clock's step that one operation is shorter than, in `unit`

@@ -11,13 +11,23 @@ from tollbench.analysis.case_data import CaseData, counters_per_unit, median_cpu
 from tollbench.analysis.comparison import Compared, is_floor
 from tollbench.analysis.grouping import stands_aside
 from tollbench.analysis.results import Cdf, Estimate, Histogram, Latency, Memory, Row, flat
+from tollbench.analysis.spells import valued
 from tollbench.analysis.units import checked_json, nanoseconds_per
 from tollbench.analysis.values import resolution_ns
-from tollbench.stats import Pooled, log_histogram, median_interval, spread, thin_cdf
+from tollbench.stats import Pooled, log_histogram, spread, thin_cdf
 from tollbench.words import PERCENTILES, Purpose, Status
 
 FEWEST_ALIVE = 1000  # the process itself, some MiB, would be most of what fewer units seem to hold
-_TIMES = ("value", "low", "high", "created_value", "cpus_busy", "cold", "spread")  # of the operation itself
+_TIMES = (
+    "value",
+    "low",
+    "high",
+    "created_value",
+    "cpus_busy",
+    "cold",
+    "spread",
+    "counts_as",
+)  # of the operation itself
 MOST_UNITS = 2**53  # counts are JSON numbers, exact up to here
 
 
@@ -26,24 +36,36 @@ def row_without_numbers(case: CaseData) -> Row:
     return Row(**_identity(case), failed_launches=len(case.failures))
 
 
-def row_with_numbers(case: CaseData, compared: Compared, level: float, declared: Collection[str] = ()) -> Row:
-    """A row in the workload's unit; `level` is that of the value's own interval.
+def row_with_numbers(
+    case: CaseData,
+    compared: Compared,
+    level: float,
+    declared: Collection[str] = (),
+    *,
+    following: bool = False,
+) -> Row:
+    """A row in the workload's unit; `level` is that of the value's own interval, `following`
+    says that the runs test told of its rounds.
 
     `declared` names the details that the workload declares: others have no meaning and are left out.
     What is shorter than the clock's step has no times of its own.
     """
-    row = _row_with_times(case, compared, level, declared)
+    row = _row_with_times(case, compared, level, declared, following)
     if not case.below_step_ns:
         return row
     step = case.below_step_ns / nanoseconds_per(case.record.unit, case.record.workload)
-    return row.model_copy(update=dict.fromkeys(_TIMES) | {"launch_values": [], "below_step": step})
+    return row.model_copy(
+        update=dict.fromkeys(_TIMES) | {"within_run": "", "launch_values": [], "below_step": step}
+    )
 
 
-def _row_with_times(case: CaseData, compared: Compared, level: float, declared: Collection[str]) -> Row:
+def _row_with_times(
+    case: CaseData, compared: Compared, level: float, declared: Collection[str], following: bool
+) -> Row:
     record = case.record
     scale = nanoseconds_per(record.unit, record.workload)
     values = case.values_ns / scale
-    interval = median_interval(values, level)
+    own = valued(values, level, following=following)
     memory, created = _memory(case), _units_per_work(case, "units_created")
     # A sample of a pair of CPUs is the mean of several hand-offs: what its request used is not that of one.
     one_by_one = not case.cells.launches
@@ -51,8 +73,10 @@ def _row_with_times(case: CaseData, compared: Compared, level: float, declared: 
     return Row(
         **_identity(case),
         value=float(np.median(values)),
-        low=interval and interval.low,
-        high=interval and interval.high,
+        low=own.interval and own.interval.low,
+        high=own.interval and own.interval.high,
+        counts_as=own.counts_as,
+        within_run=own.within_run,
         ratio=compared.ratio,
         ratio_low=compared.interval and compared.interval.low,
         ratio_high=compared.interval and compared.interval.high,
@@ -96,7 +120,7 @@ def details(case: CaseData, level: float, declared: Collection[str]) -> dict[str
 
 
 def _estimate(values: list[float], level: float) -> Estimate:
-    interval = median_interval(values, level)
+    interval = valued(values, level).interval
     low, high = (interval.low, interval.high) if interval else (None, None)
     return Estimate(value=float(np.median(values)), low=low, high=high)
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tollbench import numbers
 from tollbench.analysis.results import Row, WorkloadResult
 from tollbench.report import details
-from tollbench.report.sentences import harness_note
+from tollbench.report.sentences import alike_launches, harness_note
 from tollbench.report.showing import IN_FULL, Column, Shown, Triple, alone, below, triple_of
 from tollbench.text import clean
 
@@ -37,7 +37,7 @@ def _compared(time: numbers.Scale, per: str, level: str) -> list[Column[Row]]:
             f"wall clock, median over launches, with its {level} interval",
             lambda row: (row.value, row.low, row.high), time, numbers.quantity, numbers.interval,
             head=time.unit, always=True, instead=lambda row: below(row.below_step, time),
-            csv=("value", "low", "high"),
+            aside=alike_launches, csv=("value", "low", "high"),
             terminal=Shown("median", interval=Shown(f"{level} interval", 1)),
             markdown=Shown(f"{time.unit} per {per}", interval=Shown(f"{level} interval")),
         ),
@@ -194,6 +194,10 @@ def _launches() -> list[Column[Row]]:
         Column(
             "failed_launches", "Failed launches", "", "launches without an answer",
             lambda row: (row.failed_launches, None, None), page=False, csv=("failed_launches",),
+        ),
+        Column(
+            "counts_as", "Counts as", "launches", "how many independent launches they count for",
+            lambda row: (row.counts_as, None, None), page=False, csv=("counts_as",),
         ),
         Column(
             "spread", "Spread", "", "standard deviation of the logarithm of the launches' values",

@@ -25,6 +25,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _FULLWIDTH = ("＝", "＋", "－", "＠")  # some spreadsheets read these as formulas too
 _TEXTS = (
     "contender", "environment", "language", "library", "library_version", "status", "reason", "unit", "per",
+    "within_run",
 )  # fmt: skip
 # Scripts count on this order. A column that is not in it stands behind, before the workloads' details.
 COLUMNS = (
@@ -35,7 +36,7 @@ COLUMNS = (
     "spread", "count", "p50", "p90", "p99", "p999", "max", "created_value", "memory_per_unit_bytes",
     "footing", "p9999", "cpus_busy", "efficiency", "efficiency_low", "efficiency_high", "environment_ratio",
     "environment_ratio_low", "environment_ratio_high", "environment_fastest", "memory_exact_calls",
-    "claims",
+    "claims", "counts_as", "within_run",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from tollbench.report.anchors import Anchors
 from tollbench.report.cases import Group, Naming, groups
 from tollbench.report.columns import columns
 from tollbench.report.sentences import status_words
-from tollbench.report.showing import Column
+from tollbench.report.showing import ALIKE, Column
 from tollbench.text import clean, commands, headline, humanise, said
 
 SET_ASIDE = ("skipped", "unsupported", "planned")  # nothing went wrong: it was not tried
@@ -145,7 +145,8 @@ def _cell(column: Column[Row], row: Row, width: int) -> dict[str, Any]:
         "mark": mark,
         "width": min(width, 9),
         "missing": text == numbers.MISSING,
-        "interval": column.interval(row),
+        "interval": column.interval(row).removesuffix(ALIKE),
+        "aside": column.aside(row) if column.aside else "",
         "below": (column.below.title, column.below.text(row)) if column.below else None,
     }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tollbench import numbers
-from tollbench.analysis.results import Floor, PublishedValue, WorkloadResult
+from tollbench.analysis.results import Floor, PublishedValue, Row, WorkloadResult
 from tollbench.report.cases import Naming, groups, is_split
+from tollbench.report.showing import ALIKE
 from tollbench.text import clean, several
 
 
@@ -45,9 +46,40 @@ def below_table(workload: WorkloadResult, naming: Naming) -> list[str]:
     if any(letters for group in groups(workload) for letters in group.ties):
         told.append("Rows that share a letter could not be told apart by this run.")
     told.append(below_step_sentence(workload))
+    told.append(alike_sentence(workload))
     told.append(bare_work_sentence(naming.label(row) for row in workload.rows if row.floor))
     told.append(baseline_sentence(naming.label(row) for row in workload.rows if row.baseline))
     return [sentence for sentence in told if sentence]
+
+
+def alike_launches(row: Row) -> str:
+    """Why the interval of the row's value bears a mark, in the words of its tooltip; "" where it has none."""
+    if row.within_run:
+        return f"holds within this run's conditions: {clean(row.within_run)}"
+    if row.counts_as is None:
+        return ""
+    return (
+        f"wider, as rounds beside each other are alike: {row.launches} launches count as"
+        f" {numbers.plain(row.counts_as, 2)}"
+    )
+
+
+def alike_sentence(workload: WorkloadResult) -> str:
+    """What the mark behind an interval says; "" where no row has one."""
+    marked = [row for row in workload.rows if alike_launches(row)]
+    if not marked:
+        return ""
+    within = sum(bool(row.within_run) for row in marked)
+    told = (
+        f"An interval with {ALIKE.strip()} is wider, as this row's rounds are like those beside them: they"
+        " count as fewer launches."
+    )
+    if within:
+        told += (
+            f" {within} of {len(marked)} {'holds' if within == 1 else 'hold'} within this run's conditions"
+            " alone, where too few rounds or too long spells do not tell how much wider."
+        )
+    return told
 
 
 def below_step_sentence(workload: WorkloadResult) -> str:

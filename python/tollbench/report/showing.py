@@ -21,6 +21,7 @@ def alone(write: Callable[[float | None], str]) -> Write:
 
 PLAIN = alone(numbers.plain)
 IN_FULL = alone(lambda count: numbers.fixed(count, 0))
+ALIKE = "\u00a0≈"  # behind an interval that is as of fewer launches than there were
 AS_READ = numbers.Scale("")
 
 
@@ -71,6 +72,7 @@ class Column(Generic[C]):
     markdown: Shown[C] | None = None
     chart: Shown[C] | None = None  # over a parameter
     instead: Callable[[C], str] | None = None  # what stands where the number would, "" where that stands
+    aside: Callable[[C], str] | None = None  # what its interval bears a mark for, "" for no mark
     csv: tuple[str, ...] = ()  # names of the value and, with three, of the ends: unrounded, as read
 
     def value(self, case: C) -> float | None:
@@ -92,7 +94,8 @@ class Column(Generic[C]):
         """MISSING where there is none, or where the column does not show it."""
         if self.write_interval is None or (self.instead and self.instead(case)):
             return numbers.MISSING
-        return self.write_interval(*self.triple(case))
+        told = self.write_interval(*self.triple(case))
+        return told + ALIKE if told != numbers.MISSING and self.aside and self.aside(case) else told
 
     def with_unit(self, case: C) -> str:
         """The text with its unit and interval, where both are there."""

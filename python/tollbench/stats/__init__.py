@@ -29,6 +29,7 @@ from tollbench.stats.paired import (
 )
 from tollbench.stats.region import Region, quotient_interval
 from tollbench.stats.runs_test import few_runs
+from tollbench.stats.serial import Serial, serial_median_interval
 from tollbench.stats.stopping import (
     FIRST_LOOK,
     Table,
@@ -49,6 +50,7 @@ __all__ = [
     "LogHistogram",
     "Pooled",
     "Region",
+    "Serial",
     "Table",
     "all_precise",
     "bonferroni",
@@ -75,6 +77,7 @@ __all__ = [
     "resolvable_log_ratio",
     "rounds_needed",
     "separated_pairs",
+    "serial_median_interval",
     "spread",
     "thin_cdf",
     "tick_median",

@@ -49,7 +49,7 @@ def lasting_noise(logs: ArrayLike) -> Lasting | None:
     count = values.size
     if count < 4:
         return None
-    ranks = _centred_ranks(values)
+    ranks = centred_ranks(values)
     products = ranks[1:] * ranks[:-1]
     scale = math.sqrt(float(products @ products))
     if scale == 0.0 or float(products.sum()) <= (SEEN if count >= ENOUGH_PAIRS else SEEN_IN_FEW) * scale:
@@ -81,7 +81,7 @@ def factor_to_end(pairs: int) -> float:
     return 1.0 + FEW_FACTOR * max(0, ENOUGH_PAIRS - pairs) / ENOUGH_PAIRS
 
 
-def _centred_ranks(values: Floats) -> Floats:
+def centred_ranks(values: Floats) -> Floats:
     """Mid-ranks, so that ties are no order of time, minus their mean."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)

@@ -21,8 +21,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from tollbench.stats.correction import bonferroni
-from tollbench.stats.order_statistics import Floats, quantile_interval
+from tollbench.stats.order_statistics import Floats, Interval, quantile_interval
 from tollbench.stats.paired import paired_differences
+from tollbench.stats.serial import serial_median_interval
 
 FIRST_LOOK = 12
 GROWTH = 1.5
@@ -91,7 +92,8 @@ def precise_enough(logs: Floats, precision: float, level: float, fastest: int | 
     `logs` has shape (rounds, cases): log of each case's value in each round, NaN where missing;
     `level` is that of the look (`level_at_look`), here corrected for all pairs of cases. Half an
     interval's length on the log scale is held against log(1 + precision). Call it at looks only.
-    A single case has no ratio: then its own median must be known as precisely. Cases without any value
+    A single case has no ratio: then its own median must be known as precisely, rounds beside each other
+    that are alike counted for fewer (`serial_median_interval`). Cases without any value
     are left out, and no case at all is not precise. `fastest` is the column that ratios are to, by
     default that of the smallest median.
     """
@@ -105,11 +107,17 @@ def precise_enough(logs: Floats, precision: float, level: float, fastest: int | 
         fastest = int(np.argmin(np.nanmedian(logs, axis=0)))
     else:
         fastest = int(np.searchsorted(kept, fastest))
-    reference = logs[:, fastest] if cases > 1 else np.zeros(logs.shape[0])
+    if cases == 1:
+        known = serial_median_interval(logs[np.isfinite(logs[:, 0]), 0], corrected)
+        return known is not None and _narrow(known.interval, precision)
     for case in range(cases):
-        if case == fastest and cases > 1:
+        if case == fastest:
             continue
-        found = quantile_interval(paired_differences(logs[:, case], reference), 0.5, corrected)
-        if found is None or found.high - found.low > 2.0 * math.log1p(precision):
+        found = quantile_interval(paired_differences(logs[:, case], logs[:, fastest]), 0.5, corrected)
+        if found is None or not _narrow(found, precision):
             return False
     return True
+
+
+def _narrow(found: Interval, precision: float) -> bool:
+    return found.high - found.low <= 2.0 * math.log1p(precision)

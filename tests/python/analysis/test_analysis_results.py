@@ -408,7 +408,8 @@ def test_latencies_come_in_the_workloads_unit(path: Path) -> None:
 
 @pytest.mark.parametrize(("precision", "rank"), [(0.2, 1), (0.01, 3), (0.0, 3)])
 def test_a_run_that_stopped_at_a_look_has_that_looks_level(path: Path, precision: float, rank: int) -> None:
-    values = [float(value) for value in range(101, 113)]  # 12 rounds: the first look of the schedule
+    # 12 rounds: the first look of the schedule; no trend, as those beside each other would be alike
+    values = [float(101 + 5 * place % 12) for place in range(12)]
     row = rows(read(make_run(path, [Made("a", values)], precision=precision)))["a"]
     assert (row.low, row.high) == pytest.approx((100 + rank, 113 - rank))
 
@@ -512,7 +513,7 @@ def test_rare_percentiles_and_a_launchs_own_longest_stand_beside_the_longest(pat
     rng = np.random.default_rng(5)
     samples = [rng.lognormal(5, 0.3, 20_000).astype(np.float32) for _ in range(10)]
     for number, array in enumerate(samples):
-        array[0] = 10_000.0 + number
+        array[0] = 10_000.0 + 3 * number % 10  # not a trend
     case = Made("a", [150.0] * 10, samples=samples)
     (entry,) = read(make_run(path, [case], kind=Kind.SAMPLES)).workloads[0].latencies
     entry_json = entry.model_dump()
@@ -785,3 +786,43 @@ def test_rounds_that_are_like_their_neighbours_are_told(tmp_path: Path) -> None:
     (told,) = [text for text in warnings if "runs test" in text]
     assert "1 row of 2: spell)" in told
     assert "within this run's conditions" in told
+
+
+def test_rounds_that_are_like_their_neighbours_count_for_fewer(path: Path) -> None:
+    """Enough of them tell for how many; the same values in another order count as they are."""
+    rng = np.random.default_rng(3)
+    noise = rng.standard_normal(200)
+    for place in range(1, 200):
+        noise[place] = 0.6 * noise[place - 1] + 0.8 * noise[place]
+    alike = [*(100.0 + 2.0 * noise)]
+    mixed = [alike[place * 77 % 200] for place in range(200)]
+    found = rows(read(make_run(path, [Made("alike", alike), Made("mixed", mixed)])))
+    one, other = found["alike"], found["mixed"]
+    assert one.value == other.value
+    assert (other.counts_as, other.within_run, one.within_run) == (None, "", "")
+    assert one.counts_as is not None
+    assert 20 < one.counts_as < 120
+    assert None not in (one.low, one.high, other.low, other.high)
+    assert one.low < other.low < other.high < one.high  # type: ignore[operator]
+
+
+def test_what_holds_within_a_run_alone_reaches_as_far_as_its_floor(path: Path) -> None:
+    """Twelve rounds, which fall slowly by next to nothing, beside a canary that scatters by 5 %."""
+    falling = [100.0 - place / 1000 for place in range(12)]
+    steady = [falling[place * 5 % 12] for place in range(12)]
+    published = [Published(contender="falling", label="then", low=50.0, high=50.0, unit="us", per="task",
+                           machine="m", year=2000, source="s")]  # fmt: skip
+    made = [Made("falling", falling), Made("steady", steady)]
+    run = make_run(path, made, canary=noisy(9.0, 60, sigma=0.05), published=published)
+    found = read(run)
+    floor = found.floor.ratio
+    assert floor is not None
+    assert floor > 1.02
+    one, other = rows(found)["falling"], rows(found)["steady"]
+    assert "they count for about" in one.within_run
+    assert other.within_run == ""
+    assert (one.low, one.high) == pytest.approx((one.value / floor, one.value * floor))  # type: ignore[operator]
+    assert (other.low, other.high) == pytest.approx((falling[-1], falling[0]), rel=1e-9)
+    (today,) = [entry.today for entry in found.workloads[0].published]
+    assert today is not None
+    assert (today.low, today.high) == pytest.approx((one.low / 1000, one.high / 1000))  # type: ignore[operator]

@@ -184,6 +184,16 @@ def test_a_row_holds_value_interval_ratio_ties_and_cost(page):
     assert 'data-v="402"' in body
 
 
+def test_intervals_of_rows_that_are_like_their_neighbours_bear_a_mark_with_its_reason(page, document):
+    marks = re.findall(r'<abbr title="([^"]*)">≈</abbr>', page)
+    assert [mark.split(",")[0] for mark in marks] == [
+        "wider",
+        "holds within this run&#39;s conditions: rounds beside each other are alike",
+    ]
+    assert "16 launches count as 11" in marks[0]
+    assert "1 of 2 holds within this run's conditions alone" in document.text
+
+
 def heads(page: str, workload: str) -> dict[str, tuple[str, ...]]:
     """A table's head by column: the words of each line in a cell."""
     section = matched(rf'<section class="workload" id="{workload}".*?</section>', page, re.DOTALL).group(0)

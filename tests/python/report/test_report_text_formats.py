@@ -38,6 +38,18 @@ def friendly() -> Results:
     return samples.friendly_results()
 
 
+# ---- all
+
+
+@pytest.mark.parametrize("render", [lambda found: printed(found, 120), markdown.render])
+def test_intervals_of_rows_that_are_like_their_neighbours_bear_a_mark(full, render):
+    text = render(full)
+    marked = [line for line in text.splitlines() if "\u00a0≈" in line or "] ≈" in line]
+    assert len(marked) == 2
+    assert "cppcoro_static_pool" in marked[0].replace("\\", "")
+    assert "An interval with ≈ is wider" in " ".join(text.split())
+
+
 # ---- terminal
 
 

@@ -181,3 +181,11 @@ def test_cases_without_any_value_are_left_out() -> None:
 def test_a_single_case_must_know_its_own_median() -> None:
     assert precise_enough(np.full((8, 1), 3.0), 0.01, 0.95)
     assert not precise_enough(np.linspace(0, 1, 8)[:, None], 0.01, 0.95)
+
+
+def test_a_single_case_whose_rounds_are_alike_is_known_less_precisely() -> None:
+    """The same values in the order of time: they count for fewer than as many that are mixed."""
+    values = np.linspace(-0.1, 0.1, 101)
+    mixed = values[np.arange(101) * 37 % 101][:, None]
+    assert precise_enough(mixed, 0.03, 0.95)
+    assert not precise_enough(values[:, None], 0.03, 0.95)

@@ -1,0 +1,114 @@
+"""Rounds beside each other that are alike: what that makes of the interval of a value, and what is said.
+
+A machine's slow states last longer than a round. The series is that of the rounds that count: where others
+shared the core some are left out (`tollbench.analysis.own_core`), and those on both sides are neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
+
+from tollbench.analysis.case_data import CaseData
+from tollbench.analysis.results import Estimate, Floor, PublishedValue, Row, WorkloadResult
+from tollbench.stats import Interval, few_runs, serial_median_interval
+from tollbench.text import several
+
+FOLLOWING_LEVEL = 0.01  # that rows of a workload are told in error to follow their neighbours in time
+NAMED = 5  # contenders that a sentence names; a longer list is not read
+
+
+@dataclass(frozen=True, slots=True)
+class Valued:
+    """The interval of a value, and how it was made."""
+
+    interval: Interval | None = None
+    counts_as: float | None = None  # independent launches; None: as many as there are
+    within_run: str = ""  # why it holds within this run's conditions alone
+
+
+def valued(values: ArrayLike, level: float, *, following: bool = False) -> Valued:
+    """Of launches in the order of rounds; `following` says that the runs test told of them."""
+    found = serial_median_interval(values, level)
+    if found is None:
+        return Valued()
+    if found.resolved and not (following and found.counts_as is None):
+        return Valued(found.interval, found.counts_as)
+    alike = "rounds beside each other are alike"
+    if found.counts_as is None:
+        return Valued(found.interval, None, f"{alike}, for how long does not show")
+    return Valued(
+        found.interval,
+        found.counts_as,
+        f"{alike}: they count for about {found.counts_as:.1f} independent ones, too few to tell how long"
+        " the machine's slow and fast spells last",
+    )
+
+
+def following(cases: Sequence[CaseData]) -> set[int]:
+    """Those of a workload's cases whose rounds are more like their neighbours than chance makes them, by id.
+
+    A runs test, corrected over the cases.
+    """
+    return {
+        case.record.id for case in cases if few_runs(case.values_ns) < FOLLOWING_LEVEL / max(1, len(cases))
+    }
+
+
+def spells_told(rows: Sequence[Row], following: Collection[int]) -> list[str]:
+    """The sentence on the rows at these positions, in the plan's order; none where there are none."""
+    if not following:
+        return []
+    found = [rows[position] for position in sorted(following)]
+    within = [row.contender for row in found if row.within_run]
+    measured = sum(row.value is not None for row in rows)
+    told = (
+        f"Rounds beside each other are alike (runs test, {several(len(found), 'row')} of {measured}:"
+        f" {named([row.contender for row in found])}): the machine had slow and fast spells."
+    )
+    if any(row.counts_as is not None for row in found):
+        told += " Intervals of these values are wider for it."
+    if within:
+        told += (
+            f" Those of {named(within)} hold within this run's conditions: another run may well lie outside."
+        )
+    return [f"{told} Ratios, paired by round, are not concerned as far as a spell slows both sides alike."]
+
+
+def named(names: Sequence[str]) -> str:
+    """The first few, each once."""
+    once = list(dict.fromkeys(names))
+    return ", ".join(once[:NAMED]) + (", ..." if len(once) > NAMED else "")
+
+
+def not_below_floor(workload: WorkloadResult, floor: Floor) -> WorkloadResult:
+    """Intervals that hold within this run alone reach at least as far as the run could tell apart."""
+    if floor.ratio is None or not any(row.within_run for row in workload.rows):
+        return workload
+    rows = [_reaching(row, floor.ratio) for row in workload.rows]
+    by_identity = {_identity(row): row for row in rows if row.within_run}
+    published = [_beside(entry, by_identity.get(_identity(entry))) for entry in workload.published]
+    return workload.model_copy(update={"rows": rows, "published": published})
+
+
+def _reaching(row: Row, ratio: float) -> Row:
+    if not row.within_run or row.value is None or row.low is None or row.high is None:
+        return row
+    ends = {"low": min(row.low, row.value / ratio), "high": max(row.high, row.value * ratio)}
+    return row.model_copy(update=ends)
+
+
+def _beside(entry: PublishedValue, row: Row | None) -> PublishedValue:
+    """Today's value in the unit of the source, with the row's interval."""
+    if row is None or entry.statistic != "value" or entry.today is None or not row.value:
+        return entry
+    factor = entry.today.value / row.value
+    ends = (None if end is None else end * factor for end in (row.low, row.high))
+    low, high = ends
+    return entry.model_copy(update={"today": Estimate(value=entry.today.value, low=low, high=high)})
+
+
+def _identity(of: Row | PublishedValue) -> tuple[str, str | None, frozenset[tuple[str, int | str]]]:
+    return of.contender, of.environment, frozenset((of.parameters or {}).items())
