@@ -15,7 +15,14 @@ from tollbench.analysis.beside import efficiencies, within_environments
 from tollbench.analysis.case_data import CaseData, read_case, timed_alike
 from tollbench.analysis.cautions import cautions
 from tollbench.analysis.claim_numbers import Place, SideNumber, numbers_in
-from tollbench.analysis.comparison import Compared, comparable, compare_settings, level_left
+from tollbench.analysis.comparison import (
+    Compared,
+    TableSize,
+    comparable,
+    compare_settings,
+    level_left,
+    table_sizes,
+)
 from tollbench.analysis.grid import grids
 from tollbench.analysis.grouping import settings, swept_parameters
 from tollbench.analysis.judged_claims import judged
@@ -62,6 +69,7 @@ def results(
     canary = run_file.canary()
     cases: list[CaseData] = []
     workloads: list[WorkloadResult] = []
+    tables: list[TableSize] = []
     warnings: list[str] = []
     stored = run_file.workloads()
     asked = [claim for claim in claims if any(claim.workload == workload.name for workload in stored)]
@@ -72,6 +80,7 @@ def results(
         ]
         data = timed_alike(data, header.level)
         level = level_left(data, header)
+        tables += table_sizes(data, level)
         found = _workload(workload, data, header, level, warnings)
         many = in_batches.get(workload.name, "")
         workloads.append(found.model_copy(update={"in_batches": many}))
@@ -80,7 +89,7 @@ def results(
         on_cases(workload.name, kept)
         cases += kept
     launches = [*canary, *(launch for case in cases for launch in case.everything)]
-    canary_floor, drifted = floor(canary, cases, header)
+    canary_floor, drifted = floor(canary, tables, header)
     return Results(
         run=_run_info(header, launches),
         machine=checked_json(dict(header.machine), "the machine's description"),

@@ -63,6 +63,33 @@ def level_left(data: Sequence[CaseData], header: RunHeader) -> float:
     return level_shown(tables, _tried_rounds(data), header.precision, header.level)
 
 
+@dataclass(frozen=True, slots=True)
+class TableSize:
+    """What a table asks of a ratio in it."""
+
+    rows: int
+    rounds: int  # of its typical row
+    level: float  # of each ratio
+
+
+def table_sizes(data: Sequence[CaseData], level: float) -> list[TableSize]:
+    """One for each setting of a workload, all of whose cases `data` has; `level` is what looks have left."""
+    compared = comparable(data)
+    groups = by_setting([case.record for case in compared], swept_parameters([case.record for case in data]))
+    return [
+        TableSize(
+            len(group),
+            int(np.median([len(compared[position].counting) for position in group])),
+            bonferroni(level, _pairs(len(group))),
+        )
+        for group in groups
+    ]
+
+
+def _pairs(rows: int) -> int:
+    return rows * (rows - 1) // 2
+
+
 def _tried_rounds(data: Sequence[CaseData]) -> int:
     """How often the workload was gone through."""
     return max((case.tried_rounds for case in data), default=0)
@@ -101,7 +128,7 @@ def compare(measured: Sequence[CaseData], level: float) -> SettingComparison:
     logs, best = _table(cases)
     if best is None:
         return SettingComparison(cases, tuple(Compared() for _ in cases))
-    pairs = len(cases) * (len(cases) - 1) // 2
+    pairs = _pairs(len(cases))
     corrected = bonferroni(level, pairs)
     apart, judged = separated_pairs(logs, corrected)
     groups = letters(apart) if judged else [[] for _ in cases]

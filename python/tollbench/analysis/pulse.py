@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from math import exp
-
-import numpy as np
+from math import exp, inf
 
 from tollbench import numbers
-from tollbench.analysis.case_data import CaseData, beat
+from tollbench.analysis.case_data import beat
+from tollbench.analysis.comparison import TableSize
 from tollbench.analysis.own_core import on_own_core
 from tollbench.analysis.results import Floor
 from tollbench.analysis.units import DAMAGED
@@ -44,9 +43,12 @@ def _instant(text: str) -> datetime:
 
 
 def floor(
-    canary: Sequence[Launch], cases: Sequence[CaseData], header: RunHeader
+    canary: Sequence[Launch], tables: Sequence[TableSize], header: RunHeader
 ) -> tuple[Floor, Drift | None]:
-    """The smallest difference that one comparison at the run's level, with this run's rounds, could find.
+    """The smallest difference that a ratio of this run's typical table could find, at its level there.
+
+    Typical is the table of the row in the middle, rows ordered by what their table could find; rows that are
+    compared with nobody count where there are no others.
 
     The canary never waits, so it counts by its time on the processor, while it has its core to itself, as
     tables of such programs do: a bound from below for those that wait.
@@ -59,18 +61,19 @@ def floor(
     pairs = _pairs([value for value in counting.values() if value.counts and value.ns > 0])
     if len(pairs) < FEWEST_PAIRS:
         pairs = _pairs([value for _, value in beats])
-    rounds = [len(case.counting) for case in cases if case.measured]
-    typical = int(np.median(rounds)) if rounds else 0
-    resolvable = resolvable_log_ratio(pairs, typical, header.level)
+    resolvable, typical = _typical(pairs, tables)
     drifted = drift(values)
     return (
         Floor(
             ratio=None if resolvable is None else exp(min(resolvable, 700.0)),
+            rows=None if typical is None else typical.rows,
+            rounds=None if typical is None else typical.rounds,
+            level=None if typical is None else typical.level,
             launches=len(values),
             drift=None if drifted is None else drifted.ratio,
             canary_ns=values,
             canary_at_s=[seconds_between(header.started_utc, launch.started_utc) for launch, _ in beats],
-            reason="" if resolvable is not None else _why_no_floor(len(pairs), typical, header.level),
+            reason="" if resolvable is not None else _why_no_floor(len(pairs), typical),
         ),
         drifted,
     )
@@ -87,12 +90,22 @@ def _pairs(beats: Sequence[LaunchValue]) -> list[float]:
     return [float(logs[1] - logs[0]) for logs in rounds]
 
 
-def _why_no_floor(pairs: int, rounds: int, level: float) -> str:
-    if not rounds:
+def _typical(pairs: Sequence[float], tables: Sequence[TableSize]) -> tuple[float | None, TableSize | None]:
+    """What the table of the row in the middle could find, and that table; of two the one that finds less."""
+    compared = [table for table in tables if table.rows > 1] or tables
+    found = [(resolvable_log_ratio(pairs, table.rounds, table.level), table) for table in compared]
+    by_row = [each for each in found for _ in range(each[1].rows)]
+    by_row.sort(key=lambda each: inf if each[0] is None else each[0])
+    return by_row[len(by_row) // 2] if by_row else (None, None)
+
+
+def _why_no_floor(pairs: int, typical: TableSize | None) -> str:
+    if typical is None:
         return "no case was measured"
     if pairs < FEWEST_PAIRS:
         return f"the canary ran {2 * pairs} times; {2 * FEWEST_PAIRS} are needed"
-    return f"{rounds} launches a case are too few for an interval at {100.0 * level:.0f} %"
+    of_rows = f" in a table of {typical.rows} rows" if typical.rows > 1 else ""
+    return f"{typical.rounds} launches a case are too few for an interval{of_rows}"
 
 
 def machine_warnings(

@@ -265,6 +265,9 @@ class Floor(Model):
     """The smallest difference that this machine, during this run, could resolve."""
 
     ratio: float | None  # 1.012: of programs like the canary less than 1.2 % was out of reach
+    rows: int | None = None  # of the typical table, which it was computed for
+    rounds: int | None = None  # that table's
+    level: float | None = None  # of each of its ratios: what looks left, corrected for all of its pairs
     launches: int
     drift: float | None = None  # canary's slowest over fastest tenth of the run
     canary_ns: list[float] = Field(default_factory=list)  # in order of time

@@ -17,9 +17,10 @@ def floor_sentence(floor: Floor) -> str:
         return f"Floor unknown: {clean(floor.reason) or 'too few canary launches'}"
     drift = f"; drift over the run {numbers.ratio(floor.drift)}" if floor.drift is not None else ""
     seen = several(floor.launches, "canary launch", "canary launches")
+    table = f"in a table of {floor.rows} rows, " if floor.rows and floor.rows > 1 else ""
     return (
         f"Floor {numbers.percent(floor.ratio - 1)}: the smallest difference that this run could find between"
-        f" programs like the canary ({seen}, 0.5 MiB{drift})"
+        f" programs like the canary ({table}{seen}, 0.5 MiB{drift})"
     )
 
 

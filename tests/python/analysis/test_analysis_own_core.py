@@ -16,7 +16,7 @@ from made_runs import launch as made_launch
 from tollbench import analysis
 from tollbench.analysis import beside
 from tollbench.analysis.case_data import CaseData, read_case
-from tollbench.analysis.comparison import Compared
+from tollbench.analysis.comparison import Compared, table_sizes
 from tollbench.analysis.own_core import FEWEST_ROUNDS, on_own_core
 from tollbench.analysis.pulse import floor
 from tollbench.analysis.rows import row_with_numbers
@@ -253,7 +253,8 @@ def test_the_floor_is_of_pairs_on_a_core_of_their_own_where_these_are_enough(
         )
     with RunFile.open(make_run(tmp_path / "made.toll", [Made("a", [10.0] * 12)])) as run_file:
         header = run_file.header()
-        found, _ = floor(canary, [read_case(run_file, run_file.cases()[0], header)], header)
+        case = read_case(run_file, run_file.cases()[0], header)
+        found, _ = floor(canary, table_sizes([case], header.level), header)
     assert found.ratio is not None
     assert (found.ratio < 1.01) is own_alone
 

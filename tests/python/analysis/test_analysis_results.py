@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sqlite3
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -13,7 +17,8 @@ import pytest
 from made_runs import Made, make_run, published
 
 from tollbench import analysis
-from tollbench.analysis.results import Estimate, Results, Row
+from tollbench.analysis.results import Estimate, Floor, Results, Row
+from tollbench.stats import bonferroni, final_level, resolvable_log_ratio
 from tollbench.store import RunFile
 from tollbench.words import PERCENTILES, Allocations, DeclaredDetail, Kind, Published, Purpose, Status
 
@@ -463,6 +468,35 @@ def test_the_floor_and_drift_come_from_the_canary(path: Path) -> None:
     assert 1.003 < found.ratio < 1.05
     assert found.canary_at_s[:3] == [0.0, 1.0, 2.0]
     assert found.canary_ns[0] == pytest.approx(100 * np.exp(calm[0]))
+
+
+def test_the_floor_is_that_of_a_ratio_in_the_typical_table(tmp_path: Path) -> None:
+    """At the level that looking early has left, shared by all pairs of the table that most rows are in."""
+    canary = noisy(9.0, 120, sigma=0.01)
+    pairs = [math.log(b / a) for a, b in pairwise(canary)][::2]
+
+    def floor_of(name: str, cases: Sequence[Made], **changes: Any) -> Floor:
+        return read(make_run(tmp_path / f"{name}.toll", cases, canary=canary, **changes)).floor
+
+    def wanted(rounds: int, level: float) -> float:
+        found = resolvable_log_ratio(pairs, rounds, level)
+        assert found is not None
+        return math.exp(found)
+
+    two, six = ([Made(f"c{row}", noisy(10.0 + row, 30, seed=row)) for row in range(rows)] for rows in (2, 6))
+    small, large = floor_of("two", two), floor_of("six", six)
+    assert (small.rows, small.rounds, small.level) == (2, 30, final_level(30, 0.95))
+    assert (large.rows, large.rounds) == (6, 30)
+    assert large.level == pytest.approx(1 - (1 - final_level(30, 0.95)) / 15)
+    assert small.ratio == pytest.approx(wanted(30, final_level(30, 0.95)))
+    assert large.ratio == pytest.approx(wanted(30, bonferroni(final_level(30, 0.95), 15)))
+    assert large.ratio > small.ratio  # type: ignore[operator]
+    assert floor_of("no looks", two, precision=0.0).level == 0.95
+    mixed = [
+        Made(each.contender, each.launches, {"n": 1 if number < 6 else number})
+        for number, each in enumerate([*six, *two, Made("c0", noisy(10.0, 30))])
+    ]  # c0 and c1 have other settings too, each alone there
+    assert floor_of("swept", mixed).rows == 6
 
 
 def test_drift_and_stolen_time_are_said(path: Path) -> None:

@@ -746,6 +746,9 @@ def floor(rng: random.Random, count: int = 160) -> Floor:
     values[60:66] = [value * 1.06 for value in values[60:66]]
     return Floor(
         ratio=1.0123,
+        rows=7,
+        rounds=16,
+        level=0.998,
         launches=count,
         drift=1.021,
         canary_ns=values,

@@ -114,6 +114,7 @@ def test_the_terminal_says_what_is_missing_and_what_mends_it(friendly):
     assert "skipped: tasks/skynet folly_fibers" in text
     assert "`apt install libfolly-dev`" in text
     assert "Floor 1.2 %" in text
+    assert "in a table of 7 rows" in " ".join(text.split())
 
 
 def test_published_values_stand_in_columns_beside_todays(friendly):

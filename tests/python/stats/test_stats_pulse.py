@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tollbench.stats import drift, ratio_interval, resolvable_log_ratio
+from tollbench.stats import (
+    bonferroni,
+    drift,
+    final_level,
+    ratio_interval,
+    resolvable_log_ratio,
+    separated_pairs,
+)
 
 
 def neighbours(canary: np.ndarray) -> np.ndarray:
@@ -31,6 +38,25 @@ def test_the_floor_is_found_four_times_of_five(rounds: int, level: float) -> Non
     assert floor is not None
     assert power(floor, 0.01, rounds, level) == pytest.approx(0.8, abs=0.05)
     assert power(floor / 2, 0.01, rounds, level) < 0.6
+
+
+@pytest.mark.parametrize(("rows", "rounds"), [(5, 18), (5, 50), (10, 50)])
+def test_tables_find_the_floor_of_their_own_level_four_times_of_five(rows: int, rounds: int) -> None:
+    """That of one comparison at the whole level, which the floor was once, is found far less often there."""
+    canary = 100 * np.exp(np.random.default_rng(1).standard_t(3, 20_000) * 0.01)
+    level = bonferroni(final_level(rounds, 0.95), rows * (rows - 1) // 2)
+    floors = [resolvable_log_ratio(neighbours(canary), rounds, each) for each in (level, 0.95)]
+    found = []
+    for floor in floors:
+        assert floor is not None
+        rng, times = np.random.default_rng(rounds), 0
+        for _ in range(600):
+            logs = rng.standard_t(3, (rounds, rows)) * 0.01
+            logs[:, 1] += floor
+            times += bool(separated_pairs(np.round(logs / 1e-4) * 1e-4, level)[0][0, 1])
+        found.append(times / 600)
+    assert found[0] == pytest.approx(0.8, abs=0.06)
+    assert found[1] < 0.55
 
 
 def test_a_floor_from_few_beats_is_of_the_right_size() -> None:
