@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tollbench import numbers
 from tollbench.analysis.beside import efficiencies, within_environments
 from tollbench.analysis.case_data import CaseData, read_case, timed_alike
 from tollbench.analysis.cautions import cautions
@@ -34,6 +35,7 @@ from tollbench.analysis.spells import following, not_below_floor
 from tollbench.analysis.units import DAMAGED, checked_json
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
+from tollbench.stats import GoneOn
 from tollbench.store import Launch, RunFile, RunHeader, WorkloadRecord
 from tollbench.text import as_text
 from tollbench.words import Claim, Kind, Purpose
@@ -66,6 +68,7 @@ def results(
         on_launch(next(done), total)
 
     header = _checked_header(run_file.header())
+    gone_on = GoneOn(run_file.looks(), header.finished_utc is not None)
     canary = run_file.canary()
     cases: list[CaseData] = []
     workloads: list[WorkloadResult] = []
@@ -78,8 +81,8 @@ def results(
         data = [
             read_case(run_file, record, header, read) for record in run_file.cases(workload.name, MOST_CASES)
         ]
-        data = timed_alike(data, header.level)
-        level = level_left(data, header)
+        data = timed_alike(data, header.level, gone_on)
+        level = level_left(data, header, gone_on)
         tables += table_sizes(data, level)
         found = _workload(workload, data, header, level, warnings)
         many = in_batches.get(workload.name, "")
@@ -91,14 +94,14 @@ def results(
     launches = [*canary, *(launch for case in cases for launch in case.everything)]
     canary_floor, drifted = floor(canary, tables, header)
     return Results(
-        run=_run_info(header, launches),
+        run=_run_info(header, launches, gone_on.times),
         machine=checked_json(dict(header.machine), "the machine's description"),
         conditions=checked_json(dict(header.conditions), "the machine's conditions"),
         floor=canary_floor,
         workloads=[not_below_floor(workload, canary_floor) for workload in workloads],
         problems=[_problem(case) for case in cases if not case.measured],
         warnings=[
-            *_interrupted(header, run_file),
+            *_interrupted(header, run_file, gone_on),
             *_left_out(run_file),
             *machine_warnings(canary_floor, drifted, launches, header),
             *warnings,
@@ -168,11 +171,22 @@ def _beside(row: Row, efficiency: Estimate | None, compared: Compared | None) ->
     return row.model_copy(update=changes)
 
 
-def _interrupted(header: RunHeader, run_file: RunFile) -> list[str]:
-    if header.finished_utc is not None:
-        return []
-    path = shlex.quote(as_text(str(run_file.path)))
-    return [f"The run was interrupted; {COMMAND} run --resume {path} goes on with it."]
+def _interrupted(header: RunHeader, run_file: RunFile, gone_on: GoneOn) -> list[str]:
+    """Whether it can be gone on with, and what having done so costs its intervals."""
+    told = []
+    if gone_on.times:
+        times = "once" if gone_on.times == 1 else f"{gone_on.times} times"
+        told.append(
+            f"The run was gone on with {times} after launches of it could be read. Each time was a look, so"
+            f" its intervals are wider: all of them together hold at {numbers.percent(header.level)}."
+        )
+    if not gone_on.ended:
+        path = shlex.quote(as_text(str(run_file.path)))
+        told.append(
+            f"The run was interrupted; {COMMAND} run --resume {path} goes on with it. Until it has ended its"
+            " intervals are wider, as going on for what they say is a look."
+        )
+    return told
 
 
 def _left_out(run_file: RunFile) -> list[str]:
@@ -197,7 +211,7 @@ def _problem(case: CaseData) -> Problem:
     )
 
 
-def _run_info(header: RunHeader, launches: Sequence[Launch]) -> RunInfo:
+def _run_info(header: RunHeader, launches: Sequence[Launch], looks: int) -> RunInfo:
     ends = [seconds_between(header.started_utc, one.started_utc) + one.wall_ns / 1e9 for one in launches]
     if header.finished_utc is not None:
         ends = [seconds_between(header.started_utc, header.finished_utc)]
@@ -206,6 +220,7 @@ def _run_info(header: RunHeader, launches: Sequence[Launch]) -> RunInfo:
         seconds=None if not ends else max(0.0, max(ends) - _pauses_s(launches)),
         seconds_in_programs=sum(one.wall_ns for one in launches) / 1e9,
         launches=len(launches),
+        looks=looks,
     )
 
 

@@ -27,7 +27,7 @@ from tollbench.analysis.values import (
 )
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
-from tollbench.stats import LaunchCounts, count_samples
+from tollbench.stats import GoneOn, LaunchCounts, count_samples
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import BatchSamples, CaseRecord, Launch, RunFile, RunHeader, SampleCounts
 from tollbench.text import as_text
@@ -189,7 +189,7 @@ def read_case(
     )
 
 
-def timed_alike(data: Sequence[CaseData], level: float) -> list[CaseData]:
+def timed_alike(data: Sequence[CaseData], level: float, gone_on: GoneOn) -> list[CaseData]:
     """The cases of a workload, all by one clock and the same kind of batches (`tollbench.analysis.values`,
     `tollbench.analysis.own_core`).
 
@@ -206,7 +206,11 @@ def timed_alike(data: Sequence[CaseData], level: float) -> list[CaseData]:
     records = [data[at].record for at in measured]
     tables = by_setting(records, swept_parameters([case.record for case in data]))
     chosen = on_own_core(
-        [found[at].by_round for at in measured], [record.environment for record in records], tables, level
+        [found[at].by_round for at in measured],
+        [record.environment for record in records],
+        tables,
+        level,
+        gone_on,
     )
     for at, values in zip(measured, chosen, strict=True):
         in_order = tuple(values[launch.round] for launch in found[at].launches)

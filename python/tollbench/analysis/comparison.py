@@ -11,9 +11,11 @@ from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.grouping import FLOOR, Setting, by_setting, fastest, setting_of, swept_parameters
 from tollbench.analysis.values import log_rounds
 from tollbench.stats import (
+    GoneOn,
     Interval,
     Table,
     bonferroni,
+    final_level,
     letters,
     level_shown,
     paired_differences,
@@ -50,17 +52,17 @@ def comparable(data: Sequence[CaseData]) -> list[CaseData]:
     return [case for case in data if case.measured and not case.below_step_ns]
 
 
-def level_left(data: Sequence[CaseData], header: RunHeader) -> float:
+def level_left(data: Sequence[CaseData], header: RunHeader, gone_on: GoneOn) -> float:
     """Level of one row's interval: what looking early has left of the run's level.
 
     `data` has all cases of a workload, those without numbers among them.
     """
-    if header.precision <= 0:
-        return header.level
+    if header.precision <= 0:  # no looks of the schedule
+        return final_level(0, header.level, gone_on)
     compared = comparable(data)
     groups = by_setting([case.record for case in compared], swept_parameters([case.record for case in data]))
     tables = (_table([compared[position] for position in group]) for group in groups)
-    return level_shown(tables, _tried_rounds(data), header.precision, header.level)
+    return level_shown(tables, _tried_rounds(data), header.precision, header.level, gone_on)
 
 
 @dataclass(frozen=True, slots=True)

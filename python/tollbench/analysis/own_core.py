@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from tollbench.analysis.values import ByRound, LaunchValue
-from tollbench.stats import final_level, rounds_needed
+from tollbench.stats import GoneOn, final_level, rounds_needed
 from tollbench.words import LONGEST_GAUGED_NS, SHARED_CORE
 
 QUIETEST = 0.05  # share of a program's gauges that are taken for undisturbed
@@ -30,7 +30,11 @@ FEWEST_SHARE = 1 / 4  # of all rounds, and some of each third: a faster clock at
 
 
 def on_own_core(
-    cases: Sequence[ByRound], environments: Sequence[str], tables: Sequence[Sequence[int]], level: float
+    cases: Sequence[ByRound],
+    environments: Sequence[str],
+    tables: Sequence[Sequence[int]],
+    level: float,
+    gone_on: GoneOn = GoneOn(),  # noqa: B008 - it is a tuple
 ) -> list[dict[int, LaunchValue]]:
     """The launches of a workload's cases, each with the batches that count.
 
@@ -52,7 +56,7 @@ def on_own_core(
     ]
     for table in tables:
         _count_together([found[at] for at in table])
-    enough = all(_enough([found[at] for at in table], level) for table in tables)
+    enough = all(_enough([found[at] for at in table], level, gone_on) for table in tables)
     return found if enough else as_they_are
 
 
@@ -94,7 +98,7 @@ def _count_together(cases: Sequence[dict[int, LaunchValue]]) -> None:
             cases[at][number] = replace(cases[at][number], **changes)
 
 
-def _enough(cases: Sequence[ByRound], level: float) -> bool:
+def _enough(cases: Sequence[ByRound], level: float, gone_on: GoneOn) -> bool:
     """Whether each two of the cases have rounds enough in which batches of both count, all along the run.
 
     And whether none has lost so much more than the others that it cannot be what ratios are to
@@ -105,7 +109,8 @@ def _enough(cases: Sequence[ByRound], level: float) -> bool:
         [[number in case and case[number].counts for number in rounds] for case in cases], dtype=int
     )
     shared = counting @ counting.T
-    taken = rounds_needed(final_level(len(rounds), level), max(1, len(cases) * (len(cases) - 1) // 2))
+    left = final_level(len(rounds), level, gone_on)
+    taken = rounds_needed(left, max(1, len(cases) * (len(cases) - 1) // 2))
     if shared.min() < max(FEWEST_ROUNDS, taken + 2) or 2 * shared.diagonal().min() < shared.max():
         return False
     thirds = np.array_split(counting, 3, axis=1)

@@ -354,6 +354,7 @@ class RunInfo(Model):
     seconds: float | None  # wall time of the run so far
     seconds_in_programs: float | None
     launches: int
+    looks: int = 0  # times that it was gone on with after launches of it could be read
 
 
 class Results(Model):

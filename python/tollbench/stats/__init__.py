@@ -32,6 +32,7 @@ from tollbench.stats.runs_test import few_runs
 from tollbench.stats.serial import Serial, serial_median_interval
 from tollbench.stats.stopping import (
     FIRST_LOOK,
+    GoneOn,
     Table,
     all_precise,
     final_level,
@@ -45,6 +46,7 @@ from tollbench.stats.stopping import (
 __all__ = [
     "FIRST_LOOK",
     "Drift",
+    "GoneOn",
     "Interval",
     "LaunchCounts",
     "LogHistogram",

@@ -7,6 +7,11 @@ gives all that is left, at least four fifths of alpha, to its last interval. So 
 them together err with at most alpha, for any data, where the end without a look does not depend on the
 values: a budget, or whoever did not read them.
 
+Whoever reads the results of a run that has not ended, and goes on with it, has looked as well. The four
+fifths are for these looks and the end: each time that a run is gone on with, 19 % of what was left of them is
+spent, as confidence sequences do when pairs double (`tollbench.stats.sequential`), so they may be many.
+Assumption: when it is broken off again does not depend on the values, as nobody has read those since.
+
 The looks have little because few runs stop at one: at half of alpha for the first look and 1 / (looks + 1)
 of it for the end, a table of ten rows had intervals at alpha / 225 after 41 rounds, and 14 of 12 rounds
 would have been needed for any.
@@ -17,19 +22,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from tollbench.stats.correction import bonferroni
 from tollbench.stats.order_statistics import Floats, Interval, quantile_interval
 from tollbench.stats.paired import paired_differences
+from tollbench.stats.sequential import SPENDING_POWER
 from tollbench.stats.serial import serial_median_interval
 
 FIRST_LOOK = 12
 GROWTH = 1.5
 LOOKS_SHARE = 0.2  # of alpha
+KEPT: float = 2.0**-SPENDING_POWER  # of what is left for the end, each time that a run is gone on with
 
 Table = tuple[Floats, int | None]  # log values, shape (rounds, cases), and the column that ratios are to
+
+
+class GoneOn(NamedTuple):
+    """How often a run was gone on with after its results could be read."""
+
+    times: int = 0
+    ended: bool = True  # False: it may be gone on with once more
 
 
 def next_look(rounds: int) -> int:
@@ -55,17 +70,28 @@ def level_at_look(k: int, level: float) -> float:
     return 1.0 - LOOKS_SHARE * (1.0 - level) / (k * (k + 1))
 
 
-def final_level(rounds: int, level: float) -> float:
+def final_level(rounds: int, level: float, gone_on: GoneOn = GoneOn()) -> float:  # noqa: B008 - it is a tuple
     """Level of the intervals of a run that ended after `rounds` rounds without having stopped at a look.
 
     The looks up to then, k of them, that of these rounds included, have spent a fifth of alpha * k / (k + 1):
-    the rest is left. Assumption: what ended the run (its budget, Ctrl-C) did not depend on the values.
+    the rest is left, less what reading it before going on with it has spent. One that has not ended spends no
+    more than the next such reading. Assumption: what ended the run (its budget, Ctrl-C) did not depend on the
+    values.
     """
     k = look_number(rounds)
-    return 1.0 - (1.0 - level) * (1.0 - LOOKS_SHARE * k / (k + 1))
+    left = (1.0 - LOOKS_SHARE) * KEPT**gone_on.times  # of alpha, for the end and all readings to come
+    if not gone_on.ended:
+        return 1.0 - (1.0 - level) * left * (1.0 - KEPT)
+    return 1.0 - (1.0 - level) * (left + LOOKS_SHARE - LOOKS_SHARE * k / (k + 1))
 
 
-def level_shown(tables: Iterable[Table], rounds: int, precision: float, level: float) -> float:
+def level_shown(
+    tables: Iterable[Table],
+    rounds: int,
+    precision: float,
+    level: float,
+    gone_on: GoneOn = GoneOn(),  # noqa: B008 - it is a tuple
+) -> float:
     """Level of the intervals that are shown after `rounds` rounds; `tables` are read only if they are a look.
 
     That of the look where these rounds are one and the rule stops there, else what is left.
@@ -75,7 +101,7 @@ def level_shown(tables: Iterable[Table], rounds: int, precision: float, level: f
         looked = level_at_look(k, level)
         if all_precise(tables, precision, looked):
             return looked
-    return final_level(rounds, level)
+    return final_level(rounds, level, gone_on)
 
 
 def all_precise(tables: Iterable[Table], precision: float, level: float) -> bool:

@@ -70,6 +70,15 @@ class Reader(SampleReader):
         (row,) = self._rows("run", _RUN_COLUMNS, f"SELECT {', '.join(_RUN_COLUMNS)} FROM run")
         return _record(row, RunHeader)
 
+    def looks(self) -> int:
+        """How often the run was gone on with after launches of it could be read.
+
+        0 for files before version 6, which did not note it.
+        """
+        return sum(
+            row.integer("looks") for row in self._rows("look", ("looks",), "SELECT count(*) FROM look")
+        )
+
     def workloads(self) -> tuple[WorkloadRecord, ...]:
         """Every workload of the run, in the order of the plan."""
         columns = ("id", "name", "question", "kind", "unit", "per", "published")

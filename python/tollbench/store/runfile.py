@@ -76,7 +76,10 @@ class RunFile(Reader):
 
     @classmethod
     def resume(cls, path: Path) -> Self:
-        """An interrupted run, open for writing; raises TollError where the run is complete."""
+        """An interrupted run, open for writing; raises TollError where the run is complete.
+
+        Its launches could be read until now, so that is noted as a look, once for the same launches.
+        """
         with cls.open(path) as found:
             header = found.header()
         if header.finished_utc is not None:
@@ -91,12 +94,18 @@ class RunFile(Reader):
             with run_file._saving("the resumed run"):
                 with run_file._transaction():
                     upgrade(connection)
+                    run_file._note_look()
                 _use_log(connection)
                 connection.execute("UPDATE run SET stopped_by = NULL")
         except TollError:
             connection.close()
             raise
         return run_file
+
+    def _note_look(self) -> None:
+        query = """INSERT OR IGNORE INTO look (at_utc, launches)
+            SELECT ?, count(*) FROM launch WHERE purpose = ? AND status = ? HAVING count(*) > 0"""
+        self._connection.execute(query, (now_utc(), str(Purpose.MEASURE), str(Status.OK)))
 
     def add_plan(
         self,

@@ -1,7 +1,7 @@
 -- One run is one SQLite file. Times are nanoseconds, sizes bytes, instants UTC in ISO 8601.
 -- application_id marks the file as ours ("toll"), user_version is the schema's version.
 PRAGMA application_id = 0x746F6C6C;
-PRAGMA user_version = 5;
+PRAGMA user_version = 6;
 
 CREATE TABLE run (
     id           INTEGER PRIMARY KEY CHECK (id = 1),
@@ -151,4 +151,11 @@ CREATE TABLE sample_block (                  -- samples of consecutive batches, 
 CREATE TABLE gauge (                         -- of batches whose program told it
     batch_id INTEGER PRIMARY KEY REFERENCES batch(id),
     ns       REAL NOT NULL                   -- what a fixed piece of arithmetic took around the batch
+) STRICT;
+
+-- Version 6:
+CREATE TABLE look (                          -- each time that the run was gone on with: it could be read before
+    id       INTEGER PRIMARY KEY,
+    at_utc   TEXT NOT NULL,
+    launches INTEGER NOT NULL UNIQUE         -- measured until then; where none came since, nothing new was read
 ) STRICT;

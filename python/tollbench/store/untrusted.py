@@ -19,7 +19,7 @@ from tollbench.errors import TollError
 from tollbench.text import shown
 
 APPLICATION_ID = 0x746F6C6C  # "toll"
-VERSION = 5
+VERSION = 6
 _NEW_IN = {
     "detail": 2,
     "batch_detail": 2,
@@ -27,6 +27,7 @@ _NEW_IN = {
     "company": 3,
     "sample_block": 4,
     "gauge": 5,
+    "look": 6,
 }  # lacking in older files
 
 MAX_TEXT = 64 * 1024
@@ -38,7 +39,7 @@ MAX_ROWS = {
     "run": 1, "environment": 1_000, "workload": 10_000, "case": 100_000,
     "launch": 1_000_000, "batch": 10_000_000, "sample": 10_000_000, "allocation": 1_000_000,
     "detail": 100_000, "batch_detail": 10_000_000, "cells": 1_000_000, "company": 1_000_000,
-    "sample_block": 1_000_000, "gauge": 10_000_000,
+    "sample_block": 1_000_000, "gauge": 10_000_000, "look": 1_000_000,
 }  # fmt: skip
 MAX_BATCHES = 100_000  # of one launch: 25 s of the shortest
 CHECK_SECONDS = 60.0

@@ -17,7 +17,7 @@ from tollbench.analysis.case_data import read_case
 from tollbench.analysis.comparison import comparable, level_left
 from tollbench.analysis.results import Results
 from tollbench.report import csv, html, markdown, one_screen
-from tollbench.stats import FIRST_LOOK, level_at_look
+from tollbench.stats import FIRST_LOOK, GoneOn, level_at_look
 from tollbench.store import RunFile
 from tollbench.words import Kind
 
@@ -143,7 +143,7 @@ def test_the_level_is_that_of_a_run_that_ended_without_waiting_for_them(tmp_path
         header = run_file.header()
         data = [read_case(run_file, record, header) for record in run_file.cases()]
     assert [case.record.contender for case in comparable(data)] == ["seen", "slow"]
-    assert level_left(data, header) == level_at_look(1, header.level)
+    assert level_left(data, header, GoneOn()) == level_at_look(1, header.level)
 
 
 def test_every_format_says_so_and_points_to_the_batches(path: Path) -> None:

@@ -18,7 +18,7 @@ from made_runs import Made, make_run, published
 
 from tollbench import analysis
 from tollbench.analysis.results import Estimate, Floor, Results, Row
-from tollbench.stats import bonferroni, final_level, resolvable_log_ratio
+from tollbench.stats import GoneOn, bonferroni, final_level, quantile_ranks, resolvable_log_ratio
 from tollbench.store import RunFile
 from tollbench.words import PERCENTILES, Allocations, DeclaredDetail, Kind, Published, Purpose, Status
 
@@ -417,6 +417,37 @@ def test_a_run_that_stopped_at_a_look_has_that_looks_level(path: Path, precision
     values = [float(101 + 5 * place % 12) for place in range(12)]
     row = rows(read(make_run(path, [Made("a", values)], precision=precision)))["a"]
     assert (row.low, row.high) == pytest.approx((100 + rank, 113 - rank))
+
+
+def test_a_run_that_is_gone_on_with_has_spent_of_its_level(tmp_path: Path) -> None:
+    """Of 18 rounds fewer lie outside of the interval the more was spent, and while it may still go on."""
+    values = [float(101 + 7 * place % 18) for place in range(18)]
+
+    def low(name: str, times: int, **changes: Any) -> tuple[float | None, Results]:
+        made = make_run(tmp_path / f"{name}.toll", [Made("a", values)], **changes)
+        with sqlite3.connect(made) as connection:
+            for look in range(times):
+                query = "INSERT INTO look (at_utc, launches) VALUES (?, ?)"
+                connection.execute(query, ("2026-01-02T03:04:30.000+00:00", look + 1))
+        connection.close()
+        found = read(made)
+        assert found.run.looks == times
+        return rows(found)["a"].low, found
+
+    wanted = {}
+    for times in (0, 1, 9):
+        for ended in (True, False):
+            ranks = quantile_ranks(18, 0.5, final_level(18, 0.95, GoneOn(times, ended=ended)))
+            assert ranks is not None
+            wanted[times, ended] = 100.0 + ranks[0]
+    assert len(set(wanted.values())) > 2
+    for (times, ended), end in wanted.items():
+        changes: dict[str, Any] = {} if ended else {"finished_utc": None, "stopped_by": "interrupt"}
+        seen, found = low(f"{times}-{ended}", times, **changes)
+        assert seen == pytest.approx(end)
+        told = " ".join(found.warnings)
+        assert ("was gone on with" in told) == (times > 0)
+        assert ("Until it has ended its intervals are wider" in told) is not ended
 
 
 def test_the_run_says_how_long_it_took_and_how_long_its_programs_ran(path: Path) -> None:

@@ -8,6 +8,7 @@ from simulate import Population, Shape, assert_covers, covers_too_little
 
 from tollbench.stats import (
     FIRST_LOOK,
+    GoneOn,
     bonferroni,
     final_level,
     level_at_look,
@@ -137,6 +138,43 @@ def test_all_looks_and_the_end_together_spend_exactly_what_there_is() -> None:
 )
 def test_the_final_level_depends_on_the_looks_that_were_possible(rounds: int, error: float) -> None:
     assert 1.0 - final_level(rounds, 0.95) == pytest.approx(error)
+
+
+@pytest.mark.parametrize("rounds", [5, 12, 100, 4000])
+def test_all_readings_of_a_run_that_is_gone_on_with_spend_no_more_than_there_is(rounds: int) -> None:
+    scheduled = sum(1.0 - level_at_look(k, 0.95) for k in range(1, look_number(rounds) + 1))
+    spent = 0.0
+    for times in range(30):
+        ended = 1.0 - final_level(rounds, 0.95, GoneOn(times))
+        assert scheduled + spent + ended == pytest.approx(0.05)
+        spent += 1.0 - final_level(rounds, 0.95, GoneOn(times, ended=False))
+    assert final_level(rounds, 0.95, GoneOn(1)) < 0.97  # once costs little
+    assert final_level(rounds, 0.95, GoneOn(1)) > final_level(rounds, 0.95)
+
+
+def gone_on_until_different(
+    rng: np.random.Generator, trials: int, spends: bool, step: float = 0.001
+) -> float:
+    """Share of runs of equal sides that show a difference, gone on with up to ten times while they do not.
+
+    Each time for 8 rounds more; noise with tails, rounded to the clock's step.
+    """
+    alarms = 0
+    for _ in range(trials):
+        logs = np.round(rng.standard_t(3, 96) * 0.02 / step) * step
+        for times in range(11):
+            rounds = 16 + 8 * times
+            level = final_level(rounds, 0.95, GoneOn(times, ended=times == 10) if spends else GoneOn())
+            found = ratio_interval(logs[:rounds], level)[1]
+            if found is not None and not found.low <= 1.0 <= found.high:
+                alarms += 1
+                break
+    return alarms / trials
+
+
+def test_going_on_until_a_difference_shows_raises_no_more_false_alarms_than_promised() -> None:
+    assert gone_on_until_different(np.random.default_rng(8), 2000, spends=True) <= 0.05
+    assert gone_on_until_different(np.random.default_rng(8), 1000, spends=False) > 0.08
 
 
 def test_the_level_shown_is_the_looks_own_only_where_the_rule_stops_at_it() -> None:

@@ -93,7 +93,7 @@ def as_version_3(path: Path, seed: int = 1) -> Path:
     with RunFile.open(path) as run_file:
         rows = [row for each in run_file.all_launches() for row in _as_taken(run_file, each, rng)]
     connection = sqlite3.connect(path, isolation_level=None)
-    for table in ("sample_block", "gauge"):
+    for table in ("sample_block", "gauge", "look"):
         connection.execute(f"DROP TABLE {table}")
     connection.executemany(
         """INSERT INTO sample SELECT id, ?, '<f4', ? FROM batch WHERE launch_id = ? AND warmup = ?

@@ -85,7 +85,7 @@ def test_cells_belong_to_samples_and_leave_out_the_warm_up(tmp_path: Path) -> No
 def as_version_1(path: Path) -> None:
     """What the toll of then would have written."""
     connection = sqlite3.connect(path, isolation_level=None)
-    for table in ("batch_detail", "cells", "detail", "company", "sample_block", "gauge"):
+    for table in ("batch_detail", "cells", "detail", "company", "sample_block", "gauge", "look"):
         connection.execute(f"DROP TABLE {table}")
     connection.execute("PRAGMA user_version = 1")
     connection.close()
@@ -110,8 +110,33 @@ def test_resuming_a_file_of_version_1_gives_it_what_it_lacks(path: Path) -> None
         run_file.declare_details([WORKLOAD])
         run_file.append(*measured(8))
     with RunFile.open(path) as run_file:
+        assert run_file.looks() == 1
         assert run_file.workloads()[0].details == DETAILS
         assert run_file.launches(1)[-1].batches[1] == TIMED
+
+
+def test_going_on_is_noted_as_a_look_once_for_the_same_launches(path: Path) -> None:
+    with make(path) as run_file:
+        assert run_file.looks() == 0
+    RunFile.resume(path).close()  # it is asked first whether there is anything to go on with
+    with RunFile.resume(path) as run_file:
+        assert run_file.looks() == 1
+        run_file.append(launch(purpose=Purpose.CANARY, case_id=None))  # nothing that anybody compares
+    RunFile.resume(path).close()
+    with RunFile.resume(path) as run_file:
+        assert run_file.looks() == 1
+        run_file.append(*measured(8))
+    with RunFile.resume(path) as run_file:
+        assert run_file.looks() == 2
+        run_file.finish("budget")
+    with RunFile.open(path) as run_file:
+        assert run_file.looks() == 2
+
+
+def test_going_on_with_what_was_not_measured_is_no_look(path: Path) -> None:
+    make(path, rounds=0).close()
+    with RunFile.resume(path) as run_file:
+        assert run_file.looks() == 0
 
 
 def test_what_a_detail_meant_when_the_run_began_stays(path: Path) -> None:
