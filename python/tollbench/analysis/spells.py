@@ -6,6 +6,7 @@ shared the core some are left out (`tollbench.analysis.own_core`), and those on 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -96,7 +97,11 @@ def not_below_floor(workload: WorkloadResult, floor: Floor) -> WorkloadResult:
 def _reaching(row: Row, ratio: float) -> Row:
     if not row.within_run or row.value is None or row.low is None or row.high is None:
         return row
-    ends = {"low": min(row.low, row.value / ratio), "high": max(row.high, row.value * ratio)}
+    # A stranger's canary may scatter by more than there are numbers for.
+    ends = {
+        "low": min(row.low, row.value / ratio),
+        "high": max(row.high, min(row.value * ratio, sys.float_info.max)),
+    }
     return row.model_copy(update=ends)
 
 
@@ -105,8 +110,9 @@ def _beside(entry: PublishedValue, row: Row | None) -> PublishedValue:
     if row is None or entry.statistic != "value" or entry.today is None or not row.value:
         return entry
     factor = entry.today.value / row.value
-    ends = (None if end is None else end * factor for end in (row.low, row.high))
-    low, high = ends
+    low, high = (
+        None if end is None else min(end * factor, sys.float_info.max) for end in (row.low, row.high)
+    )
     return entry.model_copy(update={"today": Estimate(value=entry.today.value, low=low, high=high)})
 
 

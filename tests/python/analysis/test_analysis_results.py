@@ -501,6 +501,18 @@ def test_the_floor_and_drift_come_from_the_canary(path: Path) -> None:
     assert found.canary_ns[0] == pytest.approx(100 * np.exp(calm[0]))
 
 
+def test_a_floor_beyond_all_numbers_leaves_intervals_finite(path: Path) -> None:
+    """No machine's canary takes 1e-290 ns and then 1 s."""
+    canary = [1e-290 if place % 2 else 1e9 for place in range(60)]
+    found = read(make_run(path, [Made("a", [1e12 - place for place in range(12)])], canary=canary))
+    row = rows(found)["a"]
+    assert row.within_run
+    assert found.floor.ratio is not None
+    assert found.floor.ratio > 1e298
+    assert row.high is not None
+    assert math.isfinite(row.high)
+
+
 def test_the_floor_is_that_of_a_ratio_in_the_typical_table(tmp_path: Path) -> None:
     """At the level that looking early has left, shared by all pairs of the table that most rows are in."""
     canary = noisy(9.0, 120, sigma=0.01)
