@@ -51,13 +51,13 @@ def results(
     on_launch: Callable[[int, int], None] = lambda *_: None,
     claims: Sequence[Claim] = (),
     in_batches: Mapping[str, str] = MappingProxyType({}),
-    on_cases: Callable[[str, Sequence[CaseData]], None] = lambda *_: None,
+    on_cases: Callable[[str, Sequence[CaseData], float], None] = lambda *_: None,
 ) -> Results:
     """What the run says, every number with its interval; TollError where the file holds the impossible.
 
     `claims` are judged as far as their workload is in the run. `in_batches` names, for a workload that times
-    operations one by one, the one that times many at once. `on_cases` is given each workload's cases, for
-    what needs more than one run.
+    operations one by one, the one that times many at once. `on_cases` is given each workload's cases and
+    the level of a table of theirs, for what needs more than one run.
 
     Memory is bounded by one launch's samples plus a few megabytes a case, whatever the file's size.
     `on_launch` is told how many measured launches have been read, of how many.
@@ -89,7 +89,7 @@ def results(
         workloads.append(found.model_copy(update={"in_batches": many}))
         sides |= numbers_in(workload, data, header, level, asked, many)
         kept = [_kept(case) for case in data]
-        on_cases(workload.name, kept)
+        on_cases(workload.name, kept, level)
         cases += kept
     launches = [*canary, *(launch for case in cases for launch in case.everything)]
     canary_floor, drifted = floor(canary, tables, header)

@@ -42,6 +42,7 @@ class _PlacedRun:
     results: Results
     rows: dict[Place, dict[Key, Row]] = field(default_factory=dict)
     data: dict[Place, dict[Key, CaseData]] = field(default_factory=dict)
+    levels: dict[str, float] = field(default_factory=dict)  # by workload: what looks have left
 
 
 @dataclass(slots=True)
@@ -50,6 +51,7 @@ class _Read:
 
     results: Results
     data: dict[str, list[CaseData]]  # by workload; of those with numbers
+    levels: dict[str, float]
 
 
 def several(
@@ -78,11 +80,13 @@ def several(
 
 def _read(run_file: RunFile, on_launch: Callable[[int, int], None]) -> _Read:
     data: dict[str, list[CaseData]] = {}
+    levels: dict[str, float] = {}
 
-    def keep(workload: str, cases: Sequence[CaseData]) -> None:
+    def keep(workload: str, cases: Sequence[CaseData], level: float) -> None:
+        levels[workload] = level
         data[workload] = [case for case in comparable(cases) if np.median(case.values_ns) > 0]
 
-    return _Read(results(run_file, on_launch, on_cases=keep), data)
+    return _Read(results(run_file, on_launch, on_cases=keep), data, levels)
 
 
 def _swept(several_results: Sequence[Results]) -> dict[str, tuple[str, ...]]:
@@ -98,7 +102,7 @@ def _swept(several_results: Sequence[Results]) -> dict[str, tuple[str, ...]]:
 
 
 def _placed(read: _Read, swept: Mapping[str, Sequence[str]]) -> _PlacedRun:
-    run = _PlacedRun(read.results)
+    run = _PlacedRun(read.results, levels=read.levels)
     for workload in read.results.workloads:
         names = swept[workload.workload]
         for row in workload.rows:
@@ -188,13 +192,12 @@ def _ratios(
         [key for key in keys if key != reference and {key, reference} <= run.data.get(place, {}).keys()]
         for run in runs
     ]
-    level = min(run.results.run.level for run in runs)
-    corrected = bonferroni(level, max(1, sum(map(len, asked))))
+    together = max(1, sum(map(len, asked)))  # of all runs: each errs with its share of what its looks left
     found: list[dict[Key, Estimate]] = []
     for run, wanted in zip(runs, asked, strict=True):
         ratios: dict[Key, Estimate] = {}
         for key in wanted:
-            data = run.data[place]
+            data, corrected = run.data[place], bonferroni(run.levels[place[0]], together)
             if (ratio := quotient(data[key], data[reference], corrected)) is not None:
                 ratios[key] = ratio
         if reference in run.data.get(place, {}):
