@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # What is not seen: the controls from U+007F on, surrogates, format characters (directions, joiners, tags),
@@ -94,6 +94,11 @@ def instant(utc: str) -> str:
 def several(count: int, noun: str, plural: str = "") -> str:
     """ "1 case", "12 cases", "2 processes"."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """ "C", "C and C++", "C, C++ and Rust"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def said(value: Any) -> str:

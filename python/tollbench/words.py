@@ -7,12 +7,13 @@ these to the next one; nothing here imports another part of toll.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+GLIBC = "glibc"  # how programs name its malloc (docs/protocol.md)
 ParameterValue = int | str
 Parameters = Mapping[str, ParameterValue]
 
@@ -238,12 +239,25 @@ class Environment:
     flags: str = ""
     allocator: str = "glibc malloc"
     preload: tuple[str, ...] = ()  # shared libraries, by path; the first serves malloc
+    glibc_tunables: tuple[str, ...] = ()  # "glibc.malloc.trim_threshold=1": settings of glibc's own malloc
     languages: tuple[str, ...] = ()  # of the programs that it can do something for; () is any
     unavailable: str = ""  # why nothing runs in it here and the command that mends it; "" where it does
     toolset: Toolset = field(default_factory=Toolset)
     root: str = ""  # folder in which its own file system lies; "" is the host's
     enter: tuple[str, ...] = ()  # what goes before a command to run it in there
     counter: str = ""  # path of the library that a counting pass preloads; "" is the run's own
+
+    @property
+    def malloc(self) -> str:
+        """What programs have to name as what serves their malloc: a file, or "glibc"; "" is anything."""
+        return serving_malloc(self.preload, self.glibc_tunables)
+
+
+def serving_malloc(preload: Sequence[str], glibc_tunables: Sequence[str]) -> str:
+    """What serves malloc in a program that is started so, as programs name it; "" where that is open."""
+    if preload:
+        return Path(preload[0]).name
+    return GLIBC if glibc_tunables else ""
 
 
 HOST = Environment("host")

@@ -65,16 +65,6 @@ impl Error {
     }
 }
 
-/// Freed memory stays in the process, as in toll's C++ programs: a burst of tasks does not pay for giving the
-/// top of the heap back to the kernel and asking for it again.
-fn keep_freed_memory() {
-    // SAFETY: mallopt takes any two numbers.
-    #[cfg(target_env = "gnu")]
-    unsafe {
-        libc::mallopt(libc::M_TRIM_THRESHOLD, -1);
-    }
-}
-
 const MOST_ITERATIONS: u64 = 1 << 53;
 const PAGE_BYTES: u64 = 4096;
 
@@ -146,7 +136,6 @@ fn launch<'a>(contenders: &'a [Contender], workload: &str, name: &str, words: &[
         .find(|c| c.workload == workload && c.name == name)
         .ok_or_else(|| Error::usage(format!("no contender {workload} {name} in this program")))?;
     let arguments = parse(contender.parameters, words)?;
-    keep_freed_memory();
     let state = Some((contender.set_up)(&arguments)?);
     Ok(Launch { contender, arguments, state, padding: Vec::new() })
 }
@@ -183,7 +172,8 @@ fn serve(contenders: &[Contender], words: &[String]) -> Result<(), Error> {
     let started = Instant::now();
     let mut launch = launch(contenders, workload, name, rest)?;
     let setup_ns = started.elapsed().as_nanos() as u64;
-    let footing = launch.state.as_ref().map(|state| state.footing());
+    let mut footing = launch.state.as_ref().map_or_else(|| json!({}), |state| state.footing());
+    footing["malloc"] = json!(resources::malloc_provider());
     write(&json!({"type": "ready", "protocol": 1, "setup_ns": setup_ns, "process_ns": process_ns,
                   "clock": resources::clock(), "footing": footing}));
     for line in std::io::stdin().lock().lines() {

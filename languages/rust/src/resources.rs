@@ -51,3 +51,20 @@ pub fn clock() -> Value {
     json!({"source": "monotonic (Rust's Instant)", "resolution_ns": step,
            "overhead_ns": apart[apart.len() / 2], "frequency_hz": 1e9})
 }
+
+/// What serves malloc in this process, as toll's C++ programs name it: "glibc", or a library's file name.
+pub fn malloc_provider() -> String {
+    // SAFETY: dlsym and dladdr are given strings that end, and a place for what they find.
+    let path = unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        let function = libc::dlsym(libc::RTLD_DEFAULT, c"malloc".as_ptr());
+        if function.is_null() || libc::dladdr(function, &mut found) == 0 || found.dli_fname.is_null() {
+            return "unknown".to_string();
+        }
+        std::ffi::CStr::from_ptr(found.dli_fname).to_string_lossy().into_owned()
+    };
+    match path.rsplit('/').next() {
+        Some("libc.so.6") if cfg!(target_env = "gnu") => "glibc".to_string(),
+        name => name.unwrap_or_default().to_string(),
+    }
+}

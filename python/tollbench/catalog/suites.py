@@ -17,6 +17,7 @@ from tollbench.catalog.claims import ClaimEntry, claims_of, documents
 from tollbench.catalog.suite_rules import LANGUAGES, LIBRARY, NAME, source_of
 from tollbench.catalog.toml_files import Entry, error_at, read, unknown_key
 from tollbench.errors import TollError
+from tollbench.text import enumerated
 from tollbench.words import HOST, PERCENTILES, Contender, DeclaredDetail, Kind, Parameter, Published, Workload
 
 AS_PUBLISHED = "nothing"  # differs: the row has the form of the source's own program
@@ -210,7 +211,7 @@ def _check_environments(file: Path, where: str, asked: list[str], language: str 
             raise error_at(file, name, what, error.next_step[0].lower() + error.next_step[1:]) from None
         if language and takes and language not in takes:
             what = f"{where} is {language}, which does not take the environment {name}"
-            raise error_at(file, name, what, f"leave it out; it is for {' and '.join(takes)}")
+            raise error_at(file, name, what, f"leave it out; it is for {enumerated(takes)}")
 
 
 def _several(default: int | str | list[int | str]) -> tuple[int | str, ...]:

@@ -13,7 +13,7 @@ from tollbench.compare import MeasuringOptions, Subject, WrittenSide, resolve, s
 from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.errors import TollError
 from tollbench.launching.conversation import Errand
-from tollbench.launching.environment import OWN_PROGRAMS, own_environment, preloading
+from tollbench.launching.environment import OWN_PROGRAMS, own_environment, with_malloc_of
 from tollbench.plan import Plan, Selection, Settings, make
 from tollbench.words import HOST, Case, Environment, Program, Status
 
@@ -54,7 +54,13 @@ def _under_allocator(side: str, name: str, folder: Path | None) -> WrittenSide:
         )
     if environment.unavailable:
         raise TollError(f"the environment {name} cannot be used: {environment.unavailable}", "toll env list")
-    return WrittenSide(side, label=f"{side} ({name})", folder=folder, preload=environment.preload)
+    return WrittenSide(
+        side,
+        label=f"{side} ({name})",
+        folder=folder,
+        preload=environment.preload,
+        glibc_tunables=environment.glibc_tunables,
+    )
 
 
 def _built(sides: Sequence[str], names: Sequence[str], folder: Path | None) -> list[Offering]:
@@ -103,8 +109,8 @@ def errand_of(case: Case, program: Program, environment: Environment, folder: Pa
     return Errand(
         Errand.command_of(program.command, case.workload, case.contender, case.parameters),
         case.kind,
-        preloading(own_environment(), environment.preload),
+        with_malloc_of(own_environment(), environment.preload, environment.glibc_tunables),
         folder or OWN_PROGRAMS,
         answer=case.answer,
-        malloc=Path(environment.preload[0]).name if environment.preload else "",
+        malloc=environment.malloc,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tollbench.cli.console import tell, tell_as_json
+from tollbench.text import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,6 +129,7 @@ def _row(environment: Environment) -> dict[str, Any]:
         "flags": environment.flags,
         "allocator": environment.allocator,
         "preload": list(environment.preload),
+        "glibc_tunables": list(environment.glibc_tunables),
         "root": environment.root,
         "languages": list(environment.languages),
         "available": not environment.unavailable,
@@ -139,7 +141,7 @@ def _print(rows: list[Environment]) -> None:
     """Those with a name of their own: one build serves them all."""
     width = max(len(row.name) for row in rows)
     for row in rows:
-        for_whom = f" (for {' and '.join(row.languages)})" if row.languages else ""
+        for_whom = f" (for {enumerated(row.languages)})" if row.languages else ""
         _line(row, width, row.allocator + for_whom)
     host = rows[0]
     built = " ".join(filter(None, (host.compiler, host.compiler_version)))

@@ -15,9 +15,10 @@ from tollbench.compare.adapters import AUTO, COMMAND, adapters, check_kind
 from tollbench.compare.subject import Adapter, Side
 from tollbench.errors import TollError
 from tollbench.launching.answers import open_plain
-from tollbench.launching.environment import own_environment, preloading
+from tollbench.launching.environment import own_environment, with_malloc_of
 from tollbench.launching.interrupt import breakable
 from tollbench.text import as_text
+from tollbench.words import serving_malloc
 
 # What only a shell understands, outside of quotes. Characters that stand for file names are not among them:
 # in the arguments of a benchmark executable they are part of a pattern.
@@ -38,6 +39,7 @@ class WrittenSide:
     base: Path = field(default_factory=Path.cwd)
     folder: Path | None = None  # None: a fresh folder for executables, `base` for command lines
     preload: tuple[str, ...] = ()  # shared libraries, by path; the first serves malloc
+    glibc_tunables: tuple[str, ...] = ()  # settings of glibc's own malloc
     layouts: tuple[str, ...] = ()  # the executable with its functions elsewhere, by path
 
 
@@ -166,14 +168,14 @@ def _executable(written: WrittenSide, label: str, *, runs_here: bool) -> Side:
             f"{words[0]} is there, but cannot be run" if there else f"there is no executable {words[0]}",
             "build it, or name another one",
         )
-    malloc = Path(written.preload[0]).name if written.preload else ""
+    malloc = serving_malloc(written.preload, written.glibc_tunables)
     command = (str(file), *words[1:])
     folder = written.folder or (written.base if runs_here else None)
     return Side(label, command, folder, _environment(written), malloc, written.layouts)
 
 
 def _environment(written: WrittenSide) -> dict[str, str]:
-    return preloading(own_environment(), written.preload)
+    return with_malloc_of(own_environment(), written.preload, written.glibc_tunables)
 
 
 def _labels(written: Sequence[WrittenSide]) -> list[str]:

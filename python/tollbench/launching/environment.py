@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tollbench.launching.failure import LaunchFailed
+from tollbench.words import GLIBC
 
 MAX_PADDING_BYTES = 4096
 # Where programs of toll's own suites run: runtimes load code from the current folder, as Erlang's does.
@@ -39,6 +40,17 @@ def preloading(environment: Mapping[str, str], libraries: Sequence[str]) -> dict
     return {**environment, "LD_PRELOAD": ":".join([*libraries, *([already] if already else [])])}
 
 
+def with_malloc_of(
+    environment: Mapping[str, str], preload: Sequence[str], glibc_tunables: Sequence[str]
+) -> dict[str, str]:
+    """`environment` for a program whose malloc is the first of `preload`, or glibc's with these settings."""
+    made = preloading(environment, preload)
+    if glibc_tunables:  # of a tunable that stands there twice the last one counts
+        already = [made["GLIBC_TUNABLES"]] if made.get("GLIBC_TUNABLES") else []
+        made["GLIBC_TUNABLES"] = ":".join([*already, *glibc_tunables])
+    return made
+
+
 def preloading_inside(environment: Mapping[str, str]) -> dict[str, str]:
     """For a command that enters a root first: its tools preload nothing, the program in there does."""
     made = dict(environment)
@@ -48,15 +60,16 @@ def preloading_inside(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_malloc(wanted: str, footing: Mapping[str, object]) -> None:
-    """Raises LaunchFailed for a program that does not take the preloaded allocator, the file `wanted`.
+    """Raises LaunchFailed for a program that does not take the allocator `wanted`: a file, or glibc's own.
 
     It would be timed under a false name.
     """
     served_by = footing.get("malloc")
     if wanted and served_by != wanted:
         told = f"takes malloc from {served_by}" if served_by else "does not say what serves its malloc"
+        how = "glibc's malloc set up" if wanted == GLIBC else f"{wanted} preloaded"
         raise LaunchFailed(
-            f"was started with {wanted} preloaded and {told}; next: see footing.malloc in docs/protocol.md,"
+            f"was started with {how} and {told}; next: see footing.malloc in docs/protocol.md,"
             " or leave that allocator out"
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench.launching.conversation import Errand
-from tollbench.launching.environment import OWN_PROGRAMS, preloading
+from tollbench.launching.environment import OWN_PROGRAMS, preloading, with_malloc_of
 from tollbench.measure.state import CaseState
 from tollbench.plan import Plan
 from tollbench.words import Environment, Kind, Program, Workload
@@ -41,11 +41,11 @@ class Errands:
         return Errand(
             command=Errand.command_of(state.program.command, case.workload, case.contender, case.parameters),
             kind=case.kind,
-            environment=preloading(self._variables, environment.preload),
+            environment=with_malloc_of(self._variables, environment.preload, environment.glibc_tunables),
             folder=OWN_PROGRAMS,
             answer=case.answer,
             details=frozenset(detail.name for detail in self._workloads[case.workload].details),
-            malloc=Path(environment.preload[0]).name if environment.preload else "",
+            malloc=environment.malloc,
             entered=bool(environment.enter),
         )
 

@@ -19,10 +19,6 @@
 #include <variant>
 #include <vector>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 namespace toll::skynet {
 
 /// Children of every task that is not a leaf.
@@ -54,16 +50,6 @@ using Sums = std::array<std::uint64_t, children>;
 /// For contenders that can have one thread only; `why` begins the sentence that others get.
 inline void require_one_thread(const Inputs& inputs, std::string_view why) {
     if (inputs.threads != 1) { throw Unsupported(std::string(why) + "; ask for threads=1"); }
-}
-
-/// Freed memory stays in the process. By default glibc gives the top of the heap back to the kernel beyond
-/// 128 KiB and asks for it again in the next burst. Where the heap holds nothing but stacks, that costs more
-/// than the tasks (round robin, 10,000 tasks: 3.6 instead of 0.8 us of CPU time a task), and hardly any real
-/// program meets it. The same for all contenders; other allocators do not listen.
-inline void keep_freed_memory() noexcept {
-#if defined(__GLIBC__)
-    mallopt(M_TRIM_THRESHOLD, -1);
-#endif
 }
 
 /// Nodes below the root of a tree with `tasks` leaves: 10 + 100 + ... + tasks.
@@ -147,7 +133,6 @@ private:
 
     /// What comes before the contender is made.
     static Inputs checked(Inputs inputs) {
-        keep_freed_memory();
         std::uint64_t size = inputs.tasks;
         while (size >= children && size % children == 0) { size /= children; }
         if (size != 1) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tollbench.catalog import environments, packages
+from tollbench.catalog.environments import allocators, glibc
+from tollbench.launching.environment import with_malloc_of
 from tollbench.words import HOST, Environment
 
 # What each library offers to tell its version, as the real ones do.
@@ -50,7 +53,7 @@ def test_an_allocator_is_found_with_its_version(folders, name):
     found = environments.located(OFFERED[name])
     assert found.preload == (str(library),)
     assert found.allocator == f"{name} 9.8.7 ({library.name})"
-    assert (found.unavailable, found.languages) == ("", ("C", "C++"))
+    assert (found.unavailable, found.languages) == ("", ("C", "C++", "Rust"))
     assert packages.table()[name].found() == str(library)
 
 
@@ -114,12 +117,100 @@ def test_the_host_says_whose_malloc_it_has(monkeypatch):
     monkeypatch.delenv("LD_PRELOAD", raising=False)
     assert environments.located(HOST).allocator.endswith("malloc")
     assert environments.located(HOST).unavailable == ""
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.arena_max=1")
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "1")  # without the underscore at its end it is nothing to glibc
+    monkeypatch.setenv("MALLOC_ARENA_TEST_", "1")
+    told = environments.located(HOST).allocator
+    assert told.endswith(" malloc, with GLIBC_TUNABLES=glibc.malloc.arena_max=1 MALLOC_ARENA_TEST_=1")
     monkeypatch.setenv("LD_PRELOAD", "/opt/other.so")
     assert "LD_PRELOAD=/opt/other.so" in environments.located(HOST).allocator
 
 
+# Prints by how many bytes the heap shrinks when small blocks are freed, and when large ones are.
+TRIMMED = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static long given_back(size_t size) {
+    static void* blocks[50];
+    for (int i = 0; i < 50; ++i) { blocks[i] = malloc(size); }
+    char* const top = sbrk(0);
+    for (int i = 0; i < 50; ++i) { free(blocks[i]); }
+    return top - (char*)sbrk(0);
+}
+int main(void) { printf("%ld %ld %s\\n", given_back(60000), given_back(1000000), getenv("GLIBC_TUNABLES")); }
+"""
+ON_GLIBC = pytest.mark.skipif(not allocators.of_the_machine().startswith("glibc"), reason="needs glibc")
+
+
+@ON_GLIBC
+def test_trimming_is_stock_in_the_host_and_off_in_its_environment(tmp_path, monkeypatch):
+    """Of a program that knows nothing of it."""
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    program = tmp_path / "trimmed"
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-16")
+    assert compiler, "this test needs a C compiler"
+    command = [compiler, "-x", "c", "-", "-o", str(program)]
+    subprocess.run(command, input=TRIMMED, text=True, check=True)
+
+    def shrunk(environment: Environment) -> tuple[int, int, str]:
+        found = environments.located(environment)
+        assert found.unavailable == ""
+        variables = with_malloc_of(os.environ, found.preload, found.glibc_tunables)
+        told = subprocess.run([program], env=variables, capture_output=True, text=True, check=True).stdout
+        small, large, tunables = told.split()
+        return int(small), int(large), tunables
+
+    small, large, tunables = shrunk(HOST)
+    assert small > 50 * 50_000
+    assert (large, tunables) == (0, "(null)")  # mapped, each of them, and unmapped: none came from the heap
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=4096")  # the user's own gives way
+    small, large, tunables = shrunk(OFFERED[glibc.NO_TRIM])
+    assert (small, large) == (0, 0)
+    assert tunables == ":".join(["glibc.malloc.trim_threshold=4096", *glibc.TUNABLES])
+    assert environments.located(OFFERED[glibc.NO_TRIM]).malloc == "glibc"
+
+
+@ON_GLIBC
+@pytest.mark.parametrize(
+    "tunables",
+    [
+        ("glibc.malloc.no_such_threshold=1",),
+        glibc.TUNABLES[:1],  # large blocks are given back all the same
+        glibc.TUNABLES[1:],
+    ],
+)
+def test_settings_that_do_not_take_effect_are_an_environment_that_cannot_be_used(monkeypatch, tunables):
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    monkeypatch.setattr(glibc, "TUNABLES", tunables)
+    found = environments.located(OFFERED[glibc.NO_TRIM])
+    assert found.unavailable.startswith(f"malloc does not obey {tunables[0]} here; it takes glibc's own")
+    assert found.glibc_tunables == ()
+
+
+@ON_GLIBC
+def test_another_malloc_does_not_pass_for_glibcs(monkeypatch):
+    """It gives nothing back to the heap either, which it never took from."""
+    other = next((p for n in SOURCES for p in packages.shared_libraries(packages.table()[n].shared)), None)
+    if other is None:
+        pytest.skip("no allocator to preload: toll env list names the packages")
+    monkeypatch.setenv("LD_PRELOAD", str(other))
+    assert f"LD_PRELOAD={other}" in environments.located(OFFERED[glibc.NO_TRIM]).unavailable
+
+
+def test_a_compilers_programs_can_have_it_too():
+    asked = environments.named("gcc-12-O3+glibc-no-trim")
+    assert (asked.name, asked.toolset.folder) == ("gcc-12-O3+glibc-no-trim", "gcc-12-O3")
+    assert environments.named("host+glibc-no-trim").name == glibc.NO_TRIM
+    assert asked.languages == ("C", "C++")
+
+
 def test_every_environment_is_known_to_the_table_of_packages():
-    assert environments.names() == ("host", "tcmalloc", "jemalloc", "mimalloc", "debian13")
-    others = [item for item in environments.OFFERED if item != HOST and not item.root]
+    assert environments.names() == (
+        "host", "glibc-no-trim", "tcmalloc", "jemalloc", "mimalloc", "debian13",
+    )  # fmt: skip
+    without = (HOST.name, glibc.NO_TRIM)  # nothing has to be installed for them
+    others = [item for item in environments.OFFERED if item.name not in without and not item.root]
     assert all(packages.table()[item.name].shared for item in others)
     assert all(isinstance(item, Environment) and item.languages for item in others)

@@ -192,7 +192,7 @@ def test_published_values_inherit_their_source(root):
         ("unit = \"ns\"", "environments = [\"hots\"]\nunit = \"ns\"", 3, ["hots", "did you mean host?"]),
         (
             "needs =", "language = \"Go\", environments = [\"host\", \"tcmalloc\"], needs =", 24,
-            ["tasks/tree other is Go", "tcmalloc", "C and C++"],
+            ["tasks/tree other is Go", "tcmalloc", "C, C++ and Rust"],
         ),
     ],
 )  # fmt: skip

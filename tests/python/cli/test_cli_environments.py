@@ -21,7 +21,10 @@ from tollbench.errors import TollError
 from tollbench.plan import PROFILES, Selection, make
 from tollbench.words import Environment, Program, Purpose, Workload
 
-PRELOADED = [item for item in map(environments.located, environments.OFFERED) if item.preload]
+LOCATED = [environments.located(item) for item in environments.OFFERED]
+PRELOADED = [item for item in LOCATED if item.preload]
+# Whose programs have to name what serves their malloc.
+WITH_MALLOC = [item for item in LOCATED if item.malloc and not item.unavailable]
 
 
 def few_compilers(folder: Path) -> dict[str, str]:
@@ -157,7 +160,7 @@ def checkout_here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def measured(checkout_here: Path) -> subprocess.CompletedProcess[str]:
     """One contender that allocates, everywhere it can run here."""
-    names = ",".join(["host", *(item.name for item in PRELOADED)])
+    names = ",".join(["host", *(item.name for item in WITH_MALLOC)])
     done = toll_in(checkout_here)(
         "run", "tasks/skynet/std_async", "--env", names, "--set", "tasks=100",
         "--budget", "10s", "--output", "all", "--wait", "--no-html",
@@ -168,11 +171,11 @@ def measured(checkout_here: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.skipif(not PRELOADED, reason="no allocator to preload: toll env list names the packages")
+@pytest.mark.skipif(not WITH_MALLOC, reason="no allocator to preload: toll env list names the packages")
 class TestOneProgramUnderSeveralAllocators:
     def test_each_launch_proves_its_allocator(self, measured, checkout_here):
         with toll.open(checkout_here / "runs/all.toll") as run:
-            expected = {item.name: Path(item.preload[0]).name for item in PRELOADED} | {"host": "glibc"}
+            expected = {item.name: item.malloc for item in WITH_MALLOC} | {"host": "glibc"}
             seen: dict[str, set[str]] = {}
             for case in run.file.cases():
                 for purpose in (Purpose.PILOT, Purpose.ALLOCATIONS, Purpose.MEASURE):
@@ -194,7 +197,7 @@ class TestOneProgramUnderSeveralAllocators:
             assert item.standard_library
         assert len({(item.compiler_version, item.flags) for item in stored.values()}) == 1
         assert {name: stored[name].allocator for name in stored if name != "host"} == {
-            item.name: item.allocator for item in PRELOADED
+            item.name: item.allocator for item in WITH_MALLOC
         }
         assert stored["host"].allocator.endswith("malloc")
 
@@ -202,7 +205,7 @@ class TestOneProgramUnderSeveralAllocators:
         told = toll_in(checkout_here)("report", "all", "--format", "json").stdout
         (workload,) = json.loads(told)["workloads"]
         rows = {row["environment"]: row for row in workload["rows"]}
-        assert set(rows) == {"host", *(item.name for item in PRELOADED)}
+        assert set(rows) == {"host", *(item.name for item in WITH_MALLOC)}
         assert all(row["ratio"] is not None for row in rows.values())
         assert sum(row["fastest"] for row in rows.values()) == 1
         # The program asks for the same memory whoever serves it; a thread's own start may add a few calls.

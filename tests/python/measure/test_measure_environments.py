@@ -62,6 +62,20 @@ def test_a_program_that_does_not_take_it_is_not_timed(tmp_path, malloc, told):
     assert len(made.launcher.started) == 1
 
 
+def test_settings_of_glibcs_malloc_are_no_row_of_another_malloc(tmp_path):
+    kept = Environment("glibc-no-trim", glibc_tunables=("glibc.malloc.trim_threshold=9",))
+    for number, (malloc, status) in enumerate([("glibc", Status.OK), ("libasan.so.8", Status.FAILED)]):
+        (tmp_path / str(number)).mkdir()
+        made = bench(tmp_path / str(number), kept, malloc)
+        made.run()
+        with RunFile.open(made.path) as run_file:
+            (case,) = run_file.cases()
+            assert case.status is status
+        told = {item.environment["GLIBC_TUNABLES"] for item in made.launcher.started}
+        assert told == {"glibc.malloc.trim_threshold=9"}
+    assert "started with glibc's malloc set up and takes malloc from libasan.so.8" in case.reason
+
+
 @pytest.mark.parametrize("malloc", ["glibc", "libasan.so.8", None])
 def test_without_an_allocator_any_malloc_will_do(tmp_path, malloc):
     made = bench(tmp_path, HOST, malloc)

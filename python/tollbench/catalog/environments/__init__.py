@@ -12,16 +12,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
-from tollbench.catalog.environments import allocators, compilers, roots
-from tollbench.catalog.environments.allocators import PRELOADABLE
-from tollbench.catalog.environments.names import named, taken_apart
+from tollbench.catalog.environments import allocators, compilers, glibc, roots
+from tollbench.catalog.environments.names import ALLOCATORS, named, taken_apart
 from tollbench.errors import TollError
 from tollbench.words import HOST, Environment
 
 __all__ = [
     "COMPILERS",
     "OFFERED",
-    "PRELOADABLE",
     "ROOTS",
     "expanded",
     "including",
@@ -33,7 +31,7 @@ __all__ = [
 ROOTS = roots.NAMES
 COMPILERS = "compilers"  # stands for every compiler that works here
 
-OFFERED: tuple[Environment, ...] = (HOST, *map(named, allocators.NAMES), *map(named, roots.NAMES))
+OFFERED: tuple[Environment, ...] = (HOST, *map(named, ALLOCATORS), *map(named, roots.NAMES))
 
 
 def names() -> tuple[str, ...]:
@@ -78,4 +76,6 @@ def located(environment: Environment) -> Environment:
         return environment
     if parts.has("m32"):
         return replace(environment, unavailable=f"no 32-bit {parts.allocator} is looked for; leave out -m32")
+    if parts.allocator == glibc.NO_TRIM:
+        return glibc.not_trimming(replace(environment, allocator=allocators.of_the_machine()))
     return allocators.preloaded(environment, parts.allocator)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,8 +13,10 @@ from tollbench.catalog.tools import run_tool
 from tollbench.interpreters import interpreter
 from tollbench.words import Environment
 
-PRELOADABLE = ("C", "C++")  # other runtimes manage memory without malloc, or are linked statically
+# Whose programs take memory from malloc, and say what serves it: other runtimes manage it by themselves.
+WITH_MALLOC = ("C", "C++", "Rust")
 _PROBE_LIMIT_S = 20.0
+_SETS_GLIBC = re.compile(r"GLIBC_TUNABLES$|MALLOC_\w+_$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,10 @@ def of_the_machine() -> str:
     except ValueError:  # another C library
         library = "the C library's"
     already = os.environ.get("LD_PRELOAD", "")
-    return f"{library} malloc" + (f", behind LD_PRELOAD={already}" if already else "")
+    told = f"{library} malloc" + (f", behind LD_PRELOAD={already}" if already else "")
+    # Whoever sets these for toll sets them for what it launches.
+    changed = [f"{name}={value}" for name, value in sorted(os.environ.items()) if _SETS_GLIBC.match(name)]
+    return f"{told}, with {' '.join(changed)}" if changed else told
 
 
 def _version(allocator: _Allocator, path: Path) -> str:

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tollbench.catalog.environments import roots
-from tollbench.catalog.environments.allocators import NAMES as ALLOCATORS
-from tollbench.catalog.environments.allocators import PRELOADABLE
+from tollbench.catalog.environments.allocators import NAMES as PRELOADED
+from tollbench.catalog.environments.allocators import WITH_MALLOC
+from tollbench.catalog.environments.glibc import NO_TRIM
 from tollbench.errors import TollError
 from tollbench.words import HOST, Environment, Toolset
 
+ALLOCATORS = (NO_TRIM, *PRELOADED)
 Library = Literal["", "libstdc++", "libc++"]  # "": with any
 LIBCXX: Literal["libc++"] = "libc++"
 # Up to version 19 libc++ calls std::jthread and std::stop_token experimental.
@@ -101,7 +103,7 @@ def named(name: str) -> Environment:
     return Environment(
         parts.name,
         allocator=parts.allocator or HOST.allocator,
-        languages=PRELOADABLE,
+        languages=WITH_MALLOC if parts.toolset == HOST.name else roots.COMPILED,
         toolset=_toolset(parts),
     )
 

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tollbench.catalog.environments.allocators import PRELOADABLE
 from tollbench.catalog.tools import run_tool
 from tollbench.home import cache_folder, needed_by_programs
 from tollbench.words import Environment, Toolset
 from tollbench.writing import write_own
 
+COMPILED = ("C", "C++")  # what a C++ compiler of another place and its flags change
 MADE = "made.json"
 MOUNTED = ("/proc", "/sys", "/dev", "/tmp")
 _ENTER_LIMIT_S = 20.0
@@ -54,7 +54,7 @@ NAMES = tuple(root.name for root in ROOTS)
 
 def named(name: str) -> Environment:
     """The environment of a root, by its name alone."""
-    return Environment(name, languages=PRELOADABLE, toolset=Toolset(folder=name), root=str(place(name)))
+    return Environment(name, languages=COMPILED, toolset=Toolset(folder=name), root=str(place(name)))
 
 
 def place(name: str) -> Path:
