@@ -226,6 +226,7 @@ class Toolset:
     flags: tuple[str, ...] = ()  # of compiling and linking, besides the usual ones
     link_flags: tuple[str, ...] = ()
     archiver: str = ""  # path of the tool that makes archives; "" is what CMake finds
+    tuned: bool = False  # whether other languages too build for the most speed: their recipes know how
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +302,7 @@ class Program:
     status: Status = Status.OK
     reason: str = ""  # what happened and the command that mends it
     library_version: str = ""
+    flags: str = ""  # with which it was built, as the build's own files and commands have them
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,8 +74,9 @@ def programs(
         others = languages.programs(
             workloads, environment, build_dir=build_dir, root=root, on_progress=on_progress
         )
+    flags = _flags_by_target(build.folder)
     return tuple(
-        others.get(key) or _program(build, environment, key, index.get(key), failed) for key in wanted
+        others.get(key) or _program(build, environment, key, index.get(key), failed, flags) for key in wanted
     )
 
 
@@ -85,10 +86,12 @@ def _program(
     key: tuple[str, str],
     entry: dict[str, Any] | None,
     failed: dict[str, str],
+    compiled: Mapping[str, str],
 ) -> Program:
     def program(status: Status, reason: str, command: tuple[str, ...] = ()) -> Program:
         version = str((entry or {}).get("library_version") or "")
-        return Program(*key, environment.name, command, status, reason, version)
+        flags = deciding(compiled.get(str((entry or {}).get("target")), "")) if command else ""
+        return Program(*key, environment.name, command, status, reason, version, flags)
 
     if entry is None:
         return program(Status.SKIPPED, "CMake does not know it; next: rm -r build and run again")
@@ -159,15 +162,26 @@ def described(folder: Path, environment: Environment) -> Environment:
     if not cache:
         return environment
     found = "".join(_text(path) for path in folder.glob("CMakeFiles/*/CMakeCXXCompiler.cmake"))
-    of_canary = r"^build CMakeFiles/toll_canary\.dir/(?:.*\n)+?  FLAGS = (.*)$"
     return replace(
         environment,
         compiler=_capture(r'set\(CMAKE_CXX_COMPILER_ID "(.*?)"\)', found),
         compiler_version=_capture(r'set\(CMAKE_CXX_COMPILER_VERSION "(.*?)"\)', found),
         standard_library=_capture(r"^TOLL_STANDARD_LIBRARY_VERSION:\w+=(.*)$", cache),
-        flags=_capture(of_canary, _text(folder / "build.ninja")),
+        flags=_flags_by_target(folder).get("toll_canary", ""),
         counter=str(allocation_counter(folder)),
     )
+
+
+def deciding(flags: str) -> str:
+    """Those of a compiler's flags that decide which code it makes: no warnings, no lines for debuggers."""
+    words = [word for word in flags.split() if not re.match(r"-(W(?!l,)|g\d?$|std=|pedantic)", word)]
+    return " ".join(words)
+
+
+def _flags_by_target(folder: Path) -> dict[str, str]:
+    """What ninja compiles each target with, its definitions left out."""
+    step = re.compile(r"^build CMakeFiles/([^/\s]+)\.dir/.*\n(?:  (?!FLAGS).*\n)*  FLAGS = (.*)$", re.M)
+    return dict(step.findall(_text(folder / "build.ninja")))
 
 
 def _capture(pattern: str, text: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench.building.recipes import RECIPES, BuildStep, Job, Recipe
-from tollbench.building.recipes.parts import first_error
+from tollbench.building.recipes.parts import first_error, heeded_here
 from tollbench.catalog.packages import command_for, table
 from tollbench.catalog.tools import run_tool
 from tollbench.words import Contender, Environment, Program, Status, Workload
@@ -34,6 +34,7 @@ class Built:
     reason: str
     program: Path
     version: str = ""  # of the toolchain, as rows show it
+    flags: str = ""  # that decided which code was made
 
 
 def takes(contender: Contender) -> bool:
@@ -55,7 +56,9 @@ def programs(
     built = {}
     for number, (language, source) in enumerate(sources):
         on_progress(number, len(sources), source.name)
-        built[source] = _build(RECIPES[language], source, build_dir / FOLDER, root)
+        built[source] = _build(
+            RECIPES[language], source, build_dir / FOLDER, root, tuned=environment.toolset.tuned
+        )
     made = {
         (contender.workload, contender.name): _program(contender, environment, built[contender.source])
         for contender in chosen
@@ -76,7 +79,14 @@ def _program(contender: Contender, environment: Environment, built: Built) -> Pr
     command = (str(built.program),) if built.status is Status.OK else ()
     version = _locked_version(contender) or built.version
     return Program(
-        contender.workload, contender.name, environment.name, command, built.status, built.reason, version
+        contender.workload,
+        contender.name,
+        environment.name,
+        command,
+        built.status,
+        built.reason,
+        version,
+        built.flags,
     )
 
 
@@ -88,7 +98,7 @@ def _missing(recipe: Recipe) -> str:
     return f"{need.name} not found ({need.purpose}); next: {command_for([need])}"
 
 
-def _build(recipe: Recipe, source: Path, folder: Path, root: Path) -> Built:
+def _build(recipe: Recipe, source: Path, folder: Path, root: Path, *, tuned: bool) -> Built:
     program = folder / "programs" / source.parent.parent.name / source.parent.name / source.name
     place = table()[recipe.need].found()
     if place is None:
@@ -97,11 +107,12 @@ def _build(recipe: Recipe, source: Path, folder: Path, root: Path) -> Built:
     if tool.too_old:
         need = table()[recipe.need]
         return Built(Status.SKIPPED, f"{tool.too_old}; next: {command_for([need])}", program)
-    job = Job(tool, root, source, folder / "made" / source.parent.name / source.name, program)
+    job = Job(tool, root, source, folder / "made" / source.parent.name / source.name, program, tuned)
     steps = recipe.steps(job)
-    mark, stamp = _fingerprint(job, recipe, steps), job.out / "fingerprint"
+    flags = " ".join(filter(None, (heeded_here(recipe, steps), recipe.flags(job))))
+    mark, stamp = _fingerprint(job, recipe, steps, flags), job.out / "fingerprint"
     if os.access(program, os.X_OK) and stamp.is_file() and stamp.read_text(encoding="utf-8") == mark:
-        return Built(Status.OK, "", program, tool.version)
+        return Built(Status.OK, "", program, tool.version, flags)
     job.out.mkdir(parents=True, exist_ok=True)
     program.parent.mkdir(parents=True, exist_ok=True)
     # An old program must not pass for the new source, whatever becomes of the build.
@@ -115,7 +126,7 @@ def _build(recipe: Recipe, source: Path, folder: Path, root: Path) -> Built:
         reason = f"the build left no program: {error.strerror}: {error.filename}"
         return Built(Status.BUILD_FAILED, reason, program, tool.version)
     stamp.write_text(mark, encoding="utf-8")
-    return Built(Status.OK, "", program, tool.version)
+    return Built(Status.OK, "", program, tool.version, flags)
 
 
 def _run(steps: Sequence[BuildStep], log: Path) -> str:
@@ -139,9 +150,9 @@ def _run(steps: Sequence[BuildStep], log: Path) -> str:
     return ""
 
 
-def _fingerprint(job: Job, recipe: Recipe, steps: Sequence[BuildStep]) -> str:
-    """Of all that a program is made from: toolchain, commands, the text of every source."""
-    total = hashlib.sha256(repr((job.tool, steps, recipe.wrapper(job))).encode())
+def _fingerprint(job: Job, recipe: Recipe, steps: Sequence[BuildStep], flags: str) -> str:
+    """Of all that a program is made from: toolchain, commands, variables, the text of every source."""
+    total = hashlib.sha256(repr((job.tool, steps, recipe.wrapper(job), flags)).encode())
     for path in sorted(recipe.sources(job)):
         total.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()

@@ -142,7 +142,7 @@ def _print(rows: list[Environment]) -> None:
     width = max(len(row.name) for row in rows)
     for row in rows:
         for_whom = f" (for {enumerated(row.languages)})" if row.languages else ""
-        _line(row, width, row.allocator + for_whom)
+        _line(row, width, (row.flags if row.toolset.tuned else row.allocator) + for_whom)
     host = rows[0]
     built = " ".join(filter(None, (host.compiler, host.compiler_version)))
     if built:

@@ -202,6 +202,7 @@ def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[Wo
     """Stores the plan in a new run file, or finds in an interrupted one where it stood."""
     by_key = {(p.workload, p.contender, p.environment): p for p in programs}
     chosen = [(case, _program(case, by_key)) for case in plan.cases]
+    chosen = [(_on_footing_of(case, program), program) for case, program in chosen]
     stored = {record.key: record for record in run_file.cases()}
     if not stored:
         rows = [(case, _first_status(p), p.reason, p.library_version) for case, p in chosen]
@@ -219,6 +220,11 @@ def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[Wo
         workload = WorkloadState(case.workload, [], level=plan.settings.level)
         states.setdefault(case.workload, workload).cases.append(state)
     return list(states.values())
+
+
+def _on_footing_of(case: Case, program: Program) -> Case:
+    """The case with the flags that its program was built with: the build tells them, not suite.toml."""
+    return replace(case, footing={**case.footing, "flags": program.flags}) if program.flags else case
 
 
 def _program(case: Case, programs: Mapping[tuple[str, str, str], Program]) -> Program:

@@ -213,5 +213,30 @@ def test_a_library_that_is_missing_elsewhere_is_not_told_to_be_brought_here(proj
             ("t/w", "left"),
             {"target": "", "reason": "unheard not found; apt install unheard"},
             {},
+            {},
         )
         assert (made.status, made.reason) == (Status.SKIPPED, told)
+
+
+def test_a_programs_flags_are_those_that_ninja_compiles_it_with(project):
+    """Each target's own; what decides no code is left out."""
+    (project / "build/host").mkdir(parents=True, exist_ok=True)
+    (project / "build/host/build.ninja").write_text(
+        """build CMakeFiles/a-b-one.dir/suites/a/b/one.cpp.o: CXX_COMPILER one.cpp
+  DEFINES = -DX="FLAGS = -O9"
+  DEP_FILE = one.d
+  FLAGS = -O2 -g1 -DNDEBUG -fPIE -Wall -Wno-shadow -Wl,-z,now -fopenmp -std=c++20
+  INCLUDES = -Iinclude
+
+build one: CXX_EXECUTABLE_LINKER CMakeFiles/a-b-one.dir/suites/a/b/one.cpp.o
+  FLAGS = -O3
+
+build CMakeFiles/toll_canary.dir/src/canary.cpp.o: CXX_COMPILER canary.cpp
+  FLAGS = -O1 -g1
+"""
+    )
+    found = building.cmake._flags_by_target(project / "build/host")
+    assert list(found) == ["a-b-one", "toll_canary"]
+    assert building.cmake.deciding(found["a-b-one"]) == "-O2 -DNDEBUG -fPIE -Wl,-z,now -fopenmp"
+    (project / "build/host/CMakeCache.txt").write_text("X:STRING=1")
+    assert building.described(project / "build/host", HOST).flags == "-O1 -g1"

@@ -11,6 +11,7 @@ import pytest
 
 from tollbench.catalog import environments, packages
 from tollbench.catalog.environments import allocators, glibc
+from tollbench.errors import TollError
 from tollbench.launching.environment import with_malloc_of
 from tollbench.words import HOST, Environment
 
@@ -206,11 +207,32 @@ def test_a_compilers_programs_can_have_it_too():
     assert asked.languages == ("C", "C++")
 
 
+def test_tuned_is_an_environment_for_what_has_anything_to_tune():
+    tuned = environments.named("tuned")
+    assert (tuned.toolset.folder, tuned.toolset.optimization) == ("tuned", "-O3")
+    assert (tuned.toolset.flags, tuned.toolset.tuned) == (("-march=native",), True)
+    assert tuned.languages == ("C", "C++", "Rust", "Haskell")
+    both = environments.named("tuned+jemalloc")
+    assert (both.name, both.toolset, both.languages) == (
+        "tuned+jemalloc",
+        tuned.toolset,
+        ("C", "C++", "Rust"),
+    )
+    assert not environments.named("host-O3-native").toolset.tuned
+    with pytest.raises(TollError, match="no environment 'tuned-O2'"):
+        environments.named("tuned-O2")
+
+
+@pytest.mark.skipif(not shutil.which("gcc-ar"), reason="link-time optimization needs gcc-ar")
+def test_tuned_programs_are_linked_whole():
+    assert "-flto" in environments.located(environments.named("tuned")).flags
+
+
 def test_every_environment_is_known_to_the_table_of_packages():
     assert environments.names() == (
-        "host", "glibc-no-trim", "tcmalloc", "jemalloc", "mimalloc", "debian13",
+        "host", "glibc-no-trim", "tcmalloc", "jemalloc", "mimalloc", "tuned", "debian13",
     )  # fmt: skip
-    without = (HOST.name, glibc.NO_TRIM)  # nothing has to be installed for them
+    without = (HOST.name, glibc.NO_TRIM, "tuned")  # nothing has to be installed for them
     others = [item for item in environments.OFFERED if item.name not in without and not item.root]
     assert all(packages.table()[item.name].shared for item in others)
     assert all(isinstance(item, Environment) and item.languages for item in others)

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from talking import Conversation, built, contenders, copy_sources, workload
+from talking import ROOT, Conversation, built, contenders, copy_sources, workload
 
 from tollbench.building import known, languages
-from tollbench.building.recipes import RECIPES
-from tollbench.building.recipes.parts import first_error
+from tollbench.building.recipes import RECIPES, Job, Tool
+from tollbench.building.recipes.parts import first_error, heeded_here
 from tollbench.catalog import packages, toolchains
 from tollbench.words import HOST, Program, Status
 
@@ -197,3 +197,50 @@ def test_a_build_that_leaves_no_program_is_a_row(tmp_path: Path, monkeypatch: py
     program = build(copy_sources(tmp_path / "copy"), "rust_rayon")["rust_rayon"]
     assert program.status is Status.BUILD_FAILED
     assert program.reason.startswith("the build left no program: ")
+
+
+@pytest.mark.parametrize(
+    ("language", "stock", "tuned"),
+    [
+        ("Go", "go build", "go build"),
+        (
+            "Rust",
+            "cargo build --release",
+            "RUSTFLAGS=-Ctarget-cpu=native cargo build --release lto=fat codegen-units=1 panic=abort",
+        ),
+        ("Erlang", "erlc; erl +P 4000000", "erlc; erl +P 4000000"),
+        ("Haskell", "ghc -O -threaded -rtsopts", "ghc -O2 -threaded -rtsopts '-with-rtsopts=-A64m -n4m'"),
+    ],
+)
+def test_a_languages_flags_are_those_of_its_tools_unless_tuned(tmp_path, language, stock, tuned) -> None:
+    """Told by what is run, and by the manifest: a profile that changes there changes what is told."""
+    recipe = RECIPES[language]
+    for manifest in (ROOT / "suites").glob("*/*/Cargo.toml"):
+        source = manifest.with_name(f"x.{language}")
+        job = Job(Tool(Path("/bin/tool"), "1"), ROOT, source, tmp_path, tmp_path / "x")
+        assert recipe.flags(job) == stock
+        assert recipe.flags(replace(job, tuned=True)) == tuned
+    commands = [[*step.command, *step.environment.values()] for step in recipe.steps(job)]
+    changed = [[*step.command, *step.environment.values()] for step in recipe.steps(replace(job, tuned=True))]
+    assert (commands != changed) == (stock != tuned)
+
+
+def test_variables_that_change_what_is_built_are_told_and_build_anew(tmp_path, monkeypatch) -> None:
+    present("go_goroutines")
+    monkeypatch.delenv("GOAMD64", raising=False)
+    root = copy_sources(tmp_path)
+    assert build(root, "go_goroutines")["go_goroutines"].flags == "go build"
+    executable = root / "build/languages/programs/tasks/skynet/skynet.go"
+    first = executable.stat().st_mtime_ns
+    monkeypatch.setenv("GODEBUG", "madvdontneed=1")
+    assert build(root, "go_goroutines")["go_goroutines"].flags == "GODEBUG=madvdontneed=1 go build"
+    assert executable.stat().st_mtime_ns > first
+
+
+def test_the_users_own_rust_flags_give_way_to_those_of_a_tuned_build(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("RUSTFLAGS", "-Copt-level=0")
+    manifest = next((ROOT / "suites").glob("*/*/Cargo.toml"))
+    job = Job(Tool(Path("/bin/cargo"), "1"), ROOT, manifest.with_name("x.rs"), tmp_path, tmp_path / "x")
+    rust = RECIPES["Rust"]
+    assert heeded_here(rust, rust.steps(job)) == "RUSTFLAGS=-Copt-level=0"
+    assert heeded_here(rust, rust.steps(replace(job, tuned=True))) == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -225,6 +225,7 @@ class Bench:
     moments: int = 0  # that have passed: runs and launches begun, and what was told
     interrupt_after: int = 0  # moments; 0: never
     statuses: dict[str, Status] = field(default_factory=dict)
+    flags: str = ""  # of all programs
 
     def run(self) -> str:
         """A new run, or the resumed one where the file exists."""
@@ -249,7 +250,7 @@ class Bench:
         with opened as run_file:
             return run(
                 self.plan,
-                programs_for(self.plan, **self.statuses),
+                [replace(one, flags=self.flags) for one in programs_for(self.plan, **self.statuses)],
                 run_file,
                 clock=self.launcher.clock,
                 launcher=self.launcher,

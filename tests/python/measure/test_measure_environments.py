@@ -112,3 +112,13 @@ def test_a_root_gets_what_is_preloaded_inside_and_its_own_counting_library(tmp_p
     told = [item.environment for item in made.launcher.started]
     assert {item.get("LD_PRELOAD") for item in told} == {None}  # the tools out here could not load it
     assert {item.get("TOLL_PRELOAD") for item in told} == {None, "/build/debian13/counter.so"}
+
+
+def test_the_flags_of_a_program_are_part_of_its_rows_footing(tmp_path):
+    """The build tells them; what a suite declares beside them stays."""
+    made = bench(tmp_path, HOST, None)
+    made.flags = "-O2 -DNDEBUG"
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        declared = made.plan.cases[0].footing
+        assert {"flags": "-O2 -DNDEBUG", **declared} == run_file.cases()[0].footing

@@ -214,7 +214,11 @@ def test_asked_environments_replace_them_where_they_do_something() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "words"),
-    [("tcmaloc", "Did you mean tcmalloc?"), ("zzz", "There are: host, glibc-no-trim"), ("host,", "--env all")],
+    [
+        ("tcmaloc", "Did you mean tcmalloc?"),
+        ("zzz", "There are: host, glibc-no-trim"),
+        ("host,", "--env all"),
+    ],
 )
 def test_an_environment_that_is_not_offered_is_named(asked: str, words: str) -> None:
     with pytest.raises(TollError) as caught:

@@ -8,11 +8,14 @@ from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithWrapper, 
 
 MOST_PROCESSES = 4_000_000  # a tree of 1,000,000 leaves has 1,111,111; the emulator's default is 262,144
 
+ROOM = ("+P", str(MOST_PROCESSES))
+
 
 class Erlang(WithWrapper):
     """The module is the file's name; its main/0 runs the program."""
 
     need = "erlang"
+    heeded: tuple[str, ...] = ("ERL_*FLAGS", "ERL_COMPILER_OPTIONS")
 
     def tool(self, place: Path) -> Tool:
         ask = "io:put_chars(erlang:system_info(otp_release)), halt()."
@@ -25,6 +28,9 @@ class Erlang(WithWrapper):
         command = (str(job.tool.path), "-o", str(job.out), *map(str, sorted(self.sources(job))))
         return [BuildStep(command, job.out)]  # where it starts, the compiler looks for modules first
 
+    def flags(self, job: Job) -> str:  # noqa: ARG002
+        return f"erlc; erl {' '.join(ROOM)}"
+
     def wrapper(self, job: Job) -> str:
-        emulator = (str(job.tool.path.with_name("erl")), "-noshell", "+P", str(MOST_PROCESSES))
+        emulator = (str(job.tool.path.with_name("erl")), "-noshell", *ROOM)
         return starter(*emulator, "-pa", str(job.out), "-s", job.source.stem, "main", "-extra")

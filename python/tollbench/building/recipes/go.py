@@ -11,6 +11,9 @@ class Go(WithExecutable):
     """`go build FILE` inside languages/go, whose module the file imports as "toll"."""
 
     need = "go"
+    heeded: tuple[str, ...] = (
+        "GOFLAGS", "GOAMD64", "GOARM64", "GOEXPERIMENT", "GODEBUG", "GOGC", "GOMEMLIMIT", "CGO_ENABLED",
+    )  # fmt: skip
 
     def tool(self, place: Path) -> Tool:
         words = told(str(place), "version").split()
@@ -18,6 +21,9 @@ class Go(WithExecutable):
 
     def sources(self, job: Job) -> list[Path]:
         return [job.source, *files_below(job.root / "languages/go", ".go", ".mod")]
+
+    def flags(self, job: Job) -> str:  # noqa: ARG002
+        return "go build"
 
     def steps(self, job: Job) -> list[BuildStep]:
         options = ("-trimpath", "-buildvcs=false", "-o", str(job.program))

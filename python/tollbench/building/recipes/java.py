@@ -14,6 +14,7 @@ class Java(WithWrapper):
     """The main class is the file's name with a capital: skynet.java holds Skynet."""
 
     need = "jdk"
+    heeded: tuple[str, ...] = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "JDK_JAVAC_OPTIONS", "_JAVA_OPTIONS")
 
     def tool(self, place: Path) -> Tool:
         found = newest_jdk()
@@ -30,6 +31,9 @@ class Java(WithWrapper):
             options += ["--release", str(self._feature(job))]
         command = (str(job.tool.path), *options, *map(str, sorted(self.sources(job))))
         return [BuildStep(command, job.out)]
+
+    def flags(self, job: Job) -> str:
+        return " ".join(["javac; java", *self._preview(job)])
 
     def wrapper(self, job: Job) -> str:
         java = str(job.tool.path.with_name("java"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol
 
@@ -36,6 +38,7 @@ class Job:
     source: Path
     out: Path  # for whatever the build leaves
     program: Path  # the executable that the job is about
+    tuned: bool = False  # for the most speed, not as the language's own tools have it
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class Recipe(Protocol):
     """How one language's programs are made."""
 
     need: str  # in packages.toml
+    heeded: tuple[str, ...]  # variables of a user's that change what the tool makes, or how it runs
 
     def tool(self, place: Path) -> Tool:
         """The toolchain whose command, or home, was found at `place`."""
@@ -60,6 +64,9 @@ class Recipe(Protocol):
 
     def steps(self, job: Job) -> list[BuildStep]:
         """The commands, in order."""
+
+    def flags(self, job: Job) -> str:
+        """What of these commands, and of the files that they read, decides which code is made."""
 
     def wrapper(self, job: Job) -> str:
         """The shell script that starts the program; "" where the build itself leaves an executable."""
@@ -92,6 +99,17 @@ class WithExecutable:
 def starter(*words: str) -> str:
     """A script that becomes the program, so that signals and memory limits meet the program itself."""
     return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
+
+
+def heeded_here(recipe: Recipe, steps: Sequence[BuildStep]) -> str:
+    """Those of the variables that the recipe heeds which are set, as a shell writes them."""
+    of_ours = {name for step in steps for name in step.environment}
+    there = [
+        name
+        for name in sorted(os.environ.keys() - of_ours)
+        if any(fnmatchcase(name, one) for one in recipe.heeded)
+    ]
+    return " ".join(f"{name}={shlex.quote(os.environ[name])}" for name in there)
 
 
 def told(*command: str) -> str:

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
 from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithExecutable, files_below, told
 from tollbench.catalog.tools import ROOT
 
 OLDEST = (1, 85)  # rust-version in the manifests
+TUNED = "tuned"  # a profile of the manifests
+NATIVE = "-Ctarget-cpu=native"
 
 
 class Rust(WithExecutable):
-    """`cargo build --release --locked`; fetches crates on the first build only."""
+    """`cargo build --release --locked`; fetches crates on the first build only.
+
+    Tuned by the manifest's profile `tuned`, and for this processor's own instructions.
+    """
 
     need = "rust"
+    heeded: tuple[str, ...] = (
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_BUILD_*",
+        "CARGO_PROFILE_*",
+        "CARGO_TARGET_*",
+    )
 
     def tool(self, place: Path) -> Tool:
         version = " ".join(told(str(place), "--version").split()[1:2]) or "of unknown version"
@@ -29,15 +42,26 @@ class Rust(WithExecutable):
             path for path in job.source.parent.iterdir() if path.suffix in (".rs", ".toml", ".lock")
         ]
 
+    def flags(self, job: Job) -> str:
+        manifest = tomllib.loads(job.source.with_name("Cargo.toml").read_text(encoding="utf-8"))
+        profiles = manifest.get("profile", {})
+        # Of a profile that the manifest does not have, and of what it leaves out, Cargo's own values hold.
+        of_ours = profiles.get("release", {}) | (profiles.get(TUNED, {}) if job.tuned else {})
+        changed = [f"{name}={value}" for name, value in of_ours.items() if name != "inherits"]
+        native = [f"RUSTFLAGS={NATIVE}"] if job.tuned else []
+        return " ".join([*native, "cargo build --release", *changed])
+
     def steps(self, job: Job) -> list[BuildStep]:
         manifest = job.source.with_name("Cargo.toml")
-        command = [str(job.tool.path), "build", "--release", "--locked", "--manifest-path", str(manifest)]
+        profile = ("--profile", TUNED) if job.tuned else ("--release",)
+        command = [str(job.tool.path), "build", *profile, "--locked", "--manifest-path", str(manifest)]
         # Where they start and above, Cargo and rustup look for settings, which may name programs to run.
         command += ["--bin", job.source.stem, "--target-dir", str(self._target(job))]
-        return [BuildStep(tuple(command), ROOT, {"CARGO_TERM_COLOR": "never"})]
+        native = {"RUSTFLAGS": NATIVE} if job.tuned else {}
+        return [BuildStep(tuple(command), ROOT, {"CARGO_TERM_COLOR": "never", **native})]
 
     def finish(self, job: Job) -> None:
-        shutil.copy2(self._target(job) / "release" / job.source.stem, job.program)
+        shutil.copy2(self._target(job) / (TUNED if job.tuned else "release") / job.source.stem, job.program)
 
     def _target(self, job: Job) -> Path:
         """One folder for all binaries of a manifest: they share what they depend on."""

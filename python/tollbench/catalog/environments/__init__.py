@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from tollbench.catalog.environments import allocators, compilers, glibc, roots
-from tollbench.catalog.environments.names import ALLOCATORS, named, taken_apart
+from tollbench.catalog.environments.names import ALLOCATORS, TUNED, named, taken_apart
 from tollbench.errors import TollError
 from tollbench.words import HOST, Environment
 
@@ -31,7 +31,7 @@ __all__ = [
 ROOTS = roots.NAMES
 COMPILERS = "compilers"  # stands for every compiler that works here
 
-OFFERED: tuple[Environment, ...] = (HOST, *map(named, ALLOCATORS), *map(named, roots.NAMES))
+OFFERED: tuple[Environment, ...] = (HOST, *map(named, (*ALLOCATORS, TUNED, *roots.NAMES)))
 
 
 def names() -> tuple[str, ...]:

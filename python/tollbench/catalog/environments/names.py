@@ -55,6 +55,9 @@ OPTIONS = (
 )
 _DEFAULT_OPTIMIZATION = "O2"
 _BASE = re.compile(r"(host|(gcc|clang)(?:-(\d{1,3}))?)(?=-|$)")
+TUNED = "tuned"  # an environment: each language as its tools make the fastest programs
+_TUNED_OPTIONS = ("O3", "native", "lto")
+_TUNABLE = ("C", "C++", "Rust", "Haskell")  # the others have nothing to set that is no change of the program
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class Parts:
     version: str  # "12"; "" for the one that goes without a version
     options: tuple[Option, ...]  # in the order of OPTIONS
     allocator: str = ""
+    tuned: bool = False
 
     @property
     def base(self) -> str:
@@ -74,6 +78,8 @@ class Parts:
     @property
     def toolset(self) -> str:
         """Without the allocator: what the programs' build depends on."""
+        if self.tuned:
+            return TUNED
         return "-".join((self.base, *(option.name for option in self.options)))
 
     @property
@@ -103,7 +109,7 @@ def named(name: str) -> Environment:
     return Environment(
         parts.name,
         allocator=parts.allocator or HOST.allocator,
-        languages=WITH_MALLOC if parts.toolset == HOST.name else roots.COMPILED,
+        languages=_languages(parts),
         toolset=_toolset(parts),
     )
 
@@ -115,6 +121,8 @@ def taken_apart(name: str) -> Parts:
     toolset, plus, allocator = name.rpartition("+")
     if not plus or allocator not in ALLOCATORS:
         toolset, allocator = name, ""
+    if toolset == TUNED:
+        return Parts("", "", _options(name, "", list(_TUNED_OPTIONS)), allocator, tuned=True)
     base = _BASE.match(toolset)
     if base is None:
         raise unknown(name)
@@ -123,11 +131,20 @@ def taken_apart(name: str) -> Parts:
     return Parts(family, version, _options(name, family, words), allocator)
 
 
+def _languages(parts: Parts) -> tuple[str, ...]:
+    """Of the programs for which the environment does anything."""
+    tuned = _TUNABLE if parts.tuned else roots.COMPILED
+    if not parts.allocator:
+        return tuned
+    return tuple(one for one in WITH_MALLOC if one in tuned or parts.toolset == HOST.name)
+
+
 def unknown(name: str) -> TollError:
     """The error for a name that means nothing here."""
     known = [
         HOST.name,
         *ALLOCATORS,
+        TUNED,
         *roots.NAMES,
         "gcc-12",
         "clang-19",
@@ -137,7 +154,7 @@ def unknown(name: str) -> TollError:
     ]
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     meant = f"Did you mean {close[0]}? " if close else ""
-    there = ", ".join([HOST.name, *ALLOCATORS, *roots.NAMES])
+    there = ", ".join([HOST.name, *ALLOCATORS, TUNED, *roots.NAMES])
     return TollError(
         f"There is no environment {name!r}.",
         f"{meant}There are: {there}, and compilers such as gcc-12 or clang-19-libc++ (toll env list).",
@@ -185,7 +202,8 @@ def _toolset(parts: Parts) -> Toolset:
     options = tuple(option for option in parts.options if option.name != _DEFAULT_OPTIMIZATION)
     others = [flag for option in options if option.kind != "optimization" for flag in option.flags]
     return Toolset(
-        folder=Parts(parts.family, parts.version, options).toolset,
+        folder=Parts(parts.family, parts.version, options, tuned=parts.tuned).toolset,
         optimization="" if optimization == default else optimization,
         flags=tuple(others),
+        tuned=parts.tuned,
     )
