@@ -71,6 +71,7 @@ class Parameter:
     unit: str
     meaning: str
     values: tuple[ParameterValue, ...] = ()  # further values worth asking for
+    quick: ParameterValue | None = None  # the one of the defaults that short profiles measure; None: all
 
 
 @dataclass(frozen=True, slots=True)

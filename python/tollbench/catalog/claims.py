@@ -268,8 +268,9 @@ def _usual(side: ClaimSide, workload: Workload, contender: Contender) -> Paramet
 
 
 def _measured_anyway(parameter: Parameter, own: Parameters, value: int | str) -> bool:
-    """Whether a run without --set has a row with this value."""
-    defaults = (own[parameter.name],) if parameter.name in own else parameter.defaults
+    """Whether a run without --set has a row with this value, in short profiles too."""
+    usual = parameter.defaults if parameter.quick is None else (parameter.quick,)
+    defaults = (own[parameter.name],) if parameter.name in own else usual
     if any(str(default).startswith("1..") for default in defaults):
         return value in (1, 2)  # whatever the number of CPUs
     return value in defaults

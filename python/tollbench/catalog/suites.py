@@ -30,6 +30,7 @@ class _Parameter(Entry):
     unit: str
     meaning: str
     values: list[int | str] = Field(default_factory=list)
+    quick: int | str | None = None  # of several defaults the one that short profiles measure
 
 
 class _Contender(Entry):
@@ -147,16 +148,21 @@ def _workload(file: Path) -> Workload:
         per=suite.per,
         answer=suite.answer,
         directory=directory,
-        parameters=tuple(
-            Parameter(key, _several(p.default), p.unit, p.meaning, tuple(p.values))
-            for key, p in suite.parameters.items()
-        ),
+        parameters=tuple(_parameter(file, key, entry) for key, entry in suite.parameters.items()),
         contenders=tuple(_contender(file, name, suite, key) for key in suite.contenders),
         published=_published(directory / "published.toml", suite),
         headline=tuple(suite.headline),
         in_batches=suite.in_batches,
         details=tuple(_detail(file, key, entry) for key, entry in suite.details.items()),
     )
+
+
+def _parameter(file: Path, name: str, entry: _Parameter) -> Parameter:
+    defaults = _several(entry.default)
+    if entry.quick is not None and entry.quick not in defaults:
+        what = f"parameters.{name}: quick = {entry.quick!r} is none of its defaults"
+        raise error_at(file, "quick", what, f"write one of: {', '.join(map(str, defaults))}")
+    return Parameter(name, defaults, entry.unit, entry.meaning, tuple(entry.values), entry.quick)
 
 
 def _detail(file: Path, name: str, entry: _Detail) -> DeclaredDetail:

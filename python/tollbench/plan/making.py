@@ -52,7 +52,7 @@ def make(
         for contender in contenders:
             if not _takes_part(contender, environment, selection):
                 continue
-            for parameters in _parameter_sets(workload, contender, selection.values, cpus):
+            for parameters in _parameter_sets(workload, contender, selection.values, cpus, settings):
                 case = _case(workload, contender, environment, parameters)
                 cases[case.key] = case
                 if len(cases) > MAX_CASES:
@@ -103,7 +103,11 @@ def _check_parameters(
 
 
 def _parameter_sets(
-    workload: Workload, contender: Contender, asked: Mapping[str, tuple[str, ...]], cpus: int
+    workload: Workload,
+    contender: Contender,
+    asked: Mapping[str, tuple[str, ...]],
+    cpus: int,
+    settings: Settings,
 ) -> Iterator[Parameters]:
     """Every combination of the values asked for, else the contender's own value, else the defaults."""
     declared = {parameter.name: parameter for parameter in workload.parameters}
@@ -115,14 +119,20 @@ def _parameter_sets(
             )
     choices = []
     for name, parameter in declared.items():
-        wanted: tuple[ParameterValue, ...] = asked.get(name, ()) or _defaults(contender, parameter, cpus)
+        wanted: tuple[ParameterValue, ...] = asked.get(name, ()) or _defaults(
+            contender, parameter, cpus, settings
+        )
         choices.append([_value(workload, parameter, value, cpus) for value in wanted])
     for combination in product(*choices):
         yield dict(zip(declared, combination, strict=True))
 
 
-def _defaults(contender: Contender, parameter: Parameter, cpus: int) -> tuple[ParameterValue, ...]:
+def _defaults(
+    contender: Contender, parameter: Parameter, cpus: int, settings: Settings
+) -> tuple[ParameterValue, ...]:
     own = contender.parameters.get(parameter.name)
+    if own is None and settings.is_short:
+        own = parameter.quick
     values = parameter.defaults if own is None else (own,)
     return _up_to_twice(cpus) if values == (UP_TO_TWICE,) else values
 

@@ -34,6 +34,11 @@ class Settings:
     memory_limit_bytes: int = 0  # a launch, resident; 0: 80 % of what the machine has to spare
     canary_share: float = 0.04  # of the run's time spent on the canary
 
+    @property
+    def is_short(self) -> bool:
+        """Whether it measures one value of a parameter whose others can wait (`quick` in suite.toml)."""
+        return self.profile in ("check", "quick")
+
     def for_cases(self, count: int) -> Self:
         """Shorter launches where `count` cases would otherwise not get their launches within the budget."""
         if not self.budget_s or not count:

@@ -248,3 +248,13 @@ def test_a_run_without_names_measures_what_a_third_of_the_claims_need():
         )
     ]
     assert 3 * len(told) >= len(CLAIMS)
+
+
+def test_a_claims_command_asks_for_what_short_profiles_leave_out(root):
+    suite = root / "suites/tasks/tree/suite.toml"
+    (asked,) = suites.load(root)[0].claims
+    assert "mode" not in asked.command  # hot is measured anyway
+    assert suite.read_text().count("[parameters.mode]\n") == 1
+    suite.write_text(suite.read_text().replace("[parameters.mode]\n", '[parameters.mode]\nquick = "cold"\n'))
+    (asked,) = suites.load(root)[0].claims
+    assert "--set mode=hot" in asked.command

@@ -87,6 +87,7 @@ def test_everything_in_a_suite_arrives(root):
     tasks, mode = workload.parameters
     assert (tasks.name, tasks.defaults, tasks.values) == ("tasks", (10,), (10, 20))
     assert mode.defaults == ("hot", "cold")
+    assert (tasks.quick, mode.quick) == (None, None)
     plain, other = workload.contenders
     assert (plain.name, plain.language, plain.library) == ("plain", "C++", "std")
     assert dict(plain.footing) == {"pinning": "none", "threads": 2}
@@ -94,6 +95,15 @@ def test_everything_in_a_suite_arrives(root):
     assert dict(other.footing) == {"pinning": "none", "threads": 1}
     assert dict(other.parameters) == {"tasks": 5}
     assert other.source == root / "suites/tasks/tree/plain.cpp"
+
+
+def test_short_profiles_measure_one_of_the_defaults(root):
+    change(root, 'default = ["hot", "cold"]', 'default = ["hot", "cold"]\nquick = "cold"')
+    assert suites.load(root)[0].parameters[1].quick == "cold"
+    change(root, 'quick = "cold"', 'quick = "tepid"')
+    with pytest.raises(TollError, match="quick = 'tepid' is none of its defaults") as raised:
+        suites.load(root)
+    assert raised.value.next_step == "write one of: hot, cold"
 
 
 DETAIL = """

@@ -133,6 +133,29 @@ def test_several_defaults_are_all_measured() -> None:
     assert [case.parameters["tasks"] for case in cases] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("profile", "cpus", "threads"),
+    [
+        ("check", 2, [2]),
+        ("quick", 2, [2]),
+        ("standard", 2, [8, 2]),
+        ("thorough", 2, [8, 2]),
+        ("standard", 8, [8]),  # where they coincide, once
+    ],
+)
+def test_short_profiles_measure_one_of_several_defaults(profile: str, cpus: int, threads: list[int]) -> None:
+    both = replace(THREADS, defaults=(8, "cpus"), quick="cpus")
+    pooled = replace(workload("a/b", "pool"), parameters=(both,), answer="7")
+    plan = make([pooled], Selection(), [HOST], PROFILES[profile], cpus)
+    assert [case.parameters["threads"] for case in plan.cases] == threads
+    alone = replace(pooled, contenders=(replace(pooled.contenders[0], parameters={"threads": 1}),))
+    assert [
+        case.parameters for case in make([alone], Selection(), [HOST], PROFILES[profile], cpus).cases
+    ] == [{"threads": 1}]
+    asked = make([pooled], Selection(values={"threads": ("8",)}), [HOST], PROFILES[profile], cpus)
+    assert [case.parameters["threads"] for case in asked.cases] == [8]
+
+
 def test_a_parameter_applies_where_it_is_declared() -> None:
     assert parameters(mode="unfair")[-1] == {"tasks": 100, "mode": "unfair"}
     assert "mode" not in parameters(mode="unfair")[0]
