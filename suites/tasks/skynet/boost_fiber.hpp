@@ -24,10 +24,8 @@ public:
     void check() { stacks_.check(); }
 
 protected:
-    /// Flattened: the new fiber's stack is switched to and back while it is made, after which each return
-    /// from a function that was not inlined is mispredicted (7 % of round robin's CPU time, detached).
     template <class Work>
-    [[gnu::flatten]] boost::fibers::fiber fiber(Work&& work) {
+    boost::fibers::fiber fiber(Work&& work) {
         return {boost::fibers::launch::dispatch, std::allocator_arg, stacks_, std::forward<Work>(work)};
     }
 
