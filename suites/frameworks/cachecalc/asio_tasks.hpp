@@ -1,10 +1,12 @@
 #pragma once
 
-// What the Boost.Asio contenders share. Executors stand in the types, not behind any_io_executor: nothing is
-// erased at a timer or a resumption.
+// What the Boost.Asio contenders share. Where executors stand in the types, nothing is erased at a timer or a
+// resumption; the contenders *_any_io_executor have them behind that, which is what Asio's own short names
+// (steady_timer, awaitable<T>) stand for.
 
 #include "workload.hpp"
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/co_spawn.hpp>

@@ -3,11 +3,12 @@
 #include <boost/asio/io_context.hpp>
 
 /// One thread runs everything; the hint spares the locks that more threads would need.
+template <class Executor>
 struct BoostAsioCoroutineIoContext {
     explicit BoostAsioCoroutineIoContext(const toll::cachecalc::Inputs&) {}
 
     void run(toll::cachecalc::Load& load) {
-        const auto executor = context_.get_executor();
+        const Executor executor = context_.get_executor();
         for (std::uint64_t task = 0; task < load.tasks(); ++task) {
             co_spawn(executor, serialized_task(load, task, executor), boost::asio::detached);
         }
@@ -19,4 +20,7 @@ struct BoostAsioCoroutineIoContext {
     boost::asio::io_context context_{1};
 };
 
-TOLL_CONTENDER(cachecalc, boost_asio_coroutine_io_context, BoostAsioCoroutineIoContext);
+TOLL_CONTENDER(cachecalc, boost_asio_coroutine_io_context,
+               BoostAsioCoroutineIoContext<boost::asio::io_context::executor_type>);
+TOLL_CONTENDER(cachecalc, boost_asio_coroutine_io_context_any_io_executor,
+               BoostAsioCoroutineIoContext<boost::asio::any_io_executor>);

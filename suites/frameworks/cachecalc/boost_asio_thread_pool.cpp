@@ -4,7 +4,9 @@
 struct BoostAsioThreadPool {
     explicit BoostAsioThreadPool(const toll::cachecalc::Inputs& inputs) : pool_(inputs.threads) {}
 
-    void run(toll::cachecalc::Load& load) { toll::cachecalc::run_by_handlers(load, strand_, pool_); }
+    void run(toll::cachecalc::Load& load) {
+        toll::cachecalc::run_by_handlers(load, strand_, pool_.get_executor());
+    }
     static toll::Footing footing() { return {{"waits", toll::cachecalc::asio_waits}}; }
 
     boost::asio::thread_pool pool_;
