@@ -29,6 +29,13 @@ struct WordHash {
     }
 };
 
+/// The same hash, which tells Boost's open-addressing containers that each bit of a word changes about half
+/// of its own: they then do not mix it once more. That is so for the standard libraries' hashes of texts,
+/// which have no way to say it; to other containers it says nothing.
+struct AvalanchingWordHash : WordHash {
+    using is_avalanching = void;
+};
+
 /// What all of them do alike.
 template <class Container>
 class Held {
