@@ -5,7 +5,9 @@
 /// One thread runs everything; the hint spares the locks that more threads would need.
 template <class Executor>
 struct BoostAsioCoroutineIoContext {
-    explicit BoostAsioCoroutineIoContext(const toll::cachecalc::Inputs&) {}
+    explicit BoostAsioCoroutineIoContext(const toll::cachecalc::Inputs& inputs) {
+        toll::cachecalc::require_one_thread(inputs, "the io_context has one thread");
+    }
 
     void run(toll::cachecalc::Load& load) {
         const Executor executor = context_.get_executor();

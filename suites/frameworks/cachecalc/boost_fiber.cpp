@@ -8,7 +8,9 @@
 struct BoostFiber {
     static constexpr std::size_t stack_bytes = 16'384;
 
-    explicit BoostFiber(const toll::cachecalc::Inputs&) {}
+    explicit BoostFiber(const toll::cachecalc::Inputs& inputs) {
+        toll::cachecalc::require_one_thread(inputs, "fibers run in one thread here");
+    }
 
     void run(toll::cachecalc::Load& load) {
         std::vector<boost::fibers::fiber> fibers;

@@ -1,7 +1,9 @@
 #include "waiting.hpp"
 
 struct Sequential {
-    explicit Sequential(const toll::cachecalc::Inputs&) {}
+    explicit Sequential(const toll::cachecalc::Inputs& inputs) {
+        toll::cachecalc::require_one_thread(inputs, "one task comes after another");
+    }
     void run(toll::cachecalc::Load& load) const {
         for (std::uint64_t task = 0; task < load.tasks(); ++task) {
             load.compute();

@@ -27,6 +27,12 @@ struct Inputs {
     std::chrono::microseconds wait;
 };
 
+/// For contenders that have one thread by their nature: a row among those with more would be named falsely.
+/// `why` begins the sentence that others get.
+inline void require_one_thread(const Inputs& inputs, const char* why) {
+    if (inputs.threads != 1) { throw Unsupported(std::string(why) + "; ask for threads=1"); }
+}
+
 /// What the tasks compute on. Not synchronised: the contender lets one task compute at a time.
 class alignas(64) Cache {  // shards that share nothing do not share a cache line either
 public:
