@@ -173,8 +173,10 @@ def described(folder: Path, environment: Environment) -> Environment:
 
 
 def deciding(flags: str) -> str:
-    """Those of a compiler's flags that decide which code it makes: no warnings, no lines for debuggers."""
-    words = [word for word in flags.split() if not re.match(r"-(W(?!l,)|g\d?$|std=|pedantic)", word)]
+    """Those of a compiler's flags that set one program apart from another: no warnings, no lines for
+    debuggers, and nothing that all have, such as that code may lie anywhere."""
+    alike = r"-(W(?!l,)|g\d?$|std=|pedantic|fPI[CE]$|fno-fat-lto-objects$)"
+    words = [word for word in flags.split() if not re.match(alike, word)]
     return " ".join(words)
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from tollbench import numbers
 from tollbench.analysis.results import Row, WorkloadResult
 from tollbench.report import details
+from tollbench.report.footings import differing, of_row
 from tollbench.report.sentences import alike_launches, harness_note
 from tollbench.report.showing import IN_FULL, Column, Shown, Triple, alone, below, triple_of
 from tollbench.text import clean
@@ -22,12 +23,29 @@ def columns(workload: WorkloadResult, level: float) -> list[Column[Row]]:
     time = numbers.time_scale((row.value for row in rows), workload.unit)
     return [
         *_compared(time, per, numbers.percent(level)),
+        _footing(workload),
         *_times(time, per, note),
         *details.columns(workload),
         *_switches(rows, per, note),
         *_memory(rows, per),
         *_launches(),
     ]
+
+
+def _footing(workload: WorkloadResult) -> Column[Row]:
+    """A text: sorted by how much differs."""
+    found = differing(workload)
+
+    def count(row: Row) -> Triple:
+        told = of_row(row, found)
+        return (told.count(";") + 1.0 if told else None), None, None
+
+    return Column(
+        "footing", "Footing", "", "what this row stands on otherwise than most rows of its table: threads, "
+        "pinning, stacks, flags of its build", count,
+        instead=lambda row: of_row(row, found), aligned=False,
+        terminal=Shown("footing\ndiffers", 6), markdown=Shown("footing differs", 7),
+    )  # fmt: skip
 
 
 def _compared(time: numbers.Scale, per: str, level: str) -> list[Column[Row]]:

@@ -8,16 +8,54 @@ from typing import Any
 from tollbench import numbers
 from tollbench.analysis.results import Row, WorkloadResult
 from tollbench.report.anchors import Anchors
-from tollbench.report.cases import Naming
+from tollbench.report.cases import Naming, groups
 from tollbench.text import clean, humanise, said
+from tollbench.words import canonical
 
 # First what every reader compares; what else the launches told follows in their own order.
 _FIRST = (
     "units_created", "units_alive_peak", "stack_bytes", "stack", "threads", "pinning", "pinned_cpus",
     "malloc", "allocator", "results", "leaves", "waits",
 )  # fmt: skip
+# What makes the same code faster or slower: where rows of one table differ in it, the table itself says so.
+_UNEQUAL = ("threads", "pinning", "stack_bytes", "flags", "executors", "hash")
 _LEFT_OUT = ("clock_offset_ns", "warmup_batches", "role")  # differ from launch to launch, or stand elsewhere
 _MOST_ROWS = 150  # each row tells its footing beside its name; this table is for comparing
+
+
+Differing = dict[tuple[str, str, str], str]
+
+
+def differing(workload: WorkloadResult) -> Differing:
+    """By row, as `of_row` has it: what it stands on otherwise than most rows of its own table.
+
+    Where no value is that of most rows, each row says its own.
+    """
+    found: Differing = {}
+    for group in groups(workload):
+        rows = [row for row in group.rows if row.status == "ok"]
+        usual = {name: _usual([_text(row, name) for row in rows]) for name in _UNEQUAL}
+        for row in rows:
+            apart = [name for name in _UNEQUAL if _text(row, name) not in ("", usual[name])]
+            told = "; ".join(f"{_label(name).lower()} {_text(row, name)}" for name in apart)
+            if told:
+                found[_key(row)] = told
+    return found
+
+
+def of_row(row: Row, found: Differing) -> str:
+    """What `differing` found about the row."""
+    return found.get(_key(row), "")
+
+
+def _key(row: Row) -> tuple[str, str, str]:
+    return row.contender, row.environment, canonical(row.parameters)
+
+
+def _usual(values: list[str]) -> str | None:
+    """The value that more rows have than any other one, None where there is none such."""
+    ranked = Counter(values).most_common(2)
+    return ranked[0][0] if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]) else None
 
 
 def footings(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> dict[str, Any]:

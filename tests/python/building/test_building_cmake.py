@@ -237,6 +237,6 @@ build CMakeFiles/toll_canary.dir/src/canary.cpp.o: CXX_COMPILER canary.cpp
     )
     found = building.cmake._flags_by_target(project / "build/host")
     assert list(found) == ["a-b-one", "toll_canary"]
-    assert building.cmake.deciding(found["a-b-one"]) == "-O2 -DNDEBUG -fPIE -Wl,-z,now -fopenmp"
+    assert building.cmake.deciding(found["a-b-one"]) == "-O2 -DNDEBUG -Wl,-z,now -fopenmp"
     (project / "build/host/CMakeCache.txt").write_text("X:STRING=1")
     assert building.described(project / "build/host", HOST).flags == "-O1 -g1"

@@ -16,6 +16,7 @@ from rich.console import Console
 from tollbench import numbers
 from tollbench.analysis.results import Results
 from tollbench.report import columns, csv, html, markdown, terminal
+from tollbench.report.footings import differing, of_row
 from tollbench.report.showing import Column, Shown
 
 PLACES: dict[str, dict[str, Any]] = {
@@ -114,3 +115,36 @@ def test_a_new_column_of_csv_stands_behind_those_that_scripts_know(monkeypatch, 
 def test_every_column_of_csv_is_filled_by_an_entry():
     told = list(reader.DictReader(io.StringIO(csv.render(samples.full_results()))))
     assert [name for name in csv.COLUMNS if not any(row[name] for row in told)] == []
+
+
+def on(results: Results, *footings: dict[str, Any]) -> Results:
+    """Skynet's first rows on these footings, its other rows left out: one table."""
+    workload = next(each for each in results.workloads if each.workload == "tasks/skynet")
+    rows = [row for row in workload.rows if row.status == "ok"][: len(footings)]
+    assert len(rows) == len(footings)
+    rows = [row.model_copy(update={"footing": one}) for row, one in zip(rows, footings, strict=True)]
+    return results.model_copy(update={"workloads": [workload.model_copy(update={"rows": rows})]})
+
+
+@pytest.mark.parametrize(
+    ("footings", "told"),
+    [
+        ([{"threads": 8}, {"threads": 8}, {"threads": 1}], ["", "", "threads 1"]),
+        ([{"threads": 8, "flags": "-O2"}, {"threads": 2, "flags": "cargo build --release"}],
+         ["threads 8; flags -O2", "threads 2; flags cargo build --release"]),
+        ([{"threads": 8}, {"threads": 8}, {}], ["", "", ""]),  # nothing told is nothing else
+        ([{"results": "join"}, {"results": "channel"}], ["", ""]),  # what the work is, no footing to share
+        ([{"stack_bytes": 65_536}, {"stack_bytes": 65_536}, {"stack_bytes": 16_384}],
+         ["", "", "stack 16 KiB"]),
+    ],
+)  # fmt: skip
+def test_a_row_says_where_its_footing_is_not_that_of_its_table(results, footings, told):
+    there = on(results, *footings)
+    found = differing(there.workloads[0])
+    assert [of_row(row, found) for row in there.workloads[0].rows] == told
+    page, text, marked = html.render(there), printed(there), markdown.render(there)
+    assert ('data-key="footing"' in page, "footing differs" in marked) == (any(told),) * 2
+    for one in filter(None, told):
+        assert one in page
+        assert one in text
+        assert one in marked
