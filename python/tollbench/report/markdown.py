@@ -172,7 +172,7 @@ def _cell(row: Row, column: Column[Row], shown: Shown[Row]) -> str:
         return _with_interval(column.text(row), prose(column.interval(row)))
     if row.status != "ok":
         return ""
-    text = column.text(row, shown)
+    text = prose(column.text(row, shown)) if column.words else column.text(row, shown)
     return f"**{text}**" if column.key == "value" and row.fastest else text
 
 

@@ -73,6 +73,7 @@ class Column(Generic[C]):
     chart: Shown[C] | None = None  # over a parameter
     instead: Callable[[C], str] | None = None  # what stands where the number would, "" where that stands
     aside: Callable[[C], str] | None = None  # what its interval bears a mark for, "" for no mark
+    words: bool = False  # `instead` tells words of a program's own, which each format has to disarm
     csv: tuple[str, ...] = ()  # names of the value and, with three, of the ends: unrounded, as read
 
     def value(self, case: C) -> float | None:

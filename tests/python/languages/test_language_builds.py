@@ -225,6 +225,14 @@ def test_a_languages_flags_are_those_of_its_tools_unless_tuned(tmp_path, languag
     assert (commands != changed) == (stock != tuned)
 
 
+@pytest.mark.parametrize("text", [None, "[profile", "\xff"])
+def test_a_manifest_that_cannot_be_read_is_cargos_to_refuse(tmp_path, text) -> None:
+    if text is not None:
+        (tmp_path / "Cargo.toml").write_bytes(text.encode("latin-1"))
+    job = Job(Tool(Path("/bin/cargo"), "1"), ROOT, tmp_path / "x.rs", tmp_path, tmp_path / "x")
+    assert RECIPES["Rust"].flags(job) == "cargo build --release"
+
+
 def test_variables_that_change_what_is_built_are_told_and_build_anew(tmp_path, monkeypatch) -> None:
     present("go_goroutines")
     monkeypatch.delenv("GOAMD64", raising=False)

@@ -148,3 +148,16 @@ def test_a_row_says_where_its_footing_is_not_that_of_its_table(results, footings
         assert one in page
         assert one in text
         assert one in marked
+
+
+def test_words_of_a_program_in_its_footing_are_no_markup(results):
+    hostile = "<b>1</b> | [x](http://y) \x1b[31m"
+    there = on(results, {"threads": 8}, {"threads": 8}, {"threads": hostile})
+    page, text, marked = html.render(there), printed(there), markdown.render(there)
+    assert "<b>1</b>" not in page + marked
+    assert "threads &lt;b&gt;1" in page
+    (line,) = (one for one in marked.splitlines() if "threads" in one and "y)" in one)
+    (other, *_) = (one for one in marked.splitlines() if one.startswith("| contender"))
+    assert len(re.findall(r"(?<!\\)\|", line)) == len(re.findall(r"(?<!\\)\|", other))
+    assert r"\[x\](http" in marked
+    assert "\x1b" not in page + text + marked

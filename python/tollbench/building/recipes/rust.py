@@ -43,7 +43,10 @@ class Rust(WithExecutable):
         ]
 
     def flags(self, job: Job) -> str:
-        manifest = tomllib.loads(job.source.with_name("Cargo.toml").read_text(encoding="utf-8"))
+        try:
+            manifest = tomllib.loads(job.source.with_name("Cargo.toml").read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # Cargo says what is wrong with it
+            manifest = {}
         profiles = manifest.get("profile", {})
         # Of a profile that the manifest does not have, and of what it leaves out, Cargo's own values hold.
         of_ours = profiles.get("release", {}) | (profiles.get(TUNED, {}) if job.tuned else {})
