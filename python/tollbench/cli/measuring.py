@@ -37,6 +37,9 @@ from tollbench.writing.marks import OF_RUN, RUN_FILE
 Shown = Literal["screen", "tables", "json"]  # what a run prints at its end
 
 _WIDTH = 100  # columns of a paragraph
+# A quick run of all workloads: 105 cases in 165 s, all ratios with an interval, on a machine that others use.
+ENOUGH_S = 1.6  # a case
+SHORT_S = 1.0
 
 # What a run of the profile `check` must not find; what cannot run here is skipped or unsupported instead.
 BROKEN = frozenset(Status) - {Status.OK, Status.PLANNED, Status.SKIPPED, Status.UNSUPPORTED}
@@ -119,6 +122,8 @@ class Session:
             RunFile.resume(self.path) if self._resume else RunFile.create(self.path, self._header())
         )
         say(f"measuring {len(self.plan.cases)} cases into {shown_path(self.path)}; Ctrl-C stops and reports")
+        if told := _short_of_time(self.plan):
+            say(told)
         try:
             with progress("measuring") as bar:
                 self.stopped_by = self._launch(self.run_file, bar)
@@ -219,6 +224,18 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self._close()
         self._alone.close()
+
+
+def _short_of_time(plan: Plan) -> str:
+    """Before a run whose budget is probably too small for all that it was asked; "" where it is not."""
+    cases, budget_s = len(plan.cases), plan.settings.budget_s
+    if not budget_s or plan.settings.max_launches < 2 or budget_s >= SHORT_S * cases:
+        return ""
+    enough_s = math.ceil(ENOUGH_S * cases / 5.0) * 5
+    return (
+        f"{budget_s:g} s are little for {cases} cases: the headline comes first, some rows may have no turn"
+        f" or no interval; --budget {enough_s}s is about what all of them take"
+    )
 
 
 def _system_packages(workloads: Sequence[Workload], wanted: Sequence[Environment], *, install: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -26,7 +27,7 @@ from tollbench.measure.estimate import expected, left_s, next_of, rounds_wanted,
 from tollbench.measure.events import CaseEnded, Event, LaunchDone, TimePlanned
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
-from tollbench.plan import Plan, Settings, layout_seed, round_order
+from tollbench.plan import Plan, Settings, headline_cases, layout_seed, round_order
 from tollbench.stats import next_look
 from tollbench.store import RunFile
 from tollbench.words import Case, Kind, Program, Purpose, Status
@@ -42,6 +43,9 @@ ROUNDS_OF_EACH = (
 )
 _DEARER = 1.25  # than the round before; on a shared machine rounds vary by as much
 _TO_SPARE = 1.5  # times what the least launches will take
+PREPARING_SHARE = 0.5  # of the time, for pilots, counting passes and rehearsals
+_REHEARSING = 3.0  # times what pilots took
+_THINNED_ROUNDS = 3  # of those that are left where a round of all does not fit
 _MOST_PILOTS = 3
 _MOST_IN_VAIN = 3  # launches in a row that were longer and still had no core of their own
 _MOST_FAILED_BEATS = 2  # a canary that does not work is left alone
@@ -104,6 +108,8 @@ class _Run:
         self._canary = canary
         self._tell = on_event
         self._planned = False
+        self._headline = headline_cases(plan)
+        self._ranks: dict[int, int] = {}  # of cases by id: who comes first where time is short
         self._clock = recorder.starter.clock
         self._workloads: list[WorkloadState] = begin(plan, programs, run_file)
         for workload in self._workloads:
@@ -120,8 +126,9 @@ class _Run:
         cases = [case for workload in self._workloads for case in workload.active_cases]
         try:
             self._beat()
-            self._prepare(cases)
-            self._rehearse()
+            until_s = self._elapsed_s() + PREPARING_SHARE * self._left_s()
+            self._prepare(cases, until_s)
+            self._rehearse(until_s)
             self._rounds()
             self._beat()
             stopped_by = self._reason()
@@ -141,20 +148,40 @@ class _Run:
         """
         planned = {record.id for record in self._file.cases() if record.status is Status.PLANNED}
         for state in (case for workload in self._workloads for case in workload.cases):
-            if state.id in planned and not state.active:
+            if state.id in planned and state.has_turn and not state.active:
                 self._file.set_status(state.id, state.status, state.reason)
 
-    def _prepare(self, cases: Sequence[CaseState]) -> None:
-        """Pilots and counting passes, in random order."""
-        for index in round_order(self._settings.seed, 0, len(cases)):
+    def _prepare(self, cases: Sequence[CaseState], until_s: float) -> None:
+        """Pilots and counting passes, of what comes first where not all may have their turn.
+
+        They take half of the time at most: who has no pilot by then has no turn in this run. Where all of the
+        time went into pilots, a run of 65 cases in 25 s, on a busy machine, had not one value.
+        """
+        self._ranks = {cases[index].id: rank for rank, index in enumerate(self._first(cases))}
+        for index in sorted(range(len(cases)), key=lambda index: self._ranks[cases[index].id]):
             state = cases[index]
             if state.work is None:
+                if self._elapsed_s() > until_s and any(case.work is not None for case in cases):
+                    state.has_turn = False
+                    continue
                 self._pilot(state, index)
             else:  # resumed: a kill may have come between the pilot and its result
                 self._file.set_iterations(state.id, state.work.iterations)
             errand = self._errands.counting(state)
             while errand and state.active and state.counted < COUNTING_PASSES:
                 self._count(state, errand, index)
+
+    def _first(self, cases: Sequence[CaseState]) -> list[int]:
+        """Positions in `cases`: the headline first, a case of each workload in turn, otherwise at random."""
+        drawn = round_order(self._settings.seed, 0, len(cases))
+        before: Counter[tuple[str, bool]] = Counter()
+        ranks: dict[int, tuple[bool, int]] = {}
+        for index in drawn:
+            case = cases[index].case
+            other = case.key not in self._headline
+            ranks[index] = other, before[case.workload, other]
+            before[case.workload, other] += 1
+        return sorted(drawn, key=lambda index: ranks[index])
 
     def _pilot(self, state: CaseState, position: int) -> None:
         """Up to three: one that saw a neighbour would make the batches of its whole company long."""
@@ -179,8 +206,11 @@ class _Run:
         if outcome.launch.status is Status.WRONG_ANSWER:
             self._end_case(state, outcome.launch.status, outcome.launch.reason)
 
-    def _rehearse(self) -> None:
-        """Each company once, to see what being together costs. Who fails here is judged by its launches."""
+    def _rehearse(self, until_s: float) -> None:
+        """Each company once, to see what being together costs. Who fails here is judged by its launches.
+
+        Where time is short, pilots alone say what launches will do.
+        """
         if self._settings.max_launches < 2:
             return  # a check asks whether all work, not what they cost
         for workload in self._workloads:
@@ -188,7 +218,9 @@ class _Run:
                 rng = random.Random(f"rehearsal/{self._settings.seed}/{workload.name}/{index}")
                 for _ in range(_REHEARSALS):
                     going = [state for state in company if state.active]
-                    if len(going) > 1 and not all(state.rehearsed for state in going):
+                    costs_s = _REHEARSING * sum(state.cost_ns for state in going) / 1e9
+                    in_time = self._elapsed_s() + costs_s <= until_s
+                    if len(going) > 1 and in_time and not all(state.rehearsed for state in going):
                         self._rehearse_once(going, rng)
 
     def _rehearse_once(self, company: Sequence[CaseState], rng: random.Random) -> None:
@@ -207,7 +239,7 @@ class _Run:
             workload = next_of(rng.sample(going, len(going)), self._settings)
             if not workload.active_cases:
                 workload.stopped_by = "failures"
-            elif self._affordable(workload):
+            elif self._affordable(workload) or (not workload.round and self._thinned(workload)):
                 self._round(workload, workload.round + 1)
                 self._tell_plan()
             else:
@@ -297,6 +329,20 @@ class _Run:
         # The next round may be dearer than the last one; what is too much would be taken from the reserve.
         expected_ns = missing_ns * (_DEARER if reserved_ns else 1.0)
         return expected_ns + reserved_ns <= 1e9 * self._left_s()
+
+    def _thinned(self, workload: WorkloadState) -> bool:
+        """Leaves out those that come last until a few rounds of the others fit; False where none would."""
+        left_ns = 1e9 * self._left_s() - self._reserved_ns(workload)
+        kept: list[CaseState] = []
+        for state in sorted(workload.active_cases, key=lambda state: self._ranks[state.id]):
+            if sum(one.cost_ns for one in (*kept, state)) * _DEARER * _THINNED_ROUNDS > left_ns:
+                break
+            kept.append(state)
+        if not kept:
+            return False
+        for state in workload.active_cases:
+            state.has_turn = state in kept
+        return True
 
     def _has_time_to_spare(self) -> bool:
         """Whether what is left is more than the least launches of all that go on will take."""

@@ -47,11 +47,12 @@ class CaseState:
     cost_ns: int = 0  # of its last launch
     peak_bytes: int = 0  # of its pilot, resident
     rehearsed: bool = False
+    has_turn: bool = True  # False: the time for pilots was over before its own
 
     @property
     def active(self) -> bool:
         """Whether it is still launched."""
-        return self.status in (Status.OK, Status.PLANNED)
+        return self.has_turn and self.status in (Status.OK, Status.PLANNED)
 
     def take_pilot(self, pilot: Launch, settings: Settings) -> None:
         """What all measuring launches of the case will do, from a pilot that went well.

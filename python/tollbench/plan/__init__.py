@@ -2,8 +2,18 @@
 
 from tollbench.plan.arithmetic import evaluate
 from tollbench.plan.launch_order import layout_seed, round_order
-from tollbench.plan.making import Plan, make
+from tollbench.plan.making import Plan, headline_cases, make
 from tollbench.plan.selection import Selection
 from tollbench.plan.settings import PROFILES, Settings
 
-__all__ = ["PROFILES", "Plan", "Selection", "Settings", "evaluate", "layout_seed", "make", "round_order"]
+__all__ = [
+    "PROFILES",
+    "Plan",
+    "Selection",
+    "Settings",
+    "evaluate",
+    "headline_cases",
+    "layout_seed",
+    "make",
+    "round_order",
+]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from tollbench.catalog.environments import ROOTS
+from tollbench.catalog.suite_rules import headline_of
 from tollbench.errors import TollError
 from tollbench.plan.arithmetic import evaluate
 from tollbench.plan.selection import Selection, headlines, nearest, select, select_environments
@@ -70,6 +71,16 @@ def make(
         tuple(cases.values()),
         settings.for_cases(len(cases)),
     )
+
+
+def headline_cases(plan: Plan) -> frozenset[str]:
+    """Keys of the cases that a run without names would have: they come first where time is short."""
+    first = {
+        (workload.name, name)
+        for workload in plan.workloads
+        for name in headline_of(workload.headline, (one.name for one in workload.contenders))
+    }
+    return frozenset(case.key for case in plan.cases if (case.workload, case.contender) in first)
 
 
 def _declared(

@@ -5,6 +5,7 @@ import math
 import random
 import sqlite3
 from collections import Counter
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -567,7 +568,7 @@ def test_a_case_that_was_alone_in_some_rounds_is_told(tmp_path: Path) -> None:
     assert f"slow ({FIRST_LOOK - 2} of {FIRST_LOOK})" in warning
 
 
-@pytest.mark.parametrize(("budget_s", "blocks"), [(40.0, [12, 12, 4, 4]), (0.2, [4, 4])])
+@pytest.mark.parametrize(("budget_s", "blocks"), [(40.0, [12, 12, 4, 4]), (0.1, [4, 4])])
 def test_launches_on_a_shared_core_are_longer_where_there_is_time_until_that_was_in_vain(
     tmp_path: Path, budget_s: float, blocks: list[int]
 ) -> None:
@@ -583,3 +584,25 @@ def test_launches_on_a_shared_core_are_longer_where_there_is_time_until_that_was
             if 1 < one.round < 2 + len(blocks)
         ]
     assert launched == [*blocks, *blocks]  # of two cases
+
+
+def test_pilots_leave_half_of_a_short_time_to_what_has_had_its_own(tmp_path: Path) -> None:
+    """All of the time went into pilots, and a run of 65 cases had not one value."""
+    names = [f"c{number}" for number in range(40)]
+    plan = plan_for(
+        replace(workload(*names, name="a/b"), headline=("c30", "c31")),
+        workload(*names, name="c/d"),
+        budget_s=6.0,
+    )
+    made = Bench(tmp_path / "r.toll", plan, FakeLauncher(FakeClock(), lambda *_: 3e7))
+    assert made.run() == "budget"
+    with RunFile.open(made.path) as run_file:
+        status = {(case.workload, case.contender): case.status for case in run_file.cases()}
+        rounds = {(case.workload, case.contender): run_file.launches(case.id) for case in run_file.cases()}
+    assert {status["a/b", "c30"], status["a/b", "c31"]} == {Status.OK}  # the headline first
+    measured = [place for place, launches in rounds.items() if launches]
+    assert len(measured) >= 4
+    assert {workload for workload, _ in measured} == {"a/b", "c/d"}
+    left = [place for place, found in status.items() if found is Status.PLANNED]
+    assert left
+    assert not any(rounds[place] for place in left)
