@@ -45,6 +45,7 @@ _DEARER = 1.25  # than the round before; on a shared machine rounds vary by as m
 _TO_SPARE = 1.5  # times what the least launches will take
 PREPARING_SHARE = 0.5  # of the time, for pilots, counting passes and rehearsals
 _REHEARSING = 3.0  # times what pilots took
+_WORTH_TELLING = 0.1  # of the budget: what less of it buys is seen before it is read
 _THINNED_ROUNDS = 3  # of those that are left where a round of all does not fit
 _MOST_PILOTS = 3
 _MOST_IN_VAIN = 3  # launches in a row that were longer and still had no core of their own
@@ -251,6 +252,8 @@ class _Run:
         if not self._planned and all(first) and self._settings.max_launches > 1:
             self._planned = True
             left = self._left_s()
+            if left < _WORTH_TELLING * self._settings.budget_s:
+                return
             self._tell(TimePlanned(tuple(expected(self._workloads, self._settings, left)), left))
 
     def _round(self, workload: WorkloadState, number: int) -> None:
