@@ -13,6 +13,8 @@ REFUSALS = {
     errno.EACCES: "it is not yours to write: write elsewhere, or work in a copy of the checkout",
 }
 
+MORE_PROCESSES = "raise the limit: ulimit -u, --pids-limit of a container, TasksMax of systemd"
+
 
 class Exit(IntEnum):
     """Exit codes of the command line."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 
-from tollbench.errors import TollError
+from tollbench.errors import MORE_PROCESSES, TollError
 
 # A compiler that CMake tries: cmake, ninja, a shell, g++, cc1plus or collect2 and ld; and as many again.
 FEWEST = 16
@@ -27,7 +27,7 @@ def check_room_for_processes() -> None:
         raise TollError(
             f"nothing was built: only {len(alive)} more processes can be started here ({error.strerror}), and"
             f" building needs {FEWEST}",
-            "raise the limit: ulimit -u, --pids-limit of a container, TasksMax of systemd",
+            MORE_PROCESSES,
         ) from None
     finally:
         for process in alive:

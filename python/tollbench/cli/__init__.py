@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import io
 import os
@@ -22,9 +23,12 @@ from typer.exceptions import TyperException
 
 from tollbench import __version__
 from tollbench.cli.console import say, tell
-from tollbench.errors import REFUSALS, Exit, TollError
+from tollbench.cli.one_thread import import_numpy_with_one_thread
+from tollbench.errors import MORE_PROCESSES, REFUSALS, Exit, TollError
 from tollbench.text import visible
 from tollbench.writing import sweep_scratch
+
+import_numpy_with_one_thread()  # before a verb or a script of somebody's own imports it by the way
 
 # Each with its line in `toll --help`, which is the first of its docstring: help imports no verb.
 VERBS = dict(
@@ -212,6 +216,8 @@ def _guarded(work: Callable[[], int]) -> int:
     except TollError as error:
         return _told(error)
     except OSError as error:
+        if _refused_a_process(error):
+            return _told(TollError("this system lets toll start no more processes", MORE_PROCESSES))
         if error.errno not in REFUSALS:
             return _unexpected(error)
         _drop_output()
@@ -226,8 +232,17 @@ def _guarded(work: Callable[[], int]) -> int:
                 "use a system of 2019 or later: Debian 10, Ubuntu 20.04, RHEL 8 (glibc 2.28) or newer",
             )
         )
+    except RuntimeError as error:
+        if str(error) != "can't start new thread":  # Python has no better name for it
+            return _unexpected(error)
+        return _told(TollError("this system lets toll start no more threads", MORE_PROCESSES))
     except Exception as error:  # the one place that may: a user never sees a traceback
         return _unexpected(error)
+
+
+def _refused_a_process(error: OSError) -> bool:
+    """By a limit. Where a stream that is full says the same, Python knows how much was written."""
+    return error.errno == errno.EAGAIN and not hasattr(error, "characters_written")
 
 
 def _told(error: TollError) -> int:

@@ -6,6 +6,7 @@ import errno
 import os
 from pathlib import Path
 
+from tollbench.errors import MORE_PROCESSES
 from tollbench.launching.answers import open_plain
 from tollbench.text import shown
 
@@ -17,6 +18,8 @@ _MARK_OF_ELF = b"\x7fELF"
 
 def why_not_started(program: str, folder: Path | None, error: OSError) -> str:
     """What helps to mend it, to go on behind the kernel's words; "" where nobody knows more."""
+    if error.errno == errno.EAGAIN:
+        return f": a limit of processes is reached; {MORE_PROCESSES}"
     path = Path(folder or ".", program)
     if error.errno not in (errno.ENOENT, errno.ENOEXEC) or not path.is_file():
         return ""

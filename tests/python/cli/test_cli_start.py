@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from process_limits import at_most, needs_another_user
+
 ROOT = Path(__file__).resolve().parents[3]
 
 # Plays python3, venv and pip: writes what it was asked to do, and copies itself as the environment's python.
@@ -224,3 +226,24 @@ def test_an_apt_that_fails_is_named(fresh, tmp_path):
     assert done.returncode == 2
     assert "no network" in done.stderr
     assert "could not install python3 python3-venv" in done.stderr
+
+
+@needs_another_user
+@pytest.mark.parametrize("most", range(1, 10))
+def test_a_limit_of_processes_is_no_reason_to_make_another_environment(fresh, most):
+    fresh.start("list")
+    before = fresh.done()
+    done = subprocess.run(
+        at_most(most, str(fresh.folder / "toll"), "list"),
+        env=fresh.environment(),
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert fresh.done() == before
+    if most > 4:
+        assert done.stdout == f"toll(list) of {fresh.folder}/python\n"
+    elif done.returncode != 0:  # the shell's own word, or ours
+        assert done.returncode == 2
+        assert "fork" in done.stderr or "raise the limit: ulimit -u" in done.stderr
