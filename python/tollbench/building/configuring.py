@@ -10,10 +10,11 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tollbench.building import sparing_others
 from tollbench.building.room_for_processes import check_room_for_processes
 from tollbench.catalog.tools import run_tool
 from tollbench.errors import Exit, TollError
-from tollbench.interpreters import PYTHON, environment_of_tools
+from tollbench.interpreters import PYTHON, environment_of_tools, interpreter
 from tollbench.words import Toolset
 
 OnLine = Callable[[str], None]
@@ -27,6 +28,8 @@ WATCHED = (
     "/usr/local/lib/cmake",
     "/usr/local/bin",
 )
+# In front of CMake, and of ninja where that may start it.
+SPARING_OTHERS = interpreter("-S", os.path.realpath(sparing_others.__file__))
 HEEDED = (
     "PATH",
     "CXX",
@@ -93,17 +96,16 @@ def _command(root: Path, folder: Path, toolset: Toolset, python: str) -> list[st
 
 
 def _run(command: Sequence[str], root: Path) -> subprocess.CompletedProcess[str]:
-    try:
-        return run_tool(command, one_stream=True, cwd=root, env=environment_of_tools())
-    except FileNotFoundError:
-        raise TollError("cmake is not installed", "toll doctor names the command that brings it") from None
+    if shutil.which(command[0]) is None:
+        raise TollError("cmake is not installed", "toll doctor names the command that brings it")
+    return run_tool([*SPARING_OTHERS, *command], one_stream=True, cwd=root, env=environment_of_tools())
 
 
 def _up_to_date(folder: Path, enter: tuple[str, ...]) -> bool:
     """Whether ninja finds nothing that a configuration depends on changed, or has configured again itself."""
     if not (folder / "build.ninja").exists() or (not enter and shutil.which("ninja") is None):
         return False
-    command = [*enter, "ninja", "-C", str(folder), "build.ninja"]
+    command = [*SPARING_OTHERS, *enter, "ninja", "-C", str(folder), "build.ninja"]
     return run_tool(command, env=environment_of_tools()).returncode == 0
 
 
