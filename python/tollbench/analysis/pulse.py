@@ -19,6 +19,7 @@ from tollbench.home import COMMAND
 from tollbench.stats import Drift, drift, resolvable_log_ratio
 from tollbench.stats.floor import FEWEST_PAIRS
 from tollbench.store import Launch, RunHeader
+from tollbench.text import as_text
 from tollbench.words import HOST
 
 DRIFT_CHANCE = 0.01
@@ -111,8 +112,8 @@ def _why_no_floor(pairs: int, typical: TableSize | None) -> str:
 def machine_warnings(
     found: Floor, drifted: Drift | None, launches: Sequence[Launch], header: RunHeader
 ) -> list[str]:
-    """Sentences on what the machine did meanwhile: drift, stolen time, a floor above the asked precision."""
-    warnings = []
+    """Sentences on what the machine did meanwhile: a suspend, drift, stolen time, too high a floor."""
+    warnings = [as_text(sentence) for sentence in header.meanwhile]
     if drifted is not None and drifted.chance <= DRIFT_CHANCE and drifted.ratio >= NOTABLE_DRIFT:
         warnings.append(
             f"The machine changed its speed during the run: the canary's slowest tenth took"

@@ -40,6 +40,7 @@ from tollbench.errors import Exit, TollError
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.meanwhile import Meanwhile
 from tollbench.launching.sandbox import Sandbox, sandboxed
 from tollbench.text import as_text
 from tollbench.words import CountBy
@@ -162,6 +163,7 @@ def _with_the_machine(
         interrupt = stack.enter_context(Interrupt())
         stack.enter_context(machine_taken(interrupt, wait=wait))
         stack.enter_context(sandboxed(request.sandbox))
+        meanwhile = stack.enter_context(Meanwhile())
         try:
             subject, look_at_code = subject_for(request, settings.seed, interrupt, stack)
             check_around(subject, request.around)
@@ -180,7 +182,8 @@ def _with_the_machine(
 
             found = counts.not_timed(subject, settings, keeping)
         else:
-            found = _measure(subject, settings, keeping, looking, interrupt if request.confirm else None)
+            confirming = interrupt if request.confirm else None
+            found = _measure(subject, settings, keeping, looking, confirming, meanwhile)
         unsaved = None
         if request.counts is not None:
             from tollbench.cli.counting import counted
@@ -246,6 +249,7 @@ def _measure(
     keep: Keeping,
     looking: CodeOptions,
     confirming: Interrupt | None,
+    meanwhile: Meanwhile,
 ) -> Comparisons:
     """Once, or with `confirming` (which ends the pause before it) a second time for what differed."""
     known = adapters().get(subject.kind)
@@ -258,11 +262,12 @@ def _measure(
             known = f"{at.decided} of {at.benchmarks} known  {at.benchmark}"
             bar.step(at.elapsed_s, at.elapsed_s + at.left_s, known, at.left_s)
 
+        once = before_confirming(settings) if confirming is not None else settings
+        found = compare(subject, once, keep=keep, on_step=step, meanwhile=meanwhile, **looking._asdict())
         if confirming is None:
-            return compare(subject, settings, keep=keep, on_step=step, **looking._asdict())
-        first = compare(subject, before_confirming(settings), keep=keep, on_step=step, **looking._asdict())
+            return found
         clock = PatientClock(confirming)
-        return confirm(first, subject, settings, clock=clock, keep=keep, on_step=step)
+        return confirm(found, subject, settings, clock=clock, keep=keep, on_step=step, meanwhile=meanwhile)
 
 
 def raw_path(asked: Path | None, verb: str) -> Path:

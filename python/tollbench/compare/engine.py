@@ -25,6 +25,7 @@ from tollbench.compare.usage import Usage
 from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, Verdict
 from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.meanwhile import Meanwhile
 from tollbench.stats import bonferroni
 from tollbench.stats.cluster_sequence import fewest_clusters
 from tollbench.stats.power import power_of_both
@@ -46,6 +47,7 @@ def compare(
     names: Sequence[str] | None = None,
     look_at_code: LookAtCode | None = None,
     measure_all: bool = False,
+    meanwhile: Meanwhile | None = None,
 ) -> Comparisons:
     """Measures what the first side and another one offer (or only `names`); judges each against the first.
 
@@ -55,7 +57,7 @@ def compare(
     known by then is judged. Where a side cannot even say what it offers, there is one failed row named "*".
     """
     settings.check()
-    engine = _Engine(subject, settings, clock or SystemClock(), keep, on_step)
+    engine = _Engine(subject, settings, clock or SystemClock(), keep, on_step, meanwhile or Meanwhile())
     try:
         survey = subject.survey()
     except Interrupted:
@@ -100,6 +102,7 @@ def confirm(
     keep: Keep = lambda _launch: None,
     on_step: OnStep = lambda _step: None,
     after_s: float = CONFIRM_AFTER_S,
+    meanwhile: Meanwhile | None = None,
 ) -> Comparisons:
     """Measures what was found slower or faster anew, later, and believes only what is found again.
 
@@ -118,7 +121,8 @@ def confirm(
     clock.sleep(after_s)
     left_s = max(settings.total_s - first.seconds - after_s, settings.total_s * LEAST_SHARE)
     again = replace(_half_the_error(_drawn_anew(settings)), total_s=left_s)
-    engine = _Engine(subject, again, clock, keep, on_step, measurement=2)
+    watch = meanwhile or Meanwhile()
+    engine = _Engine(subject, again, clock, keep, on_step, watch, measurement=2)
     sides_of: dict[str, list[int]] = {}
     for item in first.comparisons:
         if item.benchmark in doubted and item.verdict is not Verdict.FAILED:
@@ -135,6 +139,7 @@ def confirm(
             "comparisons": merged,
             "seconds": first.seconds + engine.elapsed_s,
             "interrupted": interrupted,
+            "meanwhile": engine.meanwhile if meanwhile is not None else first.meanwhile + engine.meanwhile,
         }
     )
 
@@ -200,6 +205,7 @@ class _Engine:
         clock: Clock,
         keep: Keep,
         on_step: OnStep,
+        watch: Meanwhile,
         *,
         measurement: int = 1,
     ) -> None:
@@ -209,6 +215,8 @@ class _Engine:
         self._keep = keep
         self._on_step = on_step
         self._measurement = measurement
+        self._watch = watch
+        self.meanwhile = watch.look()
         self._random = random.Random(settings.seed)
         self._started_ns = clock.now_ns()
         self._started_utc = clock.utc()
@@ -327,6 +335,7 @@ class _Engine:
             until=self._settings.until,
             seconds=round(self.elapsed_s, 3),
             interrupted=interrupted,
+            meanwhile=self.meanwhile,
             started_utc=self._started_utc,
         )
 
@@ -345,6 +354,9 @@ class _Engine:
         self._usage.take(found.raw)
         for launch in found.raw:
             self._keep({**place, **launch})
+        if (befell := self._watch.look()) != self.meanwhile:
+            self.meanwhile = befell
+            self._keep({"meanwhile": befell})
         looks: dict[str, float] = {}
         for track in tracks:
             track.seconds += took_s / len(tracks)

@@ -30,6 +30,7 @@ MAX_LINE_BYTES = 16 * 1024 * 1024  # as objects some forty times as much
 MAX_SIDES = 1000
 MAX_BENCHMARKS = 100_000
 MAX_LAYOUTS = 10_000
+MOST_SENTENCES = 12  # a kind has one
 Nanoseconds = Annotated[float, Field(ge=1e-6, le=1e18)]  # at most 30 years
 Ordinal = Annotated[int, Field(ge=0)]
 
@@ -97,6 +98,12 @@ class CountsRecord(_Record):
     found: Annotated[tuple[CountChange, ...], Field(max_length=100)]
 
 
+class MeanwhileRecord(_Record):
+    """What befell the machine so far; the last such record has all of it."""
+
+    meanwhile: Annotated[tuple[Text, ...], Field(max_length=MOST_SENTENCES)]
+
+
 class RoundRecord(_Record):
     """The values of a round, ns an operation in the order of sides; null where a side has none."""
 
@@ -125,6 +132,7 @@ class StoredComparison:
         """Raises TollError for a file that cannot be read, or is no comparison's."""
         header, survey, found = None, None, None
         rounds: list[RoundRecord] = []
+        meanwhile: tuple[str, ...] = ()
         counts: dict[tuple[str, str], tuple[CountChange, ...]] = {}
         for number, record in _records(path):
             try:
@@ -134,6 +142,8 @@ class StoredComparison:
                     rounds.append(_checked(RoundRecord.model_validate(record), header))
                 elif "survey" in record:
                     survey = _within(SurveyRecord.model_validate(record["survey"]), header)
+                elif "meanwhile" in record:
+                    meanwhile = MeanwhileRecord.model_validate(record).meanwhile
                 elif "counts" in record:
                     counted = CountsRecord.model_validate(record["counts"])
                     counts[counted.of, counted.b] = counted.found
@@ -156,6 +166,7 @@ class StoredComparison:
                 found = _with_counts(_judged(header, survey, rounds), counts)
             except ValueError as error:
                 raise _damaged(path, str(error)) from None
+            found = found.model_copy(update={"meanwhile": meanwhile})
         return StoredComparison(path, header, found, tuple(rounds))
 
     def launches(self) -> Iterator[Mapping[str, Any]]:

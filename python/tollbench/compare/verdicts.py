@@ -208,6 +208,9 @@ class Comparisons(ComparisonRecord):
     )
     seconds: NotNegative = Field(description="wall time of all measuring")
     interrupted: bool = False
+    meanwhile: tuple[str, ...] = Field(
+        default=(), description="what befell the machine while it measured: a suspend, other CPUs, a halt"
+    )
     raw: str = Field(default="", description="file with every launch, JSON lines")
     toll_version: str = ""
     command_line: str = ""

@@ -17,6 +17,7 @@ from tollbench.launching.disturbance import Disturbance, read_disturbance, spare
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import Interrupted
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.meanwhile import Meanwhile
 from tollbench.launching.piloting import CaseWork, alike, piloting
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
@@ -69,6 +70,7 @@ def run(
     interrupt: Interrupt | None = None,
     disturbance: Callable[[], Disturbance] = read_disturbance,
     environment: Mapping[str, str] | None = None,
+    meanwhile: Meanwhile | None = None,
 ) -> str:
     """Measures until enough is known, the budget is spent or somebody interrupts; stores each launch at once.
 
@@ -82,7 +84,8 @@ def run(
         variables = own_environment() if environment is None else environment
         errands = Errands(plan, variables, allocations_library)
         recorder = Recorder(starter, disturbance)
-        return _Run(plan, programs, run_file, recorder, errands, stop, canary, on_event).go()
+        watch = stack.enter_context(meanwhile or Meanwhile())
+        return _Run(plan, programs, run_file, recorder, errands, stop, canary, on_event, watch).go()
 
 
 class _Run:
@@ -98,6 +101,7 @@ class _Run:
         interrupt: Interrupt,
         canary: Canary | None,
         on_event: Callable[[Event], None],
+        meanwhile: Meanwhile,
     ) -> None:
         self._settings: Settings = plan.settings
         memory = plan.settings.memory_limit_bytes or int(_MEMORY_SHARE * spare_memory_bytes())
@@ -108,6 +112,9 @@ class _Run:
         self._interrupt = interrupt
         self._canary = canary
         self._tell = on_event
+        self._meanwhile = meanwhile
+        self._befell_before = run_file.header().meanwhile  # of a run that is gone on with
+        self._befell: tuple[str, ...] = ()
         self._planned = False
         self._headline = headline_cases(plan)
         self._ranks: dict[int, int] = {}  # of cases by id: who comes first where time is short
@@ -411,11 +418,18 @@ class _Run:
         if limits != self._limits and any(one.launch.status is Status.TIMED_OUT for one in outcomes):
             raise _OutOfBudget  # the contender is not to blame for the little time that was left
         stored = self._file.append_company([(outcome.launch, outcome.samples) for outcome in outcomes])
+        self._note_what_befell()
         left = left_s(self._workloads, self._left_s())
         for case, launch in zip(cases, stored, strict=True):
             self._launches += 1
             self._tell(LaunchDone(case, launch, self._launches, self._elapsed_s(), left))
         return [replace(outcome, launch=launch) for outcome, launch in zip(outcomes, stored, strict=True)]
+
+    def _note_what_befell(self) -> None:
+        """At once: a killed run says it too."""
+        if (befell := self._meanwhile.look()) != self._befell:
+            self._befell = befell
+            self._file.set_meanwhile([*self._befell_before, *befell])
 
     def _within_budget(self) -> Limits:
         """The launch's limits, whose time the budget's end may make shorter."""

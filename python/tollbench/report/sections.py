@@ -25,6 +25,8 @@ from tollbench.report.showing import Column
 from tollbench.report.slopes import heading, metrics, slopes
 from tollbench.text import clean, commands, headline, humanise, instant, said, several
 
+# Conditions that the page shows in another place.
+_TOLD_ELSEWHERE = ("noise", "usable_cpus", "cpus", "virtualization", "meanwhile")
 _SIZE = "_bytes"
 _SHARE = "_share"
 _LABELS = {  # where the field's own name does not read as a label
@@ -61,7 +63,7 @@ def page(results: Results) -> dict[str, Any]:
         "unfinished": results.run.finished_utc is None,
         "stopped_by": clean(results.run.stopped_by or ""),
         "machine": facts(results.machine, skip=("cpu",)),
-        "conditions": facts(results.conditions, skip=("noise", "usable_cpus", "cpus", "virtualization")),
+        "conditions": facts(results.conditions, skip=_TOLD_ELSEWHERE),
         "noise": _noise(results.conditions.get("noise")),
         "floor": _floor(results),
         "warnings": [commands(clean(warning)) for warning in whole],

@@ -91,6 +91,10 @@ class BatchSamples:
         return tuple((key, part.total) for key, part in zip(self.keys, self.parts, strict=bool(self.keys)))
 
 
+MEANWHILE = "meanwhile"  # the key of the conditions
+MOST_SENTENCES = 12  # three kinds, of a run and of those that went on with it
+
+
 @dataclass(frozen=True, slots=True)
 class RunHeader:
     """The one row of table `run`."""
@@ -110,6 +114,13 @@ class RunHeader:
     started_utc: str
     finished_utc: str | None = None  # None: still running, interrupted or killed
     stopped_by: str | None = None  # "precision", "budget", "interrupt", "launches"
+
+    @property
+    def meanwhile(self) -> tuple[str, ...]:
+        """Sentences on what befell the machine while it measured, which stand among its conditions."""
+        told = self.conditions.get(MEANWHILE)
+        found = [each for each in told if isinstance(each, str)] if isinstance(told, list) else []
+        return tuple(found[:MOST_SENTENCES])
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from tollbench.errors import Exit, TollError
 from tollbench.store.reading import Reader
-from tollbench.store.records import BatchSamples, Launch, RunHeader, Samples
+from tollbench.store.records import MEANWHILE, MOST_SENTENCES, BatchSamples, Launch, RunHeader, Samples
 from tollbench.store.sample_blocks import blocks
 from tollbench.store.untrusted import check_bytes, check_database, harden, refuse, schema_text, upgrade
 from tollbench.store.whereabouts import Whereabouts
@@ -197,6 +197,13 @@ class RunFile(Reader):
             self._connection.execute(
                 'UPDATE "case" SET status = ?, reason = ? WHERE id = ?', (str(status), reason, case_id)
             )
+
+    def set_meanwhile(self, sentences: Sequence[str]) -> None:
+        """What befell the machine while it measured: a part of its conditions."""
+        told = list(sentences)[-MOST_SENTENCES:]
+        conditions = {**self.header().conditions, MEANWHILE: told}
+        with self._saving("what befell the machine"):
+            self._connection.execute("UPDATE run SET conditions = ?", (json.dumps(conditions),))
 
     def finish(self, stopped_by: str) -> None:
         """Marks the run's end; an interrupted run has no end, so that it can be resumed."""

@@ -209,6 +209,7 @@ def footnotes(found: Comparisons) -> Sequence[str]:
             f" finds in 98 % of comparisons is found by both in {numbers.percent(found.confirm_power)}."
             " A larger --total-budget buys it back."
         )
+    notes += map(clean, found.meanwhile)
     if found.interrupted:
         notes.append("The comparison was interrupted: this is what was known by then.")
     return notes
