@@ -7,7 +7,8 @@ import shutil
 
 import pytest
 
-NOBODY_ELSE = "54321"  # a user without other processes: the kernel counts those of a user
+# A user without other processes, as the kernel counts those of a user: one for each worker of the tests.
+NOBODY_ELSE = str(100_000 + os.getpid())
 
 needs_another_user = pytest.mark.skipif(
     os.geteuid() != 0 or not all(map(shutil.which, ("prlimit", "setpriv"))),
