@@ -6,6 +6,7 @@ A time of one machine over a time of another one is never formed.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from tollbench.analysis.several_results import (
     SeveralRow,
     SeveralRuns,
     SeveralTable,
+    SeveralWarning,
 )
 from tollbench.errors import TollError
 from tollbench.stats import bonferroni
@@ -69,11 +71,12 @@ def several(
     swept = _swept([one.results for one in read])
     runs = [_placed(one, swept) for one in read]
     places = list(dict.fromkeys(place for run in runs for place in run.rows))
+    apart = [run.results.warnings_by_workload()[1] for run in runs]
     shared = [place for place in places if sum(place in run.rows for run in runs) > 1]
     alone = [place for place in places if place not in shared]
     return SeveralRuns(
         runs=[_one(letter, run.results) for letter, run in zip(ascii_uppercase, runs, strict=False)],
-        tables=[_table(place, runs) for place in shared],
+        tables=[_table(place, runs, apart) for place in shared],
         left_out=sum(len(run.rows.get(place, ())) for place in alone for run in runs),
     )
 
@@ -138,7 +141,9 @@ def _one(letter: str, found: Results) -> OneOfSeveral:
     )
 
 
-def _table(place: Place, runs: Sequence[_PlacedRun]) -> SeveralTable:
+def _table(
+    place: Place, runs: Sequence[_PlacedRun], apart: Sequence[Mapping[str, Sequence[str]]]
+) -> SeveralTable:
     workload, unit, per, setting = place
     keys = list(dict.fromkeys(key for run in runs for key in run.rows.get(place, {})))
     reference = _reference(place, keys, runs)
@@ -153,6 +158,11 @@ def _table(place: Place, runs: Sequence[_PlacedRun]) -> SeveralTable:
         setting=dict(setting),
         reference=None if reference is None else _named(reference),
         rows=[_row(place, key, runs, ratios) for key in keys],
+        warnings=[
+            SeveralWarning(letter=letter, text=text)
+            for letter, told in zip(ascii_uppercase, apart, strict=False)
+            for text in told.get(workload, ())
+        ],
     )
 
 
@@ -164,7 +174,8 @@ def _named(key: Key) -> NamedCase:
 def _reference(place: Place, keys: Sequence[Key], runs: Sequence[_PlacedRun]) -> Key | None:
     """The row that ratios are to in all runs: measured in as many as any, and there the fastest of the first.
 
-    What stands aside (a floor, a baseline) is it only where there is nothing else, as in a run's own table.
+    That is the one which the first run's own table calls so, if it is among them. What stands aside (a floor,
+    a baseline) is it only where there is nothing else, as there.
     """
     measured = {key: [run for run in runs if key in run.data.get(place, {})] for key in keys}
     most = max(map(len, measured.values()), default=0)
@@ -175,11 +186,11 @@ def _reference(place: Place, keys: Sequence[Key], runs: Sequence[_PlacedRun]) ->
         key for key in often if not stands_aside(measured[key][0].data[place][key].record.footing)
     ] or often
 
-    def value(key: Key) -> float:
-        found = measured[key][0].rows[place][key].value
-        return float("inf") if found is None else found
+    def place_in_first(key: Key) -> tuple[bool, float]:
+        row = measured[key][0].rows[place][key]
+        return not row.fastest, math.inf if row.value is None else row.value
 
-    return min(rivals, key=value)
+    return min(rivals, key=place_in_first)
 
 
 def _ratios(
@@ -192,7 +203,11 @@ def _ratios(
         [key for key in keys if key != reference and {key, reference} <= run.data.get(place, {}).keys()]
         for run in runs
     ]
-    together = max(1, sum(map(len, asked)))  # of all runs: each errs with its share of what its looks left
+    # The first run chose the reference by its values: all its pairs are paid for, as in its own table.
+    chooser = next(at for at, run in enumerate(runs) if reference in run.data.get(place, {}))
+    rows = len(asked[chooser]) + 1
+    chosen_among = rows * (rows - 1) // 2 - len(asked[chooser])
+    together = max(1, sum(map(len, asked)) + chosen_among)
     found: list[dict[Key, Estimate]] = []
     for run, wanted in zip(runs, asked, strict=True):
         ratios: dict[Key, Estimate] = {}
@@ -224,6 +239,8 @@ def _cell(row: Row, ratio: Estimate | None) -> SeveralCell:
         value=row.value,
         low=row.low,
         high=row.high,
+        counts_as=row.counts_as,
+        within_run=row.within_run,
         below_step=row.below_step,
         ratio=None if ratio is None else ratio.value,
         ratio_low=None if ratio is None else ratio.low,

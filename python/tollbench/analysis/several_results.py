@@ -34,6 +34,8 @@ class SeveralCell(Model):
     value: float | None = None  # median over launches, in the table's `unit`
     low: float | None = None
     high: float | None = None
+    counts_as: float | None = None  # as many independent launches as the interval is of; None: all of them
+    within_run: str = ""  # why the value's interval holds within this run's conditions alone
     below_step: float | None = None  # in `unit`: one operation is shorter than the clock's step
     ratio: float | None = None  # to the table's reference in the same run, paired by round
     ratio_low: float | None = None
@@ -46,7 +48,14 @@ class SeveralRow(NamedCase):
     cells: list[SeveralCell | None]  # one for each run; None: the run did not ask
     ratios_differ: bool | None = None
     """Whether intervals of the ratio from two of the runs have nothing in common. None where fewer than two
-    runs have one. All intervals of a table hold together at the runs' lowest level."""
+    runs have one. All intervals of a table hold together, each at what its run's looks have left."""
+
+
+class SeveralWarning(Model):
+    """What one run says of its own table."""
+
+    letter: str
+    text: str
 
 
 class SeveralTable(Model):
@@ -58,6 +67,7 @@ class SeveralTable(Model):
     per: str
     setting: dict[str, int | str]
     reference: NamedCase | None  # what ratios are to, in all runs; None where no row was measured in two
+    warnings: list[SeveralWarning] = Field(default_factory=list)  # of the workload, in whichever setting
     rows: list[SeveralRow]
 
 

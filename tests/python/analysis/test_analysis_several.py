@@ -125,6 +125,21 @@ def test_other_inputs_are_not_held_against_each_other(tmp_path: Path) -> None:
     assert not any(all(cell is not None for cell in row.cells) for row in found.tables[0].rows)
 
 
+def test_intervals_of_equal_rows_hold_together(tmp_path: Path) -> None:
+    """Whichever row the first run finds fastest by luck is what ratios are to: that is paid for."""
+    rng = np.random.default_rng(8)
+    missed, tables = 0, 40
+    for _ in range(tables):
+        runs = [[Made(f"c{place}", noisy(rng, 10.0, 40)) for place in range(12)] for _ in "xy"]
+        cells = [
+            cell for row in rows(beside(tmp_path, runs)).values() for cell in row.cells if cell is not None
+        ]
+        ends = [(cell.ratio_low, cell.ratio_high) for cell in cells if cell.ratio_low and cell.ratio_high]
+        assert len(ends) == 24
+        missed += any(not low <= 1.0 <= high for low, high in ends)
+    assert missed <= 0.05 * tables + 2.0 * math.sqrt(0.05 * 0.95 * tables)
+
+
 def test_one_run_is_not_several(tmp_path: Path) -> None:
     with pytest.raises(TollError, match="1 runs cannot"):
         beside(tmp_path, [[Made("a", [1.0] * 12)]])

@@ -65,3 +65,12 @@ def test_what_cannot_stand_beside_a_run_is_told(toll, runs, tmp_path: Path) -> N
     done = toll("report", runs[0], str(broken))
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+def test_runs_are_known_by_their_names(toll, tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    for name in ("monday", "tuesday"):
+        make_run(tmp_path / "runs" / f"{name}.toll", [Made("a", [1.0] * 20), Made("b", [2.0] * 20)])
+    done = toll("report", "monday", "tuesday", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Ratios are to a of the same run." in done.stdout

@@ -7,7 +7,7 @@ aslr: has switched address randomisation off; skip=A: skips; aggregates: reports
 iterations by its source; greets: prints a line before anything else; waits: has no CPU time in every other
 repetition; nan=A, inf=A: what that one takes; alarm, cont: handles SIGALRM, SIGCONT;
 threads=N; sleeps: has hardly any CPU time; works: takes as many ms of it; starts=S: seconds until it begins;
-log=FILE: where each launch's filter is added; long=A: takes longer=N times as long.
+log=FILE: where each launch's filter is added; long=A,B: take longer=N times as long.
 """
 
 import json
@@ -61,7 +61,7 @@ for name in names:
         while time.process_time() < ends:
             pass
         taken = 100.0 * float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
-        if words.get("long") == name:
+        if name in words.get("long", "").split(","):
             taken *= float(words["longer"])
         for number in ("nan", "inf"):
             if words.get(number) == name:

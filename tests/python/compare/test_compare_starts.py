@@ -45,6 +45,21 @@ def test_one_that_takes_longer_than_starting_has_launches_of_its_own(tmp_path: P
     assert "^(b12)$ 1" in asked(log)
 
 
+def test_a_second_long_one_does_not_stretch_the_first(tmp_path: Path) -> None:
+    """One of 1 ms beside two of 10 s, of one repetition each: seven of both took 70 s in place of 10."""
+    log = tmp_path / "log"
+    both = (*LONG[:1], "long=b12,b13", "longer=4e6")
+    compared(side(log, *both), side(log, *both), most_rounds=2)
+    assert not any(line.endswith(" 7") and ("b12" in line or "b13" in line) for line in asked(log)[2:])
+
+
+@pytest.mark.parametrize("fault", ["error=b15", "skip=b15"])
+def test_one_that_is_skipped_does_not_keep_the_others_apart(tmp_path: Path, fault: str) -> None:
+    one = tmp_path / "one"
+    compared(side(one, fault), side(tmp_path / "other"), most_rounds=3)
+    assert len(asked(one)) <= 1 + 1 + 3  # for all of them; for the one; rounds
+
+
 @pytest.mark.parametrize("fault", ["crash=b15", "error=b15", "skip=b15"])
 def test_one_that_fails_costs_its_own_row(tmp_path: Path, fault: str) -> None:
     found = by_name(compared(side(tmp_path / "one"), side(tmp_path / "other", fault), most_rounds=3))

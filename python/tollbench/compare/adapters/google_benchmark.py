@@ -25,7 +25,6 @@ from statistics import median
 from typing import Any
 
 from tollbench.compare.adapters.one_after_another import (
-    MOST_REPETITIONS,
     REPETITION_S,
     InRound,
     OneAfterAnother,
@@ -78,10 +77,9 @@ class _Work:
         """Benchmarks that have this in common can share a launch."""
         return self.iterations, self.ways.in_turns
 
-    @property
-    def longest_ns(self) -> float:
-        """Of a launch with as many repetitions as any benchmark has."""
-        return self.launch_ns * MOST_REPETITIONS / self.repetitions
+    def ns_of(self, repetitions: int) -> float:
+        """Of a launch with so many."""
+        return self.launch_ns * repetitions / self.repetitions
 
 
 KIND = "google-benchmark"
@@ -127,23 +125,22 @@ class GoogleBenchmark(OneAfterAnother):
         first = self._work.get(names[0])
         if first is None:  # not calibrated yet
             return names[:1]
-        together: list[str] = []
-        expected_ns = 0.0
+        together: dict[str, _Work] = {}
         for name in names:
             work = self._work.get(name)
             if work is None or work.alike != first.alike:
                 continue
-            if work.repetitions != first.repetitions:
-                # All would make as many as any: cheap where starting the program takes longer than that.
-                if max(first.longest_ns, work.longest_ns) > self.launch_overhead_ns:
-                    continue
-                expected_ns += work.longest_ns
-            else:
-                expected_ns += work.launch_ns
-            together.append(name)
+            group = [*together.values(), work]
+            repetitions = max(one.repetitions for one in group)
+            # All make as many as any: cheap where starting the program takes longer than what that adds.
+            stretched = [one.ns_of(repetitions) for one in group if one.repetitions < repetitions]
+            if stretched and max(stretched) > self.launch_overhead_ns:
+                continue
+            together[name] = work
+            expected_ns = sum(one.ns_of(repetitions) for one in group)
             if expected_ns >= self.launch_overhead_ns / _OVERHEAD_SHARE or len(together) >= MOST_BENCHMARKS:
                 break
-        return together
+        return list(together)
 
     def alone(self, _side: Side, name: str) -> Sequence[str]:
         """As few iterations as its own calibration makes for a hundredth of a millisecond."""
@@ -295,6 +292,7 @@ class GoogleBenchmark(OneAfterAnother):
                 rows, ended = self._trial(self.sides[index], name)
             except LaunchFailed as failure:
                 failures[index] = failure.reason
+                self._most_settled = MOST_BENCHMARKS  # it may have been what others failed with
                 if not index:
                     return failures
             else:
@@ -320,7 +318,7 @@ class GoogleBenchmark(OneAfterAnother):
         for side in self.sides:
             try:
                 with understood("answers with what makes no sense"):
-                    rows, _ = self._calibrated(side, chosen)
+                    rows, _ = self._calibrated(side, chosen, strict=False)
             except LaunchFailed:
                 self._most_settled = len(chosen) // 4  # one of them may be at fault: others may do without it
                 return
@@ -373,8 +371,10 @@ class GoogleBenchmark(OneAfterAnother):
             raise LaunchFailed(f"gave no result for {name}")
         return own, ended
 
-    def _calibrated(self, side: Side, names: Sequence[str]) -> tuple[list[Row], Ended]:
-        """A few short repetitions of each."""
+    def _calibrated(
+        self, side: Side, names: Sequence[str], *, strict: bool = True
+    ) -> tuple[list[Row], Ended]:
+        """A few short repetitions of each; what reports an error has no rows, if not `strict`."""
         unit = "s" if self._counts_iterations else ""
         repetitions = 1 if any(map(_OWN_TIME.search, names)) else _CALIBRATIONS
         arguments = [
@@ -382,15 +382,17 @@ class GoogleBenchmark(OneAfterAnother):
             f"--benchmark_min_time={_CALIBRATION_S:g}{unit}",
             f"--benchmark_repetitions={repetitions}",
         ]
-        return self._measured(side, arguments, None)
+        return self._measured(side, arguments, None, strict=strict)
 
-    def _measured(self, side: Side, arguments: Sequence[str], seed: int | None) -> tuple[list[Row], Ended]:
+    def _measured(
+        self, side: Side, arguments: Sequence[str], seed: int | None, *, strict: bool = True
+    ) -> tuple[list[Row], Ended]:
         """The rows of single repetitions that a launch reported. Raises LaunchFailed."""
         with _report() as out, writing_reports(out.parent):
             ended = self.run(side, [*arguments, *_reporting(out)], seed)
-            return self._rows(side, out, ended), ended
+            return self._rows(side, out, ended, strict=strict), ended
 
-    def _rows(self, side: Side, out: Path, ended: Ended) -> list[Row]:
+    def _rows(self, side: Side, out: Path, ended: Ended, *, strict: bool = True) -> list[Row]:
         """What a launch wrote there. Raises LaunchFailed, also where a benchmark reports an error."""
         if ended.exit_code != 0:
             raise LaunchFailed(ended.how())
@@ -398,7 +400,7 @@ class GoogleBenchmark(OneAfterAnother):
             written = read_report(out)
         except OSError:
             raise LaunchFailed(NO_RESULTS) from None
-        rows, randomised = rows_in(written)
+        rows, randomised = rows_in(written, strict=strict)
         if not randomised:
             self._without_randomisation.add(side.label)
         return rows
@@ -426,16 +428,20 @@ def _reporting(out: Path) -> list[str]:
     return [f"--benchmark_out={out}", "--benchmark_out_format=json", "--benchmark_color=false"]
 
 
-def rows_in(written: bytes) -> tuple[list[Row], bool]:
+def rows_in(written: bytes, *, strict: bool = True) -> tuple[list[Row], bool]:
     """Single repetitions, and whether the program left addresses random. Raises LaunchFailed.
 
-    For what Google Benchmark would not write, for a benchmark with an error, and for one that was skipped.
+    For what Google Benchmark would not write; and where it is `strict` for a benchmark with an error, and for
+    one that was skipped, which are left out else.
     """
     with reading(NO_RESULTS):
         results = json.loads(written.decode("utf-8", "replace"), parse_int=_number)
         rows, context = results["benchmarks"], results["context"]
         if not isinstance(rows, list) or not all(map(_is_row, rows)):
             raise LaunchFailed("wrote results that are not Google Benchmark's")
+        if not strict:
+            broken = {row.get("run_name") for row in rows if row.get("error_occurred") or row.get("skipped")}
+            rows = [row for row in rows if row.get("run_name") not in broken]
         for row in rows:
             if row.get("error_occurred"):
                 raise LaunchFailed(f"reports an error: {shown(str(row.get('error_message', '')), 200)}")

@@ -15,6 +15,7 @@ from tollbench.analysis.several_results import (
     SeveralTable,
 )
 from tollbench.report.sentences import status_words
+from tollbench.report.showing import ALIKE
 from tollbench.text import clean, said, several
 
 HOST = "host"  # the environment that goes without saying
@@ -107,6 +108,12 @@ def footnotes(found: SeveralRuns) -> list[str]:
         f" Intervals of a table's ratios hold together at {numbers.percent(levels[0])}. {DIFFER}: {APART}."
         " No time of one run is divided by a time of another one."
     ]
+    cells = [cell for table in found.tables for row in table.rows for cell in row.cells if cell is not None]
+    if any(cell.counts_as is not None or cell.within_run for cell in cells):
+        notes.append(
+            f"{ALIKE.strip()} stands behind the interval of a time whose rounds are like those beside them:"
+            " it is wider for that, or holds within that run's conditions alone."
+        )
     if found.left_out:
         notes.append(
             f"{several(found.left_out, 'case')} of questions or settings that one run alone has"
@@ -131,11 +138,12 @@ def _text(cell: SeveralCell | None, scale: numbers.Scale, *, reference: bool) ->
         return CellText(value=status_words(cell.status))
     ratio, spread = _ratio(cell, reference=reference)
     value, low, high = scale.of(cell.value), scale.of(cell.low), scale.of(cell.high)
+    mark = ALIKE if cell.counts_as is not None or cell.within_run else ""
     return CellText(
         ratio,
         spread,
         numbers.quantity(value, low, high),
-        "" if low is None else numbers.interval(value, low, high),
+        "" if low is None else numbers.interval(value, low, high) + mark,
     )
 
 

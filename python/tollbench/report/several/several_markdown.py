@@ -35,4 +35,6 @@ def _table(told: TableLines, letters: list[str]) -> list[str]:
         differs = f" **({line.differs})**" if line.differs else ""
         cells = [f"{escaped(line.label)}{differs}", *map(escaped, (*ratios, *values))]
         parts.append(f"| {' | '.join(cells)} |")
+    for warning in told.table.warnings:
+        parts += ["", f"> {warning.letter}: {escaped(clean(warning.text))}"]
     return parts

@@ -46,5 +46,7 @@ def _table(told: TableLines, letters: list[str], writer: Writer) -> None:
     ]
     styles = ["bold" if line.reference else "yellow" if line.differs else "" for line in told.lines]
     writer.table(columns, styles)
+    for warning in told.table.warnings:
+        writer.line(f"! {warning.letter}: {clean(warning.text)}", "yellow")
     if told.reference:
         writer.line(f"Ratios are to {told.reference} of the same run.", "dim")
