@@ -17,6 +17,7 @@ public:
 
     void run(Load& load) {
         std::vector<std::jthread> threads;
+        threads.reserve(threads_);
         for (unsigned i = 0; i < threads_; ++i) {
             threads.emplace_back([this, &load, i] {
                 const std::uint64_t end = load.tasks() * (i + 1) / threads_;
