@@ -49,12 +49,14 @@ def parameters_named(note: str, label: str) -> dict[str, str]:
 def matching_row(published: Published, rows: Sequence[Row]) -> Row | None:
     """The contender's row there whose parameters the label or the note names; else its first one there.
 
-    "tasks=100000" in the note or the label rules out rows of another size. What sets the row apart from the
-    source's program (`differs`) names numbers of both, so it is not asked. A row below the clock's step has a
-    tail and CPU time, and no time of the operation itself.
+    "tasks=100000" in the note or the label rules out rows of another size, and its number, in the label too,
+    stands for no other parameter: on a machine of 64 CPUs "/64" beside "wait_us=64" asks for no 64 threads.
+    What sets the row apart from the source's program (`differs`) names numbers of both, so it is not asked. A
+    row below the clock's step has a tail and CPU time, and no time of the operation itself.
     """
     fixed = parameters_named(published.note, published.label)
     named = {re.sub("[,_]", "", text) for text in _NUMBER.findall(f"{published.label} {published.note}")}
+    named -= set(fixed.values())
     answer = (published.contender, published.environment)
     candidates = [
         row

@@ -351,6 +351,23 @@ def test_a_published_value_names_the_row_that_it_was_matched_with(path: Path) ->
     assert matched == [("host", {"tasks": 10_000}), ("host", {"tasks": 100_000}), (None, None)]
 
 
+@pytest.mark.parametrize(
+    ("label", "wait_us", "threads"),
+    [
+        ("calc/64", 64, 8),  # the wait's number is no number of threads
+        ("calc, 64 threads", 8, 64),
+    ],
+)
+def test_the_number_of_one_parameter_stands_for_no_other(
+    tmp_path: Path, label: str, wait_us: int, threads: int
+) -> None:
+    """On a machine of 64 CPUs, where 64 threads are a row."""
+    cases = [Made("a", [1.0] * 12, parameters={"threads": n, "wait_us": wait_us}) for n in (8, 64)]
+    value = published(label, note=f"wait_us={wait_us}")
+    found = read(make_run(tmp_path / "run.toll", cases, published=[value])).workloads[0].published[0]
+    assert found.parameters == {"threads": threads, "wait_us": wait_us}
+
+
 def test_a_published_value_stands_beside_the_row_of_its_environment(path: Path) -> None:
     cases = [Made("a", [10.0] * 6), Made("a", [20.0] * 6, environment="tcmalloc")]
     asked = [published("threads", environment=name, unit="ns") for name in ("host", "tcmalloc", "jemalloc")]

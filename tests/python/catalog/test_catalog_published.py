@@ -77,3 +77,24 @@ def test_a_value_without_either_is_found(changes: dict[str, str], fault: str) ->
     entry = {"contender": "std_async", "label": "std::async", "differs": AS_PUBLISHED, "note": "tasks=10000"}
     assert faults(skynet, entry) == []
     assert [found for found in faults(skynet, entry | changes) if found.startswith(fault)]
+
+
+def test_values_of_programs_on_asio_stand_beside_the_rows_that_erase_their_executors() -> None:
+    """As those programs do; and a quick run shows one of them beside what was published."""
+    cachecalc = WORKLOADS["frameworks/cachecalc"]
+    of_asio = {entry["contender"] for entry in entries(cachecalc) if "_boost_" in entry["label"]}
+    executors = {contender.name: contender.footing.get("executors") for contender in cachecalc.contenders}
+    assert {name: executors[name] for name in of_asio} == dict.fromkeys(of_asio, "any_io_executor")
+    assert len(of_asio) == 4
+    assert of_asio & set(cachecalc.headline)
+
+
+def test_values_beside_rows_of_several_numbers_of_threads_say_of_how_many() -> None:
+    cachecalc = WORKLOADS["frameworks/cachecalc"]
+    swept = {one.name for one in cachecalc.contenders if "threads" not in one.parameters}
+    silent = [
+        entry["label"]
+        for entry in entries(cachecalc)
+        if entry["contender"] in swept and "threads" not in parameters_named(entry["note"], entry["label"])
+    ]
+    assert silent == []
