@@ -262,6 +262,13 @@ def serving_malloc(preload: Sequence[str], glibc_tunables: Sequence[str]) -> str
     return GLIBC if glibc_tunables else ""
 
 
+def with_tunables(environment: Mapping[str, str], glibc_tunables: Sequence[str]) -> dict[str, str]:
+    """`environment` with these settings behind the user's own: of one that is set twice the last counts."""
+    already = environment.get("GLIBC_TUNABLES", "")
+    joined = ":".join(filter(None, [already, *glibc_tunables]))
+    return {**environment, "GLIBC_TUNABLES": joined} if glibc_tunables else dict(environment)
+
+
 HOST = Environment("host")
 
 

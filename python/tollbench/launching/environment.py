@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tollbench.launching.failure import LaunchFailed
-from tollbench.words import GLIBC
+from tollbench.words import GLIBC, with_tunables
 
 MAX_PADDING_BYTES = 4096
 # Where programs of toll's own suites run: runtimes load code from the current folder, as Erlang's does.
@@ -44,11 +44,7 @@ def with_malloc_of(
     environment: Mapping[str, str], preload: Sequence[str], glibc_tunables: Sequence[str]
 ) -> dict[str, str]:
     """`environment` for a program whose malloc is the first of `preload`, or glibc's with these settings."""
-    made = preloading(environment, preload)
-    if glibc_tunables:  # of a tunable that stands there twice the last one counts
-        already = [made["GLIBC_TUNABLES"]] if made.get("GLIBC_TUNABLES") else []
-        made["GLIBC_TUNABLES"] = ":".join([*already, *glibc_tunables])
-    return made
+    return with_tunables(preloading(environment, preload), glibc_tunables)
 
 
 def preloading_inside(environment: Mapping[str, str]) -> dict[str, str]:

@@ -191,6 +191,16 @@ def test_settings_that_do_not_take_effect_are_an_environment_that_cannot_be_used
 
 
 @ON_GLIBC
+def test_the_users_own_tunables_are_tried_with_these_as_programs_have_them(monkeypatch):
+    """With so much room at the heap's top nothing would ever be seen to shrink."""
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.top_pad=200000000")
+    found = environments.located(OFFERED[glibc.NO_TRIM])
+    assert "here, after your GLIBC_TUNABLES=glibc.malloc.top_pad=200000000; it takes" in found.unavailable
+    assert found.glibc_tunables == ()
+
+
+@ON_GLIBC
 def test_another_malloc_does_not_pass_for_glibcs(monkeypatch):
     """It gives nothing back to the heap either, which it never took from."""
     other = next((p for n in SOURCES for p in packages.shared_libraries(packages.table()[n].shared)), None)

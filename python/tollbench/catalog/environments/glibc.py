@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tollbench.catalog.tools import run_tool
 from tollbench.interpreters import interpreter
-from tollbench.words import Environment
+from tollbench.words import Environment, with_tunables
 
 NO_TRIM = "glibc-no-trim"
 # Trimming off; and the size from which on blocks are mapped, and unmapped when they are freed, at the most
@@ -57,12 +57,18 @@ def not_trimming(environment: Environment) -> Environment:
     why = f"malloc does not obey {TUNABLES[0]} here"
     if already := os.environ.get("LD_PRELOAD", ""):
         why += f", behind LD_PRELOAD={already}"
+    if already := os.environ.get("GLIBC_TUNABLES", ""):
+        why += f", after your GLIBC_TUNABLES={already}"
     return replace(environment, unavailable=f"{why}; it takes glibc's own, of version 2.26 or later")
 
 
 def _keeps(environment: Environment) -> bool:
-    """Whether a process that is started so keeps what it frees, until trimming is on again."""
-    variables = {**os.environ, "GLIBC_TUNABLES": ":".join(environment.glibc_tunables)}
+    """Whether a process that is started as programs will be keeps what it frees, until trimming is on again.
+
+    Programs have the user's own tunables in front, which may undo these: newer versions heed none at all
+    where one is malformed.
+    """
+    variables = with_tunables(os.environ, environment.glibc_tunables)
     try:
         done = run_tool(interpreter("-S", "-c", _PROBE), env=variables, limit_s=_PROBE_LIMIT_S)
     except (OSError, subprocess.TimeoutExpired):
