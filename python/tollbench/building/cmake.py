@@ -174,8 +174,9 @@ def described(folder: Path, environment: Environment) -> Environment:
 
 def deciding(flags: str) -> str:
     """Those of a compiler's flags that set one program apart from another: no warnings, no lines for
-    debuggers, and nothing that all have, such as that code may lie anywhere."""
-    alike = r"-(W(?!l,)|g\d?$|std=|pedantic|fPI[CE]$|fno-fat-lto-objects$)"
+    debuggers, and nothing that all have, such as that code may lie anywhere. What `-Wp,`, `-Wa,` and `-Wl,`
+    hand on to preprocessor, assembler and linker are no warnings."""
+    alike = r"-(W(?![lpa],)|g\d?$|std=|pedantic|fPI[CE]$|fno-fat-lto-objects$)"
     words = [word for word in flags.split() if not re.match(alike, word)]
     return " ".join(words)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench.building.recipes import RECIPES, BuildStep, Job, Recipe
-from tollbench.building.recipes.parts import first_error, heeded_here
+from tollbench.building.recipes.parts import first_error, heeded_here, shown
 from tollbench.catalog.packages import command_for, table
 from tollbench.catalog.tools import run_tool
 from tollbench.words import Contender, Environment, Program, Status, Workload
@@ -109,8 +109,9 @@ def _build(recipe: Recipe, source: Path, folder: Path, root: Path, *, tuned: boo
         return Built(Status.SKIPPED, f"{tool.too_old}; next: {command_for([need])}", program)
     job = Job(tool, root, source, folder / "made" / source.parent.name / source.name, program, tuned)
     steps = recipe.steps(job)
-    flags = " ".join(filter(None, (heeded_here(recipe, steps), recipe.flags(job))))
-    mark, stamp = _fingerprint(job, recipe, steps, flags), job.out / "fingerprint"
+    variables = heeded_here(recipe, steps)
+    flags = " ".join(filter(None, (shown(recipe, variables), recipe.flags(job))))
+    mark, stamp = _fingerprint(job, recipe, steps, (variables, flags)), job.out / "fingerprint"
     if os.access(program, os.X_OK) and stamp.is_file() and stamp.read_text(encoding="utf-8") == mark:
         return Built(Status.OK, "", program, tool.version, flags)
     job.out.mkdir(parents=True, exist_ok=True)
@@ -150,9 +151,9 @@ def _run(steps: Sequence[BuildStep], log: Path) -> str:
     return ""
 
 
-def _fingerprint(job: Job, recipe: Recipe, steps: Sequence[BuildStep], flags: str) -> str:
+def _fingerprint(job: Job, recipe: Recipe, steps: Sequence[BuildStep], asked: object) -> str:
     """Of all that a program is made from: toolchain, commands, variables, the text of every source."""
-    total = hashlib.sha256(repr((job.tool, steps, recipe.wrapper(job), flags)).encode())
+    total = hashlib.sha256(repr((job.tool, steps, recipe.wrapper(job), asked)).encode())
     for path in sorted(recipe.sources(job)):
         total.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()

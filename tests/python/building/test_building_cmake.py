@@ -225,7 +225,7 @@ def test_a_programs_flags_are_those_that_ninja_compiles_it_with(project):
         """build CMakeFiles/a-b-one.dir/suites/a/b/one.cpp.o: CXX_COMPILER one.cpp
   DEFINES = -DX="FLAGS = -O9"
   DEP_FILE = one.d
-  FLAGS = -O2 -g1 -DNDEBUG -fPIE -Wall -Wno-shadow -Wl,-z,now -fopenmp -std=c++20
+  FLAGS = -O2 -g1 -DNDEBUG -fPIE -Wall -Wno-shadow -Wl,-z,now -Wa,-O2 -Wpedantic -fopenmp -std=c++20
   INCLUDES = -Iinclude
 
 build one: CXX_EXECUTABLE_LINKER CMakeFiles/a-b-one.dir/suites/a/b/one.cpp.o
@@ -237,6 +237,7 @@ build CMakeFiles/toll_canary.dir/src/canary.cpp.o: CXX_COMPILER canary.cpp
     )
     found = building.cmake._flags_by_target(project / "build/host")
     assert list(found) == ["a-b-one", "toll_canary"]
-    assert building.cmake.deciding(found["a-b-one"]) == "-O2 -DNDEBUG -Wl,-z,now -fopenmp"
+    assert building.cmake.deciding(found["a-b-one"]) == "-O2 -DNDEBUG -Wl,-z,now -Wa,-O2 -fopenmp"
+    assert building.cmake.deciding("-Wp,-D_FORTIFY_SOURCE=3 -Wpadded") == "-Wp,-D_FORTIFY_SOURCE=3"
     (project / "build/host/CMakeCache.txt").write_text("X:STRING=1")
     assert building.described(project / "build/host", HOST).flags == "-O1 -g1"

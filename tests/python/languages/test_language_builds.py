@@ -12,7 +12,7 @@ from talking import ROOT, Conversation, built, contenders, copy_sources, workloa
 
 from tollbench.building import known, languages
 from tollbench.building.recipes import RECIPES, Job, Tool
-from tollbench.building.recipes.parts import first_error, heeded_here
+from tollbench.building.recipes.parts import first_error, heeded_here, shown
 from tollbench.catalog import packages, toolchains
 from tollbench.words import HOST, Program, Status
 
@@ -206,7 +206,7 @@ def test_a_build_that_leaves_no_program_is_a_row(tmp_path: Path, monkeypatch: py
         (
             "Rust",
             "cargo build --release",
-            "RUSTFLAGS=-Ctarget-cpu=native cargo build --release lto=fat codegen-units=1 panic=abort",
+            "RUSTFLAGS=-Ctarget-cpu=native cargo build --profile tuned lto=fat codegen-units=1 panic=abort",
         ),
         ("Erlang", "erlc; erl +P 4000000", "erlc; erl +P 4000000"),
         ("Haskell", "ghc -O -threaded -rtsopts", "ghc -O2 -threaded -rtsopts '-with-rtsopts=-A64m -n4m'"),
@@ -245,10 +245,73 @@ def test_variables_that_change_what_is_built_are_told_and_build_anew(tmp_path, m
     assert executable.stat().st_mtime_ns > first
 
 
-def test_the_users_own_rust_flags_give_way_to_those_of_a_tuned_build(tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("RUSTFLAGS", "-Copt-level=0")
+def rust_job(folder: Path) -> Job:
     manifest = next((ROOT / "suites").glob("*/*/Cargo.toml"))
-    job = Job(Tool(Path("/bin/cargo"), "1"), ROOT, manifest.with_name("x.rs"), tmp_path, tmp_path / "x")
-    rust = RECIPES["Rust"]
-    assert heeded_here(rust, rust.steps(job)) == "RUSTFLAGS=-Copt-level=0"
-    assert heeded_here(rust, rust.steps(replace(job, tuned=True))) == ""
+    return Job(Tool(Path("/bin/cargo"), "1"), ROOT, manifest.with_name("x.rs"), folder, folder / "x")
+
+
+@pytest.mark.parametrize("name", ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"])
+def test_the_users_own_rust_flags_give_way_to_those_of_a_tuned_build(tmp_path, monkeypatch, name) -> None:
+    for other in ("RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"):
+        monkeypatch.delenv(other, raising=False)
+    monkeypatch.setenv(name, "-Copt-level=0")
+    rust, job = RECIPES["Rust"], rust_job(tmp_path)
+    assert heeded_here(rust, rust.steps(job)) == {name: "-Copt-level=0"}
+    tuned = rust.steps(replace(job, tuned=True))
+    assert heeded_here(rust, tuned) == {}
+    assert tuned[0].environment[name] == "-Ctarget-cpu=native"
+
+
+def test_of_cargos_variables_those_that_decide_code_are_told(tmp_path, monkeypatch) -> None:
+    rust, job = RECIPES["Rust"], rust_job(tmp_path)
+    before = heeded_here(rust, rust.steps(job))
+    for name in ("CARGO_BUILD_JOBS", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_X_RUNNER"):
+        monkeypatch.setenv(name, "2")
+    assert heeded_here(rust, rust.steps(job)) == before
+    deciding = (
+        "CARGO_BUILD_RUSTFLAGS",
+        "CARGO_TARGET_X_LINKER",
+        "CARGO_PROFILE_RELEASE_LTO",
+        "RUSTC_WRAPPER",
+    )
+    for name in deciding:
+        monkeypatch.setenv(name, "2")
+    assert heeded_here(rust, rust.steps(job)) == before | dict.fromkeys(deciding, "2")
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "value", "told"),
+    [
+        ("Java", "JAVA_TOOL_OPTIONS", "-Xmx4g -XX:+UseZGC -XX:MaxRAMPercentage=50.5", None),
+        ("Java", "JAVA_TOOL_OPTIONS", "-Dhttp.proxyPassword=abc -Xmx4g", "-Dhttp.proxyPassword=... -Xmx4g"),
+        ("Java", "_JAVA_OPTIONS", "-javaagent:a.jar=key=abc -XX:OnError=abc", "... ..."),
+        ("Java", "JDK_JAVA_OPTIONS", '-Da="abc -Xint" "-Dabc=abc', "..."),
+        ("Java", "JDK_JAVA_OPTIONS", '-Da="abc -Xint"', "-Da=..."),
+        ("Erlang", "ERL_FLAGS", "+S 4:4 +sbwt none -setcookie abc", "+S 4:4 +sbwt ... ... ..."),
+        ("Erlang", "ERL_AFLAGS", "-setcookie 123", "... ..."),
+        ("Go", "GOFLAGS", "-tags=a -race", None),
+    ],
+)
+def test_what_may_be_a_password_is_not_told(tmp_path, monkeypatch, language, name, value, told) -> None:
+    """Of the options that are set; run files and reports are handed on."""
+    recipe = RECIPES[language]
+    for other in [one for one in os.environ if one in recipe.heeded]:
+        monkeypatch.delenv(other)
+    monkeypatch.setenv(name, value)
+    job = Job(Tool(Path("/bin/tool"), "JDK 25"), ROOT, ROOT / "x", tmp_path, tmp_path / "x")
+    variables = heeded_here(recipe, recipe.steps(job))
+    assert variables == {name: value}
+    assert shown(recipe, variables).replace("'", "") == f"{name}={value if told is None else told}"
+
+
+def test_a_value_that_is_not_told_builds_anew_when_it_changes(tmp_path, monkeypatch) -> None:
+    present("java_virtual_threads")
+    root = copy_sources(tmp_path)
+    executable = root / "build/languages/programs/tasks/skynet/skynet.java"
+    made = set()
+    for value in ("-Dx=1", "-Dx=2", "-Dx=2"):
+        monkeypatch.setenv("JAVA_TOOL_OPTIONS", value)
+        program = build(root, "java_virtual_threads")["java_virtual_threads"]
+        assert program.flags.startswith("JAVA_TOOL_OPTIONS=-Dx=... javac")
+        made.add(executable.stat().st_mtime_ns)
+    assert len(made) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithWrapper, files_below, starter, told
@@ -16,6 +17,8 @@ class Erlang(WithWrapper):
 
     need = "erlang"
     heeded: tuple[str, ...] = ("ERL_*FLAGS", "ERL_COMPILER_OPTIONS")
+    # The emulator's own switches and their numbers. Others may hold a password: -setcookie does.
+    plain: re.Pattern[str] | None = re.compile(r"\+\w+( [\d:]+| true| false)?")
 
     def tool(self, place: Path) -> Tool:
         ask = "io:put_chars(erlang:system_info(otp_release)), halt()."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithWrapper, files_below, starter
@@ -15,6 +16,10 @@ class Java(WithWrapper):
 
     need = "jdk"
     heeded: tuple[str, ...] = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "JDK_JAVAC_OPTIONS", "_JAVA_OPTIONS")
+    # Switches and numbers. Properties (-D) and what agents are told may be passwords.
+    plain: re.Pattern[str] | None = re.compile(
+        r"-X(mx|ms|mn|ss)\d+[kKmMgGtT]?|-X(int|comp|mixed)|-XX:([-+]\w+|\w+=\d[\d.]*[kKmMgGtT]?)"
+    )
 
     def tool(self, place: Path) -> Tool:
         found = newest_jdk()

@@ -18,6 +18,8 @@ _ERROR = re.compile(r"^(error(\[\w+\])?:|\S+:\d+(:\d+)?: )")
 _WARNING = re.compile(r"^\S+ ([Ww]arning\b|\[-W)")
 _ENDS_EARLY = re.compile(r"error:(\s*\[.*\])?$")
 _LONGEST = 300
+_PROPERTY = re.compile(r"-D[\w.]+=")
+WITHHELD = "..."  # in place of what may be a secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Recipe(Protocol):
 
     need: str  # in packages.toml
     heeded: tuple[str, ...]  # variables of a user's that change what the tool makes, or how it runs
+    plain: re.Pattern[str] | None  # words of theirs that are told as they are, where others may be secrets
 
     def tool(self, place: Path) -> Tool:
         """The toolchain whose command, or home, was found at `place`."""
@@ -89,6 +92,8 @@ class WithWrapper:
 class WithExecutable:
     """For languages whose compiler writes the executable itself."""
 
+    plain: re.Pattern[str] | None = None  # compilers' flags are no secrets
+
     def wrapper(self, job: Job) -> str:  # noqa: ARG002
         return ""
 
@@ -101,15 +106,36 @@ def starter(*words: str) -> str:
     return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
 
 
-def heeded_here(recipe: Recipe, steps: Sequence[BuildStep]) -> str:
-    """Those of the variables that the recipe heeds which are set, as a shell writes them."""
+def heeded_here(recipe: Recipe, steps: Sequence[BuildStep]) -> dict[str, str]:
+    """Those of the variables that the recipe heeds which are set."""
     of_ours = {name for step in steps for name in step.environment}
-    there = [
-        name
+    return {
+        name: os.environ[name]
         for name in sorted(os.environ.keys() - of_ours)
         if any(fnmatchcase(name, one) for one in recipe.heeded)
-    ]
-    return " ".join(f"{name}={shlex.quote(os.environ[name])}" for name in there)
+    }
+
+
+def shown(recipe: Recipe, variables: Mapping[str, str]) -> str:
+    """The variables as a shell writes them, fit for run files and reports, which are handed on."""
+    return " ".join(
+        f"{name}={shlex.quote(value if recipe.plain is None else _without_secrets(value, recipe.plain))}"
+        for name, value in variables.items()
+    )
+
+
+def _without_secrets(value: str, plain: re.Pattern[str]) -> str:
+    """Words that `plain` knows, alone or with the word before; of a property its name; "..." for others."""
+    try:
+        words = shlex.split(value)
+    except ValueError:  # a quotation without an end
+        return WITHHELD
+    made = []
+    for before, word in zip(["", *words], words, strict=False):
+        is_known = plain.fullmatch(word) or plain.fullmatch(f"{before} {word}")
+        property_ = _PROPERTY.match(word)
+        made.append(word if is_known else f"{property_[0] if property_ else ''}{WITHHELD}")
+    return " ".join(made)
 
 
 def told(*command: str) -> str:

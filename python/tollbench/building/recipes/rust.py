@@ -22,13 +22,12 @@ class Rust(WithExecutable):
     """
 
     need = "rust"
+    # Others of Cargo's, such as CARGO_BUILD_JOBS and CARGO_TARGET_DIR, decide nothing about the code.
     heeded: tuple[str, ...] = (
-        "RUSTFLAGS",
-        "CARGO_ENCODED_RUSTFLAGS",
-        "CARGO_BUILD_*",
-        "CARGO_PROFILE_*",
-        "CARGO_TARGET_*",
-    )
+        "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_TARGET_*_RUSTFLAGS",
+        "RUSTC", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_RUSTC*", "CARGO_BUILD_TARGET",
+        "CARGO_TARGET_*_LINKER", "CARGO_INCREMENTAL", "CARGO_BUILD_INCREMENTAL", "CARGO_PROFILE_*",
+    )  # fmt: skip
 
     def tool(self, place: Path) -> Tool:
         version = " ".join(told(str(place), "--version").split()[1:2]) or "of unknown version"
@@ -52,15 +51,15 @@ class Rust(WithExecutable):
         of_ours = profiles.get("release", {}) | (profiles.get(TUNED, {}) if job.tuned else {})
         changed = [f"{name}={value}" for name, value in of_ours.items() if name != "inherits"]
         native = [f"RUSTFLAGS={NATIVE}"] if job.tuned else []
-        return " ".join([*native, "cargo build --release", *changed])
+        return " ".join([*native, "cargo build", *_profile(job), *changed])
 
     def steps(self, job: Job) -> list[BuildStep]:
         manifest = job.source.with_name("Cargo.toml")
-        profile = ("--profile", TUNED) if job.tuned else ("--release",)
-        command = [str(job.tool.path), "build", *profile, "--locked", "--manifest-path", str(manifest)]
+        command = [str(job.tool.path), "build", *_profile(job), "--locked", "--manifest-path", str(manifest)]
         # Where they start and above, Cargo and rustup look for settings, which may name programs to run.
         command += ["--bin", job.source.stem, "--target-dir", str(self._target(job))]
-        native = {"RUSTFLAGS": NATIVE} if job.tuned else {}
+        # Of the two, which a user may have set, Cargo heeds the encoded one.
+        native = {"RUSTFLAGS": NATIVE, "CARGO_ENCODED_RUSTFLAGS": NATIVE} if job.tuned else {}
         return [BuildStep(tuple(command), ROOT, {"CARGO_TERM_COLOR": "never", **native})]
 
     def finish(self, job: Job) -> None:
@@ -69,3 +68,7 @@ class Rust(WithExecutable):
     def _target(self, job: Job) -> Path:
         """One folder for all binaries of a manifest: they share what they depend on."""
         return job.out.parent / "cargo"
+
+
+def _profile(job: Job) -> tuple[str, ...]:
+    return ("--profile", TUNED) if job.tuned else ("--release",)
