@@ -103,8 +103,9 @@ class RunFile(Reader):
         return run_file
 
     def _note_look(self) -> None:
-        query = """INSERT OR IGNORE INTO look (at_utc, launches)
-            SELECT ?, count(*) FROM launch WHERE purpose = ? AND status = ? HAVING count(*) > 0"""
+        # HAVING alone would take SQLite 3.39; the rest of toll does with 3.37.
+        query = """INSERT OR IGNORE INTO look (at_utc, launches) SELECT ?, counted FROM
+            (SELECT count(*) AS counted FROM launch WHERE purpose = ? AND status = ?) WHERE counted > 0"""
         self._connection.execute(query, (now_utc(), str(Purpose.MEASURE), str(Status.OK)))
 
     def add_plan(

@@ -133,6 +133,18 @@ def test_going_on_is_noted_as_a_look_once_for_the_same_launches(path: Path) -> N
         assert run_file.looks() == 2
 
 
+def test_noting_a_look_asks_nothing_that_sqlite_3_37_lacks(path: Path) -> None:
+    """HAVING without GROUP BY came with 3.39; STRICT tables, which the schema has, with 3.37."""
+    told: list[str] = []
+    with make(path) as run_file:
+        run_file._connection.set_trace_callback(told.append)
+        run_file._note_look()
+        run_file._connection.set_trace_callback(None)
+        assert run_file.looks() == 1
+    (insert,) = [one for one in told if "INTO look" in one]
+    assert "HAVING" not in insert.upper() or "GROUP BY" in insert.upper()
+
+
 def test_going_on_with_what_was_not_measured_is_no_look(path: Path) -> None:
     make(path, rounds=0).close()
     with RunFile.resume(path) as run_file:
