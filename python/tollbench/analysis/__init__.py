@@ -180,13 +180,20 @@ def _interrupted(header: RunHeader, run_file: RunFile, gone_on: GoneOn) -> list[
             f"The run was gone on with {times} after launches of it could be read. Each time was a look, so"
             f" its intervals are wider: all of them together hold at {numbers.percent(header.level)}."
         )
-    if not gone_on.ended:
-        path = shlex.quote(as_text(str(run_file.path)))
-        told.append(
-            f"The run was interrupted; {COMMAND} run --resume {path} goes on with it. Until it has ended its"
-            " intervals are wider, as going on for what they say is a look."
-        )
-    return told
+    if gone_on.ended:
+        return told
+    path = shlex.quote(as_text(str(run_file.path)))
+    resume = f"{COMMAND} run --resume {path} goes on with it"
+    wider = "Until it has ended its intervals are wider, as going on for what they say is a look."
+    if header.stopped_by is not None:
+        return [*told, f"The run was interrupted; {resume}. {wider}"]
+    # A toll that is killed leaves a file like one that is being written.
+    return [
+        *told,
+        f"The run is being measured, or its toll was killed or failed ({resume} then). {wider} Reports are"
+        " not counted: looking often and stopping once something differs errs more often than the level"
+        " says.",
+    ]
 
 
 def _left_out(run_file: RunFile) -> list[str]:

@@ -467,6 +467,15 @@ def test_a_run_that_is_gone_on_with_has_spent_of_its_level(tmp_path: Path) -> No
         assert ("Until it has ended its intervals are wider" in told) is not ended
 
 
+def test_a_report_of_what_is_being_measured_says_that_looks_at_it_are_not_counted(tmp_path: Path) -> None:
+    def told(name: str, **changes: Any) -> str:
+        return " ".join(read(make_run(tmp_path / name, [Made("a", noisy(10.0))], **changes)).warnings)
+
+    assert "errs more often than the level says" in told("now", finished_utc=None, stopped_by=None)
+    assert "being measured" not in told("broken off", finished_utc=None, stopped_by="interrupt")
+    assert "being measured" not in told("ended")
+
+
 def test_the_run_says_how_long_it_took_and_how_long_its_programs_ran(path: Path) -> None:
     run = read(make_run(path, [Made("a", noisy(10.0))], canary=noisy(9.0, 4))).run
     assert run.seconds == pytest.approx(60.0)
