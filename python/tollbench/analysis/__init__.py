@@ -15,7 +15,7 @@ from tollbench import numbers
 from tollbench.analysis.beside import efficiencies, within_environments
 from tollbench.analysis.case_data import CaseData, read_case, timed_alike
 from tollbench.analysis.cautions import cautions
-from tollbench.analysis.claim_numbers import Place, SideNumber, numbers_in
+from tollbench.analysis.claim_numbers import Place, SideNumber, numbers_in, sides_not_below_floor
 from tollbench.analysis.comparison import (
     Compared,
     TableSize,
@@ -106,7 +106,7 @@ def results(
             *machine_warnings(canary_floor, drifted, launches, header),
             *warnings,
         ],
-        claims=judged(asked, sides, header),
+        claims=judged(asked, sides_not_below_floor(sides, canary_floor), header),
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tollbench.analysis.case_data import CaseData, told_by
+from tollbench.analysis.comparison import comparable
 from tollbench.analysis.grid import make_grid, ordered
-from tollbench.analysis.spells import valued
+from tollbench.analysis.results import Floor
+from tollbench.analysis.spells import following, reaching, valued
 from tollbench.analysis.units import nanoseconds_per
 from tollbench.analysis.values import PLAINLY, LaunchValue, Timed
 from tollbench.stats import Interval, Pooled, bonferroni
@@ -37,6 +39,7 @@ class SideNumber:
     launches: int = 0
     missing: str = ""  # "was not measured in this run"
     would_tell: bool = True  # whether measuring it, or for longer, would tell
+    within_run: bool = False  # whether `interval` holds within this run's conditions alone
     timed: Timed = PLAINLY
     otherwise: Mapping[Timed, SideNumber] = field(default_factory=dict)  # the same with less left out
 
@@ -55,14 +58,35 @@ def numbers_in(
     looking early has left; `in_batches` names the workload that times many of its operations at once.
     """
     units = {one.name: one.unit for one in workload.details}
+    alike = following(comparable(data))
     found: dict[Place, SideNumber] = {}
     for place, side, check, checks in sides(claims):
         if side.workload == workload.name:
             own, unit = bonferroni(level, checks), units.get(side.statistic, workload.unit)
             found[place] = _below_step(side, data, unit, header, in_batches) or _number(
-                side, check, data, own, unit, header
+                side, check, data, own, unit, header, alike
             )
     return found
+
+
+def sides_not_below_floor(found: Mapping[Place, SideNumber], floor: Floor) -> dict[Place, SideNumber]:
+    """Their intervals reach as far as those of rows do (`tollbench.analysis.spells.not_below_floor`).
+
+    Ratios that are paired by round are made without them.
+    """
+    ratio = floor.ratio
+    if ratio is None:
+        return dict(found)
+    return {place: _reaching(number, ratio) for place, number in found.items()}
+
+
+def _reaching(number: SideNumber, ratio: float) -> SideNumber:
+    otherwise = {timed: _reaching(one, ratio) for timed, one in number.otherwise.items()}
+    interval = number.interval
+    if number.within_run and interval is not None and number.value is not None:
+        ends = reaching(number.value, interval.low, interval.high, ratio, number.unit)
+        interval = Interval(*ends, interval.level)
+    return replace(number, interval=interval, otherwise=otherwise)
 
 
 def sides(claims: Sequence[Claim]) -> Iterator[tuple[Place, ClaimSide, ClaimCheck, int]]:
@@ -97,6 +121,7 @@ def _number(
     level: float,
     unit: str,
     header: RunHeader,
+    alike: Collection[int],
 ) -> SideNumber:
     case = _case(side, data, header)
     if case is None:
@@ -119,18 +144,9 @@ def _number(
         value = pooled.quantile(p) / scale
         return SideNumber(side, parameters, unit, value, interval, level, launches=launches)
     if side.statistic == "value":
+        plainly = SideNumber(side, parameters, unit, level=level, launches=launches)
         by_timed = {
-            rounds.timed: SideNumber(
-                side,
-                parameters,
-                unit,
-                float(np.median(rounds.values_ns / scale)),
-                valued(rounds.values_ns / scale, own).interval,
-                level,
-                values=rounds.by_round,
-                launches=launches,
-                timed=rounds.timed,
-            )
+            rounds.timed: _of_rounds(plainly, rounds, scale, own, following=case.record.id in alike)
             for rounds in case.timed_less_strictly()
         }
         return replace(by_timed[case.timed], otherwise=by_timed)
@@ -138,9 +154,33 @@ def _number(
     if not by_round:
         return SideNumber(side, parameters, unit, missing=missing, would_tell=False)
     array: Floats = np.array(list(by_round.values()))
-    interval, value = valued(array, own).interval, float(np.median(array))
+    own_interval = valued(array, own)
     return SideNumber(
-        side, parameters, unit, value, interval, level, by_round=by_round, launches=len(by_round)
+        side,
+        parameters,
+        unit,
+        float(np.median(array)),
+        own_interval.interval,
+        level,
+        by_round=by_round,
+        launches=len(by_round),
+        within_run=bool(own_interval.within_run),
+    )
+
+
+def _of_rounds(
+    plainly: SideNumber, rounds: CaseData, scale: float, level: float, *, following: bool
+) -> SideNumber:
+    """The value of those rounds; `following` says that the runs test told of its case."""
+    values = rounds.values_ns / scale
+    own = valued(values, level, following=following)
+    return replace(
+        plainly,
+        value=float(np.median(values)),
+        interval=own.interval,
+        within_run=bool(own.within_run),
+        values=rounds.by_round,
+        timed=rounds.timed,
     )
 
 

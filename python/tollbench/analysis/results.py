@@ -30,6 +30,12 @@ class Estimate(Model):
     high: float | None = None
 
 
+class DetailEstimate(Estimate):
+    """The same of one of a workload's own numbers."""
+
+    within_run: str = ""  # why the interval holds within this run's conditions alone; empty: it does not
+
+
 class Memory(Model):
     """The counting pass, per unit of work (`per`), and the highest resident set of any launch."""
 
@@ -113,7 +119,7 @@ class Row(NamedCase):
     failed_launches: int = 0
     spread: float | None = None  # standard deviation of the log of launch values (robust)
     launch_values: list[float] = Field(default_factory=list)  # raw replicates, for dot charts
-    details: dict[str, Estimate] = Field(default_factory=dict)
+    details: dict[str, DetailEstimate] = Field(default_factory=dict)
     """What the workload declares in `WorkloadResult.details`, as far as this row's program tells it: median
     over launches (of each launch's median over its batches) in the detail's own unit."""
 

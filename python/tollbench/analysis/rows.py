@@ -10,7 +10,16 @@ import numpy as np
 from tollbench.analysis.case_data import CaseData, counters_per_unit, median_cpu_ns, timed_totals, told_by
 from tollbench.analysis.comparison import Compared, is_floor
 from tollbench.analysis.grouping import stands_aside
-from tollbench.analysis.results import Cdf, Estimate, Histogram, Latency, Memory, Row, flat
+from tollbench.analysis.results import (
+    Cdf,
+    DetailEstimate,
+    Estimate,
+    Histogram,
+    Latency,
+    Memory,
+    Row,
+    flat,
+)
 from tollbench.analysis.spells import valued
 from tollbench.analysis.units import checked_json, nanoseconds_per
 from tollbench.analysis.values import resolution_ns
@@ -110,7 +119,7 @@ def _row_with_times(
     )
 
 
-def details(case: CaseData, level: float, declared: Collection[str]) -> dict[str, Estimate]:
+def details(case: CaseData, level: float, declared: Collection[str]) -> dict[str, DetailEstimate]:
     """Each declared detail over the launches that told it, with its interval."""
     told: dict[str, list[float]] = {}
     for launch in case.launches:
@@ -119,10 +128,10 @@ def details(case: CaseData, level: float, declared: Collection[str]) -> dict[str
     return {name: _estimate(told[name], level) for name in declared if name in told}
 
 
-def _estimate(values: list[float], level: float) -> Estimate:
-    interval = valued(values, level).interval
-    low, high = (interval.low, interval.high) if interval else (None, None)
-    return Estimate(value=float(np.median(values)), low=low, high=high)
+def _estimate(values: list[float], level: float) -> DetailEstimate:
+    found = valued(values, level)
+    low, high = (found.interval.low, found.interval.high) if found.interval else (None, None)
+    return DetailEstimate(value=float(np.median(values)), low=low, high=high, within_run=found.within_run)
 
 
 def latency(case: CaseData, level: float) -> Latency:
@@ -141,11 +150,16 @@ def latency(case: CaseData, level: float) -> Latency:
         # Samples of cells are means of several operations, finer than a step.
         step=None if case.cells.launches else _step_ns(case) / scale or None,
         max=pooled.maximum / scale,
-        launch_max=_estimate([launch.high / scale for launch in case.counts], level),
+        launch_max=_longest(case, scale, level),
         histogram=_histogram(case, pooled, scale),
         cdf=Cdf(value=(value / scale).tolist(), p=p_of_value.tolist()),
         **flat(_quantiles(pooled, scale, level)),
     )
+
+
+def _longest(case: CaseData, scale: float, level: float) -> Estimate:
+    found = _estimate([launch.high / scale for launch in case.counts], level)
+    return Estimate(value=found.value, low=found.low, high=found.high)
 
 
 def _quantiles(pooled: Pooled, scale: float, level: float) -> dict[str, Estimate]:

@@ -7,13 +7,14 @@ shared the core some are left out (`tollbench.analysis.own_core`), and those on 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from tollbench.analysis.case_data import CaseData
-from tollbench.analysis.results import Estimate, Floor, PublishedValue, Row, WorkloadResult
+from tollbench.analysis.results import DetailEstimate, Estimate, Floor, PublishedValue, Row, WorkloadResult
 from tollbench.stats import Interval, few_runs, serial_median_interval
 from tollbench.text import several
 
@@ -69,8 +70,8 @@ def spells_told(rows: Sequence[Row], following: Collection[int]) -> list[str]:
         f"Rounds beside each other are alike (runs test, {several(len(found), 'row')} of {measured}:"
         f" {named([row.contender for row in found])}): the machine had slow and fast spells."
     )
-    if any(row.counts_as is not None for row in found):
-        told += " Intervals of these values are wider for it."
+    if wider := [row.contender for row in found if row.counts_as is not None]:
+        told += f" Intervals of the values of {named(wider)} are wider for it."
     if within:
         told += (
             f" Those of {named(within)} hold within this run's conditions: another run may well lie outside."
@@ -86,28 +87,53 @@ def named(names: Sequence[str]) -> str:
 
 def not_below_floor(workload: WorkloadResult, floor: Floor) -> WorkloadResult:
     """Intervals that hold within this run alone reach at least as far as the run could tell apart."""
-    if floor.ratio is None or not any(row.within_run for row in workload.rows):
+    if floor.ratio is None or not any(_within(row) for row in workload.rows):
         return workload
-    rows = [_reaching(row, floor.ratio) for row in workload.rows]
-    by_identity = {_identity(row): row for row in rows if row.within_run}
+    units = {one.name: one.unit for one in workload.details}
+    rows = [_reaching(row, floor.ratio, units) for row in workload.rows]
+    by_identity = {_identity(row): row for row in rows if _within(row)}
     published = [_beside(entry, by_identity.get(_identity(entry))) for entry in workload.published]
     return workload.model_copy(update={"rows": rows, "published": published})
 
 
-def _reaching(row: Row, ratio: float) -> Row:
-    if not row.within_run or row.value is None or row.low is None or row.high is None:
-        return row
+def reaching(value: float, low: float, high: float, ratio: float, unit: str) -> tuple[float, float]:
+    """The ends of an interval, moved as far as `ratio` from the value where they are nearer.
+
+    No share of a whole becomes more than that.
+    """
     # A stranger's canary may scatter by more than there are numbers for.
-    ends = {
-        "low": min(row.low, row.value / ratio),
-        "high": max(row.high, min(row.value * ratio, sys.float_info.max)),
+    largest = 1.0 if unit == "share" else sys.float_info.max
+    ends = (value / ratio, max(-sys.float_info.max, min(value * ratio, largest)))
+    return min(low, *ends), max(high, *ends)
+
+
+def _within(row: Row) -> bool:
+    return bool(row.within_run) or any(one.within_run for one in row.details.values())
+
+
+def _reaching(row: Row, ratio: float, units: Mapping[str, str]) -> Row:
+    changes: dict[str, Any] = {
+        "details": {name: _detail_reaching(one, ratio, units[name]) for name, one in row.details.items()}
     }
-    return row.model_copy(update=ends)
+    if row.within_run and row.value is not None and row.low is not None and row.high is not None:
+        changes["low"], changes["high"] = reaching(row.value, row.low, row.high, ratio, row.unit)
+    return row.model_copy(update=changes)
+
+
+def _detail_reaching(one: DetailEstimate, ratio: float, unit: str) -> DetailEstimate:
+    if not one.within_run or one.low is None or one.high is None:
+        return one
+    low, high = reaching(one.value, one.low, one.high, ratio, unit)
+    return one.model_copy(update={"low": low, "high": high})
 
 
 def _beside(entry: PublishedValue, row: Row | None) -> PublishedValue:
     """Today's value in the unit of the source, with the row's interval."""
-    if row is None or entry.statistic != "value" or entry.today is None or not row.value:
+    if row is None or entry.today is None:
+        return entry
+    if entry.statistic != "ratio" and (detail := row.details.get(entry.statistic)) is not None:
+        return entry.model_copy(update={"today": detail})  # as it was, in the unit of both
+    if entry.statistic != "value" or not row.value:
         return entry
     factor = entry.today.value / row.value
     low, high = (

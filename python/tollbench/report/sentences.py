@@ -71,11 +71,15 @@ def alike_sentence(workload: WorkloadResult) -> str:
     if not marked:
         return ""
     within = sum(bool(row.within_run) for row in marked)
-    told = (
-        f"An interval with {ALIKE.strip()} is wider, as this row's rounds are like those beside them: they"
-        " count as fewer launches."
+    counted = any(row.counts_as is not None for row in marked)
+    either = (["is wider"] if counted else []) + (
+        ["holds within this run's conditions alone"] if within else []
     )
-    if within:
+    told = (
+        f"An interval with {ALIKE.strip()} {', or '.join(either)}, as this row's rounds are like those beside"
+        f" them{': they count as fewer launches' if counted else ''}."
+    )
+    if within and counted:
         told += (
             f" {within} of {len(marked)} {'holds' if within == 1 else 'hold'} within this run's conditions"
             " alone, where too few rounds or too long spells do not tell how much wider."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import NamedTuple
 
 from tollbench.stats.order_statistics import Interval
@@ -47,4 +48,4 @@ def quotient_interval(above: Interval, below: Interval) -> Interval | None:
     if not (above.low > 0.0 and below.low > 0.0):
         return None
     level = above.level + below.level - 1.0
-    return Interval(above.low / below.high, above.high / below.low, level)
+    return Interval(above.low / below.high, min(above.high / below.low, sys.float_info.max), level)

@@ -97,6 +97,13 @@ def make_run(
     return path
 
 
+def of_the_runs_test_alone() -> list[float]:
+    """24 values more like their neighbours by the runs test, but not so by how much their ranks correlate."""
+    noise = np.random.default_rng(485).standard_normal(24)
+    spells = np.where((np.arange(24) // 3) % 2 == 0, 0.2, -0.2)
+    return [*(100.0 + spells + 0.4 * noise)]
+
+
 def published(label: str, note: str = "", **changes: object) -> Published:
     fields: dict[str, object] = {
         "contender": "a", "label": label, "low": 1.0, "high": 2.0, "unit": "us", "per": "task",

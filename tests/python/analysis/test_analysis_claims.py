@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_runs import Made, header, make_run
+from made_runs import Made, header, make_run, of_the_runs_test_alone
 
 from tollbench.analysis import results
 from tollbench.analysis.claim_numbers import SideNumber, _between_groups
@@ -193,6 +193,69 @@ def test_a_number_of_the_document_is_held_against_the_rows_own_interval(tmp_path
     assert (found.verdict, found.right) == ("holds", 1.5)
     assert found.low == pytest.approx(1800 / 1500)
     assert (found.parts[0].left.unit, found.parts[0].right.unit) == ("ns", "us")
+
+
+FALLING = [100.0 - place / 1000 for place in range(ROUNDS)]  # by next to nothing, but slowly
+SCATTERED = list(9.0 * np.exp(np.random.default_rng(1).normal(0.0, 0.05, 60)))  # the canary, by 5 %
+CALLS = DeclaredDetail("calls", "calls", "calls", "of the allocator")
+
+
+@pytest.mark.parametrize(
+    ("case", "asked", "limit"),
+    [
+        (Made("a", FALLING), "value", ClaimSide(number=101.0, unit="ns")),
+        (Made("a", FALLING), "value", side("b", statistic="calls")),
+        (
+            Made("a", [1.0] * ROUNDS, details=[{"calls": one} for one in FALLING]),
+            "calls",
+            ClaimSide(number=101.0, unit="calls"),
+        ),
+    ],
+)
+def test_an_unpaired_number_that_holds_within_the_run_reaches_to_the_floor(
+    tmp_path, case: Made, asked: str, limit: ClaimSide
+) -> None:
+    """Below the limit by 1 %, by rounds that tell next to nothing of other hours, beside a floor of more."""
+    one = claim(check(side("a", statistic=asked), Relation.LESS, limit))
+    other = Made("b", [1.0] * ROUNDS, details=[{"calls": 101.0}] * ROUNDS)
+    cases, more = [case, other], {"details": [CALLS]}
+    (tmp_path / "calm").mkdir()
+    calm = verdict(tmp_path / "calm", one, cases, **more)
+    found = verdict(tmp_path, one, cases, canary=SCATTERED, **more)
+    assert (calm.verdict, found.verdict) == ("holds", "cannot_be_told")
+    assert found.high is not None
+    assert found.high > 1.01
+
+
+def test_a_value_of_which_the_runs_test_alone_tells_reaches_to_the_floor_in_claims_too(tmp_path) -> None:
+    """The row's own interval and that of the claim on it are one."""
+    one = claim(check(side("a"), Relation.LESS, ClaimSide(number=1e6, unit="ns")))
+    with RunFile.open(
+        make_run(tmp_path / "run.toll", [Made("a", of_the_runs_test_alone())], canary=SCATTERED)
+    ) as run:
+        found = results(run, claims=[one])
+    ((row,), (said,)) = found.workloads[0].rows, found.claims
+    assert row.within_run
+    assert row.counts_as is None
+    assert (said.low, said.high) == pytest.approx((row.low / 1e6, row.high / 1e6))  # type: ignore[operator]
+
+
+def test_a_floor_beyond_all_numbers_leaves_the_ratios_of_claims_finite(tmp_path) -> None:
+    """No machine's canary takes 1e-290 ns and then 1 s."""
+    canary = [1e-290 if place % 2 else 1e9 for place in range(60)]
+    one = claim(check(side("a"), Relation.LESS, side("b", statistic="calls")))
+    cases = [Made("a", FALLING), Made("b", [1.0] * ROUNDS, details=[{"calls": one} for one in FALLING])]
+    found = verdict(tmp_path, one, cases, canary=canary, details=[CALLS])
+    assert found.verdict == "cannot_be_told"
+    assert found.high is not None
+    assert math.isfinite(found.high)
+
+
+def test_the_floor_changes_no_claim_that_is_paired_by_round(tmp_path) -> None:
+    cases = [Made("a", FALLING), Made("b", [1.01 * one for one in FALLING])]
+    found = verdict(tmp_path, A_BEATS_B, cases, canary=SCATTERED)
+    assert found.verdict == "holds"
+    assert found.high == pytest.approx(1 / 1.01)
 
 
 def test_percentiles_of_one_row_are_compared_by_their_intervals(tmp_path) -> None:

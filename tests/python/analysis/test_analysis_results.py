@@ -14,10 +14,10 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from made_runs import Made, make_run, published
+from made_runs import Made, make_run, of_the_runs_test_alone, published
 
 from tollbench import analysis
-from tollbench.analysis.results import Estimate, Floor, Results, Row
+from tollbench.analysis.results import DetailEstimate, Floor, Results, Row
 from tollbench.stats import GoneOn, bonferroni, final_level, quantile_ranks, resolvable_log_ratio
 from tollbench.store import RunFile
 from tollbench.words import PERCENTILES, Allocations, DeclaredDetail, Kind, Published, Purpose, Status
@@ -61,7 +61,10 @@ def test_details_are_medians_over_launches_with_an_interval(path: Path) -> None:
     cases = [Made("a", [10.0] * 6, details=told), Made("b", [11.0] * 6)]
     found = read(make_run(path, cases, details=[SHARE, WAIT]))
     share = rows(found)["a"].details
-    assert share == {"share": Estimate(value=0.35, low=0.1, high=0.9)}
+    assert share["share"].within_run  # they ascend
+    assert share == {
+        "share": DetailEstimate(value=0.35, low=0.1, high=0.9, within_run=share["share"].within_run)
+    }
     assert rows(found)["b"].details == {}
     assert [one.name for one in found.workloads[0].details] == ["share"]
 
@@ -69,7 +72,7 @@ def test_details_are_medians_over_launches_with_an_interval(path: Path) -> None:
 def test_a_detail_of_few_launches_has_no_interval(path: Path) -> None:
     cases = [Made("a", [10.0] * 6, details=[{"wait_ns": 7.0}, {}, {"wait_ns": 9.0}])]
     row = rows(read(make_run(path, cases, details=[WAIT])))["a"]
-    assert row.details == {"wait_ns": Estimate(value=8.0)}
+    assert row.details == {"wait_ns": DetailEstimate(value=8.0)}
 
 
 def test_quantities_beside_the_time_are_per_unit_of_work(path: Path) -> None:
@@ -907,6 +910,45 @@ def test_rounds_that_are_like_their_neighbours_count_for_fewer(path: Path) -> No
     assert 20 < one.counts_as < 120
     assert None not in (one.low, one.high, other.low, other.high)
     assert one.low < other.low < other.high < one.high  # type: ignore[operator]
+
+
+def test_details_that_hold_within_a_run_alone_reach_as_far_as_its_floor(path: Path) -> None:
+    """A time, what the literature said of it, a share that cannot be more than all, and a steady number."""
+    falling = [0.999 - place / 1e6 for place in range(ROUNDS)]
+    steady = DeclaredDetail("steady", "steady", "things", "that are always as many")
+    told = [{"wait_ns": 100 * one, "share": one, "steady": 3.0} for one in falling]
+    published = [Published(contender="a", label="then", low=50.0, high=50.0, unit="ns", per="task",
+                           machine="m", year=2000, source="s", statistic="wait_ns")]  # fmt: skip
+    run = make_run(path, [Made("a", [1.0] * ROUNDS, details=told)], canary=noisy(9.0, 60, sigma=0.05),
+                   details=[SHARE, WAIT, steady], published=published)  # fmt: skip
+    found = read(run)
+    floor, details = found.floor.ratio, rows(found)["a"].details
+    assert floor is not None
+    assert floor > 1.02
+    wait, share, same = details["wait_ns"], details[SHARE.name], details["steady"]
+    assert "they count for about" in wait.within_run
+    assert (wait.low, wait.high) == pytest.approx((wait.value / floor, wait.value * floor))
+    assert (share.low, share.high) == pytest.approx((share.value / floor, 1.0))
+    assert (same.within_run, same.low, same.high) == ("", 3.0, 3.0)
+    (today,) = [entry.today for entry in found.workloads[0].published]
+    assert today is not None
+    assert (today.low, today.high) == (wait.low, wait.high)
+
+
+def test_only_rows_whose_intervals_are_wider_are_said_to_have_wider_ones(tmp_path: Path) -> None:
+    """Of one the runs test alone tells: its rounds count as they are, and its interval is that of others."""
+    counted = [100.0 + 5.0 * (place % 8 >= 4) + place % 7 / 10 for place in range(40)]
+    alone = of_the_runs_test_alone()
+    found = read(make_run(tmp_path / "both.toll", [Made("counted", counted), Made("alone", alone)]))
+    first, second = rows(found)["counted"], rows(found)["alone"]
+    assert first.counts_as is not None
+    assert (second.counts_as, bool(second.within_run)) == (None, True)
+    (told,) = [text for text in found.warnings if "runs test" in text]
+    assert "2 rows of 2: counted, alone)" in told
+    assert "Intervals of the values of counted are wider for it." in told
+    found = read(make_run(tmp_path / "alone.toll", [Made("alone", alone)]))
+    (told,) = [text for text in found.warnings if "runs test" in text]
+    assert "wider" not in told
 
 
 def test_what_holds_within_a_run_alone_reaches_as_far_as_its_floor(path: Path) -> None:

@@ -18,6 +18,7 @@ from tollbench.analysis.results import (
     ClaimPart,
     ClaimVerdict,
     Detail,
+    DetailEstimate,
     Estimate,
     Floor,
     Grid,
@@ -479,7 +480,7 @@ def contention(rng: random.Random) -> WorkloadResult:
             if name != "fetch_add":
                 told["kept_bytes"] = (40.0 * 1024 * threads, 0.0)
             details = {
-                key: Estimate(value=x, low=x * (1 - spread), high=x * (1 + spread))
+                key: DetailEstimate(value=x, low=x * (1 - spread), high=x * (1 + spread))
                 for key, (x, spread) in told.items()
             }
             parameters: dict[str, int | str] = {"threads": threads}

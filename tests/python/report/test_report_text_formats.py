@@ -16,6 +16,7 @@ from rich.console import Console
 from tollbench.analysis.results import Results
 from tollbench.report import console_writer, csv, json, markdown, terminal
 from tollbench.report.cases import groups
+from tollbench.report.sentences import alike_sentence
 
 
 def printed(results: Results, width: int = 80, *, colour: bool = False, encoding: str = "utf-8") -> str:
@@ -47,7 +48,25 @@ def test_intervals_of_rows_that_are_like_their_neighbours_bear_a_mark(full, rend
     marked = [line for line in text.splitlines() if "\u00a0≈" in line or "] ≈" in line]
     assert len(marked) == 2
     assert "cppcoro_static_pool" in marked[0].replace("\\", "")
-    assert "An interval with ≈ is wider" in " ".join(text.split())
+    assert "An interval with ≈ is wider, or holds within this run's" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"counts_as": 5.0}, "is wider, as"),
+        ({"within_run": "alike"}, "holds within this run's conditions alone, as"),
+        ({"counts_as": 5.0, "within_run": "alike"}, "is wider, or holds"),
+    ],
+)
+def test_an_interval_is_said_to_be_wider_only_where_its_rounds_count_for_fewer(friendly, changes, said):
+    workload = friendly.workloads[0]
+    plain = {"counts_as": None, "within_run": ""}
+    others = [row.model_copy(update=plain) for row in workload.rows]
+    marked = workload.model_copy(update={"rows": [others[0].model_copy(update=plain | changes), *others[1:]]})
+    told = alike_sentence(marked)
+    assert f"An interval with ≈ {said}" in told
+    assert ("wider" in told) == ("counts_as" in changes)
 
 
 # ---- terminal
