@@ -97,8 +97,14 @@ def _labellings(matrix: Floats, noise: float) -> list[NDArray[np.int64]]:
             return []
     inside = np.where(labels[:, None] == labels[None, :], matrix, np.nan)
     coarser = _labellings(_between(matrix, labels), noise)
-    finer = _finer(inside, labels, noise)
+    finer = _finer(inside, labels, max(noise, *_noise_within(matrix, labels)))
     return [*finer, labels, *(outer[labels] for outer in coarser)]
+
+
+def _noise_within(matrix: Floats, labels: NDArray[np.int64]) -> list[float]:
+    """The noise within each group that has enough members: one die may be used by others, and be noisier."""
+    members = [np.flatnonzero(labels == group) for group in range(int(labels.max()) + 1)]
+    return [0.0, *(_noise(matrix[np.ix_(each, each)]) for each in members if each.size > FEWEST_CPUS)]
 
 
 def _finer(inside: Floats, labels: NDArray[np.int64], noise: float) -> list[NDArray[np.int64]]:
@@ -280,26 +286,68 @@ def _disagreement(grid: NDArray[np.float64]) -> float:
 
 
 def _levels(matrix: Floats, labellings: Sequence[NDArray[np.int64]]) -> list[Level]:
-    """One Level a labelling (finest first), with the groups that it adds; coarsest first."""
-    everything = np.zeros(len(matrix), dtype=np.int64)
-    chain = [np.arange(len(matrix)), *labellings, everything]
+    """One Level a labelling (finest first), with the groups that it adds; coarsest first.
+
+    A group stands at the coarsest level that adds one of its size: equal dies are named alike, though one of
+    them was found at a finer level, as it was quieter or has no pairs of its own.
+    """
+    count = len(matrix)
+    partitions = [
+        _members(labels) for labels in (np.arange(count), *labellings, np.zeros(count, dtype=np.int64))
+    ]
+    since = {group: at for at in range(len(partitions) - 1, -1, -1) for group in partitions[at]}
+    listed: set[Group] = set()
     levels: list[Level] = []
-    for number in range(1, len(chain) - 1):
-        finer, labels = _same(chain[number - 1]), _same(chain[number])
-        new: NDArray[np.bool_] = np.any(labels & ~finer, axis=1)
-        # What the next level joins to a group, which for some groups is a later level than for others.
-        around: NDArray[np.bool_] = np.zeros(labels.shape, dtype=np.bool_)
-        for coarser in chain[number + 1 :]:
-            open_rows: NDArray[np.bool_] = new & ~np.any(around, axis=1)
-            around = around | (_same(coarser) & ~labels & open_rows[:, None])
-        inside = _median(matrix, labels & ~finer)
-        across = _median(matrix, around)
-        if inside is None or across is None:
-            continue
-        members = [np.flatnonzero(chain[number] == group) for group in np.unique(chain[number][new])]
-        groups = tuple(sorted(tuple(group.tolist()) for group in members))
-        levels.append(Level(groups, tuple(np.flatnonzero(~new).tolist()), inside, across))
-    return levels[::-1]
+    for number in range(len(labellings), 0, -1):
+        added = [group for group in partitions[number] if since[group] == number]
+        sizes = {len(group) for group in added if len(group) > 1}
+        groups = [group for group in partitions[number] if len(group) in sizes and group not in listed]
+        inside, across = (
+            _median(matrix, cells)
+            for cells in (
+                _within(count, groups) & ~_explained(count, groups, partitions, since),
+                _around(count, groups, partitions[number + 1 :]),
+            )
+        )
+        if groups and inside is not None and across is not None:
+            listed |= set(groups)
+            rest = sorted(set(range(count)) - {cpu for group in groups for cpu in group})
+            levels.append(Level(tuple(sorted(groups)), tuple(rest), inside, across))
+    return levels
+
+
+def _members(labels: NDArray[np.int64]) -> list[Group]:
+    return [tuple(np.flatnonzero(labels == group).tolist()) for group in np.unique(labels)]
+
+
+def _within(count: int, groups: Iterable[Group]) -> NDArray[np.bool_]:
+    """The cells that lie within one of `groups`."""
+    chosen: NDArray[np.bool_] = np.zeros((count, count), dtype=np.bool_)
+    for group in groups:
+        chosen[np.ix_(group, group)] = True
+    return chosen
+
+
+def _explained(
+    count: int, groups: Iterable[Group], partitions: Sequence[Sequence[Group]], since: dict[Group, int]
+) -> NDArray[np.bool_]:
+    """The cells of `groups` that lie within a group of what each of them was put together from."""
+    chosen: NDArray[np.bool_] = np.zeros((count, count), dtype=np.bool_)
+    for group in groups:
+        parts = (part for part in partitions[since[group] - 1] if set(part) <= set(group))
+        chosen |= _within(count, parts)
+    return chosen
+
+
+def _around(count: int, groups: Iterable[Group], coarser: Sequence[Sequence[Group]]) -> NDArray[np.bool_]:
+    """The cells from each of `groups` to what the next coarser partition joins to it."""
+    chosen: NDArray[np.bool_] = np.zeros((count, count), dtype=np.bool_)
+    for group in groups:
+        larger = (whole for partition in coarser for whole in partition if set(group) < set(whole))
+        joined = next(larger, None)
+        if joined is not None:
+            chosen[np.ix_(group, sorted(set(joined) - set(group)))] = True
+    return chosen
 
 
 def _same(labels: NDArray[np.int64]) -> NDArray[np.bool_]:

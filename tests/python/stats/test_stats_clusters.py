@@ -196,6 +196,38 @@ def test_a_core_that_stands_apart_is_told() -> None:
     assert level.others == (8,)
 
 
+EQUAL_DIES = (
+    Machine("of four", ((4, 50.0), (2, 100.0))),
+    Machine("of eight", ((8, 50.0), (2, 100.0))),
+    Machine("of four cores of two threads", ((2, 10.0), (4, 50.0), (2, 100.0))),
+)
+
+
+@pytest.mark.parametrize("slower", [0.1, 0.2])
+@pytest.mark.parametrize("machine", EQUAL_DIES, ids=lambda machine: machine.name)
+def test_equal_dies_are_named_alike_though_others_use_one_of_them(machine: Machine, slower: float) -> None:
+    """The quiet one alone was a group, and the other one left among the others, in pairs of its own."""
+    half = machine.cpus // 2
+    dies = {frozenset(range(half)), frozenset(range(half, machine.cpus))}
+    alike = 0
+    for seed in range(SEEDS):
+        rng = np.random.default_rng(seed)
+        grid = noisy(machine.clean(), rng, noise=0.02)
+        grid[half:, half:] *= np.exp(np.abs(rng.normal(0.0, slower, (half, half))))
+        alike += levels_of(grid)[:1] == [dies]
+    print(f"{machine.name}, one die slower by {slower:.0%}: {alike / SEEDS:.0%} alike")
+    assert alike >= 0.9 * SEEDS
+
+
+def test_an_odd_core_beside_two_dies_is_in_neither() -> None:
+    grid = np.pad(EQUAL_DIES[0].clean(), (0, 1), constant_values=150.0)
+    for seed in range(SEEDS):
+        assert levels_of(noisy(grid, np.random.default_rng(seed), noise=0.02))[-1] == {
+            frozenset(range(4)),
+            frozenset(range(4, 8)),
+        }
+
+
 def test_cores_that_are_slower_among_themselves_are_a_group() -> None:
     """Four small cores behind one port, as in Intel's hybrids: 50 ns inside, 40 ns to all others."""
     grid = Machine("", ((2, 4.0), (8, 36.0))).clean()
