@@ -7,12 +7,15 @@ from collections.abc import Collection, Sequence
 
 from tollbench import numbers
 from tollbench.analysis.comparison import SettingComparison
+from tollbench.analysis.own_core import shared_all_the_same
 from tollbench.analysis.results import Row, about
 from tollbench.analysis.spells import named, spells_told
 from tollbench.home import COMMAND
 from tollbench.store import RunHeader
 from tollbench.text import as_text
 from tollbench.words import Status
+
+SHARED_WORTH_TELLING = 0.05  # of the batches
 
 
 def cautions(
@@ -43,7 +46,7 @@ def cautions(
         for row in rows
         if row.status == Status.OK and row.failed_launches
     ]
-    told += _mixed(comparisons) + spells_told(rows, following)
+    told += _mixed(comparisons) + _shared(comparisons) + spells_told(rows, following)
     return [about(workload, sentence) for sentence in told]
 
 
@@ -62,6 +65,20 @@ def _mixed(comparisons: Sequence[SettingComparison]) -> list[str]:
     return [
         f"Some launches took turns with others and some were alone (in turns: {named(found)}); a value is"
         " the median of both."
+    ]
+
+
+def _shared(comparisons: Sequence[SettingComparison]) -> list[str]:
+    """Batches that a neighbour's work is in, where too few would be left without them."""
+    cases = [case for comparison in comparisons for case in comparison.cases]
+    share = shared_all_the_same(
+        [case.by_round for case in cases], [case.record.environment for case in cases]
+    )
+    if share < SHARED_WORTH_TELLING:
+        return []
+    return [
+        f"In {100 * share:.0f} % of the batches somebody else used the core too (its gauge was slow), and too"
+        " few rounds would be left without them: all count, and values and ratios hold what a neighbour took."
     ]
 
 

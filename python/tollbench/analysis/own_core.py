@@ -60,6 +60,24 @@ def on_own_core(
     return found if enough else as_they_are
 
 
+def shared_all_the_same(cases: Sequence[ByRound], environments: Sequence[str]) -> float:
+    """Share of a workload's batches on a shared core, where they count all the same; 0 where they do not, or
+    where no gauge tells."""
+    if not cases or any(value.own_core is not None for case in cases for value in case.values()):
+        return 0.0
+    if not all(_told_by_gauges(case) for case in cases):
+        return 0.0
+    quiet: dict[str, float] = {}
+    for case, environment in zip(cases, environments, strict=True):
+        quiet[environment] = min(_undisturbed_ns(case), quiet.get(environment, np.inf))
+    flags = [
+        value.gauges > SHARED_CORE * quiet[environment]
+        for case, environment in zip(cases, environments, strict=True)
+        for value in case.values()
+    ]
+    return float(np.concatenate(flags).mean())
+
+
 def _told_by_gauges(case: ByRound) -> bool:
     if not case or not all(value.gauges.size for value in case.values()):
         return False

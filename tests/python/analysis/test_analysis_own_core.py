@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +19,7 @@ from tollbench import analysis
 from tollbench.analysis import beside
 from tollbench.analysis.case_data import CaseData, read_case
 from tollbench.analysis.comparison import Compared, table_sizes
-from tollbench.analysis.own_core import FEWEST_ROUNDS, on_own_core
+from tollbench.analysis.own_core import FEWEST_ROUNDS, on_own_core, shared_all_the_same
 from tollbench.analysis.pulse import floor
 from tollbench.analysis.rows import row_with_numbers
 from tollbench.analysis.values import ByRound, LaunchValue, launch_value, log_rounds
@@ -97,6 +99,34 @@ def test_where_too_few_rounds_are_left_all_batches_count() -> None:
     assert not all_count(chosen(whole, quiet_in(set(range(0, 30, 2)), 30)))
     assert all_count(chosen(whole, quiet_in(set(range(0, 30, 3)), 30))), "it could not be what ratios are to"
     assert all_count(chosen(quiet_in(set(range(0, 300, 5)), 300))), "a fifth of the rounds"
+
+
+def test_batches_on_a_shared_core_that_count_all_the_same_are_told_by_their_share() -> None:
+    few = quiet_in({0, 10, 20}, 30)
+    assert all_count(chosen(few))
+    assert shared_all_the_same([few], ["host"]) == pytest.approx(0.9)
+    assert shared_all_the_same([few, quiet_in(set(range(30)), 30)], ["host", "host"]) == pytest.approx(0.45)
+    assert shared_all_the_same(chosen(quiet_in(set(range(0, 30, 2)), 30)), ["host"]) == 0.0  # left out
+    assert shared_all_the_same([rounds(value([10.0], []))], ["host"]) == 0.0  # no gauge tells
+    assert shared_all_the_same([], []) == 0.0
+
+
+@pytest.mark.parametrize(("every", "told"), [(1, False), (2, False), (10, True)])
+def test_a_table_whose_batches_all_count_though_shared_says_so(
+    tmp_path: Path, every: int, told: bool
+) -> None:
+    made = Made("a", [10.0] * 30, batches={"gauge_ns": QUIET, "cpu_ns": 500.0}, footing={"threads": 1})
+    path = make_run(tmp_path / "made.toll", [made])
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(
+            "UPDATE gauge SET ns = ? WHERE batch_id IN (SELECT batch.id FROM batch JOIN launch ON"
+            " launch.id = launch_id WHERE purpose = 'measure' AND round % ? != 0)",
+            (SHARED, every),
+        )
+    with RunFile.open(path) as run_file:
+        warnings = [line for line in analysis.results(run_file).warnings if "used the core too" in line]
+    assert len(warnings) == told
+    assert all("In 90 % of the batches" in line for line in warnings)
 
 
 def test_what_the_tables_intervals_take_depends_on_the_runs_level() -> None:
