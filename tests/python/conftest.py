@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import wheels
 from hypothesis import settings
 
 from checkouts import Toll, copy_checkout, toll_in
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # An example that takes 200 ms tells of a busy machine, not of a fault.
 settings.register_profile("toll", deadline=None)
@@ -61,3 +66,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def environment_with_wheel(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python environment in which the wheel is installed; `wheels.toll` runs its command."""
     return wheels.installed(wheel, tmp_path_factory.mktemp("installed") / "a venv")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests of a worker, as Playwright begins but once in a process.
+
+    Without Debian's chromium they fail and say how to install it.
+    """
+    import screenshot  # beside the tests that ask for this
+
+    if not screenshot.CHROMIUM.exists():
+        pytest.fail(f"{screenshot.CHROMIUM} is missing; install it with: {screenshot.INSTALL}")
+    with screenshot.browser() as opened:
+        yield opened

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import screenshot
 from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import Made, make_run, published
@@ -380,11 +379,8 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def watched(folder: Path) -> Iterator[Watched]:
-    if not screenshot.CHROMIUM.exists():
-        pytest.fail(f"{screenshot.CHROMIUM} is missing; install it with: {screenshot.INSTALL}")
-    with screenshot.browser() as opened:
-        yield Watched(opened, folder)
+def watched(chromium: Browser, folder: Path) -> Watched:
+    return Watched(chromium, folder)
 
 
 def test_the_watch_sees_what_runs(watched: Watched, folder: Path, sound_run: Reader) -> None:

@@ -8,22 +8,12 @@ from pathlib import Path
 
 import pytest
 import sample_results as samples
-import screenshot
 from playwright.sync_api import Browser, FloatRect, Locator, Page
 from screenshot import open_report
 
 from tollbench.report import html
 
 DRAWN = "html[data-drawn=yes]"
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """One browser for all tests; without Debian's chromium they fail and say how to install it."""
-    if not screenshot.CHROMIUM.exists():
-        pytest.fail(f"{screenshot.CHROMIUM} is missing; install it with: {screenshot.INSTALL}")
-    with screenshot.browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="session")
