@@ -77,8 +77,8 @@ def _shared(comparisons: Sequence[SettingComparison]) -> list[str]:
     if share < SHARED_WORTH_TELLING:
         return []
     return [
-        f"In {100 * share:.0f} % of the batches somebody else used the core too (its gauge was slow), and too"
-        " few rounds would be left without them: all count, and values and ratios hold what a neighbour took."
+        f"In {100 * share:.0f} % of the batches somebody else used the core too (its gauge was slow), too"
+        " many to leave them out: all count, and values and ratios hold what a neighbour took."
     ]
 
 
