@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from tollbench.analysis.values import ByRound, LaunchValue
-from tollbench.stats import GoneOn, final_level, rounds_needed
+from tollbench.stats import NEVER_GONE_ON, GoneOn, final_level, rounds_needed
 from tollbench.words import LONGEST_GAUGED_NS, SHARED_CORE
 
 QUIETEST = 0.05  # share of a program's gauges that are taken for undisturbed
@@ -34,7 +34,7 @@ def on_own_core(
     environments: Sequence[str],
     tables: Sequence[Sequence[int]],
     level: float,
-    gone_on: GoneOn = GoneOn(),  # noqa: B008 - it is a tuple
+    gone_on: GoneOn = NEVER_GONE_ON,
 ) -> list[dict[int, LaunchValue]]:
     """The launches of a workload's cases, each with the batches that count.
 

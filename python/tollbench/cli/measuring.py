@@ -122,7 +122,7 @@ class Session:
             RunFile.resume(self.path) if self._resume else RunFile.create(self.path, self._header())
         )
         say(f"measuring {len(self.plan.cases)} cases into {shown_path(self.path)}; Ctrl-C stops and reports")
-        if told := _short_of_time(self.plan):
+        if not self._resume and (told := _short_of_time(self.plan)):
             say(told)
         try:
             with progress("measuring") as bar:
@@ -234,7 +234,7 @@ def _short_of_time(plan: Plan) -> str:
     enough_s = math.ceil(ENOUGH_S * cases / 5.0) * 5
     return (
         f"{budget_s:g} s are little for {cases} cases: the headline comes first, some rows may have no turn"
-        f" or no interval; --budget {enough_s}s is about what all of them take"
+        f" or no interval; --budget {enough_s}s is about what short launches of all of them take"
     )
 
 

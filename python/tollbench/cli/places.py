@@ -61,13 +61,17 @@ def run_path(name: str) -> Path:
 
     Raises TollError that offers the nearest run.
     """
-    candidates = [folder / f"{name}{end}" for folder in (Path(), RUNS) for end in ("", ".toll", ".jsonl")]
-    for candidate in candidates:
-        if candidate.is_file():
-            return candidate
+    if (found := found_run(name)) is not None:
+        return found
     if Path(name).is_dir():
         raise TollError(f"{name} is a folder, not a run file", f"name a file in it: {name}/NAME.toll")
     raise TollError(f"there is no run file {name}", _offer(name))
+
+
+def found_run(name: str) -> Path | None:
+    """The same, None where there is none."""
+    candidates = (folder / f"{name}{end}" for folder in (Path(), RUNS) for end in ("", ".toll", ".jsonl"))
+    return next(filter(Path.is_file, candidates), None)
 
 
 def _offer(name: str) -> str:

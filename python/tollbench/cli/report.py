@@ -15,7 +15,7 @@ import typer
 
 from tollbench.cli.console import progress, say
 from tollbench.cli.named_files import Force, file_path, files_of_run
-from tollbench.cli.places import ROOT, RUNS, run_path
+from tollbench.cli.places import ROOT, found_run, run_path
 from tollbench.errors import TollError
 from tollbench.writing import Output, check_outputs
 from tollbench.writing.marks import OF_COMPARISON, OF_RUN, OF_SEVERAL
@@ -106,8 +106,7 @@ def _runs_and_tables(run: str, names: Sequence[str]) -> tuple[list[Path], list[s
     """Which further names are run files; the rest name tables."""
     paths, tables = [run_path(run)], []
     for name in names:
-        known = Path(name).is_file() or (RUNS / name).is_file() or (RUNS / f"{name}.toll").is_file()
-        if known or Path(name).suffix in (".toll", ".jsonl"):
+        if found_run(name) is not None or Path(name).suffix in (".toll", ".jsonl"):
             paths.append(run_path(name))
         else:
             tables.append(name)

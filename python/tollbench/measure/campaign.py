@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 from tollbench.launching.child import Launcher, Limits
@@ -342,17 +343,13 @@ class _Run:
 
     def _thinned(self, workload: WorkloadState) -> bool:
         """Leaves out those that come last until a few rounds of the others fit; False where none would."""
-        left_ns = 1e9 * self._left_s() - self._reserved_ns(workload)
-        kept: list[CaseState] = []
-        for state in sorted(workload.active_cases, key=lambda state: self._ranks[state.id]):
-            if sum(one.cost_ns for one in (*kept, state)) * _DEARER * _THINNED_ROUNDS > left_ns:
-                break
-            kept.append(state)
-        if not kept:
-            return False
-        for state in workload.active_cases:
-            state.has_turn = state in kept
-        return True
+        left_ns = (1e9 * self._left_s() - self._reserved_ns(workload)) / (_DEARER * _THINNED_ROUNDS)
+        first_ones = sorted(workload.active_cases, key=lambda state: self._ranks[state.id])
+        totals_ns = accumulate(state.cost_ns for state in first_ones)
+        fitting = sum(total_ns <= left_ns for total_ns in totals_ns)
+        for state in first_ones[fitting:] if fitting else ():
+            state.has_turn = False
+        return fitting > 0
 
     def _has_time_to_spare(self) -> bool:
         """Whether what is left is more than the least launches of all that go on will take."""

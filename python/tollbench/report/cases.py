@@ -171,9 +171,12 @@ def is_split(workload: WorkloadResult) -> bool:
 
 def _words(swept: Sequence[str], parameters: Mapping[str, int | str]) -> str:
     told = ((name, parameters[name]) for name in swept if name in parameters)
-    return ", ".join(
-        f"{clean(name)}={f'{value:,}' if isinstance(value, int) else clean(value)}" for name, value in told
-    )
+    return ", ".join(f"{clean(name)}={parameter_text(value)}" for name, value in told)
+
+
+def parameter_text(value: int | str) -> str:
+    """The value of a parameter where it stands in words or cells: "100,000"."""
+    return f"{value:,}" if isinstance(value, int) else clean(value)
 
 
 def shared_ties(groups: Iterable[list[str]]) -> list[list[str]]:

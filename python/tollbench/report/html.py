@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from tollbench import numbers, text
@@ -22,9 +22,14 @@ from tollbench.analysis.results import Results
 from tollbench.errors import TollError
 from tollbench.home import PACKAGE, SOURCES
 from tollbench.report.drawing import drawing
+from tollbench.report.page_files import PageFiles
 from tollbench.report.sections import page
 
-PAGE = PACKAGE / "report" / "page"
+FILES = PageFiles(
+    PACKAGE / "report" / "page",
+    # Without its indentation, which would be a fifth of the page.
+    lambda template: "\n".join(line.lstrip() for line in template.splitlines()),
+)
 STYLES = ("page.css", "claims.css")
 ECHARTS = SOURCES / "third_party" / "echarts" / "echarts.min.js"
 
@@ -34,7 +39,7 @@ def render(results: Results) -> str:
 
     Raises TollError where the checkout lacks the chart library.
     """
-    style, behaviour, charts = "".join(map(_asset, STYLES)), _asset("page.js"), _chart_library()
+    style, behaviour, charts = "".join(map(FILES.text, STYLES)), FILES.text("page.js"), _chart_library()
     sections = page(results)
     return (
         _templates()
@@ -95,10 +100,6 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _asset(name: str) -> str:
-    return (PAGE / name).read_text(encoding="utf-8")
-
-
 @cache
 def _chart_library() -> str:
     try:
@@ -110,20 +111,8 @@ def _chart_library() -> str:
         ) from error
 
 
-def _template(name: str) -> str:
-    """A template without its indentation, which would be a fifth of the page."""
-    return "\n".join(line.lstrip() for line in _asset(name).splitlines())
-
-
 @cache
 def _templates() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_template),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"clean": text.clean, "commands": text.commands, "duration": numbers.duration}
-    environment.filters["breakable"] = breakable
-    return environment
+    found = FILES.templates
+    found.filters |= {"commands": text.commands, "duration": numbers.duration, "breakable": breakable}
+    return found

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from tollbench import numbers
 from tollbench.analysis.results import Row, WorkloadResult
-from tollbench.report.cases import Naming
+from tollbench.report.cases import Naming, parameter_text
 from tollbench.text import clean
 
 
@@ -73,16 +73,12 @@ def _matrix(
         (row.value for rows in several.values() for row in rows.values()), workload.unit
     )
     return Matrix(
-        ", ".join(f"{clean(name)}={_written(value)}" for name, value in setting),
+        ", ".join(f"{clean(name)}={parameter_text(value)}" for name, value in setting),
         tuple(names),
         tuple(MatrixLine(label, tuple(rows.get(name) for name in names)) for label, rows in several.items()),
         scale.unit,
         scale,
     )
-
-
-def _written(value: int | str) -> str:
-    return f"{value:,}" if isinstance(value, int) else clean(value)
 
 
 def time(row: Row, matrix: Matrix) -> str:

@@ -14,7 +14,7 @@ from rich.console import Console
 from tollbench import numbers
 from tollbench.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
 from tollbench.report import grids, matrix, percentiles
-from tollbench.report.cases import Naming, by_setting, groups
+from tollbench.report.cases import Naming, by_setting, groups, parameter_text
 from tollbench.report.claim_lines import (
     TITLE,
     VERDICTS,
@@ -157,7 +157,7 @@ def _who(title: str, cases: Sequence[Row | Latency], naming: Naming, width: int)
     usual = dict(naming.usual)
     own = {
         name: TextColumn(
-            clean(name), list(map(_parameter, values)), right=all(isinstance(v, int) for v in values)
+            clean(name), list(map(parameter_text, values)), right=all(isinstance(v, int) for v in values)
         )
         for name in naming.varying
         if name not in usual
@@ -171,10 +171,6 @@ def _who(title: str, cases: Sequence[Row | Latency], naming: Naming, width: int)
     shorter = replace(naming, varying=tuple(name for name in naming.varying if name not in alone))
     names = TextColumn(title, [shorter.label(case) for case in cases], right=False)
     return [names, *alone.values()]
-
-
-def _parameter(value: int | str) -> str:
-    return f"{value:,}" if isinstance(value, int) else clean(value)
 
 
 def _percentiles(workload: WorkloadResult, naming: Naming, writer: Writer) -> None:

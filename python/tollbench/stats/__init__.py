@@ -32,6 +32,7 @@ from tollbench.stats.runs_test import few_runs
 from tollbench.stats.serial import Serial, serial_median_interval
 from tollbench.stats.stopping import (
     FIRST_LOOK,
+    NEVER_GONE_ON,
     GoneOn,
     Table,
     all_precise,
@@ -45,6 +46,7 @@ from tollbench.stats.stopping import (
 
 __all__ = [
     "FIRST_LOOK",
+    "NEVER_GONE_ON",
     "Drift",
     "GoneOn",
     "Interval",

@@ -37,9 +37,10 @@ Group = tuple[int, ...]
 class Level:
     """One way in which the CPUs fall into groups. `inside` and `across` are in the unit of the grid.
 
-    `groups` are those that this level adds: two or more members each, ascending, ordered by their first.
-    CPUs that it puts in none are `others`. `inside` is the median of the cells within these groups that no
-    finer level explains; `across` that of the cells from a group to what the next coarser level joins it to.
+    `groups` are those that this level adds, and those as large that were there before: two or more members
+    each, ascending, ordered by their first. No group stands at two levels. CPUs that it puts in none are
+    `others`. `inside` is the median of the cells within these groups that no finer level explains; `across`
+    that of the cells from a group to what the next coarser level joins it to.
     """
 
     groups: tuple[Group, ...]

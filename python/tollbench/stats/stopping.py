@@ -47,6 +47,9 @@ class GoneOn(NamedTuple):
     ended: bool = True  # False: it may be gone on with once more
 
 
+NEVER_GONE_ON = GoneOn()
+
+
 def next_look(rounds: int) -> int:
     """The first look of the schedule that comes after `rounds` completed rounds."""
     look = FIRST_LOOK
@@ -70,7 +73,7 @@ def level_at_look(k: int, level: float) -> float:
     return 1.0 - LOOKS_SHARE * (1.0 - level) / (k * (k + 1))
 
 
-def final_level(rounds: int, level: float, gone_on: GoneOn = GoneOn()) -> float:  # noqa: B008 - it is a tuple
+def final_level(rounds: int, level: float, gone_on: GoneOn = NEVER_GONE_ON) -> float:
     """Level of the intervals of a run that ended after `rounds` rounds without having stopped at a look.
 
     The looks up to then, k of them, that of these rounds included, have spent a fifth of alpha * k / (k + 1):
@@ -90,7 +93,7 @@ def level_shown(
     rounds: int,
     precision: float,
     level: float,
-    gone_on: GoneOn = GoneOn(),  # noqa: B008 - it is a tuple
+    gone_on: GoneOn = NEVER_GONE_ON,
 ) -> float:
     """Level of the intervals that are shown after `rounds` rounds; `tables` are read only if they are a look.
 

@@ -483,6 +483,6 @@ def test_a_contender_is_named_once_among_the_problems_with_its_parameters():
 
 
 def test_every_class_of_a_status_has_a_look():
-    style = (html.PAGE / "page.css").read_text()
+    style = html.FILES.text("page.css")
     for kind in ("skip", "fail"):
         assert f".status.{kind} {{" in style

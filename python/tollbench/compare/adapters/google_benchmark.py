@@ -97,6 +97,7 @@ class GoogleBenchmark(OneAfterAnother):
         self._twice: dict[str, set[str]] = {}  # side -> names that several of its benchmarks have
         self._way = WHOLE  # of this round
         self._most_settled = MOST_BENCHMARKS  # in one launch
+        self._settled: set[str] = set()  # whose work is known from a launch of several
 
     def offered(self, side: Side) -> Sequence[str]:
         """Names as --benchmark_list_tests prints them, without what the program says whatever it is asked."""
@@ -281,7 +282,7 @@ class GoogleBenchmark(OneAfterAnother):
 
         A side that is slower by orders of magnitude makes it fewer, so that its launches end.
         """
-        if name in self._work:  # settled in company
+        if name in self._settled:
             return {}
         rows_of: list[list[Row]] = []
         failures: dict[int, str] = {}
@@ -327,6 +328,7 @@ class GoogleBenchmark(OneAfterAnother):
         for name, rows_by_side in rows_of.items():
             if all(rows_by_side):
                 self._work[name] = self._work_for(name, rows_by_side, in_turns=False)
+                self._settled.add(name)
 
     def _never_in_turns(self, name: str) -> str:
         """Why a benchmark's sides are not alive together, known without a launch; "" where they may be."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tollbench.compare.verdicts import Comparisons
 from tollbench.report.comparisons import count_lines, why_html, why_lines
 from tollbench.report.comparisons.comparison_lines import ComparisonLine, change, footnotes, headline, timed
-from tollbench.report.comparisons.comparison_page import asset, templates
+from tollbench.report.comparisons.comparison_page import FILES
 
 _LEAST_SHOWN = 0.02  # of the ratio axis to each side, so that noise does not fill it
 _MOST_SHOWN = 1.0
@@ -47,28 +47,24 @@ def render(found: Comparisons) -> str:
     """The whole page as one text."""
     axis = axis_for(found)
     margin = (axis.at(1.0 / (1.0 + found.threshold)), axis.at(1.0 + found.threshold))
-    return (
-        templates()
-        .get_template("compare.html.j2")
-        .render(
-            found=found,
-            headline=headline(found),
-            footnotes=footnotes(found),
-            lines=[(line, _bar(line, axis)) for line in timed(found)],
-            counted=count_lines.any_counts(found),
-            changed_counts=count_lines.changed(found),
-            equal_counts=list(count_lines.equal(found)),
-            several=len(found.sides) > 2,
-            margin=margin,
-            ticks=axis.ticks(),
-            style=asset("compare.css") + (asset("why.css") if found.why else ""),
-            why=why_html.parts(found.why),
-            why_notes=why_lines.footnotes(found.why),
-            regression=any(
-                [item.regression for item in found.comparisons]
-                + [bool(count.fails) for count in found.all_counts()]
-            ),
-        )
+    return FILES.templates.get_template("compare.html.j2").render(
+        found=found,
+        headline=headline(found),
+        footnotes=footnotes(found),
+        lines=[(line, _bar(line, axis)) for line in timed(found)],
+        counted=count_lines.any_counts(found),
+        changed_counts=count_lines.changed(found),
+        equal_counts=list(count_lines.equal(found)),
+        several=len(found.sides) > 2,
+        margin=margin,
+        ticks=axis.ticks(),
+        style=FILES.text("compare.css") + (FILES.text("why.css") if found.why else ""),
+        why=why_html.parts(found.why),
+        why_notes=why_lines.footnotes(found.why),
+        regression=any(
+            [item.regression for item in found.comparisons]
+            + [bool(count.fails) for count in found.all_counts()]
+        ),
     )
 
 

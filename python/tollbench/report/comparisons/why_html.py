@@ -7,23 +7,19 @@ from typing import Any
 
 from tollbench.compare.explanations import Explanation, Explanations
 from tollbench.report.comparisons import why_lines
-from tollbench.report.comparisons.comparison_page import asset, templates
+from tollbench.report.comparisons.comparison_page import FILES
 from tollbench.report.comparisons.flame import flame
 
 
 def render(found: Explanations) -> str:
     """The whole page as one text."""
-    return (
-        templates()
-        .get_template("why.html.j2")
-        .render(
-            found=found,
-            headline=why_lines.headline(found),
-            explanations=parts(found.explanations),
-            footnotes=why_lines.closing(found),
-            several=len(found.sides) > 2,
-            style=asset("compare.css") + asset("why.css"),
-        )
+    return FILES.templates.get_template("why.html.j2").render(
+        found=found,
+        headline=why_lines.headline(found),
+        explanations=parts(found.explanations),
+        footnotes=why_lines.closing(found),
+        several=len(found.sides) > 2,
+        style=FILES.text("compare.css") + FILES.text("why.css"),
     )
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from tollbench import numbers
 from tollbench.analysis.several_results import SeveralCell, SeveralRuns
+from tollbench.report.page_files import PageFiles
 from tollbench.report.several.several_lines import TableLines, footnotes, run_lines, table_lines
-from tollbench.text import clean
 
-PAGE = Path(__file__).parent / "page"
+FILES = PageFiles(Path(__file__).parent / "page")
 _LEAST_REACH = 1.1  # of the axis to each side: what differs by less is no drawing's matter
 _MOST_TICKS = 5
 
@@ -93,36 +91,15 @@ def render(found: SeveralRuns) -> str:
     """The whole page as one text."""
     letters = [one.letter for one in found.runs]
     tables = [table_lines(table) for table in found.tables]
-    return (
-        _templates()
-        .get_template("several.html.j2")
-        .render(
-            style=Markup(_asset("several.css")),
-            runs=run_lines(found),
-            letters=letters,
-            warnings=[(one.letter, warning) for one in found.runs for warning in one.warnings],
-            tables=[
-                (told, list(zip(told.lines, bars(told, letters), strict=True)), axis_of(told).ticks())
-                for told in tables
-            ],
-            differing=sum(bool(line.differs) for told in tables for line in told.lines),
-            notes=footnotes(found),
-        )
+    return FILES.templates.get_template("several.html.j2").render(
+        style=Markup(FILES.text("several.css")),
+        runs=run_lines(found),
+        letters=letters,
+        warnings=[(one.letter, warning) for one in found.runs for warning in one.warnings],
+        tables=[
+            (told, list(zip(told.lines, bars(told, letters), strict=True)), axis_of(told).ticks())
+            for told in tables
+        ],
+        differing=sum(bool(line.differs) for told in tables for line in told.lines),
+        notes=footnotes(found),
     )
-
-
-def _asset(name: str) -> str:
-    return (PAGE / name).read_text(encoding="utf-8")
-
-
-@cache
-def _templates() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_asset),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["clean"] = clean
-    return environment

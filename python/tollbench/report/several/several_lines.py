@@ -14,11 +14,12 @@ from tollbench.analysis.several_results import (
     SeveralRuns,
     SeveralTable,
 )
+from tollbench.report.cases import parameter_text
 from tollbench.report.sentences import status_words
 from tollbench.report.showing import ALIKE
 from tollbench.text import clean, said, several
+from tollbench.words import HOST
 
-HOST = "host"  # the environment that goes without saying
 DIFFER = "differ"
 APART = "ratios whose intervals have nothing in common between two of the runs"
 
@@ -88,7 +89,7 @@ def table_lines(table: SeveralTable) -> TableLines:
     scale = numbers.time_scale((cell.value for cell in cells), table.unit)
     varying = _varying(table)
     lines = tuple(_line(row, table, varying, scale) for row in table.rows)
-    setting = ", ".join(f"{clean(name)}={_shown(value)}" for name, value in table.setting.items())
+    setting = ", ".join(f"{clean(name)}={parameter_text(value)}" for name, value in table.setting.items())
     named = next((line.label for line in lines if line.reference), "")
     title = f"{clean(table.workload)}{f', {setting}' if setting else ''}"
     return TableLines(table, title, f"{scale.unit} per {clean(table.per)}", named, lines)
@@ -153,8 +154,10 @@ def _varying(table: SeveralTable) -> list[str]:
 
 
 def _label(row: SeveralRow, varying: Sequence[str]) -> str:
-    told = [clean(row.environment)] if row.environment != HOST else []
-    told += [f"{clean(name)}={_shown(row.parameters[name])}" for name in varying if name in row.parameters]
+    told = [clean(row.environment)] if row.environment != HOST.name else []
+    told += [
+        f"{clean(name)}={parameter_text(row.parameters[name])}" for name in varying if name in row.parameters
+    ]
     told += _of_machines(row)
     return f"{clean(row.contender)} ({', '.join(told)})" if told else clean(row.contender)
 
@@ -163,7 +166,7 @@ def _of_machines(row: SeveralRow) -> list[str]:
     """What the machines decided differently: "threads=2, 16", in the order of the runs."""
     cells = [cell for cell in row.cells if cell is not None]
     names = dict.fromkeys(name for cell in cells for name in cell.parameters if name not in row.parameters)
-    told = {name: [_shown(cell.parameters.get(name, "?")) for cell in cells] for name in names}
+    told = {name: [parameter_text(cell.parameters.get(name, "?")) for cell in cells] for name in names}
     return [f"{clean(name)}={', '.join(values)}" for name, values in told.items() if len(set(values)) > 1]
 
 
@@ -173,7 +176,3 @@ def _same(row: NamedCase, other: NamedCase) -> bool:
         other.environment,
         other.parameters,
     )
-
-
-def _shown(value: int | str) -> str:
-    return f"{value:,}" if isinstance(value, int) else clean(value)
