@@ -5,7 +5,8 @@
 
 namespace toll::detail {
 
-BatchMeter::BatchMeter(const Counters& counters) : counters_(counters), early_(counters.read()) {
+BatchMeter::BatchMeter(const Counters& counters, Scope scope)
+    : counters_(counters), scope_(scope), early_(counters.read()) {
     (void)cpu_clock_overhead_ns();  // measured once, never inside a timed part
 }
 

@@ -6,6 +6,21 @@
 #include "gauge.hpp"
 
 namespace toll {
+namespace {
+
+/// What a workload does around each timed part, however that ends.
+class Around {
+public:
+    explicit Around(State& state) : state_(state) { state_.before_batch(); }
+    Around(const Around&) = delete;
+    Around& operator=(const Around&) = delete;
+    ~Around() { state_.after_batch(); }
+
+private:
+    State& state_;
+};
+
+}  // namespace
 
 const Contender& find_contender(std::string_view workload, std::string_view name) {
     std::string offered;
@@ -77,8 +92,10 @@ Batch Launch::batch(std::uint64_t iterations, Seed layout) {
     require(Kind::batch, iterations, most_iterations);
     arrange(layout);
     Batch batch = with_stack_shifted(stack_shift(), [&] {
-        return gauged(clock_,
-                      [&] { return time_batch(clock_, counters_, [&] { return state_->run(iterations); }); });
+        return gauged(clock_, [&] {
+            const Around around(*state_);
+            return time_batch(clock_, counters_, [&] { return state_->run(iterations); }, contender_.scope);
+        });
     });
     fill_in(batch, iterations);
     return batch;
@@ -90,7 +107,9 @@ Batch Launch::samples(std::uint64_t count, Seed layout) {
     nanoseconds_.assign(count, 0.0F);  // also touches every page before the timed part
     Batch batch = with_stack_shifted(stack_shift(), [&] {
         return gauged(clock_, [&] {
-            return time_batch(clock_, counters_, [&] { return state_->sample(nanoseconds_, clock_); });
+            const Around around(*state_);
+            return time_batch(
+                clock_, counters_, [&] { return state_->sample(nanoseconds_, clock_); }, contender_.scope);
         });
     });
     fill_in(batch, count);
@@ -103,6 +122,7 @@ AllocationCounts Launch::allocations(std::uint64_t iterations, Batch& counted) {
     nanoseconds_.assign(batch ? 0 : iterations, 0.0F);
     start_counting_allocations();
     try {
+        const Around around(*state_);
         counted.checksum = batch ? state_->run(iterations) : state_->sample(nanoseconds_, clock_);
     } catch (...) {
         (void)stop_counting_allocations();

@@ -14,15 +14,15 @@
 namespace toll {
 namespace {
 
-std::int64_t cpu_ns() noexcept {
+std::int64_t cpu_ns(Scope scope) noexcept {
     timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    clock_gettime(scope == Scope::thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID, &now);
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-void read_usage(Resources& into) noexcept {
+void read_usage(Resources& into, Scope scope) noexcept {
     rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
+    getrusage(scope == Scope::thread ? RUSAGE_THREAD : RUSAGE_SELF, &usage);
     into.voluntary_switches = usage.ru_nvcsw;
     into.involuntary_switches = usage.ru_nivcsw;
     into.minor_faults = usage.ru_minflt;
@@ -31,17 +31,17 @@ void read_usage(Resources& into) noexcept {
 
 }  // namespace
 
-Resources Resources::at_start() noexcept {
+Resources Resources::at_start(Scope scope) noexcept {
     Resources now;
-    read_usage(now);
-    now.cpu_ns = toll::cpu_ns();
+    read_usage(now, scope);
+    now.cpu_ns = toll::cpu_ns(scope);
     return now;
 }
 
-Resources Resources::at_stop() noexcept {
+Resources Resources::at_stop(Scope scope) noexcept {
     Resources now;
-    now.cpu_ns = toll::cpu_ns();
-    read_usage(now);
+    now.cpu_ns = toll::cpu_ns(scope);
+    read_usage(now, scope);
     return now;
 }
 
@@ -49,8 +49,8 @@ std::int64_t cpu_clock_overhead_ns() noexcept {
     static const std::int64_t overhead = [] {
         std::array<std::int64_t, 33> intervals{};
         for (std::int64_t& interval : intervals) {
-            const std::int64_t before = cpu_ns();
-            interval = cpu_ns() - before;
+            const std::int64_t before = cpu_ns(Scope::process);
+            interval = cpu_ns(Scope::process) - before;
         }
         std::ranges::nth_element(intervals, intervals.begin() + 16);
         return intervals[16];

@@ -19,7 +19,7 @@ struct Batch {
     std::uint64_t iterations = 0;
     std::uint64_t units = 0;  // what the workload's `per` counts
     double wall_ns = 0;       // the clock's own overhead removed
-    Resources used;           // of the timed part alone, all threads
+    Resources used;           // of the timed part alone, in the meter's scope
     double gauge_ns = 0;      // of a fixed piece of arithmetic before and after (src/gauge.hpp); 0: none
     std::int64_t peak_bytes = 0;
     Checksum checksum = 0;
@@ -33,13 +33,14 @@ namespace detail {
 /// Everything around the timed part; the constructor and finish() are compiled once, in src/.
 class BatchMeter {
 public:
-    explicit BatchMeter(const Counters& counters);
-    void start() { before_ = Resources::at_start(); }
-    void stop() noexcept { after_ = Resources::at_stop(); }
+    BatchMeter(const Counters& counters, Scope scope);
+    void start() { before_ = Resources::at_start(scope_); }
+    void stop() noexcept { after_ = Resources::at_stop(scope_); }
     [[nodiscard]] Batch finish(const Clock& clock, Ticks from, Ticks to) const;
 
 private:
     const Counters& counters_;
+    Scope scope_;
     std::vector<CounterReading> early_;
     Resources before_;
     Resources after_;
@@ -50,8 +51,9 @@ private:
 /// Times run() once. Nothing is allocated or printed between the two clock reads; the caller fills
 /// in iterations and units.
 template <class Run>
-[[nodiscard]] Batch time_batch(const Clock& clock, const Counters& counters, Run&& run) {
-    detail::BatchMeter meter(counters);
+[[nodiscard]] Batch time_batch(const Clock& clock, const Counters& counters, Run&& run,
+                               Scope scope = Scope::process) {
+    detail::BatchMeter meter(counters, scope);
     meter.start();
     const Ticks from = clock.start();
     const Checksum checksum = run();

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "toll/resources.hpp"
 #include "toll/workload.hpp"
 
 namespace toll {
@@ -19,6 +20,9 @@ public:
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     virtual ~State() = default;
+    /// Right before and right after what is timed of a batch; nothing where the workload offers neither.
+    virtual void before_batch() = 0;
+    virtual void after_batch() noexcept = 0;
     virtual Checksum run(std::uint64_t iterations) = 0;
     virtual Checksum sample(std::span<float> nanoseconds, const Clock& clock) = 0;
     [[nodiscard]] virtual std::uint64_t units_per_iteration() const = 0;
@@ -39,6 +43,7 @@ struct Contender {
     /// The library behind it cannot be set up twice in one process: a `layout` seed then shifts stack and
     /// heap only.
     bool once_per_process = false;
+    Scope scope = Scope::process;  ///< whose CPU time, switches and faults a batch tells
 };
 
 /// The contenders of this program, in the order in which they were registered.
@@ -63,13 +68,27 @@ concept TellsCells = requires(const W& workload) {
     { workload.cells() } -> std::convertible_to<std::vector<Cell>>;
 };
 template <class W>
+concept OffersBeforeBatch = requires(W& workload) { workload.before_batch(); };
+template <class W>
+concept PreparesBatches = OffersBeforeBatch<W> && requires(W& workload) {
+    { workload.after_batch() } noexcept;
+};
+template <class W>
 concept OncePerProcess = requires { requires W::once_per_process; };
+template <class W>
+concept TimesOwnThread = requires { requires W::times_own_thread; };
 
 template <class W>
 class StateOf final : public State {
 public:
     explicit StateOf(const Arguments& arguments) : workload_(arguments) {}
 
+    void before_batch() override {
+        if constexpr (PreparesBatches<W>) { workload_.before_batch(); }
+    }
+    void after_batch() noexcept override {
+        if constexpr (PreparesBatches<W>) { workload_.after_batch(); }
+    }
     Checksum run(std::uint64_t iterations) override {
         if constexpr (W::info.kind == Kind::batch) {
             return workload_.run(iterations);
@@ -129,6 +148,8 @@ struct Registration {
 
     static_assert(!detail::OffersDetails<W> || detail::TellsDetails<W>,
                   "toll: details() must be const and return toll::Details");
+    static_assert(!detail::OffersBeforeBatch<W> || detail::PreparesBatches<W>,
+                  "toll: before_batch() needs after_batch() noexcept beside it");
     static_assert(!detail::OffersCells<W> || detail::TellsCells<W>,
                   "toll: cells() must be const and return std::vector<toll::Cell>");
 
@@ -142,6 +163,7 @@ struct Registration {
                 return std::make_unique<detail::StateOf<W>>(arguments);
             },
             .once_per_process = detail::OncePerProcess<W>,
+            .scope = detail::TimesOwnThread<W> ? Scope::thread : Scope::process,
         });
     }
 };

@@ -1,14 +1,21 @@
-// What the whole process has used: CPU time of all threads, switches, faults, peak memory.
+// What the process or its timed thread has used: CPU time, switches, faults, peak memory.
 #pragma once
 
 #include <cstdint>
 
 namespace toll {
 
-/// Totals since the process began, of all its threads, living and ended.
+/// Whose resources.
+enum class Scope : std::uint8_t {
+    process,  ///< all threads, living and ended
+    thread,   ///< the one that asks: what others do beside it is a load (`load_threads` of a footing)
+};
+
+/// Totals since the process, or the thread, began.
 struct Resources {
-    /// CLOCK_PROCESS_CPUTIME_ID. The kernel brings the caller's share up to date at the read; that of
-    /// another thread which is running at that instant may lag by up to one scheduler tick (1 to 10 ms).
+    /// CLOCK_PROCESS_CPUTIME_ID or CLOCK_THREAD_CPUTIME_ID. The kernel brings the caller's share up to date
+    /// at the read; that of another thread which is running at that instant may lag by up to one scheduler
+    /// tick (1 to 10 ms).
     std::int64_t cpu_ns = 0;
     std::int64_t voluntary_switches = 0;
     std::int64_t involuntary_switches = 0;
@@ -16,9 +23,9 @@ struct Resources {
     std::int64_t major_faults = 0;
 
     /// Reads switches and faults first and the CPU clock last: use it where an interval begins.
-    [[nodiscard]] static Resources at_start() noexcept;
+    [[nodiscard]] static Resources at_start(Scope scope = Scope::process) noexcept;
     /// Reads the CPU clock first: use it where an interval ends.
-    [[nodiscard]] static Resources at_stop() noexcept;
+    [[nodiscard]] static Resources at_stop(Scope scope = Scope::process) noexcept;
 
     friend Resources operator-(const Resources& late, const Resources& early) noexcept {
         return {late.cpu_ns - early.cpu_ns, late.voluntary_switches - early.voluntary_switches,

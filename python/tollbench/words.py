@@ -30,6 +30,11 @@ def one_thread(footing: Mapping[str, Any]) -> bool:
     return footing.get("threads", 1) in (1, "1")
 
 
+def times_own_thread(footing: Mapping[str, Any]) -> bool:
+    """Whether a program's CPU time is that of its one timed thread, and its other threads are but a load."""
+    return one_thread(footing) and footing.get("load_threads", 0) not in (0, "0")
+
+
 # Times an undisturbed gauge (`Batch.gauge_ns`): above it the core was shared. On a core of their own gauges
 # differ by 1 %; where somebody works on its other hardware thread they take 1.4 to 2 times as long.
 SHARED_CORE = 1.1

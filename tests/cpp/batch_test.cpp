@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "gauge.hpp"
 #include "launch.hpp"
@@ -72,6 +75,54 @@ struct Workload {
 }  // namespace toll::counted
 
 TOLL_CONTENDER(counted, seen, toll::counted::Seen);
+
+namespace toll::loaded {
+
+struct Burner {
+    std::thread thread;
+};
+
+/// A thread works beside the timed one while a batch is timed: it uses what `run` waits for.
+template <class B>
+struct Workload {
+    static constexpr WorkloadInfo info{"test/loaded", Kind::batch, "ns", "step"};
+    static constexpr bool times_own_thread = true;
+    static std::vector<Parameter> parameters() { return {}; }
+    explicit Workload(const Arguments&) {}
+    void before_batch() {
+        wanted = true;
+        burner.thread = std::thread([this] {
+            while (wanted) { ++steps; }
+        });
+    }
+    void after_batch() noexcept {
+        wanted = false;
+        burner.thread.join();
+    }
+    Checksum run(std::uint64_t iterations) {
+        const std::uint64_t before = steps;
+        while (steps < before + 10'000'000) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+        return iterations;
+    }
+    [[nodiscard]] std::uint64_t units_per_iteration() const { return 1; }
+    [[nodiscard]] Checksum expected(std::uint64_t iterations) const { return iterations; }
+    [[nodiscard]] Footing footing() const { return {}; }
+    B burner;
+    std::atomic<bool> wanted{false};
+    std::atomic<std::uint64_t> steps{0};
+};
+
+}  // namespace toll::loaded
+
+TOLL_CONTENDER(loaded, burner, toll::loaded::Burner);
+
+TEST_CASE("a load is there while a batch is timed, and the timed thread's CPU time is its own") {
+    toll::Launch launch(toll::find_contender("test/loaded", "burner"), {});
+    const toll::Batch batch = launch.batch(1, {});  // without the load it would wait for ever
+    CHECK(batch.wall_ns > 0);
+    CHECK(static_cast<double>(batch.used.cpu_ns) < 0.5 * batch.wall_ns);  // the burner's alone is all of it
+    CHECK(launch.batch(1, {}).wall_ns > 0);
+}
 
 TEST_CASE("a layout re-makes the state; none keeps it; the same seed shifts the stack alike") {
     using toll::counted::Seen;

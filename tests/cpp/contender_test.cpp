@@ -12,7 +12,11 @@ struct Workload {
     static constexpr WorkloadInfo info{"test/made", Kind::samples, "ns", "step"};
     static std::vector<Parameter> parameters() { return {{"size", "4", "", ""}}; }
     explicit Workload(const Arguments& arguments) : contender(make_contender<C>(arguments)) {}
-    Checksum sample(std::span<float>, const Clock&) { return contender.size(); }
+    void before_batch() { before = true; }
+    void after_batch() noexcept { before = false; }
+    Checksum sample(std::span<float>, const Clock&) {
+        return before ? 2 * contender.size() : contender.size();
+    }
     [[nodiscard]] Checksum expected(std::uint64_t) const { return 4; }
     [[nodiscard]] Footing footing() const {
         Footing footing{{"threads", 2U}, {"pinned_cpus", "0,1"}, {"stack_bytes", std::size_t{16384}}};
@@ -20,6 +24,7 @@ struct Workload {
         return footing;
     }
     C contender;
+    bool before = false;
 };
 
 struct FromArguments {
@@ -68,6 +73,16 @@ TEST_CASE("contenders are made from arguments where they take them, in place whe
         CHECK(state->units_per_iteration() == 1);
         CHECK_THROWS_AS(state->run(1), toll::UsageError);
     }
+}
+
+TEST_CASE("what a workload does around a batch reaches it, and who has nothing to do does nothing") {
+    const toll::Contender& contender = named("from_arguments");
+    const auto state = contender.make(toll::Arguments(contender.parameters(), {}));
+    state->before_batch();
+    CHECK(state->sample({}, toll::FakeClock()) == 2 * state->expected(1));
+    state->after_batch();
+    CHECK(state->sample({}, toll::FakeClock()) == state->expected(1));
+    CHECK(contender.scope == toll::Scope::process);
 }
 
 TEST_CASE("a footing keeps numbers as numbers and the last word") {

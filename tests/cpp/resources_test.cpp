@@ -32,12 +32,13 @@ void use_cpu(std::int64_t ns) {
     while (thread_cpu_ns() < end) {}
 }
 
-toll::Batch timed(const std::function<void()>& work) {
+toll::Batch timed(const std::function<void()>& work, toll::Scope scope = toll::Scope::process) {
     static const toll::Clock clock = toll::Clock::system();
-    return toll::time_batch(clock, toll::Counters(), [&] {
+    const auto run = [&] {
         work();
         return toll::Checksum{0};
-    });
+    };
+    return toll::time_batch(clock, toll::Counters(), run, scope);
 }
 
 }  // namespace
@@ -68,6 +69,23 @@ TEST_CASE("the CPU time of other threads counts, of those that ended and of thos
     const auto used = static_cast<double>(alone.used.cpu_ns);
     CHECK(static_cast<double>(ended.used.cpu_ns) / used == doctest::Approx(3).epsilon(0.1));
     CHECK(static_cast<double>(alive.used.cpu_ns) / used == doctest::Approx(3).epsilon(0.1));
+}
+
+TEST_CASE("in a thread's scope the others do not count") {
+    constexpr std::int64_t share = 30'000'000;
+    const toll::Batch alone = timed([] { use_cpu(share); });
+    const toll::Batch beside = timed(
+        [] {
+            const std::jthread other([] {
+                for (int i = 0; i < 50; ++i) { usleep(100); }
+                use_cpu(2 * share);
+            });
+            use_cpu(share);
+        },
+        toll::Scope::thread);
+    const auto used = static_cast<double>(alone.used.cpu_ns);
+    CHECK(static_cast<double>(beside.used.cpu_ns) / used == doctest::Approx(1).epsilon(0.1));
+    CHECK(beside.used.voluntary_switches < 50);
 }
 
 TEST_CASE("sleeping takes wall time and no CPU time, and switches voluntarily") {

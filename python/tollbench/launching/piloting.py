@@ -20,7 +20,7 @@ from itertools import accumulate, pairwise
 from tollbench.launching.conversation import Conversation
 from tollbench.launching.messages import MAX_SAMPLES
 from tollbench.store import Launch
-from tollbench.words import SHARED_CORE, Batch, Kind, one_thread
+from tollbench.words import SHARED_CORE, Batch, Kind, one_thread, times_own_thread
 
 FIRST_SAMPLES = 16
 MAX_ITERATIONS = 2**40
@@ -101,6 +101,8 @@ def _needed_ns(program: Conversation, kind: Kind, count: int) -> float:
     """How long a batch has to be at least, by what the program is seen to be."""
     footing = program.ready.footing
     threads = footing.get("threads", 1)
+    if times_own_thread(footing):
+        return WAITING_NS
     if isinstance(threads, int) and threads > len(os.sched_getaffinity(0)):
         return CROWDED_NS
     if not one_thread(footing) or _seen_waiting(program, count):
@@ -207,6 +209,7 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     if (
         kind is Kind.SAMPLES
         or not one_thread(pilot.footing)
+        or times_own_thread(pilot.footing)
         or sum(batch.voluntary_switches > 0 for batch in pilot.batches) > _SEEN_WAITING * len(pilot.batches)
     ):
         shortest = counts[-1]  # what came before was only on the way there
@@ -216,6 +219,10 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     alone = _undisturbed_by_count(pilot.batches, groups) if one_thread(pilot.footing) else groups
     iterations = _shortest_of(groups, alone)
     one_ns = max(1e-3, statistics.median(alone.get(iterations, groups[iterations])))
+    if times_own_thread(pilot.footing):  # it waits for a processor meanwhile, and others wait for its turn
+        one_ns = statistics.median(
+            one.wall_ns / iterations for one in pilot.batches if one.iterations == iterations
+        )
     if pilot.batches[-1].wall_ns < SHORT_NS / 2:  # it never became long enough
         iterations = min(_most(kind), max(1, round(SHORT_NS / one_ns)))
     unasked = pilot.footing.get(UNASKED) is True
@@ -225,7 +232,7 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
         0,
         _begin_ns(pilot),
         unasked=unasked,
-        apart=_waits(pilot.batches),
+        apart=_waits(pilot.batches) or times_own_thread(pilot.footing),
         lengthened=iterations > shortest,
     )
     if iterations == 1 and 2 * one_ns > _WITHOUT_WARMUP * 1e9 * seconds:

@@ -14,8 +14,8 @@ from tollbench.words import canonical
 
 # First what every reader compares; what else the launches told follows in their own order.
 _FIRST = (
-    "units_created", "units_alive_peak", "stack_bytes", "stack", "threads", "pinning", "pinned_cpus",
-    "malloc", "allocator", "results", "leaves", "waits",
+    "units_created", "units_alive_peak", "stack_bytes", "stack", "threads", "load_threads", "pinning",
+    "pinned_cpus", "malloc", "allocator", "results", "leaves", "waits",
 )  # fmt: skip
 # What makes the same code faster or slower: where rows of one table differ in it, the table itself says so.
 _UNEQUAL = ("threads", "pinning", "stack_bytes", "flags", "executors", "hash")

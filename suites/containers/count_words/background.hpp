@@ -36,15 +36,11 @@ public:
 
     [[nodiscard]] std::size_t threads() const noexcept { return threads_.size(); }
 
-    /// Wants the threads to work as long as it lives. All have begun once it is made.
+    /// Wants the threads to work as long as it lives. They are awake once it is made, and have their turns as
+    /// the scheduler likes: whoever waited for one to begin waited for that one's first turn to end.
     class Busy {
     public:
-        explicit Busy(Background& background) : background_(background) {
-            background_.want(works);
-            for (std::size_t begun = 0; begun < background_.threads(); begun = background_.begun_.load()) {
-                background_.begun_.wait(begun);
-            }
-        }
+        explicit Busy(Background& background) : background_(background) { background_.want(works); }
         Busy(const Busy&) = delete;
         Busy& operator=(const Busy&) = delete;
         ~Busy() { background_.want(sleeps); }
@@ -75,15 +71,10 @@ private:
     }
 
     void serve() {
-        bool begun = false;
         const GoOn go_on = [this] { return wish_.load(std::memory_order_relaxed) == works; };
         for (;;) {
             wish_.wait(sleeps);
             if (wish_.load() == ends) { return; }
-            if (!std::exchange(begun, true)) {
-                ++begun_;
-                begun_.notify_all();
-            }
             try {
                 work_(go_on);
             } catch (...) {
@@ -96,7 +87,6 @@ private:
 
     std::function<void(const GoOn&)> work_;
     std::atomic<Wish> wish_{sleeps};
-    std::atomic<std::size_t> begun_{0};  ///< threads that have worked
     mutable std::mutex mutex_;
     std::exception_ptr failed_;
     std::vector<std::thread> threads_;

@@ -12,8 +12,6 @@
 #include <toll/allocations.hpp>
 #include <toll/contender.hpp>
 
-#include <ctime>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,6 +26,7 @@ template <Counter C>
 class Workload {
 public:
     static constexpr WorkloadInfo info{"containers/count_words", Kind::batch, "ns", "word"};
+    static constexpr bool times_own_thread = true;  ///< the others are there to make memory dearer
 
     static std::vector<Parameter> parameters() {
         return {{"group", "1000", "words",
@@ -45,35 +44,36 @@ public:
           input_(input_of_launch(path_, checked_group(group_))),
           background_(wanted_threads(arguments), [this](const Background::GoOn& go_on) { disturb(go_on); }) {
         check_every_clear();
-        busy_.emplace(background_);
     }
+
+    /// The load is there while a batch is timed, and no longer: between batches it would keep the requests
+    /// waiting for a processor.
+    void before_batch() { busy_.emplace(background_); }
+    void after_batch() noexcept { busy_.reset(); }
 
     [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return input_->words().size(); }
     [[nodiscard]] Checksum expected(std::uint64_t iterations) const noexcept { return iterations; }
 
     Checksum run(std::uint64_t iterations) {
-        const std::int64_t begin = own_cpu_ns();
         for (std::uint64_t i = 0; i < iterations; ++i) {
             C counter(group_);
             check(pass(input_->words(), group_, counter, [](const C&) {}, [] { return true; }));
         }
-        const auto words = static_cast<double>(iterations * units_per_iteration());
-        own_cpu_ns_per_word_ = static_cast<double>(own_cpu_ns() - begin) / words;
         background_.check();
         return iterations;
     }
 
-    /// `own_cpu_ns`: CPU time of the timed thread alone, a word. `container_calls`: what one pass's container
-    /// asks its allocator for, where that counts.
+    /// `container_calls`: what one pass's container asks its allocator for, where that counts.
     [[nodiscard]] Details details() const {
-        Details details{{"own_cpu_ns", own_cpu_ns_per_word_}};
+        Details details;
         if (container_calls_ >= 0) { details["container_calls"] = container_calls_; }
         return details;
     }
 
     [[nodiscard]] Footing footing() const {
         Footing footing{
-            {"threads", 1 + background_.threads()},
+            {"threads", 1},
+            {"load_threads", background_.threads()},
             {"words", units_per_iteration()},
             {"letters", input_->words().letters()},
             {"fills", (input_->reference().tally.added + group_ - 1) / group_},  // the last may be a part
@@ -105,12 +105,6 @@ private:
     static unsigned wanted_threads(const Arguments& arguments) {
         const auto asked = static_cast<unsigned>(arguments.number("background", 0, most_background));
         return can_count_allocations() ? 0 : asked;
-    }
-
-    static std::int64_t own_cpu_ns() noexcept {
-        timespec now{};
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-        return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
     }
 
     void disturb(const Background::GoOn& go_on) const {
@@ -164,10 +158,8 @@ private:
     std::size_t group_;
     std::string path_;
     std::shared_ptr<const Input> input_;
-    double own_cpu_ns_per_word_ = 0;
     double container_calls_ = -1;
     Background background_;
-    /// From set-up to the end: a batch of a millisecond would be over before threads that sleep are awake.
     std::optional<Background::Busy> busy_;
 };
 

@@ -61,6 +61,15 @@ struct Workload : strict::Workload<S> {
 };
 }  // namespace toll::details_not_const
 
+namespace toll::before_without_after {
+template <class S>
+struct Workload : strict::Workload<S> {
+    using strict::Workload<S>::Workload;
+    void before_batch() {}
+    void after_batch() {}  // may throw
+};
+}  // namespace toll::before_without_after
+
 struct Fits {
     void raise() {}
     void wait() {}

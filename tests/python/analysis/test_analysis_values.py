@@ -188,3 +188,16 @@ def test_several_busy_threads_nobody_knew_of_are_never_below_the_wall_clock() ->
     busy = launched([10, 10, 10], [20, 20, 20], threads=None)
     (case,) = by_one_clock([{1: busy}])
     assert case[1].ns == 10.0
+
+
+def test_beside_threads_that_are_a_load_the_timed_ones_own_clock_counts() -> None:
+    """It waits for processors that they have, and for a mutex that they hold: not a part of its value."""
+    footing = {"threads": 1, "load_threads": 4}
+    timed = [made_batch(3000, cpu_ns=1000, voluntary_switches=2, gauge_ns=2000) for _ in range(3)]
+    loaded = launch_value(made_launch(1, Purpose.MEASURE, 1, batches=tuple(timed), footing=footing), None)
+    (case,) = by_one_clock([{1: loaded}])
+    assert (case[1].on_cpu, case[1].ns) == (True, 10.0)
+    assert not loaded.gauges.size, "its load shares the core with it"
+    bare = made_launch(1, Purpose.MEASURE, 1, batches=tuple(timed), footing={"threads": 1, "load_threads": 0})
+    (case,) = by_one_clock([{1: launch_value(bare, None)}])
+    assert (case[1].on_cpu, case[1].ns) == (False, 30.0), "nobody else is there: it waits by itself"

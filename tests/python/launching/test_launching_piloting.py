@@ -105,6 +105,17 @@ def test_programs_that_wait_keep_their_batches_and_a_short_warm_up() -> None:
     assert not work_after(pilot(timed(250.0, 250.0)), Kind.BATCH, SECONDS).apart
 
 
+def test_who_has_other_threads_as_a_load_is_alone_and_takes_what_the_wall_clock_says() -> None:
+    loaded = [
+        *(batch(count, 1e5, 1e5) for count in (1, 4)),
+        *(batch(40, WAITING_NS, cpu_ns=WAITING_NS / 3, switches=1) for _ in range(4)),
+    ]
+    footing = {"threads": 1, "load_threads": 4}
+    work = work_after(replace(pilot(loaded), footing=footing), Kind.BATCH, SECONDS)
+    assert (work.iterations, work.apart, work.lengthened) == (40, True, False)
+    assert work.batch_ns == pytest.approx(WAITING_NS)
+
+
 def test_a_batch_that_the_kernel_made_wait_does_not_make_batches_long() -> None:
     some = timed(250.0, 250.0)
     some[7] = replace(some[7], voluntary_switches=1)
