@@ -14,6 +14,7 @@ import random
 import sys
 import time
 from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +99,7 @@ class _Bench:
 
     def round(self, workload: WorkloadState) -> None:
         """Each company once together and once one by one, the order by the toss of a coin."""
-        for company in workload.companies(MEMORY_BYTES):
+        for company in chain.from_iterable(workload.companies(MEMORY_BYTES)):
             if len(company) < 2:
                 continue
             blocks = blocks_of([state.work for state in company if state.work], self._plan.settings)

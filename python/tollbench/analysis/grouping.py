@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tollbench.stats import FIRST_LOOK
 from tollbench.stats.order_statistics import Floats
 
 Setting = tuple[tuple[str, int | str], ...]  # a value of each swept parameter
@@ -87,7 +88,9 @@ def fastest(footings: Sequence[Mapping[str, Any]], logs: Floats) -> int | None:
     """
     known = ~np.isnan(logs)
     counts = known.sum(axis=0)
-    measured = [position for position, count in enumerate(counts) if count and 2 * count >= counts.max()]
+    # Dear rows are launched in fewer rounds than others, and none in fewer than any needs.
+    enough = min(counts.max(initial=0) / 2, FIRST_LOOK)
+    measured = [position for position, count in enumerate(counts) if count and count >= enough]
     rivals = [position for position in measured if not stands_aside(footings[position])] or measured
     if not rivals:
         return None

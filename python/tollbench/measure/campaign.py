@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 
 from tollbench.launching.child import Launcher, Limits
@@ -223,7 +223,8 @@ class _Run:
         if self._settings.max_launches < 2:
             return  # a check asks whether all work, not what they cost
         for workload in self._workloads:
-            for index, company in enumerate(workload.companies(self._limits.memory_bytes)):
+            companies = chain.from_iterable(workload.companies(self._limits.memory_bytes))
+            for index, company in enumerate(companies):
                 rng = random.Random(f"rehearsal/{self._settings.seed}/{workload.name}/{index}")
                 for _ in range(_REHEARSALS):
                     going = [state for state in company if state.active]
@@ -244,6 +245,8 @@ class _Run:
     def _rounds(self) -> None:
         """Round after round, of the workload whose turn it is, until each has had enough."""
         rng = random.Random(f"workloads/{self._settings.seed}")
+        for workload in self._workloads:
+            workload.plan_turns(self._limits.memory_bytes, self._settings)
         while going := [workload for workload in self._workloads if not workload.stopped_by]:
             workload = next_of(rng.sample(going, len(going)), self._settings)
             if not workload.active_cases:
@@ -266,12 +269,17 @@ class _Run:
 
     def _round(self, workload: WorkloadState, number: int) -> None:
         """Launches what this round still lacks: after a resume that may be a part of it, or nothing."""
-        companies = workload.companies(self._limits.memory_bytes)
-        for index in round_order(self._settings.seed, number, len(companies)):
-            lacking = [state for state in companies[index] if number not in state.values]
-            if lacking:
-                place = f"{self._settings.seed}/{workload.name}/{number}/{index}"
-                self._measure(workload, lacking, number, random.Random(f"turns/{place}"))
+        settings = workload.companies(self._limits.memory_bytes)
+        seed, fewest = self._settings.seed, self._settings.min_launches
+        # One setting after the other: what is compared are neighbours in time.
+        for setting in round_order(seed, number, len(settings)):
+            for index in round_order(f"{seed}/{setting}", number, len(settings[setting])):
+                company = settings[setting][index]
+                due = [state for state in company if workload.due(state, number, fewest)]
+                lacking = [state for state in due if number not in state.values]
+                if lacking:
+                    place = f"{seed}/{workload.name}/{number}/{setting}/{index}"
+                    self._measure(workload, lacking, number, random.Random(f"turns/{place}"))
         workload.round = number
         workload.judge(self._settings)
         if next_look(number - 1) == number:  # looking after each round would cost more than it tells
@@ -335,7 +343,9 @@ class _Run:
     def _affordable(self, workload: WorkloadState) -> bool:
         """Whether a whole round fits into what is left: a part of one would pair with nothing."""
         number = workload.round + 1
-        missing_ns = sum(case.cost_ns for case in workload.active_cases if number not in case.values)
+        fewest = self._settings.min_launches
+        due = [case for case in workload.active_cases if workload.due(case, number, fewest)]
+        missing_ns = sum(case.cost_ns for case in due if number not in case.values)
         reserved_ns = self._reserved_ns(workload)
         # The next round may be dearer than the last one; what is too much would be taken from the reserve.
         expected_ns = missing_ns * (_DEARER if reserved_ns else 1.0)

@@ -64,6 +64,12 @@ def blocks_of(works: Sequence[CaseWork], settings: Settings) -> int:
     return max(1, min(wanted, settings.batches, int(1e9 * settings.launch_s / block_ns)))
 
 
+def launch_ns(works: Sequence[CaseWork], settings: Settings) -> float:
+    """What a launch of such a company takes of each of its members, in the mean."""
+    block_ns = blocks_of(works, settings) * sum(_turn_ns(work) for work in works)
+    return (sum(work.begin_ns for work in works) + block_ns) / len(works)
+
+
 def rehearsed_batches(work: CaseWork) -> int:
     """How many batches a turn of the rehearsal has."""
     return max(_FEWEST_REHEARSED, round(_REHEARSED_NS / work.batch_ns))

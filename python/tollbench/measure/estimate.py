@@ -30,7 +30,8 @@ def left_s(workloads: Sequence[WorkloadState], budget_left_s: float) -> float | 
     if any(case.cost_ns == 0 for workload in going for case in workload.active_cases):
         return None if math.isinf(budget_left_s) else max(0.0, budget_left_s)  # not every pilot has run
     rounds_s = sum(
-        workload.round_cost_ns() / 1e9 * max(0, workload.rounds_wanted - workload.round) for workload in going
+        workload.later_round_cost_ns() / 1e9 * max(0, workload.rounds_wanted - workload.round)
+        for workload in going
     )
     return max(0.0, min(budget_left_s, rounds_s))
 
@@ -53,17 +54,19 @@ def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
 def scatter(workload: WorkloadState, level: float) -> float:
     """How its ratios scatter from round to round: half an interval's length times the root of the rounds.
 
-    On the log scale, the median over its ratios; 0 while none has an interval. By the intervals, because a
-    robust standard deviation does not see the tails that an interval of few rounds ends at.
+    On the log scale, the median over its ratios, and values of rows that are alone in their setting, times
+    their number: a round of a workload with twelve narrows twelve intervals. 0 while none has one. By the
+    intervals, because a robust standard deviation does not see the tails that an interval of few rounds ends
+    at.
     """
     found = [
         length / 2 * math.sqrt(workload.round)
         for logs, column in workload.tables()
-        if column is not None and logs.shape[1] > 1
+        if column is not None or logs.shape[1] == 1
         for length in _lengths_of(logs, column, level)
         if length is not None
     ]
-    return float(np.median(found)) if found else 0.0
+    return len(found) * float(np.median(found)) if found else 0.0
 
 
 def next_of(going: Sequence[WorkloadState], settings: Settings) -> WorkloadState:
@@ -112,7 +115,7 @@ def _rounds_bought(workloads: Sequence[WorkloadState], settings: Settings, left_
 
     def takes_s(rounds: Sequence[float]) -> float:
         each = zip(workloads, rounds, strict=True)
-        return sum(one.round_cost_ns() / 1e9 * (count - one.round) for one, count in each)
+        return sum(one.later_round_cost_ns() / 1e9 * (count - one.round) for one, count in each)
 
     low, high = 0.0, settings.max_launches / max(1e-300, min(shares, default=1.0))
     if takes_s(bought(high)) <= left_s:
@@ -149,7 +152,7 @@ def _half_width(differences: Floats, rounds: float, level: float) -> float | Non
 
 
 def _share(workload: WorkloadState, usual: float) -> float:
-    return float(((workload.scatter or usual) / max(1, workload.round_cost_ns())) ** (2 / 3))
+    return float(((workload.scatter or usual) / max(1, workload.later_round_cost_ns())) ** (2 / 3))
 
 
 def _widest(workload: WorkloadState, level: float) -> float | None:

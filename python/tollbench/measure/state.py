@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median
 
 from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
 from tollbench.analysis.own_core import on_own_core
@@ -17,7 +18,7 @@ from tollbench.analysis.values import (
     log_rounds,
 )
 from tollbench.launching.piloting import CaseWork, after_rehearsal, work_after
-from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
+from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES, launch_ns
 from tollbench.plan import Plan, Settings
 from tollbench.stats import Table, all_precise, level_at_look, look_number, next_look
 from tollbench.store import BatchSamples, Launch, RunFile
@@ -28,6 +29,7 @@ HOLDS_LITTLE_BYTES = 5_000_000
 LONGEST_BLOCK_NS = 150e6  # in a longer one the first and the last are no neighbours in time
 MOST_TOGETHER = 64  # alive at the same time: each takes four of toll's 1,024 open files
 COUNTING_PASSES = 2  # a count is exact where launches with different layouts agree on it
+_RAREST = 4  # rounds between launches of one that is dear: it may be a near runner-up all the same
 _MOST_FAILED_SHARE = 0.2
 _FEWEST_FAILURES = 2
 
@@ -107,7 +109,8 @@ class WorkloadState:
     name: str
     cases: list[CaseState]
     round: int = 0  # the last complete one
-    scatter: float = 0.0  # of its ratios, log units of one round; 0: not known yet
+    scatter: float = 0.0  # of its intervals together, log units of one round; 0: not known yet
+    every: dict[int, int] = field(default_factory=dict)  # by id: launched in every so many rounds
     rounds_wanted: int = 0  # at which it will probably have had enough
     stopped_by: str = ""  # "" while it goes on
     level: float = 0.95  # of the run
@@ -118,41 +121,46 @@ class WorkloadState:
         """The cases that the next round launches."""
         return [case for case in self.cases if case.active]
 
-    def companies(self, memory_bytes: int) -> list[list[CaseState]]:
-        """Active cases that are launched together: those of a setting that live together in `memory_bytes`.
+    def companies(self, memory_bytes: int) -> list[list[list[CaseState]]]:
+        """Active cases that are launched together, by setting: those that live together in `memory_bytes`.
 
         Alone are those who would be moved by others (`CaseWork.apart`), whose batches are long, and who hold
         much: data that a rehearsal of some turns may find in the caches, and a launch next to others not.
         """
         swept, active = swept_parameters([case.case for case in self.cases]), self.active_cases
-        found: list[list[CaseState]] = []
-        for group in by_setting([case.case for case in active], swept):
-            company: list[CaseState] = []
-            for state in (active[position] for position in group):
-                if state.work is None:
-                    continue
-                apart = state.work.apart or state.peak_bytes > HOLDS_LITTLE_BYTES
-                if apart or state.work.batch_ns > LONGEST_TURN_NS:
-                    found.append([state])
-                    continue
-                together_bytes = sum(one.peak_bytes for one in [*company, state])
-                # As long batches for all as the longest of them.
-                longest_ns = max(one.work.batch_ns for one in [*company, state] if one.work)
-                block_ns = longest_ns * (len(company) + 1)
-                if company and (
-                    together_bytes > memory_bytes
-                    or len(company) == MOST_TOGETHER
-                    or block_ns > LONGEST_BLOCK_NS
-                ):
-                    found.append(company)
-                    company = []
-                company.append(state)
-            found += [company] if company else []
-        return found
+        groups = by_setting([case.case for case in active], swept)
+        return [_living_together([active[position] for position in group], memory_bytes) for group in groups]
+
+    def plan_turns(self, memory_bytes: int, settings: Settings) -> None:
+        """Decides who is launched in every second, third or fourth round only: whose launch is dear.
+
+        Intervals of a table are narrowest for a given time where the rounds of each row are in proportion to
+        the root of (1 / cost of a launch) (Cochran, Sampling Techniques, section 5.5). By pilots alone, so
+        that no value decides, and a resumed run decides alike.
+        """
+        costs_ns = {
+            state.id: launch_ns([one.work for one in company if one.work], settings)
+            for setting in self.companies(memory_bytes)
+            for company in setting
+            for state in company
+        }
+        usual_ns = median(costs_ns.values()) if costs_ns else 1.0
+        self.every = {
+            case: min(_RAREST, max(1, round(math.sqrt(cost_ns / usual_ns))))
+            for case, cost_ns in costs_ns.items()
+        }
+
+    def due(self, state: CaseState, number: int, fewest: int) -> bool:
+        """Whether a case is launched in round `number`: in all of the `fewest` first ones, that any needs."""
+        return number <= fewest or (number - fewest) % self.every.get(state.id, 1) == 0
 
     def round_cost_ns(self) -> int:
-        """What the next round will take, judged by the last one."""
+        """What a round of all takes, judged by the last launches."""
         return sum(case.cost_ns for case in self.active_cases)
+
+    def later_round_cost_ns(self) -> int:
+        """What a round takes on average once dear cases have rare turns (`plan_turns`)."""
+        return sum(case.cost_ns // self.every.get(case.id, 1) for case in self.active_cases)
 
     def tables(self) -> list[Table]:
         """What a report will compare: for each setting of what is swept, the logs of the values of its active
@@ -197,6 +205,29 @@ class WorkloadState:
             return False
         level = level_at_look(look_number(self.round), settings.level)
         return all_precise(self.tables(), settings.precision, level)
+
+
+def _living_together(setting: Sequence[CaseState], memory_bytes: int) -> list[list[CaseState]]:
+    found: list[list[CaseState]] = []
+    company: list[CaseState] = []
+    for state in setting:
+        if state.work is None:
+            continue
+        apart = state.work.apart or state.peak_bytes > HOLDS_LITTLE_BYTES
+        if apart or state.work.batch_ns > LONGEST_TURN_NS:
+            found.append([state])
+            continue
+        together_bytes = sum(one.peak_bytes for one in [*company, state])
+        # As long batches for all as the longest of them.
+        longest_ns = max(one.work.batch_ns for one in [*company, state] if one.work)
+        block_ns = longest_ns * (len(company) + 1)
+        if company and (
+            together_bytes > memory_bytes or len(company) == MOST_TOGETHER or block_ns > LONGEST_BLOCK_NS
+        ):
+            found.append(company)
+            company = []
+        company.append(state)
+    return [*found, company] if company else found
 
 
 def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[WorkloadState]:

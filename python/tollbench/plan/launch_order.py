@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 
-def round_order(seed: int, round_number: int, count: int) -> list[int]:
+def round_order(seed: int | str, round_number: int, count: int) -> list[int]:
     """Indices 0 .. count-1 in the random order of one round."""
     order = list(range(count))
     random.Random(f"order/{seed}/{round_number}").shuffle(order)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from fake_machine import plan_for, programs_for, workload
 
+from tollbench.analysis.grouping import fastest
 from tollbench.analysis.values import LaunchValue
 from tollbench.launching.piloting import CaseWork
 from tollbench.measure.estimate import next_of, rounds_wanted, scatter
@@ -153,6 +154,51 @@ def test_then_rounds_go_where_they_narrow_most() -> None:
     assert given["noisy"] / given["plain"] == pytest.approx(4, rel=0.1)
 
 
+def test_a_round_that_narrows_more_intervals_is_worth_more() -> None:
+    few = scatter(state(Measured("a", 4, 10.0, ROUNDS[0]), Measured("b", 4, 20.0, ROUNDS[1])), 0.95)
+    settings = [Measured("a", size, 10.0, ROUNDS[0]) for size in range(4)]
+    others = [Measured("b", size, 20.0, ROUNDS[1]) for size in range(4)]
+    assert scatter(state(*settings, *others), 0.95) == pytest.approx(4 * few)
+
+
+def with_works(*begin_ns: float) -> WorkloadState:
+    made = state(*(Measured(f"c{number}", 4, 10.0) for number in range(len(begin_ns))))
+    for case, one in zip(made.cases, begin_ns, strict=True):
+        case.work = CaseWork(1, 30e6, 0, one)  # whose batches are long: launched alone
+    made.plan_turns(2**30, SETTINGS)
+    return made
+
+
+def test_dear_cases_are_launched_in_fewer_rounds_once_all_have_what_any_needs() -> None:
+    made = with_works(1e6, 1e6, 1e6, 400e6, 60e9)
+    turns = [
+        [number for number in range(1, FIRST_LOOK + 13) if made.due(case, number, FIRST_LOOK)]
+        for case in made.cases
+    ]
+    first, later = list(range(1, FIRST_LOOK + 1)), range(FIRST_LOOK + 1, FIRST_LOOK + 13)
+    assert turns[0] == turns[2] == [*first, *later]
+    assert turns[3] == [*first, *(number for number in later if (number - FIRST_LOOK) % 2 == 0)]
+    assert turns[4] == [*first, *(number for number in later if (number - FIRST_LOOK) % 4 == 0)]
+    for case, cost_ns in zip(made.cases, (10, 10, 10, 20, 400), strict=True):
+        case.cost_ns = cost_ns
+    assert made.round_cost_ns() == 450
+    assert made.later_round_cost_ns() == 10 + 10 + 10 + 10 + 100
+
+
+def test_where_all_cost_alike_each_has_all_rounds() -> None:
+    assert set(with_works(5e6, 6e6, 5e6).every.values()) == {1}
+    assert with_works().every == {}
+
+
+def test_a_row_with_rare_turns_is_the_fastest_where_it_is() -> None:
+    rare = np.full(60, np.nan)
+    rare[:FIRST_LOOK], rare[FIRST_LOOK + 3 :: 4] = 0.0, 0.0
+    logs = np.column_stack([np.full(60, 0.2), rare])
+    assert fastest([{}, {}], logs) == 1
+    logs[FIRST_LOOK - 1 :, 1] = np.nan  # eleven launches: fewer than any needs
+    assert fastest([{}, {}], logs) == 0
+
+
 def test_scatter_is_that_of_ratios_within_rounds() -> None:
     wild = ROUNDS[0]
     same = state(Measured("a", 4, 10.0, wild), Measured("b", 4, 20.0, wild))
@@ -175,7 +221,7 @@ def company_sizes(*peaks: int, batch_ns: float = 0.25e6) -> list[int]:
     made = state(*(Measured(f"c{number}", 4, 10.0) for number in range(len(peaks))))
     for case, peak in zip(made.cases, peaks, strict=True):
         case.work, case.peak_bytes = CaseWork(1, batch_ns, 1, 4e6), peak
-    return [len(company) for company in made.companies(2**30)]
+    return [len(company) for setting in made.companies(2**30) for company in setting]
 
 
 def test_those_who_hold_little_live_together() -> None:
