@@ -28,6 +28,7 @@ from tollbench.measure.errands import Canary, Errands
 from tollbench.measure.estimate import expected, left_s, next_of, rounds_wanted, scatter
 from tollbench.measure.events import CaseEnded, Event, LaunchDone, TimePlanned
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
+from tollbench.measure.spending import SCATTER_KNOWN
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
 from tollbench.plan import Plan, Settings, headline_cases, layout_seed, round_order
 from tollbench.stats import next_look
@@ -281,6 +282,8 @@ class _Run:
                     place = f"{seed}/{workload.name}/{number}/{setting}/{index}"
                     self._measure(workload, lacking, number, random.Random(f"turns/{place}"))
         workload.round = number
+        if number == SCATTER_KNOWN:
+            workload.plan_batches(self._limits.memory_bytes)
         workload.judge(self._settings)
         if next_look(number - 1) == number:  # looking after each round would cost more than it tells
             workload.rounds_wanted = rounds_wanted(workload, self._settings)
@@ -293,6 +296,8 @@ class _Run:
         states = rng.sample(states, len(states))  # the order in which they start
         members = self._members(states, Purpose.MEASURE, number)
         blocks = blocks_of([member.work for member in members], self._settings)
+        if len(members) == 1 and workload.batches:
+            blocks = min(blocks, workload.batches)
         longer = workload.longer_in_vain < _MOST_IN_VAIN and self._has_time_to_spare()
         most = MOST_TIMES * blocks if longer else blocks
         made = 0

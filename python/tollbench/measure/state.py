@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 
 from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
 from tollbench.analysis.own_core import on_own_core
@@ -18,7 +17,8 @@ from tollbench.analysis.values import (
     log_rounds,
 )
 from tollbench.launching.piloting import CaseWork, after_rehearsal, work_after
-from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES, launch_ns
+from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
+from tollbench.measure.spending import batches_alone, rounds_between
 from tollbench.plan import Plan, Settings
 from tollbench.stats import Table, all_precise, level_at_look, look_number, next_look
 from tollbench.store import BatchSamples, Launch, RunFile
@@ -29,7 +29,6 @@ HOLDS_LITTLE_BYTES = 5_000_000
 LONGEST_BLOCK_NS = 150e6  # in a longer one the first and the last are no neighbours in time
 MOST_TOGETHER = 64  # alive at the same time: each takes four of toll's 1,024 open files
 COUNTING_PASSES = 2  # a count is exact where launches with different layouts agree on it
-_RAREST = 4  # rounds between launches of one that is dear: it may be a near runner-up all the same
 _MOST_FAILED_SHARE = 0.2
 _FEWEST_FAILURES = 2
 
@@ -110,6 +109,7 @@ class WorkloadState:
     cases: list[CaseState]
     round: int = 0  # the last complete one
     scatter: float = 0.0  # of its intervals together, log units of one round; 0: not known yet
+    batches: int = 0  # of a launch of one alone, at most; 0: as its pilot says
     every: dict[int, int] = field(default_factory=dict)  # by id: launched in every so many rounds
     rounds_wanted: int = 0  # at which it will probably have had enough
     stopped_by: str = ""  # "" while it goes on
@@ -132,23 +132,23 @@ class WorkloadState:
         return [_living_together([active[position] for position in group], memory_bytes) for group in groups]
 
     def plan_turns(self, memory_bytes: int, settings: Settings) -> None:
-        """Decides who is launched in every second, third or fourth round only: whose launch is dear.
+        """Who is launched in every second, third or fourth round only, because its launch is dear."""
+        companies = [company for setting in self.companies(memory_bytes) for company in setting]
+        works = [{state.id: state.work for state in company if state.work} for company in companies]
+        self.every = rounds_between(works, settings)
 
-        Intervals of a table are narrowest for a given time where the rounds of each row are in proportion to
-        the root of (1 / cost of a launch) (Cochran, Sampling Techniques, section 5.5). By pilots alone, so
-        that no value decides, and a resumed run decides alike.
-        """
-        costs_ns = {
-            state.id: launch_ns([one.work for one in company if one.work], settings)
-            for setting in self.companies(memory_bytes)
-            for company in setting
-            for state in company
-        }
-        usual_ns = median(costs_ns.values()) if costs_ns else 1.0
-        self.every = {
-            case: min(_RAREST, max(1, round(math.sqrt(cost_ns / usual_ns))))
-            for case, cost_ns in costs_ns.items()
-        }
+    def plan_batches(self, memory_bytes: int) -> None:
+        """How many batches a launch has of those that are launched alone, by the rounds so far."""
+        companies = [company for setting in self.companies(memory_bytes) for company in setting]
+        alone = [company[0] for company in companies if len(company) == 1]
+        known = by_one_clock(
+            [
+                {number: value for number, value in state.values.items() if value and number <= self.round}
+                for state in alone
+            ]
+        )
+        each = zip(alone, known, strict=True)
+        self.batches = batches_alone((state.work, found.values()) for state, found in each if state.work)
 
     def due(self, state: CaseState, number: int, fewest: int) -> bool:
         """Whether a case is launched in round `number`: in all of the `fewest` first ones, that any needs."""
