@@ -28,7 +28,7 @@ from tollbench.measure.errands import Canary, Errands
 from tollbench.measure.estimate import expected, left_s, next_of, rounds_wanted, scatter
 from tollbench.measure.events import CaseEnded, Event, LaunchDone, TimePlanned
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
-from tollbench.measure.spending import SCATTER_KNOWN
+from tollbench.measure.spending import SCATTER_KNOWN, has_long_batches
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
 from tollbench.plan import Plan, Settings, headline_cases, layout_seed, round_order
 from tollbench.stats import next_look
@@ -296,7 +296,7 @@ class _Run:
         states = rng.sample(states, len(states))  # the order in which they start
         members = self._members(states, Purpose.MEASURE, number)
         blocks = blocks_of([member.work for member in members], self._settings)
-        if len(members) == 1 and workload.batches:
+        if len(members) == 1 and workload.batches and has_long_batches(members[0].work):
             blocks = min(blocks, workload.batches)
         longer = workload.longer_in_vain < _MOST_IN_VAIN and self._has_time_to_spare()
         most = MOST_TIMES * blocks if longer else blocks

@@ -17,6 +17,7 @@ from tollbench.launching.piloting import CaseWork
 from tollbench.measure.company import launch_ns
 from tollbench.plan import Settings
 from tollbench.stats.order_statistics import Floats
+from tollbench.words import LONGEST_GAUGED_NS
 
 _RAREST = 4  # rounds between launches of one that is dear: it may be a near runner-up all the same
 SCATTER_KNOWN = 6  # rounds: launches with several batches, whose deviation says anything
@@ -24,7 +25,7 @@ _OF_MEDIAN = 0.45  # the variance of the median of three, in that of one
 
 
 def rounds_between(companies: Iterable[Mapping[int, CaseWork]], settings: Settings) -> dict[int, int]:
-    """In every how manieth round a case is launched, by id: 1, or more where its launch is dear.
+    """How many rounds lie from one launch of a case to its next, by id: 1, or more where it is dear.
 
     Intervals of a table are narrowest for a given time where the rounds of each row are in proportion to the
     root of (1 / cost of a launch) (Cochran, Sampling Techniques, section 5.5). `companies` has the works of
@@ -46,15 +47,21 @@ def batches_alone(cases: Iterable[tuple[CaseWork, Iterable[LaunchValue]]]) -> in
     differ by 1 to 3 %, launches by 5 to 30 %, and another batch tells less than another launch. What narrows
     most for a given time is the root of (what a launch costs over what a batch costs) times (scatter of
     batches over scatter of launches) (Cochran, section 10.6). All of a workload have what its median case
-    wants, as a launch's first batch may take another time than its third.
+    wants, as a launch's first batch may take another time than its third. Those whose batches are short have
+    as many as who takes turns: of theirs some are looked for that nobody disturbs.
     """
     wanted = [
         math.sqrt(work.begin_ns / work.batch_ns) * share
         for work, launches in cases
-        if (share := _scatter_of_batches(launches)) is not None
+        if has_long_batches(work) and (share := _scatter_of_batches(launches)) is not None
     ]
     middle = median(wanted) if wanted else 0.0
     return 0 if not wanted or math.isinf(middle) else max(1, round(middle))
+
+
+def has_long_batches(work: CaseWork) -> bool:
+    """Too long for gauges to tell whether others worked on the core meanwhile."""
+    return work.batch_ns > LONGEST_GAUGED_NS
 
 
 def _scatter_of_batches(launches: Iterable[LaunchValue]) -> float | None:

@@ -47,6 +47,12 @@ def test_the_median_case_decides_for_all() -> None:
     assert found == 0 or found > 10, "where launches are no more than their batches, as pilots say"
 
 
+def test_short_batches_stay_as_many_as_those_in_turns() -> None:
+    short = CaseWork(iterations=1, batch_ns=0.3e6, warmup=1, begin_ns=6e6)
+    assert batches_alone([(short, launches(100, 0.2, 0.01))]) == 0
+    assert batches_alone([(WORK, launches(100, 0.2, 0.01))]) == 1
+
+
 def test_too_few_launches_and_single_batches_say_nothing() -> None:
     assert batches_alone([]) == 0
     assert batches_alone([(WORK, launches(SCATTER_KNOWN - 1, 0.1, 0.1))]) == 0
