@@ -72,11 +72,33 @@ const std::vector<int>& usable_cpus() {
 
 void pin_this_thread(int cpu) {
     set_cpus_of_this_thread(std::span(&cpu, 1));
+    // A kernel in between (gVisor, a seccomp filter) may say yes and do nothing.
+    if (const std::vector<int> now = cpus_now(); now != std::vector{cpu}) {
+        throw Unsupported("a thread was tied to CPU " + std::to_string(cpu) +
+                          ", and the kernel says that it may run on " + cpu_list(now));
+    }
 }
 
 std::string cpus_of_this_thread() {
     std::string text;
     for (const int cpu : cpus_now()) { text += (text.empty() ? "" : ",") + std::to_string(cpu); }
+    return text;
+}
+
+std::string cpu_list(std::span<const int> cpus) {
+    constexpr std::size_t most_letters = 200;
+    std::string text;
+    for (std::size_t first = 0; first < cpus.size();) {
+        if (text.size() > most_letters) {
+            return text + " and " + std::to_string(cpus.size() - first) + " more";
+        }
+        std::size_t last = first;
+        while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) { ++last; }
+        if (last < first + 2) { last = first; }  // two side by side are no range
+        text += (first == 0 ? "" : ",") + std::to_string(cpus[first]);
+        if (last > first) { text += "-" + std::to_string(cpus[last]); }
+        first = last + 1;
+    }
     return text;
 }
 

@@ -13,11 +13,15 @@ namespace toll {
 /// thread to a CPU later does not change the answer, so a contender made anew sees the same machine.
 [[nodiscard]] const std::vector<int>& usable_cpus();
 
-/// Ties the calling thread to one CPU. Throws Unsupported where the kernel refuses.
+/// Ties the calling thread to one CPU, and asks the kernel whether it is. Throws Unsupported where it
+/// refuses, or accepts and does not.
 void pin_this_thread(int cpu);
 
-/// The CPUs that the calling thread may run on, as "0,1": what a Footing's pinned_cpus shows.
+/// The CPUs that the calling thread may run on, as "0,1".
 [[nodiscard]] std::string cpus_of_this_thread();
+
+/// As a Footing's pinned_cpus, in this order: "0,2,4-7"; how many more there are where it would be too long.
+[[nodiscard]] std::string cpu_list(std::span<const int> cpus);
 
 /// Ties the calling thread to `cpu` as long as it lives, then gives it back its former CPUs.
 class PinnedHere {

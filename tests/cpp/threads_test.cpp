@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "toll/errors.hpp"
 
@@ -37,6 +38,16 @@ TEST_CASE("a CPU that is not there is unsupported, with its number") {
         CHECK_THROWS_WITH_AS(toll::pin_this_thread(cpu), doctest::Contains(std::to_string(cpu).c_str()),
                              toll::Unsupported);
     }
+}
+
+TEST_CASE("a list of CPUs as a footing shows it") {
+    CHECK(toll::cpu_list(std::vector{0, 1}) == "0,1");
+    CHECK(toll::cpu_list(std::vector{0, 2, 4, 5, 6, 7, 1}) == "0,2,4-7,1");
+    CHECK(toll::cpu_list(std::vector{3}) == "3");
+    std::vector<int> even(512);
+    for (int number = 0; number < 512; ++number) { even[static_cast<std::size_t>(number)] = 2 * number; }
+    CHECK(toll::cpu_list(even).size() < 250);  // toll takes texts of up to 1000 letters
+    CHECK(toll::cpu_list(even).ends_with(" more"));
 }
 
 TEST_CASE("no member of a crew begins before all are there, and run() waits for all") {

@@ -94,7 +94,7 @@ public:
             const auto& all = latency::cpus_in_turn();
             const auto taken = std::span(all).first(std::min<std::size_t>(threads_, all.size()));
             latency::Topology topology;
-            seen.set({"pinned_cpus", latency::cpu_list(taken)});
+            seen.set({"pinned_cpus", cpu_list(taken)});
             seen.set({"placement", latency::closenesses(taken, topology)});
         }
         return seen;

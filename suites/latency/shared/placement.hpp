@@ -219,24 +219,6 @@ inline std::string closenesses(std::span<const int> cpus, Topology& topology) {
     return names;
 }
 
-/// As a Footing's pinned_cpus, in this order: "0,2,4-7"; how many more there are where it would be too long.
-inline std::string cpu_list(std::span<const int> cpus) {
-    constexpr std::size_t most_letters = 200;
-    std::string text;
-    for (std::size_t first = 0; first < cpus.size();) {
-        if (text.size() > most_letters) {
-            return text + " and " + std::to_string(cpus.size() - first) + " more";
-        }
-        std::size_t last = first;
-        while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) { ++last; }
-        if (last < first + 2) { last = first; }  // two side by side are no range
-        text += (first == 0 ? "" : ",") + std::to_string(cpus[first]);
-        if (last > first) { text += "-" + std::to_string(cpus[last]); }
-        first = last + 1;
-    }
-    return text;
-}
-
 /// Throws Unsupported where the clocks of the two CPUs, "0,1", disagree by more than can be measured between
 /// them.
 inline void check_one_clock(const ClockOffset& offset, const std::string& cpus) {

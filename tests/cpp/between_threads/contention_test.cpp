@@ -217,7 +217,7 @@ TEST_CASE("which CPUs the threads were tied to is told, and how close they are")
             MESSAGE("not checked: threads cannot be tied to CPUs");
             return;
         }
-        CHECK(text("pinned_cpus") == toll::latency::cpu_list(taken));
+        CHECK(text("pinned_cpus") == toll::cpu_list(taken));
         CHECK(text("placement") == toll::latency::closenesses(taken, topology));
     }
 }

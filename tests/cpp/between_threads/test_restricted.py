@@ -106,5 +106,18 @@ class NoPinning(unittest.TestCase):
         self.assertEqual(sleep("no_affinity")[1]["checksum"], "5")
 
 
+@unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two CPUs")
+class VainPinning(unittest.TestCase):
+    """The kernel says that a thread was tied, and it was not."""
+
+    def test_nothing_is_believed_that_was_not_asked_for(self) -> None:
+        (error,) = core_to_core("vain_affinity")
+        self.assertEqual((error["type"], error["kind"]), ("error", "unsupported"))
+        self.assertRegex(error["message"], r"tied to CPU \d+, and the kernel says that it may run on \d+[,-]")
+        ready = contention("vain_affinity")[0]
+        self.assertRegex(ready["footing"]["pinning"], r"^none: a thread was tied .* may run on")
+        self.assertNotIn("pinned_cpus", ready["footing"])
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

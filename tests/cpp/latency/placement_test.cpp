@@ -133,16 +133,6 @@ TEST_CASE("how close several CPUs are, in words") {
     CHECK(closenesses(std::vector{0, 1}, unknown) == "unknown");
 }
 
-TEST_CASE("a list of CPUs as a footing shows it") {
-    CHECK(cpu_list(std::vector{0, 1}) == "0,1");
-    CHECK(cpu_list(std::vector{0, 2, 4, 5, 6, 7, 1}) == "0,2,4-7,1");
-    CHECK(cpu_list(std::vector{3}) == "3");
-    std::vector<int> even(512);
-    for (int number = 0; number < 512; ++number) { even[static_cast<std::size_t>(number)] = 2 * number; }
-    CHECK(cpu_list(even).size() < 250);  // toll takes texts of up to 1000 letters
-    CHECK(cpu_list(even).ends_with(" more"));
-}
-
 TEST_CASE("kernels that show less") {
     const MadeMachine old;  // before Linux 5.8
     old.add(0, "0-1", "0-1", "thread_siblings_list");

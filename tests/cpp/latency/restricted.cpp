@@ -2,6 +2,7 @@
 //   one_cpu      it may use one CPU alone
 //   last_cpu     likewise, and it is not the first: the others are another container's, or offline
 //   no_affinity  it may not tie its threads to CPUs: sched_setaffinity fails with EPERM (seccomp(2))
+//   vain_affinity  it is told that its threads were tied, and none is: sched_setaffinity does nothing
 //   quota        it gets half a CPU's time: cgroups(7), for which one has to be root
 // The program finds HOW in TOLL_TEST_MACHINE. Exits 77 where this machine cannot be restricted so.
 #include <linux/filter.h>
@@ -94,11 +95,12 @@ bool be_half_a_cpu() {
     std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-bool refuse_affinity() {
+/// What sched_setaffinity answers instead of doing anything; 0 is success.
+bool answer_for_affinity(unsigned error) {
     sock_filter refuse[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setaffinity, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const sock_fprog filter{.len = static_cast<unsigned short>(std::size(refuse)), .filter = refuse};
@@ -111,10 +113,11 @@ bool refuse_affinity() {
 int main(int argc, char** argv) {
     if (argc < 3) { return 2; }
     const std::string_view how = argv[1];
-    const bool restricted = how == "one_cpu"    ? keep_one_cpu(false)
-                            : how == "last_cpu" ? keep_one_cpu(true)
-                            : how == "quota"    ? be_half_a_cpu()
-                                                : how == "no_affinity" && refuse_affinity();
+    const bool restricted = how == "one_cpu"         ? keep_one_cpu(false)
+                            : how == "last_cpu"      ? keep_one_cpu(true)
+                            : how == "quota"         ? be_half_a_cpu()
+                            : how == "vain_affinity" ? answer_for_affinity(0)
+                                                     : how == "no_affinity" && answer_for_affinity(EPERM);
     if (!restricted) {
         std::perror(argv[1]);
         return 77;
