@@ -2,7 +2,9 @@
 %%
 %% A contender is a map:
 %%   workload, name, library, unit, per: binaries;
-%%   parameters: list of {Name, Default, Unit, Meaning}; a default of <<"cpus">> is the number of schedulers;
+%%   parameters: list of {Name, Default, Unit, Meaning}; a default of <<"cpus">> is the number of schedulers.
+%%   {Name, Default, Unit, Meaning, Only}: the default, which may be a word, is the only value here, and no
+%%   argument; Only says why;
 %%   set_up: fun(Arguments) -> State, where Arguments maps parameters to integers. Not timed.
 %% A state is a map: run: fun() -> Answer; expected: the right answer; units: what `per` counts in each
 %% iteration; footing: what it stands on, as observed; details (optional): fun() -> map of more numbers about
@@ -45,8 +47,10 @@ description(Contenders) ->
 offered(#{workload := Workload, name := Name, library := Library, unit := Unit, per := Per} = Contender) ->
     #{workload => Workload, contender => Name, library => Library, library_version => <<"OTP ", (version())/binary>>,
       kind => batch, unit => Unit, per => Per,
-      parameters => [#{name => P, default => Default, unit => U, meaning => Meaning}
-                     || {P, Default, U, Meaning} <- maps:get(parameters, Contender)]}.
+      parameters => [described(Parameter) || Parameter <- maps:get(parameters, Contender)]}.
+
+described({Name, Default, Unit, Meaning, _Only}) -> described({Name, Default, Unit, Meaning});
+described({Name, Default, Unit, Meaning}) -> #{name => Name, default => Default, unit => Unit, meaning => Meaning}.
 
 version() -> list_to_binary(erlang:system_info(otp_release) ++ ", erts-" ++ erlang:system_info(version)).
 
@@ -121,8 +125,11 @@ set_up(Contenders, Workload, Name, Words) ->
     end.
 
 arguments(Parameters, Words) ->
-    Defaults = maps:from_list([{Name, Default} || {Name, Default, _, _} <- Parameters]),
-    maps:map(fun number/2, lists:foldl(fun given/2, Defaults, Words)).
+    Defaults = maps:from_list([{element(1, Parameter), element(2, Parameter)} || Parameter <- Parameters]),
+    Texts = lists:foldl(fun given/2, Defaults, Words),
+    [fail(unsupported, [Name, "=", maps:get(Name, Texts), ": ", Only, "; ask for ", Name, "=", Default])
+     || {Name, Default, _, _, Only} <- Parameters, maps:get(Name, Texts) =/= Default],
+    maps:map(fun number/2, maps:without([Name || {Name, _, _, _, _} <- Parameters], Texts)).
 
 given(Word, Texts) ->
     case binary:split(Word, <<"=">>) of

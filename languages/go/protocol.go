@@ -20,6 +20,7 @@ type Parameter struct {
 	Default string `json:"default"`
 	Unit    string `json:"unit"`
 	Meaning string `json:"meaning"`
+	Only    string `json:"-"` // why Default, which may be a word, is the only value here; not in Arguments then
 }
 
 // Contender is one answer to a workload.
@@ -201,7 +202,14 @@ func parse(parameters []Parameter, words []string) (Arguments, error) {
 		texts[name] = value
 	}
 	arguments := Arguments{}
-	for name, text := range texts {
+	for _, p := range parameters {
+		name, text := p.Name, texts[p.Name]
+		if p.Only != "" {
+			if text != p.Default {
+				return nil, Error{"unsupported", fmt.Sprintf("%s=%s: %s; ask for %s=%s", name, text, p.Only, name, p.Default)}
+			}
+			continue
+		}
 		if text == "cpus" {
 			text = strconv.Itoa(runtime.NumCPU())
 		}

@@ -27,7 +27,10 @@ import Text.Printf (printf)
 import Text.Read (readMaybe)
 
 -- | One input of a workload. A default of "cpus" is the number of CPUs.
-data Parameter = Parameter {parameterName, standard, parameterUnit, meaning :: String}
+data Parameter
+  = Parameter {parameterName, standard, parameterUnit, meaning :: String}
+  | -- | The default, which may be a word, is the only value here, and no argument; `only` says why.
+    Fixed {parameterName, standard, parameterUnit, meaning, only :: String}
 
 -- | One answer to a workload.
 data Contender = Contender
@@ -206,7 +209,10 @@ parsed :: [Parameter] -> [String] -> IO Arguments
 parsed known given = do
   texts <- foldM set [(parameterName p, standard p) | p <- known] given
   cpus <- getNumProcessors
-  mapM (number cpus) texts
+  forM_ [(p, held) | p@Fixed {} <- known, Just held <- [lookup (parameterName p) texts]] $ \(p, held) ->
+    when (held /= standard p) . throwIO . Failure "unsupported" $
+      parameterName p ++ "=" ++ held ++ ": " ++ only p ++ "; ask for " ++ parameterName p ++ "=" ++ standard p
+  mapM (number cpus) [text | text <- texts, fst text `notElem` [parameterName p | p@Fixed {} <- known]]
   where
     set texts text = case break (== '=') text of
       (key, '=' : held) | key `elem` map fst texts -> pure [(k, if k == key then held else v) | (k, v) <- texts]

@@ -27,7 +27,16 @@ final class Toll {
     private Toll() {}
 
     /** One input of a workload. A default of "cpus" is the number of usable CPUs. */
-    record Parameter(String name, String standard, String unit, String meaning) {}
+    record Parameter(String name, String standard, String unit, String meaning, String only) {
+        Parameter(String name, String standard, String unit, String meaning) {
+            this(name, standard, unit, meaning, "");
+        }
+
+        /** The default, which may be a word, is the only value here, and no argument: the sentence says why. */
+        Parameter onlyThat(String why) {
+            return new Parameter(name, standard, unit, meaning, why);
+        }
+    }
 
     /** One answer to a workload. */
     record Contender(String workload, String name, String library, String unit, String per,
@@ -207,6 +216,14 @@ final class Toll {
             }
             texts.put(halves[0], halves[1]);
         }
+        for (Parameter p : parameters) {
+            String text = texts.get(p.name);
+            if (!p.only.isEmpty() && !text.equals(p.standard)) {
+                throw new Failure("unsupported",
+                    p.name + "=" + text + ": " + p.only + "; ask for " + p.name + "=" + p.standard);
+            }
+        }
+        parameters.stream().filter(p -> !p.only.isEmpty()).forEach(p -> texts.remove(p.name));
         Map<String, Long> arguments = new LinkedHashMap<>();
         for (Map.Entry<String, String> text : texts.entrySet()) {
             boolean cpus = text.getValue().equals("cpus");

@@ -14,6 +14,8 @@ pub struct Parameter {
     pub default: &'static str,
     pub unit: &'static str,
     pub meaning: &'static str,
+    /// Why the default, which may be a word, is the only value here; it is not among the arguments then. Else "".
+    pub only: &'static str,
 }
 
 /// The parameters' values by name.
@@ -148,6 +150,13 @@ fn parse(parameters: &'static [Parameter], words: &[String]) -> Result<Arguments
         let (slot, value) = slot
             .ok_or_else(|| Error::usage(format!("{word:?} is not name=value with a parameter of this contender")))?;
         *slot = value.to_string();
+    }
+    for p in parameters.iter().filter(|p| !p.only.is_empty()) {
+        let text = texts.remove(p.name).unwrap_or_default();
+        if text != p.default {
+            let (name, only, default) = (p.name, p.only, p.default);
+            return Err(Error::new("unsupported", format!("{name}={text}: {only}; ask for {name}={default}")));
+        }
     }
     texts
         .into_iter()

@@ -125,18 +125,20 @@ fn made(arguments: &toll::Arguments, builder: &mut Builder) -> Result<Box<dyn to
 /// With the threads that a contender takes by default.
 const fn parameters(threads: &'static str) -> [toll::Parameter; 3] {
     [
-        toll::Parameter { name: "tasks", default: "1000", unit: "tasks", meaning: "tasks of one iteration" },
+        toll::Parameter { name: "tasks", default: "1000", unit: "tasks", meaning: "tasks of one iteration", only: "" },
         toll::Parameter {
             name: "wait_us",
             default: "8",
             unit: "us",
             meaning: "what each task waits between its two computations",
+            only: "",
         },
         toll::Parameter {
             name: "threads",
             default: threads,
             unit: "threads",
             meaning: "threads of the contender's pool, or of its runtime",
+            only: "",
         },
     ]
 }

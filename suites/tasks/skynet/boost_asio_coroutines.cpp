@@ -1,11 +1,13 @@
 #include "asio_tree.hpp"
+#include "pins.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
 struct BoostAsioCoroutines : toll::skynet::Coroutines<boost::asio::io_context::executor_type> {
-    explicit BoostAsioCoroutines(const toll::skynet::Inputs& inputs) : Coroutines(inputs) {
+    explicit BoostAsioCoroutines(const toll::skynet::Inputs& inputs) : Coroutines(inputs), pins_(inputs) {
         toll::skynet::require_one_thread(inputs, "one thread runs the io_context");
+        pins_.tie_caller();
     }
 
     template <class Unit = toll::skynet::Uncounted>
@@ -19,6 +21,9 @@ struct BoostAsioCoroutines : toll::skynet::Coroutines<boost::asio::io_context::e
         return BoostAsioCoroutines(inputs).run<toll::skynet::Counted>(root);
     }
 
+    [[nodiscard]] const toll::skynet::Pins& pins() const noexcept { return pins_; }
+
+    toll::skynet::Pins pins_;
     boost::asio::io_context context_{1};  // the hint: one thread runs it
 };
 

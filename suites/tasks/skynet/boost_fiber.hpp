@@ -82,6 +82,8 @@ struct BoostFiber : private Scheduler, public Sum<Stacks> {
         return Sum<CountedStacks<Stacks>>(inputs).run(root);
     }
 
+    using Scheduler::pins;
+
     static constexpr bool once_per_process = requires { requires Scheduler::once_per_process; };
 };
 

@@ -1,7 +1,20 @@
 #include "openmp_tree.hpp"
+#include "pins.hpp"
+
+#include <atomic>
+#include <thread>
 
 struct OpenMpTasks {
-    explicit OpenMpTasks(const toll::skynet::Inputs& inputs) : threads_(inputs.threads) {}
+    explicit OpenMpTasks(const toll::skynet::Inputs& inputs) : threads_(inputs.threads), pins_(inputs) {
+        if (!pins_.wanted()) { return; }
+        // The runtime keeps its threads: those of this team are those of every later one. The caller is the
+        // first of them, and is tied last: the others would begin on its CPU.
+        const auto caller = std::this_thread::get_id();
+        std::atomic<unsigned> others{0};
+#pragma omp parallel num_threads(threads_)
+        if (std::this_thread::get_id() != caller) { pins_.tie(++others); }
+        pins_.tie_caller();
+    }
 
     template <class Sum = toll::skynet::OpenMpSum>
     std::uint64_t run(toll::skynet::Subtree root) {
@@ -16,7 +29,10 @@ struct OpenMpTasks {
     }
 
     static constexpr bool units_vary = true;
+    [[nodiscard]] const toll::skynet::Pins& pins() const noexcept { return pins_; }
+
     unsigned threads_;
+    toll::skynet::Pins pins_;
 };
 
 TOLL_CONTENDER(skynet, openmp_tasks, OpenMpTasks);

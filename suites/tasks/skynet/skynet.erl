@@ -72,5 +72,7 @@ main() ->
     toll:main([#{workload => <<"tasks/skynet">>, name => <<"erlang_processes">>, library => <<"Erlang/OTP">>,
                  unit => <<"ns">>, per => <<"task">>,
                  parameters => [{<<"tasks">>, <<"100000">>, <<"leaf tasks">>, <<"leaves of the tree, a power of 10">>},
-                                {<<"threads">>, <<"cpus">>, <<"threads">>, <<"operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses">>}],
+                                {<<"threads">>, <<"cpus">>, <<"threads">>, <<"operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses">>},
+                                {<<"pinning">>, <<"none">>, <<"">>, <<"none: the kernel places the threads; each_cpu: thread i is tied to the i-th CPU that the process may use, from the first again where CPUs are fewer">>,
+                                 <<"schedulers are bound by an option of the emulator's start (+sbt), which this program is started without">>}],
                  set_up => fun set_up/1}]).

@@ -96,6 +96,7 @@ func main() {
 			Parameters: []toll.Parameter{
 				{Name: "tasks", Default: "100000", Unit: "leaf tasks", Meaning: "leaves of the tree, a power of 10"},
 				{Name: "threads", Default: threads, Unit: "threads", Meaning: "operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses"},
+				{Name: "pinning", Default: "none", Meaning: "none: the kernel places the threads; each_cpu: thread i is tied to the i-th CPU that the process may use, from the first again where CPUs are fewer", Only: "Go makes the threads that run goroutines, and offers no way to tie them"},
 			}, SetUp: setUp}
 	}
 	toll.Main(offered("go_goroutines", "cpus"), offered("go_gomaxprocs_default", "0"))

@@ -78,7 +78,8 @@ main =
           per = "task",
           parameters =
             [ Parameter "tasks" "100000" "leaf tasks" "leaves of the tree, a power of 10",
-              Parameter "threads" "cpus" "threads" "operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses"
+              Parameter "threads" "cpus" "threads" "operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses",
+              Fixed "pinning" "none" "" "none: the kernel places the threads; each_cpu: thread i is tied to the i-th CPU that the process may use, from the first again where CPUs are fewer" "threads are bound by an option of the runtime's start (+RTS -qa), which this program is started without"
             ],
           setUp = made
         }

@@ -123,7 +123,9 @@ final class Skynet {
     public static void main(String[] words) {
         Toll.main(List.of(new Toll.Contender("tasks/skynet", "java_virtual_threads", "Java", "ns", "task", List.of(
             new Toll.Parameter("tasks", "100000", "leaf tasks", "leaves of the tree, a power of 10"),
-            new Toll.Parameter("threads", "cpus", "threads", "operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses")),
+            new Toll.Parameter("threads", "cpus", "threads", "operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses"),
+            new Toll.Parameter("pinning", "none", "", "none: the kernel places the threads; each_cpu: thread i is tied to the i-th CPU that the process may use, from the first again where CPUs are fewer")
+                .onlyThat("the JVM makes the threads that carry virtual ones, and offers no way to tie them")),
             Skynet::setUp)), words);
     }
 }

@@ -3,19 +3,28 @@
 pub const CHILDREN: u64 = 10;
 
 /// With the threads that a contender takes by default.
-pub const fn parameters(threads: &'static str) -> [toll::Parameter; 2] {
+pub const fn parameters(threads: &'static str) -> [toll::Parameter; 3] {
     [
         toll::Parameter {
             name: "tasks",
             default: "100000",
             unit: "leaf tasks",
             meaning: "leaves of the tree, a power of 10",
+            only: "",
         },
         toll::Parameter {
             name: "threads",
             default: threads,
             unit: "threads",
             meaning: "operating-system threads that run the tasks; 0: one for each task, or as many as the runtime chooses",
+            only: "",
+        },
+        toll::Parameter {
+            name: "pinning",
+            default: "none",
+            unit: "",
+            meaning: "none: the kernel places the threads; each_cpu: thread i is tied to the i-th CPU that the process may use, from the first again where CPUs are fewer",
+            only: "this program leaves its runtime's threads to the kernel, as the library does by default",
         },
     ]
 }

@@ -24,9 +24,29 @@ namespace toll::skynet {
 /// Children of every task that is not a leaf.
 inline constexpr std::uint64_t children = 10;
 
+/// Where the threads that run the tasks may themselves run.
+enum class Pinning {
+    none,      ///< wherever the kernel puts them
+    each_cpu,  ///< thread i on the i-th CPU that the process may use
+};
+
+inline constexpr std::array<std::string_view, 2> pinning_names{"none", "each_cpu"};
+
+[[nodiscard]] inline std::string name_of(Pinning pinning) {
+    return std::string(pinning_names[static_cast<std::size_t>(pinning)]);
+}
+
+[[nodiscard]] inline Pinning pinning_of(std::string_view written) {
+    for (const Pinning pinning : {Pinning::none, Pinning::each_cpu}) {
+        if (written == name_of(pinning)) { return pinning; }
+    }
+    throw Unsupported("pinning is none or each_cpu, got " + std::string(written));
+}
+
 struct Inputs {
     std::uint64_t tasks;  ///< leaves of the tree, a power of `children`
     unsigned threads;     ///< operating-system threads that run the tasks; 0: one for each task
+    Pinning pinning = Pinning::none;
 };
 
 /// One task's subtree: the leaves `ordinal` up to, not including, `ordinal + size`.
@@ -64,6 +84,8 @@ inline void require_one_thread(const Inputs& inputs, std::string_view why) {
 ///  - `count(inputs, root)` (optional, static): the same tree once more, with its units told to `census`;
 ///  - `footing()` (optional): what the contender knows better, laid over the workload's own: `units_created`
 ///    where it is not one for each node below the root, `stack_bytes` where it was chosen at set-up;
+///  - `pins()` (optional): the Pins that each of its workers was tied by while it was made. Who offers none
+///    is refused with pinning=each_cpu;
 ///  - `units_vary` (optional): true where how many units there are is known only once they are counted;
 ///  - `once_per_process` (optional): true for a library that cannot be set up twice in one process;
 ///  - `thread_per_task` (optional): true where threads=0 is what it takes. All others get 1 thread or more.
@@ -82,13 +104,19 @@ public:
         return {{"tasks", "100000", "leaf tasks", "leaves of the tree, a power of 10"},
                 {"threads", "cpus", "threads",
                  "operating-system threads that run the tasks; 0: one for each task, or as many as the "
-                 "runtime chooses"}};
+                 "runtime chooses"},
+                {"pinning", "none", "",
+                 "none: the kernel places the threads; each_cpu: thread i is tied to the i-th CPU that the "
+                 "process may use, from the first again where CPUs are fewer"}};
     }
 
     explicit Workload(const Arguments& arguments)
         : inputs_{arguments.number("tasks", 1, most_tasks),
-                  static_cast<unsigned>(arguments.number("threads", 0, most_threads))},
-          tree_{checked(inputs_)} {}
+                  static_cast<unsigned>(arguments.number("threads", 0, most_threads)),
+                  pinning_of(arguments.text("pinning"))},
+          tree_{checked(inputs_)} {
+        if constexpr (can_pin) { tree_.pins().check(); }
+    }
 
     [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return inputs_.tasks; }
 
@@ -120,6 +148,7 @@ public:
             footing.set({"units_created", units_below_root(inputs_.tasks)});
         }
         if constexpr (requires { tree_.footing(); }) { lay_over(footing, tree_.footing()); }
+        if constexpr (can_pin) { lay_over(footing, tree_.pins().footing()); }
         if constexpr (requires(Subtree root) { T::count(inputs_, root); }) {
             if (std::getenv("TOLL_UNITS") != nullptr) { lay_over(footing, counted()); }
         }
@@ -127,6 +156,8 @@ public:
     }
 
 private:
+    static constexpr bool can_pin = requires(const T& tree) { tree.pins().check(); };
+
     // Beyond these a request is a mistake: nobody waits for such a tree, and its sum would not fit 64 bits.
     static constexpr std::uint64_t most_tasks = 1'000'000'000;
     static constexpr std::uint64_t most_threads = 4096;
@@ -143,7 +174,16 @@ private:
                 throw Unsupported("tasks share the threads here; ask for threads=1 or more");
             }
         }
+        if (!can_pin && inputs.pinning != Pinning::none) { throw Unsupported(why_no_pinning()); }
         return inputs;
+    }
+
+    static std::string why_no_pinning() {
+        const std::string ask = "; ask for pinning=none";
+        if constexpr (requires { requires T::thread_per_task; }) {
+            return "every task has a thread of its own, as short-lived as the task: none can be tied" + ask;
+        }
+        return "there are no worker threads here that could be tied" + ask;
     }
 
     static void lay_over(Footing& footing, const Footing& known_better) {

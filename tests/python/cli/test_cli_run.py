@@ -21,6 +21,12 @@ from tollbench.words import Purpose
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
+TIES_ITS_CALLER = """
+    explicit Tied(const toll::skynet::Inputs& inputs) : pins_(inputs) { pins_.tie_caller(); }
+    const toll::skynet::Pins& pins() const { return pins_; }
+    toll::skynet::Pins pins_;
+"""
+
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -39,6 +45,12 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = source.read_text()
     assert "return node.ordinal;" in text
     source.write_text(text.replace("return node.ordinal;", "return node.ordinal + 1;"))
+    assert call("new", "tasks/skynet", "tied").returncode == 0
+    source = root / "suites/tasks/skynet/tied.cpp"
+    text = source.read_text().replace('#include "workload.hpp"', '#include "pins.hpp"')
+    made = "explicit Tied(const toll::skynet::Inputs&) {}"
+    assert made in text
+    source.write_text(text.replace(made, TIES_ITS_CALLER))
     return root
 
 
@@ -102,6 +114,25 @@ def test_a_check_launches_once_and_fails_for_what_does_not_work(first, toll_here
     assert done.returncode == code, done.stdout + done.stderr
     with toll.open(checkout / f"runs/{name}.toll") as run:
         assert run.file.launch_count(Purpose.MEASURE) == 1
+
+
+def test_where_threads_were_tied_is_in_the_footing_and_who_ties_none_is_a_row_with_a_reason(first, toll_here):
+    done = toll_here(
+        "run", "tasks/skynet/tied", "tasks/skynet/my_own", "--set", "tasks=1000", "--set", "threads=1",
+        "--set", "pinning=each_cpu,none", "--profile", "check", "--no-html", "--output", "pinned", "--wait",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (workload,) = report(toll_here, "pinned")["workloads"]
+    found = {(row["contender"], row["parameters"]["pinning"]): row for row in workload["rows"]}
+    each, none = found["tied", "each_cpu"], found["tied", "none"]
+    assert each["footing"]["pinning"] == "each_cpu"
+    assert each["footing"]["pinned_cpus"] == str(min(os.sched_getaffinity(0)))
+    assert each["value"] > 0
+    assert (none["footing"]["pinning"], "pinned_cpus" in none["footing"]) == ("none", False)
+    refused = found["my_own", "each_cpu"]
+    assert (refused["status"], refused["value"]) == ("unsupported", None)
+    assert "no worker threads here that could be tied" in refused["reason"]
+    assert found["my_own", "none"]["status"] == "ok"
 
 
 def test_the_run_file_says_how_the_programs_were_built(first, checkout):

@@ -6,6 +6,7 @@ A toolchain that is not on this machine costs its tests: they are skipped, and n
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import warnings
 from typing import Any
@@ -188,6 +189,20 @@ def test_a_parameter_that_makes_no_sense_is_an_error(
 ) -> None:
     with Conversation(program, parameter, threads_of(contender)) as talk:
         assert talk.hear("error")["kind"] == kind
+        assert talk.end() == (1, "")
+
+
+def test_threads_that_no_program_here_ties_are_refused_with_a_reason(
+    program: Program, contender: Contender
+) -> None:
+    with Conversation(program, "tasks=10", "pinning=none", threads_of(contender)) as talk:
+        assert talk.hear("ready")["footing"].get("pinning", "none") == "none"
+        talk.say({"type": "batch", "iterations": 1})
+        talk.hear("batch")
+    with Conversation(program, "tasks=10", "pinning=each_cpu", threads_of(contender)) as talk:
+        answer = talk.hear("error")
+        assert answer["kind"] == "unsupported"
+        assert re.fullmatch(r"pinning=each_cpu: \w.{20,}; ask for pinning=none", answer["message"])
         assert talk.end() == (1, "")
 
 
