@@ -98,3 +98,21 @@ def test_values_beside_rows_of_several_numbers_of_threads_say_of_how_many() -> N
         if entry["contender"] in swept and "threads" not in parameters_named(entry["note"], entry["label"])
     ]
     assert silent == []
+
+
+def test_values_of_fibers_say_whether_their_programs_tied_their_threads() -> None:
+    """Those on several threads did: a row that does not, by default, says so. Those on one thread did not."""
+    of_fibers = {
+        one["label"]: (parameters_named(one["note"], one["label"]).get("pinning", ""), one["differs"])
+        for one in entries(WORKLOADS["tasks/skynet"])
+        if one["label"].startswith("fiber")
+    }
+    untied = {label for label, (pinning, _) in of_fibers.items() if pinning == "none"}
+    assert untied == {label for label in of_fibers if label.startswith("fiber (1C/1T")}
+    silent = [
+        label
+        for label, (pinning, differs) in of_fibers.items()
+        if not pinning and "the row does with pinning=each_cpu alone" not in differs
+    ]
+    assert silent == []
+    assert "each_cpu" in {pinning for pinning, _ in of_fibers.values()}
