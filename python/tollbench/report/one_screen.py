@@ -15,11 +15,12 @@ from rich.console import Console
 
 from tollbench import numbers
 from tollbench.analysis.results import PublishedValue, Results, Row, WorkloadResult
-from tollbench.report.cases import Group, Naming, groups
+from tollbench.report.answer_lines import answer, why_not, without_answer
+from tollbench.report.cases import groups
 from tollbench.report.claim_lines import VERDICTS, ClaimLine, claim_lines, count_sentence, of_verdict
 from tollbench.report.console_writer import Writer
 from tollbench.report.problems import troubles
-from tollbench.report.sentences import below_step_sentence, floor_sentence, published_range, status_words
+from tollbench.report.sentences import floor_sentence, published_range
 from tollbench.text import clean, headline, said, several
 from tollbench.words import Ruling
 
@@ -71,60 +72,16 @@ def _head(results: Results) -> Iterator[ScreenLine]:
 
 def _workload(workload: WorkloadResult, width: int) -> Iterator[ScreenLine]:
     """The question; the fastest and the next of one setting; what was published then."""
-    naming = Naming.of(workload)
     yield ScreenLine(_clipped(f"{clean(workload.workload)}: {clean(workload.question)}", width), "bold")
-    told = [group for group in groups(workload) if group.best]
-    answer = _answer(told[0], workload, naming.within(workload)) if told else _without(workload, naming)
-    if len(told) > 1:
-        answer += f" (+ {several(len(told) - 1, 'setting')})"
-    then = _then_and_now(workload, told[0].rows if told else workload.rows)
-    if then and 2 + cell_len(f"{answer} · {then}") <= width:
-        answer, then = f"{answer} · {then}", ""
-    yield ScreenLine(answer, "", 2)
+    told = answer(workload)
+    answered = told.sentence if told else without_answer(workload)
+    rows = next((group.rows for group in groups(workload) if group.best), workload.rows)
+    then = _then_and_now(workload, rows)
+    if then and 2 + cell_len(f"{answered} · {then}") <= width:
+        answered, then = f"{answered} · {then}", ""
+    yield ScreenLine(answered, "", 2)
     if then:
         yield ScreenLine(then, "dim", 2)
-
-
-def _answer(group: Group, workload: WorkloadResult, naming: Naming) -> str:
-    best = group.best
-    assert best is not None
-    setting = f"{group.setting}: " if group.setting else ""
-    told = f"{setting}{naming.label(best)}{group.unseen} {_value(best, workload)}"
-    rivals = [row for row in group.rows if row.ratio is not None and not (row.fastest or _aside(row))]
-    if not rivals:
-        return f"{told}, alone"
-    second = min(rivals, key=lambda row: row.ratio or 0.0)
-    ends = second.ratio, second.ratio_low, second.ratio_high
-    ratio = f"{numbers.ratio(*ends)} {numbers.ratio_interval(*ends)}".removesuffix(f" {numbers.MISSING}")
-    tied = ", tied" if {*best.tie_groups} & {*second.tie_groups} else ""
-    return f"{told}, then {naming.label(second)} {ratio}{tied}"
-
-
-def _aside(row: Row) -> bool:
-    return row.floor or row.baseline
-
-
-def _value(row: Row, workload: WorkloadResult) -> str:
-    scale = numbers.time_scale([row.value], workload.unit)
-    value = numbers.quantity(scale.of(row.value), scale.of(row.low), scale.of(row.high))
-    return f"{value} {scale.unit}"
-
-
-def _without(workload: WorkloadResult, naming: Naming) -> str:
-    """Of a workload in which nothing is compared."""
-    measured = [row for row in workload.rows if row.value is not None]
-    if below := below_step_sentence(workload):
-        return below
-    if measured:
-        rest = f" and {several(len(measured) - 1, 'more row')}" if len(measured) > 1 else ""
-        return f"{naming.label(measured[0])} {_value(measured[0], workload)}{rest}, nothing to compare with"
-    first = next(iter(workload.rows), None)
-    return f"nothing measured ({_why_not(first.status)})" if first else "nothing measured"
-
-
-def _why_not(status: str) -> str:
-    """Of a row without numbers; a run that ended first leaves rows that nobody has tried."""
-    return "its turn did not come: give a larger --budget" if status == "planned" else status_words(status)
 
 
 def _then_and_now(workload: WorkloadResult, rows: Sequence[Row]) -> str:
@@ -206,7 +163,7 @@ def _failures(results: Results) -> list[str]:
     first = found[0]
     who = f"{first.affected[0].workload} {first.affected[0].contender}"
     why = headline(first.reason)[0]
-    return [f"{count} without numbers, {who} first: {_why_not(first.status)}, {why}"]
+    return [f"{count} without numbers, {who} first: {why_not(first.status)}, {why}"]
 
 
 def in_a_line(warning: str, room: int) -> str:
