@@ -17,17 +17,19 @@ class Answer:
 
     setting: str
     fastest: str
+    unseen: str  # behind the name: of rows that may be faster
     value: str
     second: str  # "" where nothing is compared with the fastest
     ratio: str
+    interval: str
     tied: bool
     others: int
 
     @property
     def sentence(self) -> str:
         setting = f"{self.setting}: " if self.setting else ""
-        told = f"{setting}{self.fastest} {self.value}"
-        then = f", then {self.second} {self.ratio}" if self.second else ", alone"
+        told = f"{setting}{self.fastest}{self.unseen} {self.value}"
+        then = f", then {self.second} {self.ratio} {self.interval}".rstrip() if self.second else ", alone"
         return told + then + (", tied" if self.tied else "") + self.more
 
     @property
@@ -48,13 +50,15 @@ def _answer(group: Group, workload: WorkloadResult, others: int) -> Answer:
     rivals = [row for row in group.rows if row.ratio is not None and not (row.fastest or aside(row))]
     second = min(rivals, key=lambda row: row.ratio or 0.0, default=None)
     ends = (second.ratio, second.ratio_low, second.ratio_high) if second else (None, None, None)
-    ratio = f"{numbers.ratio(*ends)} {numbers.ratio_interval(*ends)}".removesuffix(f" {numbers.MISSING}")
+    interval = numbers.ratio_interval(*ends)
     return Answer(
         setting=group.setting,
-        fastest=naming.label(best) + group.unseen,
+        fastest=naming.label(best),
+        unseen=group.unseen,
         value=value_text(best, workload),
         second=naming.label(second) if second else "",
-        ratio=ratio if second else "",
+        ratio=numbers.ratio(*ends) if second else "",
+        interval=interval if interval != numbers.MISSING else "",
         tied=bool(second and {*best.tie_groups} & {*second.tie_groups}),
         others=others,
     )

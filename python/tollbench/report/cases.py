@@ -135,6 +135,16 @@ class Group:
         return shared_ties(row.tie_groups for row in self.rows)
 
     @property
+    def with_ties(self) -> list[tuple[Row, bool]]:
+        """Each row, and whether it could not be told from the fastest."""
+        letters = self.ties
+        best = {letter for row, own in zip(self.rows, letters, strict=True) if row.fastest for letter in own}
+        return [
+            (row, bool(best.intersection(own)) and not row.fastest)
+            for row, own in zip(self.rows, letters, strict=True)
+        ]
+
+    @property
     def measured(self) -> list[Row]:
         """The rows that have numbers."""
         return [row for row in self.rows if row.status == "ok"]

@@ -18,7 +18,8 @@ from tollbench.report.claim_lines import (
 from tollbench.text import commands
 from tollbench.words import Ruling
 
-_MARKS = {Ruling.HOLDS: "yes", Ruling.DOES_NOT_HOLD: "no"}
+_MOST_OPEN = 6  # so many lines leave room for the first workload on the first screen
+_MARKS = {Ruling.DOES_NOT_HOLD: "no", Ruling.HOLDS: "yes"}
 
 
 def claim_section(results: Results, anchors: Anchors) -> dict[str, Any]:
@@ -35,18 +36,17 @@ def claim_section(results: Results, anchors: Anchors) -> dict[str, Any]:
             "reason": commands(line.reason),
         }
 
+    decided: list[dict[str, Any]] = []
+    unfolded = 0
+    for ruling, mark in _MARKS.items():
+        if found := of_verdict(lines, ruling):
+            unfolded += len(found)
+            title, members = VERDICTS[ruling].capitalize(), [told(line) for line in found]
+            decided.append({"title": title, "mark": mark, "lines": members, "open": unfolded <= _MOST_OPEN})
     return {
         "title": TITLE,
         "told": bool(lines),
         "sentence": count_sentence(lines),
-        "decided": [
-            {
-                "title": VERDICTS[ruling].capitalize(),
-                "mark": mark,
-                "lines": [told(line) for line in of_verdict(lines, ruling)],
-            }
-            for ruling, mark in _MARKS.items()
-            if of_verdict(lines, ruling)
-        ],
+        "decided": decided,
         "open": [told(line) for line in of_verdict(lines, Ruling.CANNOT_BE_TOLD)],
     }

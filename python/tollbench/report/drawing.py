@@ -10,14 +10,14 @@ from tollbench import numbers
 from tollbench.analysis.results import Grid, Latency, PublishedValue, Results, Row, WorkloadResult
 from tollbench.report import grids, percentiles
 from tollbench.report.anchors import Anchors
-from tollbench.report.cases import Group, Naming, by_setting, groups
+from tollbench.report.cases import Naming, by_setting, groups
 from tollbench.report.showing import ALIKE, Column
 from tollbench.report.slopes import Slope, metrics, slopes
 from tollbench.text import clean
 
 # Numbers of all curves, bins and replicates together: with what the rows of the tables take, they keep the
 # page under 5 MB up to some 1,100 rows.
-MOST_NUMBERS, NUMBERS_A_ROW, LEAST_NUMBERS = 120_000, 60, 50_000
+MOST_NUMBERS, NUMBERS_A_ROW, LEAST_NUMBERS = 120_000, 70, 40_000
 
 
 def drawing(results: Results) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int, level: floa
         _row(row, workload, scale, step)
         | {"id": anchors.row(workload, row), "name": within.label(row), "tied": tied, "group": number}
         for number, group in enumerate(groups(workload))
-        for row, tied in _tied(group)
+        for row, tied in group.with_ties
         if row.status == "ok" and row.value is not None and math.isfinite(row.value)
     ]
     latency_scale = percentiles.scale_of(workload.latencies)
@@ -83,15 +83,6 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int, level: floa
             for entry, name, line in zip(entries, names, lines, strict=True)
         ],
     }
-
-
-def _tied(group: Group) -> list[tuple[Row, bool]]:
-    """Which rows could not be told from the fastest of their group."""
-    best = {letter for row, own in zip(group.rows, group.ties, strict=True) if row.fastest for letter in own}
-    return [
-        (row, bool(best.intersection(own)) and not row.fastest)
-        for row, own in zip(group.rows, group.ties, strict=True)
-    ]
 
 
 def _row(row: Row, workload: WorkloadResult, scale: numbers.Scale, step: int) -> dict[str, Any]:

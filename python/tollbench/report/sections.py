@@ -9,9 +9,11 @@ from tollbench import numbers
 from tollbench.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
 from tollbench.report import grids, matrix, percentiles
 from tollbench.report.anchors import Anchors
+from tollbench.report.answer_lines import answer, without_answer
 from tollbench.report.cases import Group, Naming, by_setting, groups
 from tollbench.report.claim_section import claim_section
 from tollbench.report.footings import footings
+from tollbench.report.interval_strip import interval_strip
 from tollbench.report.problems import troubles
 from tollbench.report.row_cells import SET_ASIDE, table
 from tollbench.report.sentences import (
@@ -24,6 +26,9 @@ from tollbench.report.sentences import (
 from tollbench.report.showing import Column
 from tollbench.report.slopes import heading, metrics, slopes
 from tollbench.text import clean, commands, headline, humanise, instant, said, several
+
+# A page of so many workloads begins unfolded, one of more with a line for each.
+MOST_OPEN = 2
 
 # Conditions that the page shows in another place.
 _TOLD_ELSEWHERE = ("noise", "usable_cpus", "cpus", "virtualization", "meanwhile")
@@ -51,6 +56,7 @@ def page(results: Results) -> dict[str, Any]:
     whole, apart = results.warnings_by_workload()
     workloads = [
         _workload(workload, anchors, results.run.level, apart[workload.workload])
+        | {"open": len(results.workloads) <= MOST_OPEN}
         for workload in results.workloads
     ]
     return {
@@ -117,6 +123,8 @@ def _figures(results: Results, measured: int, total: int) -> list[dict[str, str]
             "label": "Measured",
             "value": f"{measured:,}" + (f" of {total:,}" if missing else ""),
             "note": f"cases in {several(len(results.workloads), 'workload')}",
+            "link": "missing" if results.problems else "",
+            "linked": f"{len(results.problems):,} skipped or failed",
         },
         {"label": "Launches", "value": f"{run.launches:,}", "note": "fresh processes, in random order"},
         {
@@ -251,6 +259,9 @@ def _workload(
         "shared": within.common(" = "),
         "per": clean(workload.per),
         "unit": scale.unit,
+        "answer": answer(workload),
+        "without_answer": without_answer(workload),
+        "strip": interval_strip(workload),
         "bests": [_best(group, within, scale) for group in groups(workload) if group.best],
         "measured": sum(row.status == "ok" for row in workload.rows),
         "total": len(workload.rows),
@@ -268,6 +279,7 @@ def _workload(
         "percentiles": _percentiles(workload, within, anchors),
         "asides": below_table(workload, within),
         "warnings": [commands(clean(warning)) for warning in warnings],
+        "warned": several(len(warnings), "warning"),
         "published": _published(workload, naming),
         "grids": [
             {

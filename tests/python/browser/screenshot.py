@@ -44,6 +44,16 @@ def open_report(opened: Browser, file: Path, width: int = 1280, height: int = 90
     return page
 
 
+def unfold(page: Page, selector: str) -> None:
+    """Opens what the element lies in, and the workload that it is, and waits for the charts there."""
+    page.locator(selector).first.evaluate(
+        "e => { for (let at = e; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;"
+        " e.querySelectorAll(':scope > .fold').forEach(fold => { fold.open = true; });"
+        " return new Promise(done => requestAnimationFrame(() => setTimeout(done, 0))); }"
+    )
+    page.wait_for_selector("html[data-drawn=yes]", state="attached")
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("report", type=Path)
@@ -61,12 +71,9 @@ def main(arguments: list[str]) -> int:
             opened, chosen.report, chosen.width, chosen.height or 900, device_scale_factor=chosen.scale,
             color_scheme="dark" if chosen.dark else "light",
         )  # fmt: skip
-        if (
-            chosen.at or chosen.height is None
-        ):  # what lies out of sight is not painted, but the picture shows it
-            page.add_style_tag(content=".workload { content-visibility: visible !important }")
         if chosen.at:
             page.add_style_tag(content=".toolbar { visibility: hidden }")  # it would lie over the element
+            unfold(page, chosen.at)
             box = page.locator(chosen.at).first.bounding_box()
             if box is None:
                 parser.error(f"nothing visible in {chosen.report} is {chosen.at}")

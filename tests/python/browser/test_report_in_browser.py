@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 import sample_results as samples
-from playwright.sync_api import Browser, FloatRect, Locator, Page
+from opened_pages import DRAWN, box_of, open_all, pause, settled
+from playwright.sync_api import Browser, Page
 from screenshot import open_report
 
 from tollbench.report import html
-
-DRAWN = "html[data-drawn=yes]"
 
 
 @pytest.fixture(scope="session")
@@ -25,37 +24,15 @@ def report(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def page(chromium: Browser, report: Path) -> Iterator[Page]:
-    opened = open_report(chromium, report)
+    opened = open_all(open_report(chromium, report))
     yield opened
     opened.context.close()
-
-
-def pause(page: Page, milliseconds: int) -> None:
-    """By the page's own timers, which fire in order: those that it has set before are through, however busy
-    the machine is. A resize is told with the next frame."""
-    page.evaluate(
-        "ms => new Promise(done => requestAnimationFrame(() => requestAnimationFrame("
-        "() => setTimeout(done, ms))))",
-        milliseconds,
-    )
-
-
-def settled(page: Page) -> None:
-    pause(page, 200)  # the filter waits for a pause in typing, a resize for its end
-    page.wait_for_selector(DRAWN, state="attached")
 
 
 def names(page: Page, workload: str, table: str = ".values") -> list[str]:
     return page.locator(f"#{workload} {table} > tbody:visible").evaluate_all(
         "all => all.map(b => b.dataset.name)"
     )
-
-
-def box_of(element: Locator) -> FloatRect:
-    """Where an element that is shown stands on the page."""
-    box = element.bounding_box()
-    assert box is not None, f"{element} is not shown"
-    return box
 
 
 def drawn_names(page: Page, workload: str) -> list[str]:
@@ -380,7 +357,7 @@ def test_slash_leads_to_the_filter(page):
 
 
 def test_a_table_is_copied_as_markdown(chromium, report):
-    page = open_report(chromium, report, permissions=["clipboard-read", "clipboard-write"])
+    page = open_all(open_report(chromium, report, permissions=["clipboard-read", "clipboard-write"]))
     page.locator("#tasks-skynet button.copy").click()
     page.locator("#tasks-skynet button.copy", has_text="Copied").wait_for()
     lines = page.evaluate("navigator.clipboard.readText()").strip().splitlines()
@@ -393,6 +370,8 @@ def test_a_table_is_copied_as_markdown(chromium, report):
 @pytest.mark.parametrize("width", [320, 390, 768, 1024, 1440])
 def test_no_width_scrolls_sideways(chromium, report, width):
     page = open_report(chromium, report, width, 844)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    open_all(page)
     page.locator("section.workload").last.scroll_into_view_if_needed()
     settled(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -400,7 +379,7 @@ def test_no_width_scrolls_sideways(chromium, report, width):
 
 
 def test_on_a_phone_rows_are_cards_with_labels(chromium, report):
-    page = open_report(chromium, report, 390, 844)
+    page = open_all(open_report(chromium, report, 390, 844))
     cell = page.locator("#tasks-skynet tbody").first.locator("td.k-cpu")
     assert cell.evaluate("e => getComputedStyle(e, '::before').content") == '"CPU time"'
     card = box_of(page.locator("#tasks-skynet tbody tr").first)
@@ -411,7 +390,7 @@ def test_on_a_phone_rows_are_cards_with_labels(chromium, report):
 
 
 def test_on_a_phone_percentiles_are_cards_with_the_name_above_the_numbers(chromium, report):
-    page = open_report(chromium, report, 390, 844)
+    page = open_all(open_report(chromium, report, 390, 844))
     card = page.locator("#latency-wakeup .percentiles tbody", has_text="condition_variable")
     name = box_of(card.locator(".name"))
     assert name["height"] < 30  # one line
@@ -427,9 +406,9 @@ def test_on_a_phone_percentiles_are_cards_with_the_name_above_the_numbers(chromi
 
 def test_no_chart_label_is_cut_or_lies_on_another(chromium, report):
     for width in (390, 1280):
-        page = open_report(chromium, report, width, 844)
+        page = open_all(open_report(chromium, report, width, 844))
         page.locator("#containers-find").scroll_into_view_if_needed()
-        hostile = page.locator("section.workload").last.get_attribute("id")
+        hostile = page.locator("section.workload").last.get_attribute("data-workload")
         for workload in ("tasks-skynet", "containers-find", "locks-contended", hostile):
             page.locator(f"#{workload}").scroll_into_view_if_needed()
             boxes = page.locator(f"#{workload} [data-chart=values] svg text").evaluate_all(
@@ -458,7 +437,7 @@ def channel_sum(page: Page, colour: str) -> int:
 
 
 def test_dark_mode_darkens_page_and_charts_and_follows_a_change(chromium, report):
-    page = open_report(chromium, report, color_scheme="dark")
+    page = open_all(open_report(chromium, report, color_scheme="dark"))
     background = "getComputedStyle(document.body).backgroundColor"
     label = "#tasks-skynet [data-chart=values] svg text"
     assert channel_sum(page, page.evaluate(background)) < 150
@@ -502,17 +481,23 @@ def test_print_is_light_whole_and_expanded_and_leaves_the_page_as_it_was(chromiu
     assert page.evaluate("window.printed") == {"closed": 0, "theme": "light", "undrawn": 0}
     settled(page)
     assert page.evaluate("document.documentElement.dataset.theme") is None
-    assert page.locator("details[open]").count() == 0
+    assert page.locator(".inside details[open]").count() == 0
+    assert page.locator(".fold[open]").count() == 0
     page.context.close()
 
 
 def test_without_javascript_the_tables_are_all_there(chromium, report):
     page = chromium.new_context(java_script_enabled=False).new_page()
     page.goto(report.as_uri())
+    table = page.locator("#tasks-skynet .values")
+    assert not table.is_visible()
+    page.locator("summary", has_text="tasks/skynet").click()
+    assert table.is_visible()
+    assert "std_async_deferred" in table.inner_text()
     assert page.locator(".values > tbody[data-name]").count() == sum(
         len(w.rows) for w in samples.full_results().workloads
     )
-    assert page.locator("noscript").first.text_content().startswith("Charts, sorting")
+    assert page.locator("noscript").first.text_content().startswith("Large charts, sorting")
     assert not page.locator(".toolbar").is_visible()
     page.context.close()
 
@@ -649,7 +634,7 @@ def test_wall_and_cpu_time_that_agree_lie_together(chromium, tmp_path):
 
 
 def test_contenders_by_environments_fit_a_phone_by_scrolling_inside_their_frame(chromium, report):
-    page = open_report(chromium, report, 390, 844)
+    page = open_all(open_report(chromium, report, 390, 844))
     frame = page.locator("#containers-count_words .scroll.wide").first
     frame.scroll_into_view_if_needed()
     assert frame.evaluate("e => e.scrollWidth > e.clientWidth")

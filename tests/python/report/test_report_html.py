@@ -149,12 +149,12 @@ def test_the_page_says_first_what_the_reader_must_know(document):
     text = document.text
     order = [
         "2 CPUs",
-        "What makes this machine noisy",
-        "The floor",
-        "Skipped or failed",
-        "At a glance",
-        "How to read this",
+        "What the documents conclude",
         "What does it cost to create, run and join",
+        "Skipped or failed",
+        "The floor",
+        "What makes this machine noisy",
+        "How to read this",
     ]
     places = [text.rindex(words) for words in order]
     assert places == sorted(places)
@@ -196,7 +196,9 @@ def test_intervals_of_rows_that_are_like_their_neighbours_bear_a_mark_with_its_r
 
 def heads(page: str, workload: str) -> dict[str, tuple[str, ...]]:
     """A table's head by column: the words of each line in a cell."""
-    section = matched(rf'<section class="workload" id="{workload}".*?</section>', page, re.DOTALL).group(0)
+    section = matched(
+        rf'<section class="workload" data-workload="{workload}".*?</section>', page, re.DOTALL
+    ).group(0)
     table = matched(r'<table class="values".*?</thead>', section, re.DOTALL).group(0)
     cells = re.findall(r'data-key="(\w+)"[^>]*>(.*?)</th>', table, re.DOTALL)
     return {
@@ -322,7 +324,40 @@ def test_each_setting_has_a_chart_and_a_fastest_at_a_glance(swept):
     assert [row["tied"] for row in rows] == [False, False, False, True, False, False, True]
     glance = swept[swept.index('<table class="glance">') :]
     glance = Document(glance[: glance.index("</table>")]).text
-    assert re.findall(r"std_mutex (wait_us=[\d,]+)", glance) == ["wait_us=8", "wait_us=1,000"]
+    assert re.findall(r"(wait_us=[\d,]+)\s*std_mutex", glance) == ["wait_us=8", "wait_us=1,000"]
+
+
+def summaries(page: str) -> list[str]:
+    """The line of each workload, as text."""
+    return [
+        Document(each).text for each in re.findall(r'<details class="fold".*?</summary>', page, re.DOTALL)
+    ]
+
+
+def test_a_folded_line_tells_workload_question_fastest_and_runner_up(page, swept):
+    told = summaries(page)[0]
+    assert told.startswith("tasks/skynet What does it cost to create, run and join")
+    assert "std_async_deferred 96.40 ns, then tbb_task_group 1.224× [1.206, 1.249] 10 of 14 measured" in told
+    (line,) = summaries(swept)
+    assert "wait_us=8 std_mutex 9.00 µs, then boost_asio 1.011× [0.996, 1.031], tied (+ 1 setting)" in line
+
+
+def test_a_folded_line_says_that_a_warning_stands_below_it():
+    workload = samples.wakeup(random.Random(1))
+    told = ["latency/wakeup: 2 of 4 ratios are not known (mutex)."]
+    (line,) = summaries(html.render(samples.make_results([workload], warnings=told)))
+    assert " 1 warning " in line
+
+
+def unfolded(page: str) -> list[bool]:
+    return [bool(opened) for opened in re.findall(r'<details class="fold"( open)?>', page)]
+
+
+def test_one_workload_or_two_begin_unfolded_and_more_folded():
+    made = samples.quick_results().workloads
+    for count in (1, 2, 3):
+        page = html.render(samples.make_results(made[:count]))
+        assert unfolded(page) == [count < 3] * count
 
 
 def published_marks(results) -> list[tuple[str, list[float]]]:

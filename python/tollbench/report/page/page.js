@@ -513,7 +513,7 @@
   /** Rows in the order in which the table stands, without those that the filter hid; of one group or of all. */
   function tableRows(section, group) {
     const order = select(".values > tbody[data-name]:not([hidden])", section).map((body) => body.id);
-    const byId = new Map(workloads.get(section.id).rows.map((row) => [row.id, row]));
+    const byId = new Map(workloads.get(section.dataset.workload).rows.map((row) => [row.id, row]));
     return order.map((id) => byId.get(id)).filter((row) => row && (group === undefined || row.group === Number(group)));
   }
 
@@ -523,7 +523,7 @@
     figure.hidden = rows.length === 0;
     if (!rows.length || section.hidden) return null;
     const theme = palette(), width = element.clientWidth;
-    const { option, height } = valuesOption(workloads.get(section.id), rows, width, theme);
+    const { option, height } = valuesOption(workloads.get(section.dataset.workload), rows, width, theme);
     const chart = chartOn(element, height);
     chart.setOption(option, true);
     keyTo(figure, rows);
@@ -549,7 +549,7 @@
 
   function drawCurves(element) {
     const section = element.closest(".workload"), figure = element.closest("figure");
-    const workload = workloads.get(section.id);
+    const workload = workloads.get(section.dataset.workload);
     const visible = new Set(select(".percentiles > tbody:not([hidden])", section).map((body) => body.dataset.row));
     const drawable = workload.latencies.filter((curve) => visible.has(curve.id) && curve.points.length);
     figure.hidden = drawable.length === 0;
@@ -557,8 +557,8 @@
     const setting = settingShown(figure, drawable.map((curve) => curve.setting));
     const curves = drawable.filter((curve) => curve.setting === setting)
       .map((curve) => ({ curve: { ...curve, id: `line${curve.line}` }, index: curve.line }));
-    if (!hiddenCurves.has(section.id)) hiddenCurves.set(section.id, new Set());
-    const hidden = hiddenCurves.get(section.id), chart = chartOn(element);
+    if (!hiddenCurves.has(section.dataset.workload)) hiddenCurves.set(section.dataset.workload, new Set());
+    const hidden = hiddenCurves.get(section.dataset.workload), chart = chartOn(element);
     chart.setOption(cdfOption(workload, curves, element.clientWidth, palette(), hidden), true);
     legendFor(figure, curves, chart, hidden, () => draw(element));
     return chart;
@@ -566,7 +566,7 @@
 
   function drawSlope(element) {
     const section = element.closest(".workload"), figure = element.closest("figure");
-    const workload = workloads.get(section.id), slope = workload.slopes[Number(element.dataset.number)];
+    const workload = workloads.get(section.dataset.workload), slope = workload.slopes[Number(element.dataset.number)];
     const rows = new Map(tableRows(section).map((row) => [row.id, row]));
     const chosen = Number(figure.querySelector("select[data-for=slope]")?.value ?? -1), metric = slope.metrics[chosen];
     figure.querySelector("h3").textContent = `${metric?.title ?? "Time"} over ${slope.parameter}`;
@@ -592,7 +592,7 @@
     const section = element.closest(".workload"), figure = element.closest("figure"), rows = tableRows(section, element.dataset.group);
     figure.hidden = rows.length === 0;
     if (!rows.length || section.hidden) return null;
-    const theme = palette(), { option, height } = busyOption(workloads.get(section.id), rows, element.clientWidth, theme);
+    const theme = palette(), { option, height } = busyOption(workloads.get(section.dataset.workload), rows, element.clientWidth, theme);
     const chart = chartOn(element, height);
     chart.setOption(option, true);
     figure.querySelector(".key").replaceChildren(
@@ -605,7 +605,7 @@
   function drawGrid(element) {
     const section = element.closest(".workload"), figure = element.closest("figure");
     if (section.hidden) return null;
-    const grid = workloads.get(section.id).grids[Number(figure.querySelector("select")?.value ?? 0)];
+    const grid = workloads.get(section.dataset.workload).grids[Number(figure.querySelector("select")?.value ?? 0)];
     const { option, height } = gridOption(grid, element.clientWidth, palette());
     const chart = chartOn(element, height, "canvas"); // 65,536 cells are too many elements for a page
     chart.setOption(option, true);
@@ -615,7 +615,7 @@
   function drawBoth(element) {
     const section = element.closest(".workload"), figure = element.closest("figure"), choice = figure.querySelector("select");
     const visible = new Set(select(".percentiles > tbody:not([hidden])", section).map((body) => body.dataset.row));
-    const curves = workloads.get(section.id).latencies.filter((curve) => visible.has(curve.id) && curve.histogram);
+    const curves = workloads.get(section.dataset.workload).latencies.filter((curve) => visible.has(curve.id) && curve.histogram);
     figure.hidden = curves.length === 0;
     if (!curves.length || section.hidden) return null;
     const wanted = curves.find((curve) => curve.id === choice.value) ?? curves[0];
@@ -625,7 +625,7 @@
       option.selected = curve === wanted;
       return option;
     }));
-    const { option, height } = bothOption(workloads.get(section.id), wanted, element.clientWidth, palette());
+    const { option, height } = bothOption(workloads.get(section.dataset.workload), wanted, element.clientWidth, palette());
     const chart = chartOn(element, height);
     chart.setOption(option, true);
     return chart;
@@ -646,28 +646,45 @@
     waiting.delete(element);
   }
 
-  // Charts wait for an idle moment, those in sight first, so that a long report is readable at once.
+  // Charts wait for an idle moment, those in sight first, so that a long report is readable at once; those of
+  // a folded workload until it is opened.
+  const folded = (element) => element.closest("details:not([open])") !== null;
   const waiting = new Set(), near = new Set();
   const idle = window.requestIdleCallback ?? ((work) => setTimeout(() => work({ timeRemaining: () => 20 }), 16));
   let scheduled = false;
 
   function work(deadline) {
     scheduled = false;
-    for (const element of [...[...waiting].filter((chart) => near.has(chart)), ...waiting]) {
+    const ready = [...waiting].filter((element) => !folded(element));
+    for (const element of [...ready.filter((chart) => near.has(chart)), ...ready]) {
       if (waiting.has(element)) draw(element);
       if (deadline.timeRemaining() < 4) break;
     }
-    if (waiting.size) schedule();
+    if (ready.some((element) => waiting.has(element))) schedule();
     else arrive();
   }
 
   let arrived = false; // or the reader went elsewhere: nobody is moved against their will
-  for (const event of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(event, () => { arrived = true; }, { once: true, passive: true });
+  for (const event of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(event, () => { arrived = true; }, { capture: true, passive: true });
 
-  /** Legends grow above a permalink's row while charts are drawn: the first time, leads to the row again. */
+  const target = () => document.getElementById(decoded(location.hash.slice(1)));
+
+  function decoded(hash) {
+    try {
+      return decodeURIComponent(hash);
+    } catch {
+      return hash; // a "%" of its own
+    }
+  }
+
+  /** To a workload means to its line, which tells what is unfolded below it. */
+  const scrollTo = (element) => (element.matches(".inside") ? element.closest(".workload") : element).scrollIntoView();
+
+  /** Charts and legends grow above a permalink's row while they are drawn: then leads to the row again. */
   function arrive() {
     root.dataset.drawn = "yes";
-    if (!arrived && location.hash.length > 1) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+    const element = target();
+    if (!arrived && element) scrollTo(element);
     arrived = true;
   }
 
@@ -689,6 +706,42 @@
     select(".chart").forEach((element) => watcher.observe(element));
   };
 
+  // ---- folds ---------------------------------------------------------------------------------
+
+  /** Opens what an element lies in. */
+  function reveal(element) {
+    for (let fold = element.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  }
+
+  function follow(element) {
+    if (!element) return;
+    reveal(element);
+    scrollTo(element);
+    arrived = false;
+    schedule();
+  }
+
+  function startFolding() {
+    const button = document.getElementById("fold-all"), folds = select(".fold");
+    const name = () => { if (button) button.textContent = folds.every((fold) => fold.open) ? "Close all" : "Open all"; };
+    button?.addEventListener("click", () => {
+      const open = !folds.every((fold) => fold.open);
+      folds.forEach((fold) => { fold.open = open; });
+    });
+    document.addEventListener("toggle", (event) => { // by whatever it was opened: a link, a search in the page
+      name();
+      if (event.target.open && select(".chart", event.target).some((chart) => waiting.has(chart))) drawSoon([]);
+    }, true);
+    window.addEventListener("hashchange", () => follow(target()));
+    document.addEventListener("click", (event) => { // a link to where the page is already changes no hash
+      const link = event.target.closest?.("a[href^='#']");
+      if (link && link.hash === location.hash && !event.defaultPrevented) follow(target());
+    });
+    name();
+    const first = target();
+    if (first) reveal(first);
+  }
+
   const drawAll = () => select(".chart").forEach(draw);
 
   // ---- filter --------------------------------------------------------------------------------
@@ -706,6 +759,16 @@
   /** The rows below the heading of a setting. */
   const members = (heading) => [...heading.parentElement.tBodies].filter((body) => body !== heading && body.dataset.group === heading.dataset.group);
 
+  const unfolded = new Set(); // by the filter, which folds them again
+
+  /** A row that is found is in sight. */
+  function foldFor(fold, found) {
+    if (found && !fold.open && !unfolded.has(fold)) {
+      fold.open = true;
+      unfolded.add(fold);
+    }
+  }
+
   function filter(text) {
     const words = normal(text).split(/\s+/).filter(Boolean);
     const matches = (body) => words.every((word) => searched(body).includes(word));
@@ -718,18 +781,24 @@
       for (const body of select(".percentiles > tbody[data-row]", section)) body.hidden = words.length > 0 && !visible.has(body.dataset.row);
       for (const heading of select("tbody.setting", section)) heading.hidden = !members(heading).some((body) => !body.hidden);
       section.hidden = kept.length === 0;
+      foldFor(section.querySelector(".fold"), words.length > 0 && kept.length > 0);
       shown += kept.length;
       all += bodies.length;
-      select(`.side a[href="#${section.id}"]`).forEach((link) => link.parentElement.classList.toggle("off", section.hidden));
+      select(`.side a[href="#${section.dataset.workload}"]`).forEach((link) => link.parentElement.classList.toggle("off", section.hidden));
     }
     const count = document.getElementById("filter-count");
     count.textContent = words.length ? `${shown} of ${all} cases` : `${all} ${all === 1 ? "case" : "cases"}`;
     document.getElementById("no-match").hidden = shown > 0 || !words.length;
+    if (!words.length) {
+      unfolded.forEach((fold) => { fold.open = false; });
+      unfolded.clear();
+    }
     drawSoon(select(".workload .chart"));
   }
 
   function startFilter() {
     const input = document.getElementById("filter");
+    if (!input) return; // nothing was measured
     let timer = 0;
     input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => filter(input.value), 120); });
     input.addEventListener("keydown", (event) => { if (event.key === "Escape") { input.value = ""; filter(""); } });
@@ -852,7 +921,7 @@
     let timer = 0;
     window.addEventListener("resize", () => {
       clearTimeout(timer);
-      timer = setTimeout(() => drawSoon([...charts].filter(([element, { width }]) => element.clientWidth !== width).map(([element]) => element)), 150);
+      timer = setTimeout(() => drawSoon([...charts].filter(([element, { width }]) => folded(element) || element.clientWidth !== width).map(([element]) => element)), 150);
     });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { known = null; drawSoon(select(".chart")); });
     let opened = [];
@@ -881,10 +950,10 @@
       for (const entry of entries) {
         if (!entry.isIntersecting) continue;
         links.forEach((link) => link.removeAttribute("aria-current"));
-        links.get(entry.target.id)?.setAttribute("aria-current", "true");
+        links.get(entry.target.dataset.workload ?? entry.target.id)?.setAttribute("aria-current", "true");
       }
     }, { rootMargin: "-10% 0px -80% 0px" });
-    select("main section[id]").forEach((section) => seen.observe(section));
+    select("main section:is([id]:not(#workloads), .workload)").forEach((section) => seen.observe(section));
   }
 
   root.classList.add("scripted");
@@ -895,6 +964,7 @@
   startCopying();
   startAdapting();
   startContents();
+  startFolding();
   watchCharts();
   drawSoon(select(".chart"));
 })();

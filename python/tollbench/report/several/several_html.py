@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from tollbench import numbers
 from tollbench.analysis.several_results import SeveralCell, SeveralRuns
+from tollbench.report.interval_strip import log_place
 from tollbench.report.page_files import PageFiles
 from tollbench.report.several.several_lines import TableLines, footnotes, run_lines, table_lines
 
@@ -27,8 +28,7 @@ class RatioAxis:
 
     def at(self, ratio: float) -> float:
         """Where a ratio lies, 0 to 100."""
-        share = math.log(ratio / self.low) / math.log(self.high / self.low)
-        return round(100.0 * min(1.0, max(0.0, share)), 2)
+        return log_place(ratio, self.low, self.high)
 
     def ticks(self) -> list[tuple[float, str]]:
         """Places and texts of round ratios; 1 is one of them."""
