@@ -47,7 +47,8 @@ def open_report(opened: Browser, file: Path, width: int = 1280, height: int = 90
 def unfold(page: Page, selector: str) -> None:
     """Opens what the element lies in, and the workload that it is, and waits for the charts there."""
     page.locator(selector).first.evaluate(
-        "e => { for (let at = e; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;"
+        "e => { e.style.visibility = 'visible';"
+        " for (let at = e; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;"
         " e.querySelectorAll(':scope > .fold').forEach(fold => { fold.open = true; });"
         " return new Promise(done => requestAnimationFrame(() => setTimeout(done, 0))); }"
     )
@@ -72,7 +73,8 @@ def main(arguments: list[str]) -> int:
             color_scheme="dark" if chosen.dark else "light",
         )  # fmt: skip
         if chosen.at:
-            page.add_style_tag(content=".toolbar { visibility: hidden }")  # it would lie over the element
+            # The toolbar would lie over the element, and its neighbours would look into the picture's margin.
+            page.add_style_tag(content=".toolbar, .workload { visibility: hidden }")
             unfold(page, chosen.at)
             box = page.locator(chosen.at).first.bounding_box()
             if box is None:
