@@ -250,6 +250,7 @@ def _workload(
     within = naming.within(workload)
     scale = numbers.time_scale((row.value for row in workload.rows), workload.unit)
     topic, _, short = clean(workload.workload).rpartition("/")
+    told = answer(workload)
     return {
         "id": anchors.workload(workload),
         "name": clean(workload.workload),
@@ -259,8 +260,8 @@ def _workload(
         "shared": within.common(" = "),
         "per": clean(workload.per),
         "unit": scale.unit,
-        "answer": answer(workload),
-        "without_answer": without_answer(workload),
+        "answer": told,
+        "without_answer": "" if told else without_answer(workload),
         "strip": interval_strip(workload),
         "bests": [_best(group, within, scale) for group in groups(workload) if group.best],
         "measured": sum(row.status == "ok" for row in workload.rows),

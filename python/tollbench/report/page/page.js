@@ -678,13 +678,13 @@
   }
 
   /** To a workload means to its line, which tells what is unfolded below it. */
-  const scrollTo = (element) => (element.matches(".inside") ? element.closest(".workload") : element).scrollIntoView();
+  const leadTo = (element) => (element.matches(".inside") ? element.closest(".workload") : element).scrollIntoView();
 
   /** Charts and legends grow above a permalink's row while they are drawn: then leads to the row again. */
   function arrive() {
     root.dataset.drawn = "yes";
     const element = target();
-    if (!arrived && element) scrollTo(element);
+    if (!arrived && element) leadTo(element);
     arrived = true;
   }
 
@@ -716,7 +716,7 @@
   function follow(element) {
     if (!element) return;
     reveal(element);
-    scrollTo(element);
+    leadTo(element);
     arrived = false;
     schedule();
   }
@@ -734,8 +734,8 @@
     }, true);
     window.addEventListener("hashchange", () => follow(target()));
     document.addEventListener("click", (event) => { // a link to where the page is already changes no hash
-      const link = event.target.closest?.("a[href^='#']");
-      if (link && link.hash === location.hash && !event.defaultPrevented) follow(target());
+      const link = event.target.closest?.("a[href^='#']"), elsewhere = event.ctrlKey || event.metaKey || event.shiftKey;
+      if (link && !elsewhere && link.hash === location.hash && !event.defaultPrevented) follow(target());
     });
     name();
     const first = target();
