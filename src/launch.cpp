@@ -120,9 +120,9 @@ AllocationCounts Launch::allocations(std::uint64_t iterations, Batch& counted) {
     const bool batch = contender_.workload.kind == Kind::batch;
     require(contender_.workload.kind, iterations, batch ? most_iterations : most_samples);
     nanoseconds_.assign(batch ? 0 : iterations, 0.0F);
+    const Around around(*state_);  // what it allocates is not the iterations'
     start_counting_allocations();
     try {
-        const Around around(*state_);
         counted.checksum = batch ? state_->run(iterations) : state_->sample(nanoseconds_, clock_);
     } catch (...) {
         (void)stop_counting_allocations();

@@ -325,7 +325,7 @@ class Batch:
     iterations: int
     units: int  # what `per` counts: tasks, increments, ...
     wall_ns: float
-    cpu_ns: float  # all threads
+    cpu_ns: float  # all threads; of the timed one where others are a load (`times_own_thread`)
     voluntary_switches: int
     involuntary_switches: int
     minor_faults: int

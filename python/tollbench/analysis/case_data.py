@@ -347,7 +347,7 @@ def told_by(launch: Launch) -> dict[str, float]:
 
 
 def median_cpu_ns(launches: Sequence[Launch], place: str) -> float | None:
-    """CPU time of all threads per unit: median over launches of each one's median over batches."""
+    """CPU time of all threads, or of one beside a load, per unit: over launches the median of each one's."""
     values = [
         median_of([checked_ns(batch.cpu_ns, place) / batch.units for batch in _timed(launch)])
         for launch in launches

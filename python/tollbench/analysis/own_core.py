@@ -126,10 +126,12 @@ def _enough(cases: Sequence[ByRound], level: float, gone_on: GoneOn) -> bool:
     counting = np.array(
         [[number in case and case[number].counts for number in rounds] for case in cases], dtype=int
     )
-    shared = counting @ counting.T
+    launched = np.array([[number in case for number in rounds] for case in cases], dtype=int)
+    shared, both = counting @ counting.T, launched @ launched.T  # rounds of each two
     left = final_level(len(rounds), level, gone_on)
     taken = rounds_needed(left, max(1, len(cases) * (len(cases) - 1) // 2))
-    if shared.min() < max(FEWEST_ROUNDS, taken + 2) or 2 * shared.diagonal().min() < shared.max():
+    shares = shared.diagonal() / np.maximum(1, both.diagonal())  # of its own launches: dear rows have fewer
+    if shared.min() < max(FEWEST_ROUNDS, taken + 2) or 2 * shares.min() < shares.max():
         return False
     thirds = np.array_split(counting, 3, axis=1)
-    return bool(shared.min() >= FEWEST_SHARE * len(rounds)) and all((part @ part.T).all() for part in thirds)
+    return bool((shared >= FEWEST_SHARE * both).all()) and all((part @ part.T).all() for part in thirds)

@@ -24,7 +24,7 @@ from tollbench.analysis.spells import valued
 from tollbench.analysis.units import checked_json, nanoseconds_per
 from tollbench.analysis.values import resolution_ns
 from tollbench.stats import Pooled, log_histogram, spread, thin_cdf
-from tollbench.words import PERCENTILES, Purpose, Status
+from tollbench.words import PERCENTILES, Purpose, Status, times_own_thread
 
 FEWEST_ALIVE = 1000  # the process itself, some MiB, would be most of what fewer units seem to hold
 _TIMES = (
@@ -78,6 +78,8 @@ def _row_with_times(
     memory, created = _memory(case), _units_per_work(case, "units_created")
     # A sample of a pair of CPUs is the mean of several hand-offs: what its request used is not that of one.
     one_by_one = not case.cells.launches
+    # Its CPU time is one thread's, and its counters are those of all threads.
+    load = any(times_own_thread(launch.footing) for launch in case.launches)
     cpu_ns = median_cpu_ns(case.counting, f"the CPU time of {record.contender}") if one_by_one else None
     return Row(
         **_identity(case),
@@ -97,7 +99,7 @@ def _row_with_times(
         memory_per_unit_bytes=_memory_per_unit(memory, case),
         cpu_time=None if cpu_ns is None else cpu_ns / scale,
         cpus_busy=cpu_ns / median_ns
-        if cpu_ns is not None and (median_ns := np.median(case.wall_ns)) > 0
+        if cpu_ns is not None and not load and (median_ns := np.median(case.wall_ns)) > 0
         else None,
         voluntary_switches=timed_totals(case.launches, lambda batch: batch.voluntary_switches)
         if one_by_one
@@ -109,7 +111,7 @@ def _row_with_times(
         if one_by_one
         else None,
         memory=memory,
-        counters=counters_per_unit(case),
+        counters={} if load else counters_per_unit(case),
         cold=None if case.cold_ns is None else case.cold_ns / scale,
         launches=len(case.launches),
         failed_launches=len(case.failures),

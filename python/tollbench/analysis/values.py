@@ -106,6 +106,13 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
     )
 
 
+def _has_load(launch: Launch) -> bool:
+    """Whether its CPU time is that of the timed thread beside a load, as it says: no thread has more than
+    the wall clock."""
+    timed = [batch for batch in launch.batches if not batch.warmup]
+    return times_own_thread(launch.footing) and all(batch.cpu_ns <= _ALONE * batch.wall_ns for batch in timed)
+
+
 def _on_cpu_ns(launch: Launch, batch: Batch) -> float:
     """By the timed thread's own clock where others are a load.
 
@@ -113,12 +120,12 @@ def _on_cpu_ns(launch: Launch, batch: Batch) -> float:
     beside four busy threads on two processors, ratios scattered by 14 to 41 % from round to round on the wall
     clock, and by 5 to 17 % on the timed thread's.
     """
-    return batch.cpu_ns if times_own_thread(launch.footing) else batch.on_cpu_ns
+    return batch.cpu_ns if _has_load(launch) else batch.on_cpu_ns
 
 
 def _waited(launch: Launch, timed: Sequence[Batch]) -> float:
     """Share of the batches in which it gave its processor back; none where others are a load: for those."""
-    if times_own_thread(launch.footing):
+    if _has_load(launch):
         return 0.0
     return sum(batch.voluntary_switches > 0 for batch in timed) / max(1, len(timed))
 

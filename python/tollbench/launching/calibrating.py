@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tollbench.launching.conversation import WARM_SHARE, Conversation
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.turns import Turns
-from tollbench.words import one_thread
+from tollbench.words import one_thread, times_own_thread
 
 # Short batches, and many: what neighbours take comes in slices of milliseconds, which spoil a few short
 # batches and a part of every long one (docs/compare.md has all ten reference operations).
@@ -77,7 +77,9 @@ def _short_will_do(program: Conversation, iterations: int) -> bool:
     """Whether a program has no reason for longer batches: threads that have to be woken, or a runtime that
     becomes faster while it runs and is warmed by batches."""
     waits = program.time(iterations).batch.voluntary_switches > 0
-    return program.ready.warmup_limit_ns == 0 and not waits and one_thread(program.ready.footing)
+    footing = program.ready.footing
+    alone = one_thread(footing) and not times_own_thread(footing)
+    return program.ready.warmup_limit_ns == 0 and not waits and alone
 
 
 def _iterations(program: Conversation) -> tuple[int, float]:

@@ -28,7 +28,6 @@ from tollbench.measure.errands import Canary, Errands
 from tollbench.measure.estimate import expected, left_s, next_of, rounds_wanted, scatter
 from tollbench.measure.events import CaseEnded, Event, LaunchDone, TimePlanned
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
-from tollbench.measure.spending import SCATTER_KNOWN, has_long_batches
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
 from tollbench.plan import Plan, Settings, headline_cases, layout_seed, round_order
 from tollbench.stats import next_look
@@ -271,19 +270,17 @@ class _Run:
     def _round(self, workload: WorkloadState, number: int) -> None:
         """Launches what this round still lacks: after a resume that may be a part of it, or nothing."""
         settings = workload.companies(self._limits.memory_bytes)
-        seed, fewest = self._settings.seed, self._settings.min_launches
+        seed = self._settings.seed
+        due = {state.id for state in workload.due(number, self._settings.min_launches)}
         # One setting after the other: what is compared are neighbours in time.
         for setting in round_order(seed, number, len(settings)):
             for index in round_order(f"{seed}/{setting}", number, len(settings[setting])):
                 company = settings[setting][index]
-                due = [state for state in company if workload.due(state, number, fewest)]
-                lacking = [state for state in due if number not in state.values]
+                lacking = [state for state in company if state.id in due and number not in state.values]
                 if lacking:
                     place = f"{seed}/{workload.name}/{number}/{setting}/{index}"
                     self._measure(workload, lacking, number, random.Random(f"turns/{place}"))
         workload.round = number
-        if number == SCATTER_KNOWN:
-            workload.plan_batches(self._limits.memory_bytes)
         workload.judge(self._settings)
         if next_look(number - 1) == number:  # looking after each round would cost more than it tells
             workload.rounds_wanted = rounds_wanted(workload, self._settings)
@@ -296,8 +293,6 @@ class _Run:
         states = rng.sample(states, len(states))  # the order in which they start
         members = self._members(states, Purpose.MEASURE, number)
         blocks = blocks_of([member.work for member in members], self._settings)
-        if len(members) == 1 and workload.batches and has_long_batches(members[0].work):
-            blocks = min(blocks, workload.batches)
         longer = workload.longer_in_vain < _MOST_IN_VAIN and self._has_time_to_spare()
         most = MOST_TIMES * blocks if longer else blocks
         made = 0
@@ -348,8 +343,7 @@ class _Run:
     def _affordable(self, workload: WorkloadState) -> bool:
         """Whether a whole round fits into what is left: a part of one would pair with nothing."""
         number = workload.round + 1
-        fewest = self._settings.min_launches
-        due = [case for case in workload.active_cases if workload.due(case, number, fewest)]
+        due = workload.due(number, self._settings.min_launches)
         missing_ns = sum(case.cost_ns for case in due if number not in case.values)
         reserved_ns = self._reserved_ns(workload)
         # The next round may be dearer than the last one; what is too much would be taken from the reserve.

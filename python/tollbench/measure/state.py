@@ -18,7 +18,7 @@ from tollbench.analysis.values import (
 )
 from tollbench.launching.piloting import CaseWork, after_rehearsal, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
-from tollbench.measure.spending import batches_alone, rounds_between
+from tollbench.measure.spending import rounds_between
 from tollbench.plan import Plan, Settings
 from tollbench.stats import Table, all_precise, level_at_look, look_number, next_look
 from tollbench.store import BatchSamples, Launch, RunFile
@@ -109,7 +109,7 @@ class WorkloadState:
     cases: list[CaseState]
     round: int = 0  # the last complete one
     scatter: float = 0.0  # of its intervals together, log units of one round; 0: not known yet
-    batches: int = 0  # of a launch of one alone, at most; 0: as its pilot says
+    resumed_at: int = 0  # the last round of which launches were stored when this run began
     every: dict[int, int] = field(default_factory=dict)  # by id: launched in every so many rounds
     rounds_wanted: int = 0  # at which it will probably have had enough
     stopped_by: str = ""  # "" while it goes on
@@ -127,32 +127,29 @@ class WorkloadState:
         Alone are those who would be moved by others (`CaseWork.apart`), whose batches are long, and who hold
         much: data that a rehearsal of some turns may find in the caches, and a launch next to others not.
         """
-        swept, active = swept_parameters([case.case for case in self.cases]), self.active_cases
-        groups = by_setting([case.case for case in active], swept)
-        return [_living_together([active[position] for position in group], memory_bytes) for group in groups]
+        return _together(self.cases, self.active_cases, memory_bytes)
 
     def plan_turns(self, memory_bytes: int, settings: Settings) -> None:
-        """Who is launched in every second, third or fourth round only, because its launch is dear."""
-        companies = [company for setting in self.companies(memory_bytes) for company in setting]
+        """Who is launched in every second or fourth round only, because its launch is dear.
+
+        Of all that have a pilot, those too that failed since: a resumed run decides alike. Without a budget
+        nobody is: a run that ends when all is known waits for the rarest.
+        """
+        known = [case for case in self.cases if case.work is not None]
+        companies = [company for setting in _together(self.cases, known, memory_bytes) for company in setting]
         works = [{state.id: state.work for state in company if state.work} for company in companies]
-        self.every = rounds_between(works, settings)
+        self.every = rounds_between(works, settings) if settings.budget_s else {}
+        stored = [number for case in self.cases for number in case.values]
+        self.resumed_at = max(stored, default=0)
 
-    def plan_batches(self, memory_bytes: int) -> None:
-        """How many batches a launch has of those that are launched alone, by the rounds so far."""
-        companies = [company for setting in self.companies(memory_bytes) for company in setting]
-        alone = [company[0] for company in companies if len(company) == 1]
-        known = by_one_clock(
-            [
-                {number: value for number, value in state.values.items() if value and number <= self.round}
-                for state in alone
-            ]
-        )
-        each = zip(alone, known, strict=True)
-        self.batches = batches_alone((state.work, found.values()) for state, found in each if state.work)
-
-    def due(self, state: CaseState, number: int, fewest: int) -> bool:
-        """Whether a case is launched in round `number`: in all of the `fewest` first ones, that any needs."""
-        return number <= fewest or (number - fewest) % self.every.get(state.id, 1) == 0
+    def due(self, number: int, fewest: int) -> list[CaseState]:
+        """Who is launched in round `number`: all in the `fewest` first ones, that any needs, and where it
+        would be nobody; of rounds that a resumed run has gone through, nobody who had no turn in them."""
+        active = self.active_cases
+        if number <= fewest:
+            return active
+        found = [case for case in active if (number - fewest) % self.every.get(case.id, 1) == 0] or active
+        return [case for case in found if number >= self.resumed_at or number in case.values]
 
     def round_cost_ns(self) -> int:
         """What a round of all takes, judged by the last launches."""
@@ -205,6 +202,15 @@ class WorkloadState:
             return False
         level = level_at_look(look_number(self.round), settings.level)
         return all_precise(self.tables(), settings.precision, level)
+
+
+def _together(
+    planned: Sequence[CaseState], launched: Sequence[CaseState], memory_bytes: int
+) -> list[list[list[CaseState]]]:
+    """The companies of those that are launched, by setting of what all that was planned sweeps."""
+    swept = swept_parameters([case.case for case in planned])
+    groups = by_setting([case.case for case in launched], swept)
+    return [_living_together([launched[position] for position in group], memory_bytes) for group in groups]
 
 
 def _living_together(setting: Sequence[CaseState], memory_bytes: int) -> list[list[CaseState]]:

@@ -94,7 +94,8 @@ def _times(time: numbers.Scale, per: str, note: str) -> list[Column[Row]]:
     )  # fmt: skip
     return [
         Column(
-            "cpu", "CPU time", full.unit, "of all threads", lambda row: (row.cpu_time, None, None), full,
+            "cpu", "CPU time", full.unit, "of all threads; beside a load of the timed one",
+            lambda row: (row.cpu_time, None, None), full,
             head=time.unit, note=note, csv=("cpu_time",),
             terminal=Shown("\n".join(("CPU", *note.split())), 2),
             markdown=Shown(", ".join(filter(None, (f"CPU {time.unit}", note)))),

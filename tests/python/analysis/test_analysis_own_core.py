@@ -324,3 +324,17 @@ def test_a_row_says_what_was_left_out(tmp_path: Path) -> None:
         with RunFile.open(path) as run_file:
             rows = analysis.results(run_file).workloads[0].rows
         assert [row.footing.get("left_out") for row in rows] == [expected] * len(cases)
+
+
+@pytest.mark.parametrize("every", [2, 4])
+def test_a_row_with_rare_turns_does_not_make_all_batches_count(every: int) -> None:
+    """It has fewer rounds than others, of which it has lost no more."""
+    quiet, shared = value([10.0, 10.0], [QUIET, QUIET]), value([19.0, 19.0], [SHARED, SHARED])
+    plain = {number: shared if number % 3 == 2 else quiet for number in range(1, 94)}
+    rare = {number: one for number, one in plain.items() if number <= 12 or (number - 12) % every == 0}
+    found = chosen(plain, rare)
+    assert not all_count(found)
+    assert found[1][24].ns == 10.0 if plain[24] is quiet else not found[1][24].counts
+    lost = {number: one if number % 5 else shared for number, one in rare.items()}
+    poor = {number: one if number in (1, 4, 7) else shared for number, one in lost.items()}
+    assert all_count(chosen(plain, poor)), "of its own launches nearly none counts"

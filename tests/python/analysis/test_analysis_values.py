@@ -201,3 +201,11 @@ def test_beside_threads_that_are_a_load_the_timed_ones_own_clock_counts() -> Non
     bare = made_launch(1, Purpose.MEASURE, 1, batches=tuple(timed), footing={"threads": 1, "load_threads": 0})
     (case,) = by_one_clock([{1: launch_value(bare, None)}])
     assert (case[1].on_cpu, case[1].ns) == (False, 30.0), "nobody else is there: it waits by itself"
+
+
+def test_more_cpu_time_than_wall_time_is_no_threads_own() -> None:
+    footing = {"threads": 1, "load_threads": 4}
+    timed = tuple(made_batch(1000, cpu_ns=3000, voluntary_switches=0) for _ in range(3))
+    told = launch_value(made_launch(1, Purpose.MEASURE, 1, batches=timed, footing=footing), None)
+    (case,) = by_one_clock([{1: told}])
+    assert case[1].ns == 10.0, "that of all threads is not believed"

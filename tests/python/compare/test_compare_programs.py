@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from tollbench.compare import (
     resolve,
     subject_of,
 )
+from tollbench.compare.adapters import toll_program
 from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.compare.blocks import combined, forced, undisturbed
 from tollbench.launching.calibrating import BATCH_NS, BLOCKS, LONG_BATCH_NS, LONG_BLOCKS
@@ -32,11 +34,12 @@ from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.environment import counter_hz_of, own_environment
 from tollbench.launching.failure import Interrupted
 from tollbench.launching.halting import Halter
+from tollbench.launching.messages import Ready
 from tollbench.launching.process import Process
-from tollbench.launching.protocol import Unread
+from tollbench.launching.protocol import Timed, Unread
 from tollbench.launching.turns import Turns, orders_of
 from tollbench.measure import Interrupt, ProcessLauncher
-from tollbench.words import Kind
+from tollbench.words import Batch, Kind
 
 FAKE = str(Path(__file__).with_name("fake_toll_program.py"))
 JEMALLOC = "/not/there/libjemalloc.so.2"  # which the dynamic linker says, and goes on
@@ -449,3 +452,15 @@ def test_a_late_end_is_told() -> None:
     assert subject.notes("x", 1) == [
         "b ignored the request to stop and was killed; its numbers had all come before"
     ]
+
+
+def test_a_program_beside_its_own_load_is_read_by_its_timed_threads_clock() -> None:
+    """The load decides when it has a processor: neither its wall time nor its waits are its own."""
+    batch = Batch(1, 100, 3000.0, 1000.0, 2, 0, 0, 0, 1, 0)
+    ready = SimpleNamespace(footing={"threads": 1, "load_threads": 4}, clock={})
+    timed = Timed(batch, None)
+    assert toll_program._value(timed, cast(Ready, ready)) == (10.0, (0.0, 0))
+    alone = SimpleNamespace(footing={"threads": 1, "load_threads": 0}, clock={})
+    ns, (waited, switches) = toll_program._value(timed, cast(Ready, alone))
+    assert (ns, switches) == (30.0, 2)
+    assert waited == pytest.approx(2 / 3)

@@ -353,6 +353,31 @@ def test_resumed_run_draws_the_same_orders_and_seeds_as_an_unbroken_one(tmp_path
     assert measured(broken) == measured(unbroken)
 
 
+def dear_and_noisy(contender: str, launch: int) -> float:
+    return 3e8 if contender == "dear" else noisy(contender, launch)
+
+
+@pytest.mark.parametrize("after", [0, 100])
+def test_a_dear_case_has_rare_turns_and_the_same_ones_after_a_resume(tmp_path: Path, after: int) -> None:
+    made = bench(tmp_path, "dear", "a", "b", "c", cost_ns=dear_and_noisy, budget_s=100.0)
+    if after:
+        made.interrupt_after = after
+        assert made.run() == "interrupt"
+        before = rounds_of(made.path)
+        made.interrupt_after = 0
+        made.run()
+        assert all(set(before[name]) <= set(found) for name, found in rounds_of(made.path).items())
+    else:
+        made.run()
+    found = rounds_of(made.path)
+    assert len(found["a"]) > 2 * FIRST_LOOK
+    later = [number for number in found["dear"] if number > FIRST_LOOK]
+    assert later
+    assert len(later) * 3 < len(found["a"]) - FIRST_LOOK
+    assert all((number - FIRST_LOOK) % 4 == 0 for number in later)
+    assert len(set(found["dear"])) == len(found["dear"])
+
+
 def test_resume_counts_the_time_that_was_spent(tmp_path: Path) -> None:
     made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=20.0)
     made.interrupt_after = 150

@@ -161,33 +161,68 @@ def test_a_round_that_narrows_more_intervals_is_worth_more() -> None:
     assert scatter(state(*settings, *others), 0.95) == pytest.approx(4 * few)
 
 
-def with_works(*begin_ns: float) -> WorkloadState:
+BUDGETED = Settings(precision=0.01, min_launches=FIRST_LOOK, budget_s=60.0)
+
+
+def with_works(*begin_ns: float, settings: Settings = BUDGETED) -> WorkloadState:
     made = state(*(Measured(f"c{number}", 4, 10.0) for number in range(len(begin_ns))))
     for case, one in zip(made.cases, begin_ns, strict=True):
         case.work = CaseWork(1, 30e6, 0, one)  # whose batches are long: launched alone
-    made.plan_turns(2**30, SETTINGS)
+    made.plan_turns(2**30, settings)
     return made
+
+
+def turns_of(made: WorkloadState, rounds: int) -> list[list[int]]:
+    """In which rounds each case is launched."""
+    due = {number: [case.id for case in made.due(number, FIRST_LOOK)] for number in range(1, rounds + 1)}
+    return [[number for number, cases in due.items() if case.id in cases] for case in made.cases]
 
 
 def test_dear_cases_are_launched_in_fewer_rounds_once_all_have_what_any_needs() -> None:
     made = with_works(1e6, 1e6, 1e6, 400e6, 60e9)
-    turns = [
-        [number for number in range(1, FIRST_LOOK + 13) if made.due(case, number, FIRST_LOOK)]
-        for case in made.cases
-    ]
+    turns = turns_of(made, FIRST_LOOK + 12)
     first, later = list(range(1, FIRST_LOOK + 1)), range(FIRST_LOOK + 1, FIRST_LOOK + 13)
     assert turns[0] == turns[2] == [*first, *later]
     assert turns[3] == [*first, *(number for number in later if (number - FIRST_LOOK) % 2 == 0)]
     assert turns[4] == [*first, *(number for number in later if (number - FIRST_LOOK) % 4 == 0)]
+    assert set(turns[4]) <= set(turns[3]), "rare ones meet each other"
     for case, cost_ns in zip(made.cases, (10, 10, 10, 20, 400), strict=True):
         case.cost_ns = cost_ns
     assert made.round_cost_ns() == 450
     assert made.later_round_cost_ns() == 10 + 10 + 10 + 10 + 100
 
 
-def test_where_all_cost_alike_each_has_all_rounds() -> None:
+def test_where_all_cost_alike_or_no_budget_ends_the_run_each_has_all_rounds() -> None:
     assert set(with_works(5e6, 6e6, 5e6).every.values()) == {1}
     assert with_works().every == {}
+    assert with_works(1e6, 1e6, 1e6, 60e9, settings=replace(BUDGETED, budget_s=0.0)).every == {}
+
+
+def test_where_none_but_dear_ones_are_left_they_have_all_rounds() -> None:
+    made = with_works(1e6, 1e6, 1e6, 60e9)
+    for case in made.cases[:3]:
+        case.status = Status.FAILED
+    assert turns_of(made, FIRST_LOOK + 6)[3] == list(range(1, FIRST_LOOK + 7))
+
+
+def test_a_resumed_run_gives_the_same_turns_though_a_case_has_failed_since() -> None:
+    unbroken = with_works(1e6, 1e6, 1e6, 1500e6, 1500e6)
+    resumed = with_works(1e6, 1e6, 1e6, 1500e6, 1500e6)
+    resumed.cases[0].status = Status.FAILED
+    resumed.plan_turns(2**30, BUDGETED)
+    assert resumed.every == unbroken.every
+    assert set(unbroken.every.values()) == {1, 4}
+
+
+def test_rounds_that_were_gone_through_are_not_made_up_for() -> None:
+    """An hour later they would be paired with values from before."""
+    made = with_works(1e6, 1e6, 1e6)
+    late, *others = made.cases
+    for case in others:
+        case.values |= {number: LaunchValue(5.0) for number in range(1, 31)}
+    late.values = {number: LaunchValue(5.0) for number in (*range(1, FIRST_LOOK + 1), 14)}
+    made.plan_turns(2**30, BUDGETED)
+    assert turns_of(made, 32)[0] == [*range(1, FIRST_LOOK + 1), 14, 30, 31, 32]
 
 
 def test_a_row_with_rare_turns_is_the_fastest_where_it_is() -> None:

@@ -33,13 +33,14 @@ from tollbench.launching.command import run_command, working_folder
 from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.failure import LaunchFailed, fault_of
 from tollbench.launching.interrupt import breakable
+from tollbench.launching.messages import Ready
 from tollbench.launching.process import ProcessLauncher
-from tollbench.launching.protocol import Unread
+from tollbench.launching.protocol import Timed, Unread
 from tollbench.launching.sandbox import Confined
 from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns, orders_of
 from tollbench.text import shown
-from tollbench.words import Batch, Kind
+from tollbench.words import Batch, Kind, times_own_thread
 
 _NOTED = 0.1  # of the launches: a runtime that tidies up now and then is no news
 
@@ -75,6 +76,19 @@ class _Blocks:
 
 
 _Read = tuple[float, float, int]  # of an answer: ns a unit, share waited, voluntary switches
+
+
+def _value(timed: Timed, ready: Ready) -> tuple[float, tuple[float, int]]:
+    """Nanoseconds a unit, and how it waited: share of its time, voluntary switches.
+
+    Of a program whose other threads are a load, on its timed thread's clock; it waits for those.
+    """
+    batch = timed.batch
+    if times_own_thread(ready.footing) and timed.samples is None:
+        return batch.cpu_ns / batch.units, (0.0, 0)
+    ns = launch_value_ns([batch], timed.samples, ready.clock)
+    return ns, (waiting_share(batch), batch.voluntary_switches)
+
 
 KIND = "toll"
 
@@ -265,10 +279,10 @@ class Programs:
                 with fault_of(side):
                     timed = unread.timed()
                     self._check_work(name, side, timed.batch)
-                    ns = launch_value_ns([timed.batch], timed.samples, turns.live[side].ready.clock)
+                    ns, waited = _value(timed, turns.live[side].ready)
                     if ns <= 0.0:
                         raise LaunchFailed("measured no time at all: its batches are too short for its clock")
-                found[-1][side] = ns, waiting_share(timed.batch), timed.batch.voluntary_switches
+                found[-1][side] = ns, *waited
         return found
 
     def _check_work(self, name: str, side: int, batch: Batch) -> None:
