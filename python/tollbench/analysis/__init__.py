@@ -27,6 +27,7 @@ from tollbench.analysis.comparison import (
 from tollbench.analysis.grid import grids
 from tollbench.analysis.grouping import settings, swept_parameters
 from tollbench.analysis.judged_claims import judged
+from tollbench.analysis.percentile_ratios import beside_fastest
 from tollbench.analysis.published import beside_today
 from tollbench.analysis.pulse import floor, machine_warnings, seconds_between
 from tollbench.analysis.results import Detail, Estimate, Problem, Results, Row, RunInfo, WorkloadResult
@@ -127,7 +128,8 @@ def _workload(
     told_apart = comparable(data)
     comparisons = compare_settings(told_apart, swept, level)
     by_value = sorted(measured, key=lambda case: float(np.median(case.values_ns)))
-    latencies = [latency(case, level) for case in by_value if workload.kind is Kind.SAMPLES]
+    one_by_one = {case.record.id: latency(case, level) for case in by_value if workload.kind is Kind.SAMPLES}
+    latencies = beside_fastest(one_by_one, comparisons, level)
     rows = {case.record.id: row_without_numbers(case) for case in data if not case.measured}
     declared = {one.name: one for one in workload.details}
     alike = following(told_apart)

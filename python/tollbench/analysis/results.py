@@ -177,6 +177,8 @@ class Latency(_WithPercentiles):
     step: float | None = None  # of the clock, in `unit`: what is shorter is not known any closer than that
     max: float  # the longest of `count`: grows with their number, so that no interval bounds it
     launch_max: Estimate | None = None  # the longest of one launch: median over launches
+    # Of percentiles above the median to those of the fastest row of the table, by key: paired by round.
+    ratios: dict[str, Estimate] = Field(default_factory=dict)
     cdf: Cdf
     histogram: Histogram | None = None  # up to p99.9
 

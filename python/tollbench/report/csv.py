@@ -37,6 +37,7 @@ COLUMNS = (
     "footing", "p9999", "cpus_busy", "efficiency", "efficiency_low", "efficiency_high", "environment_ratio",
     "environment_ratio_low", "environment_ratio_high", "environment_fastest", "memory_exact_calls",
     "claims", "counts_as", "within_run",
+    *(f"{one.key}_ratio{end}" for one in PERCENTILES[1:] for end in ("", "_low", "_high")),
 )  # fmt: skip
 
 
@@ -52,7 +53,7 @@ def render(results: Results) -> str:
     writer = csv.DictWriter(out, names, lineterminator="\n")
     writer.writeheader()
     for workload, table in zip(results.workloads, shown[1:], strict=True):
-        timed = percentiles.columns(workload.latencies)
+        timed = list(each(percentiles.columns(workload.latencies)))
         latencies = {_identity(entry): _numbers(timed, entry) for entry in workload.latencies}
         for row in workload.rows:
             cells = _texts(workload, row) | _numbers(table, row) | latencies.get(_identity(row), {})

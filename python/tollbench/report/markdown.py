@@ -17,7 +17,7 @@ from tollbench.report.claim_lines import TITLE, VERDICTS, claim_lines, count_sen
 from tollbench.report.columns import columns
 from tollbench.report.problems import troubles
 from tollbench.report.sentences import below_table, floor_sentence, published_range, status_words
-from tollbench.report.showing import Column, Shown
+from tollbench.report.showing import Column, Shown, each
 from tollbench.text import clean, headline, said, several
 from tollbench.words import Ruling
 
@@ -124,7 +124,7 @@ def _workload(workload: WorkloadResult, level: float, warnings: Sequence[str]) -
         blocks.append(_values(workload, group, within, level))
     blocks += [prose(sentence) for sentence in below_table(workload, within)] + _quoted(warnings)
     if workload.latencies:
-        blocks += [*_percentiles(workload, within), f"{percentiles.MAX_NOTE.capitalize()}."]
+        blocks += [*_percentiles(workload, within), f"{percentiles.note(workload.latencies).capitalize()}."]
     blocks += [*_grids(workload), *_matrices(workload, naming)]
     if workload.published:
         blocks.append(_published(workload))
@@ -185,7 +185,7 @@ def _percentiles(workload: WorkloadResult, naming: Naming) -> list[str]:
 
 
 def _percentile_table(workload: WorkloadResult, entries: Sequence[Latency], naming: Naming) -> str:
-    shown = percentiles.columns(workload.latencies)
+    shown = list(each(percentiles.columns(workload.latencies)))
     titles = [f"{percentiles.scale_of(workload.latencies).unit}, one by one", *(one.title for one in shown)]
     body = [
         [code(naming.label(entry)), *(_with_interval(one.text(entry), one.interval(entry)) for one in shown)]

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 
 from tollbench import numbers
-from tollbench.analysis.results import Latency
-from tollbench.report.showing import IN_FULL, Column, Shown, Triple, below, triple_of
+from tollbench.analysis.results import Estimate, Latency
+from tollbench.report.showing import IN_FULL, Column, Shown, Triple, below, each, triple_of
 from tollbench.words import PERCENTILES, Percentile
 
 MAX_NOTE = (
     "max is the longest of all operations that were timed: it grows with their number, so no interval bounds "
     "it; beside it stands the interval of the longest in one launch"
 )
+_OWN = Estimate(value=1.0, low=1.0, high=1.0)  # ratio of the fastest row
+RATIO_NOTE = "a percentile's ratio is to that of the row with the lowest median, in the same rounds"
 _RANKS = {"p90": 2, "p9999": 1}  # which a narrow terminal does without
 
 
@@ -27,8 +29,13 @@ def columns(entries: Sequence[Latency]) -> list[Column[Latency]]:
     """The percentiles that some entry has, the longest operation, and how many there were."""
     scale = scale_of(entries)
     told = {key for entry in entries for key in entry.quantiles}
+    compared = {key for entry in entries for key, ratio in entry.ratios.items() if ratio != _OWN}
     return [
-        *(_column(percentile, scale) for percentile in PERCENTILES if percentile.key in told),
+        *(
+            _column(percentile, scale, compared=percentile.key in compared)
+            for percentile in PERCENTILES
+            if percentile.key in told
+        ),
         Column(
             "max", "max", scale.unit, MAX_NOTE, _longest, scale, write_interval=_longest_interval,
             csv=("max",), terminal=Shown("max"), markdown=Shown("max", joined=True),
@@ -41,12 +48,29 @@ def columns(entries: Sequence[Latency]) -> list[Column[Latency]]:
     ]  # fmt: skip
 
 
-def _column(percentile: Percentile, scale: numbers.Scale) -> Column[Latency]:
+def note(entries: Sequence[Latency]) -> str:
+    """What is said of all of these columns."""
+    ratios = any(column.key.endswith("_ratio") for column in each(columns(entries)))
+    return "; ".join([*([RATIO_NOTE] if ratios else []), MAX_NOTE])
+
+
+def _column(percentile: Percentile, scale: numbers.Scale, *, compared: bool) -> Column[Latency]:
     key, title = percentile.key, percentile.title
     return Column(
         key, title, scale.unit, "", lambda entry: triple_of(entry.quantiles.get(key)), scale,
         numbers.quantity, numbers.interval, instead=partial(_below, key, scale), csv=(key,),
+        below=_ratio(percentile) if compared else None,
         terminal=Shown(title, _RANKS.get(key, 0)), markdown=Shown(title, joined=True),
+    )  # fmt: skip
+
+
+def _ratio(percentile: Percentile) -> Column[Latency]:
+    key, title = percentile.key, f"{percentile.title} ratio"
+    return Column(
+        f"{key}_ratio", title, "", RATIO_NOTE, lambda entry: triple_of(entry.ratios.get(key)),
+        write=numbers.ratio, write_interval=numbers.ratio_interval,
+        csv=(f"{key}_ratio", f"{key}_ratio_low", f"{key}_ratio_high"),
+        terminal=Shown(title, 3), markdown=Shown(title, joined=True),
     )  # fmt: skip
 
 

@@ -365,7 +365,7 @@ def _percentiles(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> 
     shown = [column for column in percentiles.columns(entries) if column.page]
     return {
         "unit": percentiles.scale_of(entries).unit,
-        "note": percentiles.MAX_NOTE,
+        "note": percentiles.note(entries),
         "titles": [column.title for column in shown],
         "histograms": any(entry.histogram for entry in entries),
         "groups": [
@@ -394,6 +394,7 @@ def _percentile_row(entry: Latency, shown: Sequence[Column[Latency]]) -> dict[st
                 "value": column.text(entry),
                 "raw": "" if (raw := column.value(entry)) is None else f"{raw:.7g}",
                 "interval": column.interval(entry),
+                "ratio": "" if column.below is None else column.below.with_unit(entry),
             }
             for column in shown
         ],

@@ -181,7 +181,7 @@ def _percentiles(workload: WorkloadResult, naming: Naming, writer: Writer) -> No
     if not entries:
         return
     told = _who(f"{percentiles.scale_of(entries).unit}, one by one", entries, naming, writer.console.width)
-    for column in percentiles.columns(entries):
+    for column in each(percentiles.columns(entries)):
         told += _shown(column, entries)
     writer.line()
     writer.table(told, headings=_headings([setting for setting, _ in together]))

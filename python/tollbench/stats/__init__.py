@@ -5,6 +5,7 @@ Each function states its assumption, shapes, units and source. SciPy is imported
 0.2 s of CPU time, and whoever starts a program would wait for it.
 """
 
+from tollbench.stats.block_quantiles import quantile_log_ratios
 from tollbench.stats.cluster_bootstrap import LaunchCounts, Pooled, count_samples, thin_cdf
 from tollbench.stats.correction import bonferroni, holm, letters
 from tollbench.stats.drift import Drift, drift
@@ -75,6 +76,7 @@ __all__ = [
     "paired_differences",
     "precise_enough",
     "quantile_interval",
+    "quantile_log_ratios",
     "quantile_ranks",
     "quotient_interval",
     "ratio_interval",

@@ -178,6 +178,11 @@ def thin_cdf(values: Floats, p: Floats, most: int = 400) -> tuple[Floats, Floats
     return values[chosen], p[chosen]
 
 
+def value_of_bin(number: int) -> float:
+    """The middle of a bin of `LaunchCounts`."""
+    return float(_middle(np.array([number]), 0)[0])
+
+
 def _middle(bins: NDArray[np.int64], coarser: int) -> Floats:
     shift = _DROPPED_BITS + coarser
     lowest = (bins << shift).astype(np.uint32).view(np.float32).astype(np.float64)

@@ -1,0 +1,77 @@
+"""p99 of two rows beside each other, in a whole result and in its reports."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import Made, make_run
+
+from tollbench import analysis
+from tollbench.analysis.results import Latency, Results
+from tollbench.report import csv as csv_report
+from tollbench.store import RunFile
+from tollbench.words import Kind
+
+ROUNDS = 30
+
+
+def samples(rng: np.random.Generator, tail: float, machine: np.ndarray, base: float) -> list[np.ndarray]:
+    """2,000 operations a launch, 5 % of them `tail` times as long, all by what befell the round."""
+    slow = rng.random((ROUNDS, 2000)) < 0.05
+    times = base * np.where(slow, tail, 1.0) * rng.lognormal(0.0, 0.02, slow.shape) * machine[:, None]
+    return list(times.astype(np.float32))
+
+
+def run(folder: Path) -> Results:
+    """`even` has the lowest median; the p99 of `odd` is a quarter of its, that of `far` twice."""
+    rng = np.random.default_rng(5)
+    machine = rng.lognormal(0.0, 0.5, ROUNDS)
+    cases = [
+        Made(name, [100.0] * ROUNDS, samples=samples(rng, tail, machine, base))
+        for name, tail, base in (("even", 8.0, 1000.0), ("odd", 1.6, 1250.0), ("far", 8.0, 2000.0))
+    ]
+    path = make_run(folder / "made.toll", cases, kind=Kind.SAMPLES)
+    with RunFile.open(path) as opened:
+        return analysis.results(opened)
+
+
+def test_ratios_are_of_rounds_to_the_fastest_row(tmp_path: Path) -> None:
+    found = {one.contender: one for one in run(tmp_path).workloads[0].latencies}
+    assert {key: one.value for key, one in found["even"].ratios.items()} == {
+        "p90": 1.0,
+        "p99": 1.0,
+        "p999": 1.0,
+    }
+    for name, wanted in (("odd", 0.25), ("far", 2.0)):
+        ratio = found[name].ratios["p99"]
+        assert ratio.low is not None
+        assert ratio.high is not None
+        assert ratio.low < ratio.value < ratio.high
+        assert ratio.value == pytest.approx(wanted, rel=0.02)
+        assert ratio.high / ratio.low < 1.05  # rounds differ by half, which is no part of it
+        assert _column(found[name], "p99") > 1.2
+    assert "p50" not in found["odd"].ratios
+    assert "p9999" not in found["odd"].ratios
+
+
+def _column(entry: Latency, key: str) -> float:
+    """How wide the interval of a percentile by itself is."""
+    one = entry.quantiles[key]
+    assert one.low is not None
+    assert one.high is not None
+    return one.high / one.low
+
+
+def test_csv_has_them_and_names_them_for_every_run(tmp_path: Path) -> None:
+    rows = {row["contender"]: row for row in csv.DictReader(io.StringIO(csv_report.render(run(tmp_path))))}
+    assert float(rows["far"]["p99_ratio"]) == pytest.approx(2.0, rel=0.02)
+    assert float(rows["far"]["p99_ratio_low"]) < 2.0 < float(rows["far"]["p99_ratio_high"])
+    assert rows["far"]["p9999_ratio"] == ""
+    batches = make_run(tmp_path / "batches.toll", [Made("a", [1.0] * 9)])
+    with RunFile.open(batches) as opened:
+        head = csv_report.render(analysis.results(opened)).splitlines()[0]
+    assert "p99_ratio" in head

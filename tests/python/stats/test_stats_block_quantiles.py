@@ -1,0 +1,95 @@
+"""Percentiles of two programs in the same rounds: coverage by simulation, and which rounds make a block."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from simulate import assert_covers
+
+from tollbench.stats import LaunchCounts, Pooled, count_samples, quantile_log_ratios, ratio_interval
+
+TRIALS = 150
+SAMPLES = 1500
+Rounds = dict[int, list[LaunchCounts]]
+
+
+def of(*launches: list[float]) -> Rounds:
+    return {at: [count_samples(np.array(each, np.float32))] for at, each in enumerate(launches, 1)}
+
+
+def met(rng: np.random.Generator, rounds: int, ratio: float, samples: int = SAMPLES) -> tuple[Rounds, Rounds]:
+    """Two programs with stalls in 3 % of their operations; what befalls a round befalls both, up to
+    threefold, and each launch has a factor of its own."""
+    machine = rng.exponential(0.4, rounds)
+    sides = []
+    for factor in (ratio, 1.0):
+        base = rng.normal(0.0, 1.0, (rounds, samples))
+        stalls = rng.random((rounds, samples)) < 0.03
+        logs = np.where(stalls, 1.0 + 0.5 * base, 0.2 * base) + rng.normal(0.0, 0.03, rounds)[:, None]
+        times = (100.0 * factor * np.exp(logs + machine[:, None])).astype(np.float32)
+        sides.append({at: [count_samples(row)] for at, row in enumerate(times, 1)})
+    return sides[0], sides[1]
+
+
+@pytest.mark.parametrize(("p", "ratio"), [(0.9, 1.0), (0.99, 1.2), (0.99, 0.5)])
+def test_intervals_cover_the_ratio(p: float, ratio: float) -> None:
+    rng = np.random.default_rng(round(1000 * p * ratio))
+    hits = 0
+    for _ in range(TRIALS):
+        _, interval = ratio_interval(quantile_log_ratios(*met(rng, 24, ratio), p), 0.95)
+        assert interval is not None
+        hits += interval.low <= ratio <= interval.high
+    assert_covers(hits, TRIALS, 0.95)
+
+
+def test_what_befell_both_is_no_part_of_it() -> None:
+    """The quotient of the two intervals that the columns have is several times wider."""
+    rng = np.random.default_rng(3)
+    narrower = []
+    for _ in range(20):
+        sides = met(rng, 24, 1.1)
+        _, interval = ratio_interval(quantile_log_ratios(*sides, 0.99), 0.95)
+        columns = [Pooled([each[0] for each in side.values()]).interval(0.99, 0.975) for side in sides]
+        assert interval
+        assert columns[0]
+        assert columns[1]
+        apart = np.log(columns[0].high / columns[1].low) - np.log(columns[0].low / columns[1].high)
+        narrower.append(apart / np.log(interval.high / interval.low))
+    assert np.median(narrower) > 2.0
+
+
+def test_rounds_with_few_samples_are_read_together() -> None:
+    """Ten samples beyond p90 are a hundred in all: four launches of 27."""
+    sides = met(np.random.default_rng(1), 142, 1.0, samples=27)
+    assert quantile_log_ratios(*sides, 0.9).size == 142 // 4
+    assert quantile_log_ratios(*sides, 0.99).size == 142 // 38
+    plenty = met(np.random.default_rng(1), 142, 1.0, samples=100)
+    assert quantile_log_ratios(*plenty, 0.9).size == 142
+    assert quantile_log_ratios(sides[0], plenty[1], 0.9).size == 142 // 4  # as many for both
+
+
+def test_a_quantile_is_that_of_the_samples() -> None:
+    slow, fast = [*range(2, 2002, 2)], [*range(1, 1001)]  # p90: 1800 and 900
+    assert np.exp(quantile_log_ratios(of(slow, slow), of(fast, fast), 0.9)) == pytest.approx([2, 2], rel=2e-3)
+    split = [slow[::10] for _ in range(10)]  # ten launches of 100: a block of one each
+    assert quantile_log_ratios(of(*split), of(*[fast[::10]] * 10), 0.9).size == 10
+
+
+def test_only_rounds_that_both_have_count() -> None:
+    first, second = of([4.0] * 100, [8.0] * 100, [4.0] * 100), of([2.0] * 100, [2.0] * 100)
+    del first[1]
+    assert np.exp(quantile_log_ratios(first, second, 0.9)) == pytest.approx([4.0], rel=2e-3)
+    assert quantile_log_ratios(first, {}, 0.9).size == 0
+
+
+def test_quantiles_of_zero_have_no_ratio() -> None:
+    assert quantile_log_ratios(of([0.0] * 200), of([5.0] * 200), 0.9).size == 0
+    assert quantile_log_ratios(of([5.0] * 200), of([0.0] * 200), 0.9).size == 0
+
+
+def test_a_round_with_too_few_samples_has_none() -> None:
+    """The usual launch of this program has 200, one broke off after 20."""
+    first = of(*[[4.0] * 200] * 4, [400.0] * 20)
+    assert np.exp(quantile_log_ratios(first, of(*[[2.0] * 200] * 5), 0.9)) == pytest.approx(
+        [2.0] * 4, rel=2e-3
+    )
