@@ -248,7 +248,7 @@ class _Run:
         for workload in self._workloads:
             workload.plan_turns(self._limits.memory_bytes, self._settings)
         while going := [workload for workload in self._workloads if not workload.stopped_by]:
-            workload = next_of(rng.sample(going, len(going)), self._settings)
+            workload = next_of(rng.sample(going, len(going)))
             if not workload.active_cases:
                 workload.stopped_by = "failures"
             elif self._affordable(workload) or (not workload.round and self._thinned(workload)):
@@ -259,7 +259,7 @@ class _Run:
 
     def _tell_plan(self) -> None:
         """Once, when each workload has had what intervals need."""
-        first = [one.round >= self._settings.min_launches or one.stopped_by for one in self._workloads]
+        first = [one.round >= one.fewest or one.stopped_by for one in self._workloads]
         if not self._planned and all(first) and self._settings.max_launches > 1:
             self._planned = True
             left = self._left_s()
@@ -271,7 +271,7 @@ class _Run:
         """Launches what this round still lacks: after a resume that may be a part of it, or nothing."""
         settings = workload.companies(self._limits.memory_bytes)
         seed = self._settings.seed
-        due = {state.id for state in workload.due(number, self._settings.min_launches)}
+        due = {state.id for state in workload.due(number)}
         # One setting after the other: what is compared are neighbours in time.
         for setting in round_order(seed, number, len(settings)):
             for index in round_order(f"{seed}/{setting}", number, len(settings[setting])):
@@ -282,7 +282,8 @@ class _Run:
                     self._measure(workload, lacking, number, random.Random(f"turns/{place}"))
         workload.round = number
         workload.judge(self._settings)
-        if next_look(number - 1) == number:  # looking after each round would cost more than it tells
+        # Looking after each round would cost more than it tells.
+        if number == workload.fewest or next_look(number - 1) == number:
             workload.rounds_wanted = rounds_wanted(workload, self._settings)
             workload.scatter = scatter(workload, self._settings.level)
 
@@ -343,7 +344,7 @@ class _Run:
     def _affordable(self, workload: WorkloadState) -> bool:
         """Whether a whole round fits into what is left: a part of one would pair with nothing."""
         number = workload.round + 1
-        due = workload.due(number, self._settings.min_launches)
+        due = workload.due(number)
         missing_ns = sum(case.cost_ns for case in due if number not in case.values)
         reserved_ns = self._reserved_ns(workload)
         # The next round may be dearer than the last one; what is too much would be taken from the reserve.
@@ -363,7 +364,7 @@ class _Run:
     def _has_time_to_spare(self) -> bool:
         """Whether what is left is more than the least launches of all that go on will take."""
         needed_ns = sum(
-            workload.round_cost_ns() * max(0, self._settings.min_launches - workload.round)
+            workload.round_cost_ns() * max(0, workload.fewest - workload.round)
             for workload in self._workloads
             if not workload.stopped_by
         )
@@ -377,13 +378,11 @@ class _Run:
         than the intervals of a cheap one. On a busy machine the dearest two of a quick run had no turn.
         """
         cost_ns = workload.round_cost_ns()
-        least = self._settings.min_launches
-        if workload.round < ROUNDS_OF_EACH:
-            least = min(least, ROUNDS_OF_EACH)
+        most = ROUNDS_OF_EACH if workload.round < ROUNDS_OF_EACH else self._settings.max_launches
         cheaper = [
             other for other in self._workloads if not other.stopped_by and other.round_cost_ns() < cost_ns
         ]
-        return sum(other.round_cost_ns() * max(0, least - other.round) for other in cheaper)
+        return sum(other.round_cost_ns() * max(0, min(most, other.fewest) - other.round) for other in cheaper)
 
     def _end_case(self, state: CaseState, status: Status, reason: str) -> None:
         state.status, state.reason = status, reason

@@ -41,7 +41,7 @@ def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
 
     As many as allowed while no interval is known: saying 80 s and ending after 700 helps nobody.
     """
-    width = _widest(workload, settings.level) if workload.round >= settings.min_launches else None
+    width = _widest(workload, settings.level) if workload.round >= workload.fewest else None
     if width is None:
         return settings.max_launches
     needed = workload.round * (width / (2 * math.log1p(settings.precision))) ** 2
@@ -69,15 +69,15 @@ def scatter(workload: WorkloadState, level: float) -> float:
     return len(found) * float(np.median(found)) if found else 0.0
 
 
-def next_of(going: Sequence[WorkloadState], settings: Settings) -> WorkloadState:
+def next_of(going: Sequence[WorkloadState]) -> WorkloadState:
     """The workload that has the next round: first all up to the fewest rounds, then where it narrows most.
 
     The sum of the widths of intervals, scatter / sqrt(rounds), is least for a given time where rounds are in
     proportion to (scatter / cost of a round) ** (2 / 3): the derivative of each width by time is the same.
     """
-    fewest = min(workload.round for workload in going)
-    if fewest < settings.min_launches:
-        return next(workload for workload in going if workload.round == fewest)
+    behind = [workload for workload in going if workload.round < workload.fewest]
+    if behind:
+        return min(behind, key=lambda workload: workload.round)
     known = sorted(workload.scatter for workload in going if workload.scatter) or [1.0]
     usual = known[len(known) // 2]
     return min(going, key=lambda workload: workload.round / _share(workload, usual))

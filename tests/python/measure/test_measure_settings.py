@@ -15,7 +15,7 @@ from tollbench.launching.piloting import CaseWork
 from tollbench.measure.estimate import next_of, rounds_wanted, scatter
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
-from tollbench.stats import FIRST_LOOK
+from tollbench.stats import FIRST_LOOK, bonferroni, final_level, median_interval
 from tollbench.words import Case, Kind, Status
 
 SETTINGS = Settings(precision=0.01, min_launches=FIRST_LOOK)
@@ -127,14 +127,14 @@ def test_the_estimate_allows_for_everything_while_no_interval_is_known() -> None
 
 def going(name: str, rounds: int, cost_ns: int, scatter: float) -> WorkloadState:
     made = state(Measured("a", 4, 10.0))
-    made.name, made.round, made.scatter = name, rounds, scatter
+    made.name, made.round, made.scatter, made.fewest = name, rounds, scatter, FIRST_LOOK
     made.cases[0].cost_ns = cost_ns
     return made
 
 
 def rounds_given(*workloads: WorkloadState, count: int) -> dict[str, int]:
     for _ in range(count):
-        next_of(workloads, SETTINGS).round += 1
+        next_of(workloads).round += 1
     return {workload.name: workload.round for workload in workloads}
 
 
@@ -174,7 +174,7 @@ def with_works(*begin_ns: float, settings: Settings = BUDGETED) -> WorkloadState
 
 def turns_of(made: WorkloadState, rounds: int) -> list[list[int]]:
     """In which rounds each case is launched."""
-    due = {number: [case.id for case in made.due(number, FIRST_LOOK)] for number in range(1, rounds + 1)}
+    due = {number: [case.id for case in made.due(number)] for number in range(1, rounds + 1)}
     return [[number for number, cases in due.items() if case.id in cases] for case in made.cases]
 
 
@@ -190,6 +190,38 @@ def test_dear_cases_are_launched_in_fewer_rounds_once_all_have_what_any_needs() 
         case.cost_ns = cost_ns
     assert made.round_cost_ns() == 450
     assert made.later_round_cost_ns() == 10 + 10 + 10 + 10 + 100
+
+
+@pytest.mark.parametrize("rows", [2, 6, 20, 43])
+def test_there_are_as_many_rounds_as_its_largest_table_needs_for_an_interval(rows: int) -> None:
+    """Of 43 rows 903 pairs share what looks have left of 5 %: 12 rounds are too few for any of them."""
+    made = with_works(*[1e6] * rows)
+    level = bonferroni(final_level(BUDGETED.max_launches, made.level), rows * (rows - 1) // 2)
+
+    def known(rounds: int) -> bool:
+        return median_interval(np.arange(rounds, dtype=np.float64), level) is not None
+
+    assert known(made.fewest - 1)
+    assert known(made.fewest - 2) is (rows < 20)
+    assert (made.fewest == FIRST_LOOK) is (rows < 20)
+    assert len(turns_of(made, made.fewest)[-1]) == made.fewest
+
+
+def test_a_check_and_a_short_limit_have_no_more_rounds_than_they_may() -> None:
+    assert with_works(*[1e6] * 43, settings=replace(BUDGETED, min_launches=1, max_launches=1)).fewest == 1
+    assert with_works(1e6).fewest == FIRST_LOOK
+    alone = state(*(Measured("a", size, 10.0) for size in range(30)))
+    for case in alone.cases:
+        case.work = CaseWork(1, 30e6, 0, 1e6)
+    alone.plan_turns(2**30, BUDGETED)
+    assert alone.fewest == FIRST_LOOK  # thirty tables of one row
+
+
+def test_a_workload_that_needs_more_rounds_has_them_before_others_have_more_than_theirs() -> None:
+    large = going("large", 0, 10**8, 0.05)
+    large.fewest = 16
+    given = rounds_given(large, going("plain", 0, 10**8, 0.05), count=16 + FIRST_LOOK)
+    assert given == {"large": 16, "plain": FIRST_LOOK}
 
 
 def test_where_all_cost_alike_or_no_budget_ends_the_run_each_has_all_rounds() -> None:
