@@ -29,6 +29,9 @@ SHORT_NS = 0.25e6
 SAMPLES_NS = 2e6  # of operations that are timed one by one, which are as exact in any batch
 # Of programs that wait: how they are woken depends on how long the processors have been busy.
 WAITING_NS = 8e6
+# Of a thread that has others beside it as a load: eight word counters took as long a word, to 2 %, in batches
+# of one pass (1 to 7 ms) as of 8 passes, and to 1.5 % from two passes on.
+OWN_THREAD_NS = 4e6
 CROWDED_NS = 50e6  # of more threads than processors: a batch has to be many turns of the scheduler long
 LONGER_NS = (1e6, 8e6)  # the longest says what a program takes that nobody interrupts
 _LONGER_BATCHES = 4
@@ -102,7 +105,7 @@ def _needed_ns(program: Conversation, kind: Kind, count: int) -> float:
     footing = program.ready.footing
     threads = footing.get("threads", 1)
     if times_own_thread(footing):
-        return WAITING_NS
+        return OWN_THREAD_NS
     if isinstance(threads, int) and threads > len(os.sched_getaffinity(0)):
         return CROWDED_NS
     if not one_thread(footing) or _seen_waiting(program, count):
