@@ -31,7 +31,7 @@ SAMPLES_NS = 2e6  # of operations that are timed one by one, which are as exact 
 WAITING_NS = 8e6
 # Of a thread that has others beside it as a load: eight word counters took as long a word, to 2 %, in batches
 # of one pass (1 to 7 ms) as of 8 passes, and to 1.5 % from two passes on.
-OWN_THREAD_NS = 4e6
+OWN_THREAD_NS = 3e6
 CROWDED_NS = 50e6  # of more threads than processors: a batch has to be many turns of the scheduler long
 LONGER_NS = (1e6, 8e6)  # the longest says what a program takes that nobody interrupts
 _LONGER_BATCHES = 4
