@@ -12,7 +12,7 @@ from fake_machine import plan_for, programs_for, workload
 from tollbench.analysis.grouping import fastest
 from tollbench.analysis.values import LaunchValue
 from tollbench.launching.piloting import CaseWork
-from tollbench.measure.estimate import next_of, rounds_wanted, scatter
+from tollbench.measure.estimate import STEADY_ROUNDS, next_of, rounds_wanted, scatter
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import FIRST_LOOK, bonferroni, final_level, median_interval
@@ -141,6 +141,18 @@ def rounds_given(*workloads: WorkloadState, count: int) -> dict[str, int]:
 def test_all_have_their_fewest_rounds_first() -> None:
     given = rounds_given(going("dear", 0, 10**9, 0.01), going("cheap", 0, 10**6, 0.5), count=2 * FIRST_LOOK)
     assert given == {"dear": FIRST_LOOK, "cheap": FIRST_LOOK}
+
+
+def test_then_all_have_some_more_so_that_no_interval_reaches_to_the_extremes() -> None:
+    noisy, calm = going("noisy", FIRST_LOOK, 10**6, 0.9), going("calm", FIRST_LOOK, 10**9, 0.001)
+    given = rounds_given(noisy, calm, count=2 * (STEADY_ROUNDS - FIRST_LOOK))
+    assert given == {"noisy": STEADY_ROUNDS, "calm": STEADY_ROUNDS}
+    assert rounds_given(noisy, calm, count=9)["calm"] == STEADY_ROUNDS
+    level = bonferroni(final_level(BUDGETED.max_launches, noisy.level), 45)
+    outliers = np.concatenate([[-9.0, -8.0], np.linspace(-0.1, 0.1, STEADY_ROUNDS - 4), [8.0, 9.0]])
+    known = median_interval(outliers, level)
+    assert known is not None
+    assert -1 < known.low < known.high < 1
 
 
 def test_then_rounds_go_where_they_narrow_most() -> None:
