@@ -4,10 +4,10 @@
 
 Clones this checkout's commit into FOLDER, enters each C++ contender of each headline there a second time
 under another name (`std_mutex` and `std_mutex_twin`: a source of its own, the same code), and runs the
-headline of all workloads, or of those named, `--runs` times. Of each table it tells whether any pair of twins
-is called different: no group of rows that cannot be told apart holds both. A folder that holds runs of an
-earlier call is gone on with. Two programs that were linked differently may differ indeed; so a pair that is
-called different in most runs is told by name.
+headline of all workloads, or of those named, `--runs` times (two hours). Of each table it tells whether any
+pair of twins is called different: no group of rows that cannot be told apart holds both. A folder that holds
+runs of an earlier call is gone on with. Two programs that were linked differently may differ indeed; so a
+pair that is called different in most runs is told by name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("workloads", nargs="*", help="topic/workload; without any: all")
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--profile", default="quick")
+    parser.add_argument(
+        "--budget", default="330s", help="of a run: twice a quick run's, as there are twice the cases"
+    )
     words = parser.parse_args()
     checkout = words.folder / "checkout"
     if not checkout.exists():
@@ -46,7 +48,7 @@ def main() -> int:
     for number in range(words.runs):
         file = words.folder / f"twins-{number}.toll"
         if not file.with_suffix(".json").exists():
-            measure(checkout, file, words.workloads, words.profile)
+            measure(checkout, file, words.workloads, words.budget)
         tell(number, json.loads(file.with_suffix(".json").read_text()))
     summary([json.loads(file.read_text()) for file in sorted(words.folder.glob("twins-*.json"))])
     return 0
@@ -84,14 +86,14 @@ def enter(suite: Path, name: str) -> bool:
     twin.write_text(code)
     options = re.sub(r'source = "[^"]*",?', "", line.group(1)).strip().strip(",")
     inside = f'source = "{os.path.relpath(twin, suite.parent)}"' + (f", {options}" if options else "")
-    suite.write_text(text.replace(line.group(0), f"{line.group(0)}\n{name}{TWIN} = {{ {inside} }}"))
+    suite.write_text(f"{text[: line.end()]}\n{name}{TWIN} = {{ {inside} }}{text[line.end() :]}")
     return True
 
 
-def measure(checkout: Path, file: Path, workloads: list[str], profile: str) -> None:
+def measure(checkout: Path, file: Path, workloads: list[str], budget: str) -> None:
     """One run, by the folder's own checkout; what it says of itself stays in a log beside it."""
     toll = str(checkout / "toll")
-    run = [toll, "run", *workloads, "--profile", profile, "--no-html", "--output", str(file.resolve())]
+    run = [toll, "run", *workloads, "--budget", budget, "--no-html", "--output", str(file.resolve())]
     with file.with_suffix(".log").open("w") as log:
         subprocess.run(run, stdout=log, stderr=log, check=True)
     report = [toll, "report", str(file.resolve()), "--json"]
