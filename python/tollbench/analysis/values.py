@@ -51,7 +51,7 @@ class LaunchValue:
     def ns(self) -> float:
         """By the clock that counts, of the batches that count; NaN where none does."""
         if self.own_core is not None:
-            return float(np.median(self.blocks)) if self.counts else math.nan
+            return float(median_of(self.blocks.tolist())) if self.counts else math.nan
         return self.on_cpu_ns if self.on_cpu and self.on_cpu_ns is not None else self.wall_ns
 
     @property
@@ -94,8 +94,10 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
     ns = value_of_samples(samples, launch.clock)
     if any(batch.keys for batch in samples):
         return LaunchValue(ns)
-    medians = [value_of_samples([batch], launch.clock) for batch in samples]
     kept = gauges if len(samples) == len(timed) else _NONE  # a batch may have no samples
+    # Asked for only beside others who took turns, or where some batches do not count.
+    needed = launch.company or kept.size
+    medians = [value_of_samples([batch], launch.clock) for batch in samples] if needed else []
     return LaunchValue(
         ns,
         np.array(medians, dtype=np.float64),

@@ -172,13 +172,16 @@ class Reader(SampleReader):
         query = f"SELECT {names} FROM batch b JOIN launch l ON l.id = b.launch_id WHERE {where}"
         query += " ORDER BY b.launch_id, b.ordinal"
         told = _Told(self._batch_details(where, arguments), self._gauges(where, arguments))
+        counters: _Counters = {"{}": _NOTHING}  # texts that were found sound: as a rule all batches have one
         for values in self._iterate(query, arguments):  # one at a time: there may be millions
             number = values[1]
-            batch = _usual_batch(values, answers.get(number, 0), told)
+            batch = _usual_batch(values, answers.get(number, 0), told, counters)
             if batch is None:
                 row = CheckedRow(self.path, "batch", _BATCH_COLUMNS, values)
                 number = row.integer("launch_id")
                 batch = _batch(row, answers.get(number, 0), told)
+                if len(counters) < _MOST_COUNTERS and len(values[-1]) < _LONGEST_COUNTERS:
+                    counters[values[-1]] = batch.counters
             batches[number].append(batch)
         counted, companies = self._allocations(where, arguments), self._companies(where, arguments)
         return tuple(
@@ -273,6 +276,11 @@ def _answer(row: CheckedRow) -> int:
     return row.decimal("answer") if row.optional_text("answer") is not None else 0
 
 
+_Counters = dict[str, Mapping[str, Any]]  # what the text of a batch's counters says
+_MOST_COUNTERS = 64
+_LONGEST_COUNTERS = 1000  # letters of one of them
+
+
 class _Told(NamedTuple):
     """What tables of their own have of batches, by the batch's id."""
 
@@ -280,13 +288,13 @@ class _Told(NamedTuple):
     gauges: Mapping[int, float]
 
 
-def _usual_batch(values: tuple[Any, ...], answer: int, told: _Told) -> Batch | None:
+def _usual_batch(values: tuple[Any, ...], answer: int, told: _Told, counters: _Counters) -> Batch | None:
     """What `_batch` makes of a row that is as toll writes it, in a fifth of the time; None for any other."""
     number, launch, iterations, units, wall_ns, cpu_ns, own, forced, minor, major, peak, warmup, counted = (
         values
     )
     whole = (number, launch, iterations, units, own, forced, minor, major, peak, warmup)
-    if counted != "{}" or {*map(type, whole)} != {int} or {type(wall_ns), type(cpu_ns)} != {float}:
+    if counted not in counters or {*map(type, whole)} != {int} or {type(wall_ns), type(cpu_ns)} != {float}:
         return None
     if min(whole) < 0 or min(iterations, units) < 1 or not (0 <= wall_ns < inf and 0 <= cpu_ns < inf):
         return None
@@ -302,7 +310,7 @@ def _usual_batch(values: tuple[Any, ...], answer: int, told: _Told) -> Batch | N
         peak,
         answer * iterations % 2**64,
         warmup=bool(warmup),
-        counters=_NOTHING,
+        counters=counters[counted],
         details=told.details.get(number, _NOTHING),
         gauge_ns=told.gauges.get(number, 0.0),
     )

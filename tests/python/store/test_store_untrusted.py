@@ -4,6 +4,7 @@ import contextlib
 import sqlite3
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from store_runs import as_version_3, make
 
 from tollbench.errors import TollError
-from tollbench.store import RunFile
+from tollbench.store import RunFile, reading
+from tollbench.store.untrusted import CheckedRow
+from tollbench.words import Batch
 
 
 @pytest.fixture
@@ -132,6 +135,32 @@ def test_schema_must_be_ours(path: Path, statement: str) -> None:
     change(path, statement)
     error = refusal(path)
     assert any(words in error.what for words in ("does not make", "otherwise than toll", "lacks"))
+
+
+def test_unsound_counters_are_seen_behind_sound_ones(path: Path) -> None:
+    reason = '{"reason": "not asked for"}'
+    change(path, f"UPDATE batch SET counters = '{reason}'")
+    with RunFile.open(path) as run_file:
+        assert {str(one.counters["reason"]) for each in run_file.launches(1) for one in each.batches} == {
+            "not asked for"
+        }
+    change(path, "UPDATE batch SET counters = '[1]' WHERE id = (SELECT max(id) FROM batch)")
+    assert "counters" in refusal(path).what
+
+
+def test_what_counters_say_is_checked_once_a_text(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no counters are to be had, all 23,000 batches of a quick run say why."""
+    change(path, """UPDATE batch SET counters = '{"reason": "not asked for"}'""")
+    read, checked = reading._batch, []
+
+    def noted(row: CheckedRow, *others: Any) -> Batch:
+        checked.append(row)
+        return read(row, *others)
+
+    monkeypatch.setattr(reading, "_batch", noted)
+    with RunFile.open(path) as run_file:
+        assert sum(len(each.batches) for each in run_file.launches(1)) > 2
+    assert len(checked) == 1
 
 
 def test_view_in_place_of_a_table(path: Path) -> None:
