@@ -93,7 +93,8 @@ def enter(suite: Path, name: str) -> bool:
 def measure(checkout: Path, file: Path, workloads: list[str], budget: str) -> None:
     """One run, by the folder's own checkout; what it says of itself stays in a log beside it."""
     toll = str(checkout / "toll")
-    run = [toll, "run", *workloads, "--budget", budget, "--no-html", "--output", str(file.resolve())]
+    quietly = ["--no-html", "--wait", "--output", str(file.resolve())]
+    run = [toll, "run", *workloads, "--budget", budget, *quietly]
     with file.with_suffix(".log").open("w") as log:
         subprocess.run(run, stdout=log, stderr=log, check=True)
     report = [toll, "report", str(file.resolve()), "--json"]
