@@ -38,6 +38,23 @@ def seconds(text: str) -> float:
     return value
 
 
+def precision(text: str) -> float:
+    """ "2%", "2 %" and "0.02" as a share. Raises TollError for anything else, 0 and what is not below 1.
+
+    A bare number is a share, as it is in `toll compare --threshold`: "2" is refused rather than guessed.
+    """
+    number = text.strip().removesuffix("%").rstrip()
+    try:
+        share = float(number) / (100.0 if number != text.strip() else 1.0)
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1:
+        raise TollError(
+            f"--precision {text!r} is not a share between 0 and 1", "write for example 1%, or 0.01 for 1 %"
+        )
+    return share
+
+
 def text_file(path: str) -> str:
     """The absolute path of a file that --input names. Raises TollError where there is nothing to read."""
     file = Path(path).expanduser().absolute()
@@ -58,8 +75,6 @@ def text_file(path: str) -> str:
 
 def settings_of(wishes: Wishes) -> Settings:
     """The profile's settings with the user's wishes. Raises TollError for impossible ones."""
-    if wishes.precision is not None and not 0 < wishes.precision < 1:
-        raise TollError(f"--precision {wishes.precision} is not between 0 and 1", "write 0.01 for 1 %")
     if wishes.seed is not None and not 0 <= wishes.seed < 2**63:
         raise TollError(
             f"--seed {wishes.seed} is not between 0 and {2**63 - 1}", "leave it out: a seed is drawn then"

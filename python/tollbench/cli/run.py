@@ -51,8 +51,8 @@ def command(
     ] = None,
     budget: Annotated[str, typer.Option(metavar="TIME", help="Wall time for measuring: 60s, 5m, 1h.")] = "",
     precision: Annotated[
-        float | None, typer.Option(help="Stop when ratios are known to within this: 0.01 is 1 %.")
-    ] = None,
+        str, typer.Option(metavar="SHARE", help="Stop when ratios are known to within this: 1%, or 0.01.")
+    ] = "",
     seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="NAME", help="Run file: a name in runs/, or a path.")
@@ -77,7 +77,7 @@ def command(
 
     form = _form(as_json=as_json, full=full)
     if resume:
-        given = (selection, values, input_file, envs, budget, output, precision is not None, seed is not None)
+        given = (selection, values, input_file, envs, budget, output, precision, seed is not None)
         if any(given) or profile is not Profile.QUICK:
             raise TollError(
                 "--resume goes on with the plan of its run file and takes no new one",
@@ -88,7 +88,7 @@ def command(
         wishes = asking.Wishes(
             profile=str(profile),
             budget_s=asking.seconds(budget) if budget else None,
-            precision=precision,
+            precision=asking.precision(precision) if precision else None,
             seed=seed,
         )
         wanted = Selection.parse(selection or [], values or [], envs or [])
