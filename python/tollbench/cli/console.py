@@ -81,7 +81,7 @@ class _Bar(Progress):
         self._started = time.monotonic()
         self.rich = RichProgress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=30),
+            BarColumn(bar_width=20),
             TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}  {task.fields[what]}", markup=False),
             console=Console(stderr=True),
             transient=True,
@@ -108,7 +108,7 @@ class _Bar(Progress):
         if left_s is None and done > 0:
             left_s = (time.monotonic() - self._started) * (total - done) / done
         left = f"{clock_time(left_s)} left" if left_s is not None else ""
-        room = max(self.rich.console.width - 70, 0)
+        room = max(self.rich.console.width - 60, 0)
         self.rich.update(self._task, completed=done, total=total, left=left, what=clean(what)[:room])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-import textwrap
 import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -18,7 +17,7 @@ import tollbench
 from tollbench import building, measure, numbers
 from tollbench.analysis.results import Results
 from tollbench.catalog import environments, machine, packages, suites
-from tollbench.cli import report
+from tollbench.cli import forecasts, report
 from tollbench.cli.asking import Wishes, settings_of, with_time_to_read
 from tollbench.cli.builds import build_plan, only_planned
 from tollbench.cli.console import Progress, progress, say, tell_json
@@ -27,7 +26,7 @@ from tollbench.cli.named_files import file_path, files_of_run
 from tollbench.cli.places import ROOT, build_folder, in_runs, make_folder, run_path, shown_path
 from tollbench.errors import Exit, TollError
 from tollbench.measure import Interrupt, events
-from tollbench.plan import Plan, Selection, make
+from tollbench.plan import PROFILES, Plan, Selection, make
 from tollbench.store import RunFile, RunHeader, now_utc
 from tollbench.text import as_text
 from tollbench.words import HOST, Environment, Program, Status, Workload
@@ -36,7 +35,6 @@ from tollbench.writing.marks import OF_RUN, RUN_FILE
 
 Shown = Literal["screen", "tables", "json"]  # what a run prints at its end
 
-_WIDTH = 100  # columns of a paragraph
 # A quick run of all workloads: 105 cases in 165 s, all ratios with an interval, on a machine that others use.
 ENOUGH_S = 1.6  # a case
 SHORT_S = 1.0
@@ -52,7 +50,9 @@ def planned(selection: Selection, wishes: Wishes, output: str, *, force: bool = 
     selection = replace(selection, environments=environments.expanded(selection.environments))
     settings = with_time_to_read(settings_of(wishes), selection.values.get("input", ()))
     plan = make(catalogue, selection, environments.OFFERED, settings, cpus)
-    return Session(plan, _new_path(output), resume=False, force=force)
+    session = Session(plan, _new_path(output), resume=False, force=force)
+    session.precision_asked = wishes.precision is not None
+    return session
 
 
 def resumed(name: str, *, force: bool = False) -> Session:
@@ -91,6 +91,8 @@ class Session:
         )
         self._enter: tuple[str, ...] = ()
         self._resume = resume
+        self._names_each = False
+        self.precision_asked = False
         self._alone = ExitStack()
 
     def check_page(self, *inputs: Path) -> None:
@@ -116,8 +118,12 @@ class Session:
         self.programs, self.folder, self._enter = built.programs, built.folder, built.enter
         self.plan = replace(self.plan, environments=built.environments)
 
-    def measure(self) -> None:
-        """Launches until enough is known, the budget is spent, or somebody interrupts."""
+    def measure(self, *, names_each: bool = False) -> None:
+        """Launches until enough is known, the budget is spent, or somebody interrupts.
+
+        `names_each`: forecasts name every workload, however many there are.
+        """
+        self._names_each = names_each
         self.run_file = (
             RunFile.resume(self.path) if self._resume else RunFile.create(self.path, self._header())
         )
@@ -140,8 +146,21 @@ class Session:
             run_file,
             canary=measure.Canary(_canary(self.folder, self._enter)),
             allocations_library=building.allocation_counter(self.folder),
-            on_event=lambda event: _tell(bar, event),
+            on_event=lambda event: self._tell(bar, event),
         )
+
+    def _tell(self, bar: Progress, event: events.Event) -> None:
+        match event:
+            case events.CaseEnded(case=case, status=status, reason=reason):
+                say(f"{case.workload} {case.contender}: {status}: {reason}")
+            case events.TimePlanned():
+                settings = self.plan.settings
+                usual = PROFILES.get(settings.profile, settings).precision  # who resumes asked before
+                asked = self.precision_asked or settings.precision != usual
+                for text in forecasts.sentences(event, settings, each=self._names_each, asked=asked):
+                    say(text)
+            case events.LaunchDone(elapsed_s=elapsed, left_s=left) if left is not None:
+                bar.step(elapsed, elapsed + left, _told(event), left)
 
     def _forget_empty(self, run_file: RunFile) -> None:
         """A run that was refused before its first launch leaves no file behind."""
@@ -284,25 +303,9 @@ def _canary(folder: Path, enter: tuple[str, ...]) -> Program:
     return Program("toll/canary", "canary", HOST.name, (*enter, *building.canary(folder)))
 
 
-def _what_the_time_buys(plan: events.TimePlanned) -> str:
-    """One paragraph, best known first."""
-    known = sorted((one.half_width, one.workload) for one in plan.workloads if one.half_width is not None)
-    if not known:
-        return "no ratio will be known in the time that is left"
-    time = "what is left to measure" if math.isinf(plan.left_s) else f"the next {plan.left_s:.0f} s"
-    each = ", ".join(f"{workload} ±{numbers.percent(width)}" for width, workload in known)
-    unknown = [one.workload for one in plan.workloads if one.half_width is None]
-    rest = f"; no ratios: {', '.join(unknown)}" if unknown else ""
-    said = f"expected of {time}, each workload's median ratio: {each}{rest}"
-    return textwrap.fill(said, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-
-
-def _tell(bar: Progress, event: events.Event) -> None:
-    match event:
-        case events.CaseEnded(case=case, status=status, reason=reason):
-            say(f"{case.workload} {case.contender}: {status}: {reason}")
-        case events.TimePlanned():
-            say(_what_the_time_buys(event))
-        case events.LaunchDone(case=case, elapsed_s=elapsed, left_s=left) if left is not None:
-            what = f"{case.workload} {case.contender}" if case else "canary"
-            bar.step(elapsed, elapsed + left, what, left)
+def _told(event: events.LaunchDone) -> str:
+    """What was launched, and how well its workload is known by now."""
+    if event.case is None:
+        return "canary"
+    known = f"±{numbers.percent(event.known)} so far: " if event.known is not None else ""
+    return f"{known}{event.case.workload} {event.case.contender}"

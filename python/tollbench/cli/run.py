@@ -102,7 +102,7 @@ def command(
     with session:
         session.take_machine(wait=wait)
         session.prepare(install=not no_install)
-        session.measure()
+        session.measure(names_each=full)
     raise typer.Exit(session.show(html=not no_html, form=form))
 
 

@@ -25,8 +25,9 @@ from tollbench.launching.starting import Starter
 from tollbench.measure.company import MOST_TIMES, REHEARSED_TURNS, Member, OutOfTime, blocks_of
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.errands import Canary, Errands
-from tollbench.measure.estimate import expected, left_s, next_of, rounds_wanted, scatter
+from tollbench.measure.estimate import ROUNDS_OF_EACH, left_s, look_at, next_of, rounds_wanted
 from tollbench.measure.events import CaseEnded, Event, LaunchDone, TimePlanned
+from tollbench.measure.forecast import forecast, guessed
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
 from tollbench.plan import Plan, Settings, headline_cases, layout_seed, round_order
@@ -40,9 +41,6 @@ _CANARY_BLOCKS = 6
 _REHEARSALS = 2  # tries: a program may fail once
 _SHORTEST_LIMIT_S = 5.0
 _MEMORY_SHARE = 0.8
-ROUNDS_OF_EACH = (
-    3  # of each workload before others have what intervals need: their median is no single launch
-)
 _DEARER = 1.25  # than the round before; on a shared machine rounds vary by as much
 _TO_SPARE = 1.5  # times what the least launches will take
 PREPARING_SHARE = 0.5  # of the time, for pilots, counting passes and rehearsals
@@ -116,11 +114,12 @@ class _Run:
         self._meanwhile = meanwhile
         self._befell_before = run_file.header().meanwhile  # of a run that is gone on with
         self._befell: tuple[str, ...] = ()
-        self._planned = False
         self._headline = headline_cases(plan)
         self._ranks: dict[int, int] = {}  # of cases by id: who comes first where time is short
         self._clock = recorder.starter.clock
         self._workloads: list[WorkloadState] = begin(plan, programs, run_file)
+        self._rounds_began_s = 0.0
+        self._forecast_due_s = 0.0  # after that
         for workload in self._workloads:
             workload.rounds_wanted = rounds_wanted(workload, plan.settings)
         stored = run_file.all_launches()
@@ -247,6 +246,8 @@ class _Run:
         rng = random.Random(f"workloads/{self._settings.seed}")
         for workload in self._workloads:
             workload.plan_turns(self._limits.memory_bytes, self._settings)
+        self._rounds_began_s = self._elapsed_s()
+        self._tell_guess()
         while going := [workload for workload in self._workloads if not workload.stopped_by]:
             workload = next_of(rng.sample(going, len(going)))
             if not workload.active_cases:
@@ -257,15 +258,29 @@ class _Run:
             else:
                 workload.stopped_by = "budget"
 
+    def _tell_guess(self) -> None:
+        """Before the first round; who goes on with a run has been told better already."""
+        going = [one for one in self._workloads if one.active_cases]
+        gone_on_with = any(case.values for one in going for case in one.cases)
+        if not going or gone_on_with or self._settings.max_launches < 2:
+            return
+        left = self._left_s()
+        found = guessed(going, self._settings, left, self._limits.memory_bytes)
+        self._tell(TimePlanned(tuple(found), left, 0, None))
+
     def _tell_plan(self) -> None:
-        """Once, when each workload has had what intervals need."""
-        first = [one.round >= one.fewest or one.stopped_by for one in self._workloads]
-        if not self._planned and all(first) and self._settings.max_launches > 1:
-            self._planned = True
-            left = self._left_s()
-            if left < _WORTH_TELLING * self._settings.budget_s:
-                return
-            self._tell(TimePlanned(tuple(expected(self._workloads, self._settings, left)), left))
+        """When each workload has had what intervals need, and whenever rounds have taken twice as long."""
+        going = [one for one in self._workloads if not one.stopped_by]
+        if not going or self._settings.max_launches < 2 or any(one.round < one.fewest for one in going):
+            return
+        since_s = self._elapsed_s() - self._rounds_began_s
+        left = self._left_s()
+        if since_s < self._forecast_due_s or left < _WORTH_TELLING * self._settings.budget_s:
+            return
+        self._forecast_due_s = 2.0 * since_s
+        found = forecast(self._workloads, self._settings, left)
+        had = min(one.round for one in going)
+        self._tell(TimePlanned(found.workloads, left, had, self._elapsed_s() + found.needed_s))
 
     def _round(self, workload: WorkloadState, number: int) -> None:
         """Launches what this round still lacks: after a resume that may be a part of it, or nothing."""
@@ -284,8 +299,7 @@ class _Run:
         workload.judge(self._settings)
         # Looking after each round would cost more than it tells.
         if number == workload.fewest or next_look(number - 1) == number:
-            workload.rounds_wanted = rounds_wanted(workload, self._settings)
-            workload.scatter = scatter(workload, self._settings.level)
+            look_at(workload, self._settings)
 
     def _measure(
         self, workload: WorkloadState, states: Sequence[CaseState], number: int, rng: random.Random
@@ -425,9 +439,11 @@ class _Run:
         stored = self._file.append_company([(outcome.launch, outcome.samples) for outcome in outcomes])
         self._note_what_befell()
         left = left_s(self._workloads, self._left_s())
+        known = {workload.name: workload.known for workload in self._workloads}
         for case, launch in zip(cases, stored, strict=True):
             self._launches += 1
-            self._tell(LaunchDone(case, launch, self._launches, self._elapsed_s(), left))
+            told = known[case.workload] if case else None
+            self._tell(LaunchDone(case, launch, self._launches, self._elapsed_s(), left, told))
         return [replace(outcome, launch=launch) for outcome, launch in zip(outcomes, stored, strict=True)]
 
     def _note_what_befell(self) -> None:

@@ -1,25 +1,24 @@
-"""What the rounds so far let expect: how long a run still takes, where more rounds tell most, and how well
-ratios will be known in the end.
+"""What the rounds so far let expect: how long a run still takes, and where more rounds tell most.
 
-None says when a workload has had enough, and both look at how values scatter, never at which is larger.
+Neither says when a workload has had enough, and both look at how values scatter, never at which is larger.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from statistics import NormalDist, median
+from collections.abc import Sequence
 
 import numpy as np
 
-from tollbench.measure.events import Expected
+from tollbench.measure.ratio_noise import noise_of, rounds_to
 from tollbench.measure.state import WorkloadState
 from tollbench.plan import Settings
-from tollbench.stats import bonferroni, median_interval, next_look, rounds_needed
+from tollbench.stats import bonferroni, median_interval
 from tollbench.stats.order_statistics import Floats
 
 STEADY_ROUNDS = 20  # an interval of theirs, in a table of ten rows, leaves out the two farthest at each end
-_FEWEST_DIFFERENCES = 6  # whose deviation says anything
+# Of each workload before others have what intervals need: their median is no single launch.
+ROUNDS_OF_EACH = 3
 
 
 def left_s(workloads: Sequence[WorkloadState], budget_left_s: float) -> float | None:
@@ -42,14 +41,9 @@ def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
 
     As many as allowed while no interval is known: saying 80 s and ending after 700 helps nobody.
     """
-    width = _widest(workload, settings.level) if workload.round >= workload.fewest else None
-    if width is None:
+    if workload.round < workload.fewest:
         return settings.max_launches
-    needed = workload.round * (width / (2 * math.log1p(settings.precision))) ** 2
-    look = next_look(workload.round)
-    while look < min(needed, settings.max_launches):
-        look = next_look(look)
-    return min(settings.max_launches, look)
+    return rounds_to(noise_of(workload), settings) or settings.max_launches
 
 
 def scatter(workload: WorkloadState, level: float) -> float:
@@ -60,14 +54,15 @@ def scatter(workload: WorkloadState, level: float) -> float:
     intervals, because a robust standard deviation does not see the tails that an interval of few rounds ends
     at.
     """
-    found = [
-        length / 2 * math.sqrt(workload.round)
-        for logs, column in workload.tables()
-        if column is not None or logs.shape[1] == 1
-        for length in _lengths_of(logs, column, level)
-        if length is not None
-    ]
-    return len(found) * float(np.median(found)) if found else 0.0
+    return _scatter(_half_lengths(workload, level), workload.round)
+
+
+def look_at(workload: WorkloadState, settings: Settings) -> None:
+    """What a look tells of how long a workload takes, where rounds go, and how well it is known by now."""
+    found = _half_lengths(workload, settings.level)
+    workload.rounds_wanted = rounds_wanted(workload, settings)
+    workload.scatter = _scatter(found, workload.round)
+    workload.known = math.expm1(float(np.median(found))) if found else None
 
 
 def next_of(going: Sequence[WorkloadState]) -> WorkloadState:
@@ -85,95 +80,26 @@ def next_of(going: Sequence[WorkloadState]) -> WorkloadState:
         return min(behind, key=lambda workload: workload.round)
     known = sorted(workload.scatter for workload in going if workload.scatter) or [1.0]
     usual = known[len(known) // 2]
-    return min(going, key=lambda workload: workload.round / _share(workload, usual))
+    return min(going, key=lambda workload: workload.round / share(workload, workload.scatter or usual))
 
 
-def expected(workloads: Sequence[WorkloadState], settings: Settings, left_s: float) -> list[Expected]:
-    """How well the ratios of each workload will be known where `left_s` is spent as `next_of` spends it.
-
-    By how the rounds so far scatter around their median, at the level that the last table will have.
-    """
-    wanted = _rounds_bought(workloads, settings, left_s)
-    found = []
-    for workload, rounds in zip(workloads, wanted, strict=True):
-        widths = [
-            width
-            for differences, level in _differences(workload, settings.level)
-            if (width := _half_width(differences, rounds, level)) is not None
-        ]
-        found.append(Expected(workload.name, round(rounds), math.expm1(median(widths)) if widths else None))
-    return found
+def share(workload: WorkloadState, scatter: float) -> float:
+    """What its rounds are in proportion to."""
+    return float((scatter / max(1, workload.later_round_cost_ns())) ** (2 / 3))
 
 
-def _rounds_bought(workloads: Sequence[WorkloadState], settings: Settings, left_s: float) -> list[float]:
-    """In proportion to the shares of `next_of`, as many as the time allows, and no more than are wanted."""
-    known = sorted(workload.scatter for workload in workloads if workload.scatter) or [1.0]
-    usual = known[len(known) // 2]
-    shares = [_share(workload, usual) for workload in workloads]
-
-    def bought(scale: float) -> list[float]:
-        found = []
-        for workload, share in zip(workloads, shares, strict=True):
-            most = workload.round if workload.stopped_by else max(workload.rounds_wanted, workload.round)
-            found.append(min(float(most), max(float(workload.round), scale * share)))
-        return found
-
-    def takes_s(rounds: Sequence[float]) -> float:
-        each = zip(workloads, rounds, strict=True)
-        return sum(one.later_round_cost_ns() / 1e9 * (count - one.round) for one, count in each)
-
-    low, high = 0.0, settings.max_launches / max(1e-300, min(shares, default=1.0))
-    if takes_s(bought(high)) <= left_s:
-        return bought(high)
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if takes_s(bought(middle)) <= left_s else (low, middle)
-    return bought(low)
+def _scatter(half_lengths: Sequence[float], rounds: int) -> float:
+    return len(half_lengths) * math.sqrt(rounds) * float(np.median(half_lengths)) if half_lengths else 0.0
 
 
-def _differences(workload: WorkloadState, level: float) -> Iterator[tuple[Floats, float]]:
-    """Of each ratio its logs by round, and the level of its interval."""
-    for logs, column in workload.tables():
-        cases = logs.shape[1]
-        if cases < 2 or column is None:
-            continue
-        corrected = bonferroni(level, cases * (cases - 1) // 2)
-        for each in np.delete(logs - logs[:, [column]], column, axis=1).T:
-            yield each[np.isfinite(each)], corrected
-
-
-def _half_width(differences: Floats, rounds: float, level: float) -> float | None:
-    """Of an interval of the median, were noise normal in its middle: 1.25 standard errors of a mean wide.
-
-    By the median absolute deviation, which tails do not move; n / (n - 0.8) makes it right for n values
-    (Croux and Rousseeuw, 1992, from ten on).
-    """
-    count = differences.size
-    if count < _FEWEST_DIFFERENCES or rounds < rounds_needed(level, 1):
-        return None
-    deviation = 1.4826 * float(np.median(np.abs(differences - np.median(differences))))
-    normal = NormalDist().inv_cdf((1.0 + level) / 2.0)
-    return normal * math.sqrt(math.pi / 2.0 / rounds) * deviation * count / (count - 0.8)
-
-
-def _share(workload: WorkloadState, usual: float) -> float:
-    return float(((workload.scatter or usual) / max(1, workload.later_round_cost_ns())) ** (2 / 3))
-
-
-def _widest(workload: WorkloadState, level: float) -> float | None:
-    """Length of the widest interval on the log scale, of ratios to the fastest of each setting (of values,
-    where a case is alone in its setting); 0 where all cases are below the clock's step."""
-    found = [_widest_of(logs, column, level) for logs, column in workload.tables()]
-    known = [length for length in found if length is not None]
-    return max(known, default=0.0) if len(known) == len(found) else None
-
-
-def _widest_of(logs: Floats, fastest: int | None, level: float) -> float | None:
-    if not logs.size or np.isnan(logs).all(axis=0).any():
-        return None
-    found = _lengths_of(logs, fastest, level)
-    known = [length for length in found if length is not None]
-    return max(known) if len(known) == len(found) else None
+def _half_lengths(workload: WorkloadState, level: float) -> list[float]:
+    return [
+        length / 2
+        for logs, column in workload.tables()
+        if column is not None or logs.shape[1] == 1
+        for length in _lengths_of(logs, column, level)
+        if length is not None
+    ]
 
 
 def _lengths_of(logs: Floats, fastest: int | None, level: float) -> list[float | None]:

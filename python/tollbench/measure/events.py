@@ -17,6 +17,7 @@ class LaunchDone:
     launches: int  # stored so far
     elapsed_s: float
     left_s: float | None
+    known: float | None = None  # half-width of its workload's median ratio so far, 0.01 is 1 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,18 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class TimePlanned:
-    """Each workload has had its first rounds: how well its ratios will be known in the end."""
+    """How well each workload's ratios will be known in the end, and what it takes to know them as asked.
+
+    Told before the first round, by what launches cost and what noise is usual; when each workload has had
+    what intervals need; and whenever rounds have then taken twice as long.
+    """
 
     workloads: tuple[Expected, ...]
     left_s: float  # inf: no budget
+    after: int  # rounds that each workload has had; 0: a guess
+    # Of the whole run, until all ratios are known as asked; inf: not within the most launches; None: a guess
+    # cannot tell.
+    needed_s: float | None
 
 
 Event = LaunchDone | CaseEnded | TimePlanned

@@ -30,7 +30,7 @@ from tollbench.stats import (
     rounds_needed,
 )
 from tollbench.store import BatchSamples, Launch, RunFile
-from tollbench.words import SHARED_CORE, Case, Kind, Program, Purpose, Status, one_thread
+from tollbench.words import SHARED_CORE, Case, Kind, Program, Purpose, Status, one_thread, times_own_thread
 
 # Resident. A bare C++ process has 3.3 MB; pointer chases over 2.5 MB each took up to 560 % longer together.
 HOLDS_LITTLE_BYTES = 5_000_000
@@ -55,6 +55,7 @@ class CaseState:
     values: dict[int, LaunchValue | None] = field(default_factory=dict)
     cost_ns: int = 0  # of its last launch
     peak_bytes: int = 0  # of its pilot, resident
+    one_thread: bool = True  # by its pilot; threads that are a load beside the timed one do not count
     rehearsed: bool = False
     has_turn: bool = True  # False: the time for pilots was over before its own
 
@@ -69,6 +70,7 @@ class CaseState:
         Of several, from the one that asks for the shortest batches: what one saw alone was the machine's.
         """
         self.cost_ns = pilot.wall_ns
+        self.one_thread = one_thread(pilot.footing) or times_own_thread(pilot.footing)
         self.peak_bytes = max(self.peak_bytes, *(batch.peak_bytes for batch in pilot.batches))
         found = work_after(pilot, self.case.kind, settings.launch_s)
         if self.work is None or found.iterations < self.work.iterations:
@@ -116,6 +118,7 @@ class WorkloadState:
     name: str
     cases: list[CaseState]
     round: int = 0  # the last complete one
+    known: float | None = None  # half-width of its median ratio, 0.01 is 1 %, at the last look
     scatter: float = 0.0  # of its intervals together, log units of one round; 0: not known yet
     resumed_at: int = 0  # the last round of which launches were stored when this run began
     every: dict[int, int] = field(default_factory=dict)  # by id: launched in every so many rounds
@@ -191,6 +194,10 @@ class WorkloadState:
 
         Of the rounds so far alone: a resumed run has later ones already, and decides as the unbroken one did.
         """
+        return [table for _, table in self.tables_of_cases()]
+
+    def tables_of_cases(self) -> list[tuple[list[CaseState], Table]]:
+        """`tables`, each with the cases of its columns."""
         swept, active = swept_parameters([case.case for case in self.cases]), self.active_cases
         known = by_one_clock(
             [
@@ -202,9 +209,9 @@ class WorkloadState:
         counting = on_own_core(known, [case.case.environment for case in active], groups, self.level)
         seen = [[at for at in group if not below_step_ns(counting[at].values())] for group in groups]
         return [
-            self._table([active[at] for at in group], [counting[at] for at in group])
+            (of_group, self._table(of_group, [counting[at] for at in group]))
             for group in seen
-            if group
+            if (of_group := [active[at] for at in group])
         ]
 
     def _table(self, cases: Sequence[CaseState], counting: Sequence[ByRound]) -> Table:

@@ -30,7 +30,8 @@ from tollbench.stats.paired import (
 )
 from tollbench.stats.region import Region, quotient_interval
 from tollbench.stats.runs_test import few_runs
-from tollbench.stats.serial import Serial, serial_median_interval
+from tollbench.stats.scale import qn_scale
+from tollbench.stats.serial import Serial, serial_median_interval, times_the_variance
 from tollbench.stats.stopping import (
     FIRST_LOOK,
     NEVER_GONE_ON,
@@ -75,6 +76,7 @@ __all__ = [
     "next_look",
     "paired_differences",
     "precise_enough",
+    "qn_scale",
     "quantile_interval",
     "quantile_log_ratios",
     "quantile_ranks",
@@ -87,5 +89,6 @@ __all__ = [
     "spread",
     "thin_cdf",
     "tick_median",
+    "times_the_variance",
     "without_block_effects",
 ]

@@ -18,7 +18,7 @@ from tollbench.errors import TollError
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.piloting import SHORT_NS
 from tollbench.measure import plan_of
-from tollbench.measure.campaign import ROUNDS_OF_EACH
+from tollbench.measure.estimate import ROUNDS_OF_EACH
 from tollbench.measure.events import CaseEnded, LaunchDone
 from tollbench.plan import PROFILES
 from tollbench.stats import FIRST_LOOK, next_look

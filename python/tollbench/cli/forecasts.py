@@ -1,0 +1,89 @@
+"""What `toll run` says of its own future: before it measures, and while it does."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from statistics import median
+
+from tollbench import numbers
+from tollbench.measure.events import Expected, TimePlanned
+from tollbench.plan import Settings
+
+_WIDTH = 100  # columns of a paragraph
+_EACH = 4  # workloads that are all named; of more, the best and the worst known, unless all is asked for
+_TO_SPARE = 1.25  # times what a forecast says, for a budget that shall be enough
+
+
+def sentences(plan: TimePlanned, settings: Settings, *, each: bool, asked: bool) -> list[str]:
+    """Paragraphs of few lines. `each`: name every workload; `asked`: somebody asked for a precision."""
+    told = [_what_the_time_buys(plan, each=each)]
+    if asked and plan.needed_s is not None:
+        told.append(_what_precision_takes(plan.needed_s, settings))
+    return [_filled(text) for text in told]
+
+
+def _what_the_time_buys(plan: TimePlanned, *, each: bool) -> str:
+    known = sorted((one.half_width, one.workload) for one in plan.workloads if one.half_width is not None)
+    time = "what is left to measure" if math.isinf(plan.left_s) else f"the next {plan.left_s:.0f} s"
+    if not known:
+        return f"no ratio will be known after {time}" if plan.after else f"{time} will hardly tell a ratio"
+    names = [f"{workload} ±{numbers.percent(width)}" for width, workload in known]
+    if not each and len(known) > _EACH:
+        middle = numbers.percent(median(width for width, _ in known))
+        names = [f"{names[0]}, half of {len(names)} workloads within ±{middle}", f"{names[-2]}, {names[-1]}"]
+        listed = " ... ".join(names)
+    else:
+        listed = ", ".join(names)
+    unknown = [one.workload for one in plan.workloads if one.half_width is None]
+    rest = ""
+    if unknown and (each or len(unknown) <= _EACH):
+        rest = f"; no ratios: {', '.join(unknown)}"
+    elif unknown:
+        rest = f"; no ratios of {len(unknown)} workloads"
+    if plan.after:
+        return f"expected of {time}, each workload's median ratio: {listed}{rest}"
+    return (
+        f"a guess before measuring: {time} buy {_rounds(plan.workloads)}; median ratios: about {listed}{rest}"
+    )
+
+
+def _rounds(workloads: Sequence[Expected]) -> str:
+    counts = [one.rounds for one in workloads]
+    if min(counts) == max(counts):
+        return f"about {counts[0]} rounds"
+    return f"about {min(counts)} to {max(counts)} rounds of a workload"
+
+
+def _what_precision_takes(needed_s: float, settings: Settings) -> str:
+    asked = f"{100.0 * settings.precision:.10g}%"  # as it is typed
+    if math.isinf(needed_s):
+        more = "--profile thorough" if settings.profile != "thorough" else "ask for less"
+        return (
+            f"--precision {asked} takes more than {settings.max_launches} launches of a case,"
+            f" the most that this profile makes: {more}"
+        )
+    time = rough(needed_s)
+    if not settings.budget_s or needed_s <= settings.budget_s:
+        return f"--precision {asked} takes about {time} in all"
+    minutes = math.ceil(_TO_SPARE * needed_s / 60.0)
+    return (
+        f"--precision {asked} takes about {time} in all; the budget of {settings.budget_s:g} s ends before:"
+        f" --budget {minutes}m"
+    )
+
+
+def rough(seconds: float) -> str:
+    """ "45 s", "4 min", "1 h 30 min": no finer than a forecast is."""
+    if seconds < 90.0:
+        return f"{max(5, 5 * round(seconds / 5.0))} s"
+    minutes = round(seconds / 60.0)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, rest = divmod(10 * round(minutes / 10.0), 60)
+    return f"{hours} h {rest:02d} min" if rest else f"{hours} h"
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)

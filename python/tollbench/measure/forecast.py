@@ -1,0 +1,216 @@
+"""What the time buys: how well ratios will be known when the budget is spent, and how long it takes until
+they are known as precisely as asked.
+
+Told before the first round, when only pilots have been made, and again as rounds come in. It decides nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from statistics import NormalDist, median
+from typing import NamedTuple
+
+from tollbench.analysis.grouping import by_setting, swept_parameters
+from tollbench.launching.piloting import alike
+from tollbench.measure.company import launch_ns
+from tollbench.measure.estimate import ROUNDS_OF_EACH, STEADY_ROUNDS, share
+from tollbench.measure.events import Expected
+from tollbench.measure.ratio_noise import Noise, noise_of, rounds_to
+from tollbench.measure.state import CaseState, WorkloadState
+from tollbench.plan import Settings
+from tollbench.stats import (
+    bonferroni,
+    final_level,
+    level_at_look,
+    look_number,
+    next_look,
+    quantile_ranks,
+)
+
+_LATER = 3.0  # times the rounds so far
+# By which ratios scatter from round to round, log units: in a quick run on a virtual machine of 2 CPUs the
+# median ratios of seven workloads of one thread did by 0.4 to 1.9 %, of six with several by 3 to 14 %.
+ONE_THREAD_SCALE, THREADS_SCALE = 0.015, 0.08
+
+
+class Forecast(NamedTuple):
+    """Of a run that goes on."""
+
+    workloads: tuple[Expected, ...]
+    needed_s: float  # from now, until all are known as asked; inf: some will not be within the most launches
+
+
+def forecast(workloads: Sequence[WorkloadState], settings: Settings, left_s: float) -> Forecast:
+    """What is expected after each workload's first rounds, where `left_s` is spent as `next_of` spends it."""
+    noises = [noise_of(workload) for workload in workloads]
+    looks = [
+        workload.round if workload.stopped_by else rounds_to(noise, settings)
+        for workload, noise in zip(workloads, noises, strict=True)
+    ]
+    scatters = [_scatter(noise, settings.level) for noise in noises]
+    bought = _rounds_bought(workloads, scatters, looks, settings, left_s * (1.0 - settings.canary_share))
+    found = [
+        Expected(workload.name, round(rounds), _half_width(workload, noise, look, rounds, settings.level))
+        for workload, noise, look, rounds in zip(workloads, noises, looks, bought, strict=True)
+    ]
+    needed_s = sum(
+        workload.later_round_cost_ns() / 1e9 * (look - workload.round) if look else math.inf
+        for workload, look in zip(workloads, looks, strict=True)
+    )
+    return Forecast(tuple(found), needed_s / (1.0 - settings.canary_share))
+
+
+def guessed(
+    workloads: Sequence[WorkloadState], settings: Settings, left_s: float, memory_bytes: int
+) -> list[Expected]:
+    """What `left_s` buys, before the first round: by what pilots say of the cost of launches, and as if
+    ratios scattered from round to round as they were seen to elsewhere."""
+    plans = [_planned(workload, settings, memory_bytes) for workload in workloads]
+    bought = _first_rounds_bought(plans, settings, left_s * (1.0 - settings.canary_share))
+    return [
+        Expected(workload.name, round(rounds), _usual_half_width(plan, round(rounds), settings))
+        for workload, plan, rounds in zip(workloads, plans, bought, strict=True)
+    ]
+
+
+def _half_width(
+    workload: WorkloadState, noise: Noise, look: int | None, rounds: float, level: float
+) -> float | None:
+    """Of the median ratio after so many rounds, at the level of the table that is shown then."""
+    whole = round(rounds)
+    shown = final_level(whole, level)
+    if whole == look and workload.stopped_by in ("", "precision") and next_look(whole - 1) == whole:
+        shown = level_at_look(look_number(whole), level)
+    found = [noise.half_length(known, rounds, shown) for known in noise.ratios]
+    lengths = [length for length in found if length is not None]
+    return math.expm1(median(lengths)) if lengths else None
+
+
+def _scatter(noise: Noise, level: float) -> float:
+    """What `estimate.scatter` will say later on, of which one look of few rounds knows little."""
+    rounds = _LATER * noise.now
+    found = [noise.half_length(known, rounds, level) for known in (*noise.ratios, *noise.lone)]
+    lengths = [length for length in found if length is not None]
+    return len(lengths) * math.sqrt(rounds) * median(lengths) if lengths else 0.0
+
+
+def _rounds_bought(
+    workloads: Sequence[WorkloadState],
+    scatters: Sequence[float],
+    looks: Sequence[int | None],
+    settings: Settings,
+    left_s: float,
+) -> list[float]:
+    """In proportion to the shares of `next_of`, as many as the time allows, and no more than are wanted."""
+    known = sorted(one for one in scatters if one) or [1.0]
+    usual = known[len(known) // 2]
+    shares = [share(workload, one or usual) for workload, one in zip(workloads, scatters, strict=True)]
+
+    def bought(scale: float) -> list[float]:
+        found = []
+        for workload, look, part in zip(workloads, looks, shares, strict=True):
+            most = workload.round if workload.stopped_by else look or settings.max_launches
+            wanted = _wanted(scale, part)
+            found.append(min(float(most), max(float(workload.round), wanted)))
+        return found
+
+    def takes_s(rounds: Sequence[float]) -> float:
+        each = zip(workloads, rounds, strict=True)
+        return sum(one.later_round_cost_ns() / 1e9 * (count - one.round) for one, count in each)
+
+    largest = 1.0 + settings.max_launches / max(1e-300, min(shares, default=1.0))
+    return _as_many_as_fit(bought, takes_s, largest, left_s)
+
+
+class _Piloted(NamedTuple):
+    """What is known of a workload before its first round."""
+
+    tables: tuple[tuple[int, float], ...]  # of each its rows, and what its ratios are taken to scatter by
+    first_s: float  # a round of all
+    later_s: float  # a round on average, once dear cases have rare turns
+    fewest: int  # rounds of all
+
+    def takes_s(self, rounds: float) -> float:
+        return self.first_s * min(rounds, self.fewest) + self.later_s * max(0.0, rounds - self.fewest)
+
+
+def _planned(workload: WorkloadState, settings: Settings, memory_bytes: int) -> _Piloted:
+    companies = [company for setting in workload.companies(memory_bytes) for company in setting]
+    first_ns = later_ns = 0.0
+    for company in companies:
+        works = alike([state.work for state in company if state.work], company[0].case.kind)
+        each_ns = launch_ns(works, settings)
+        first_ns += each_ns * len(company)
+        later_ns += sum(each_ns / workload.every.get(state.id, 1) for state in company)
+    swept = swept_parameters([state.case for state in workload.cases])
+    groups = by_setting([state.case for state in workload.active_cases], swept)
+    tables = [(len(group), _usual_scale([workload.active_cases[at] for at in group])) for group in groups]
+    return _Piloted(tuple(tables), first_ns / 1e9, later_ns / 1e9, workload.fewest)
+
+
+def _usual_scale(table: Sequence[CaseState]) -> float:
+    one_thread = sum(state.one_thread for state in table)
+    return ONE_THREAD_SCALE if 2 * one_thread > len(table) else THREADS_SCALE
+
+
+def _first_rounds_bought(plans: Sequence[_Piloted], settings: Settings, left_s: float) -> list[float]:
+    """The fewest rounds first, of what is cheap before what is dear where time is short, as a run has them;
+    then in proportion to what narrows intervals most, were all ratios as noisy."""
+    rounds = [0.0] * len(plans)
+    left_first_s = left_s
+    for most in (float(ROUNDS_OF_EACH), math.inf):
+        for at in sorted(range(len(plans)), key=lambda at: plans[at].first_s):
+            cost_s = max(1e-9, plans[at].first_s)
+            more = min(min(most, plans[at].fewest) - rounds[at], max(0.0, left_first_s // cost_s))
+            rounds[at] += more
+            left_first_s -= more * cost_s
+    if any(had < plan.fewest for had, plan in zip(rounds, plans, strict=True)):
+        return rounds
+    narrowed = [sum(rows * scale for rows, scale in plan.tables) for plan in plans]
+    shares = [(one / max(1e-9, plan.later_s)) ** (2 / 3) for one, plan in zip(narrowed, plans, strict=True)]
+
+    def bought(scale: float) -> list[float]:
+        found = []
+        for plan, part in zip(plans, shares, strict=True):
+            wanted = _wanted(scale, part)
+            found.append(min(float(settings.max_launches), max(float(plan.fewest), wanted)))
+        return found
+
+    def takes_s(wanted: Sequence[float]) -> float:
+        return sum(plan.takes_s(count) for plan, count in zip(plans, wanted, strict=True))
+
+    largest = 1.0 + settings.max_launches / max(1e-300, min(shares, default=1.0))
+    return _as_many_as_fit(bought, takes_s, largest, left_s)
+
+
+def _usual_half_width(plan: _Piloted, rounds: int, settings: Settings) -> float | None:
+    found = []
+    for rows, scale in plan.tables:
+        level = bonferroni(final_level(rounds, settings.level), rows * (rows - 1) // 2)
+        ranks = quantile_ranks(rounds, 0.5, level) if rows > 1 else None
+        if ranks is not None:
+            reach = -NormalDist().inv_cdf(ranks[0] / (rounds + 1))
+            found += [scale * reach] * (rows - 1)
+    return math.expm1(median(found)) if found else None
+
+
+def _wanted(scale: float, part: float) -> float:
+    """Rounds of a workload whose share is `part`: up to some all have as many, then each in proportion."""
+    return min(1.0, scale) * STEADY_ROUNDS + max(0.0, (scale - 1.0) * part - STEADY_ROUNDS)
+
+
+def _as_many_as_fit(
+    bought: Callable[[float], list[float]],
+    takes_s: Callable[[Sequence[float]], float],
+    largest: float,
+    left_s: float,
+) -> list[float]:
+    """What the largest scale buys that the time allows, at most `largest`."""
+    low, high = 0.0, largest
+    if takes_s(bought(high)) <= left_s:
+        return bought(high)
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if takes_s(bought(middle)) <= left_s else (low, middle)
+    return bought(low)

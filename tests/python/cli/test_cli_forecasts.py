@@ -1,0 +1,91 @@
+"""What `toll run` says of its own future."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from tollbench.cli import asking
+from tollbench.cli.forecasts import rough, sentences
+from tollbench.measure.events import Expected, TimePlanned
+from tollbench.plan import PROFILES
+
+QUICK = PROFILES["quick"]
+ROWS = Expected("b/wide", 30, 0.12), Expected("a/alone", 30, None), Expected("a/narrow", 90, 0.0042)
+
+
+def said(plan: TimePlanned, *, each: bool = True, precision: float | None = None, **changed: float) -> str:
+    settings = replace(QUICK, precision=precision or QUICK.precision, **changed)  # type: ignore[arg-type]
+    told = sentences(plan, settings, each=each, asked=precision is not None)
+    assert all(len(line) <= 100 for text in told for line in text.splitlines())
+    return "\n".join(" ".join(text.split()) for text in told)
+
+
+def planned(rows=ROWS, left_s: float = 66.4, after: int = 12, needed_s: float | None = 250.0) -> TimePlanned:
+    return TimePlanned(tuple(rows), left_s, after, needed_s)
+
+
+def test_it_is_said_best_known_first() -> None:
+    assert said(planned()) == (
+        "expected of the next 66 s, each workload's median ratio: a/narrow ±0.42 %, b/wide ±12 %;"
+        " no ratios: a/alone"
+    )
+    assert "what is left" in said(planned(left_s=math.inf))
+    assert said(planned(ROWS[1:2], 5.0)) == "no ratio will be known after the next 5 s"
+
+
+def test_of_many_workloads_the_ends_and_the_middle_are_told_in_two_lines() -> None:
+    many = [Expected(f"latency/workload_{number}", 30, 0.01 * number) for number in range(1, 16)]
+    text = said(planned(many), each=False)
+    assert "latency/workload_1 ±1.0 %" in text
+    assert "half of 15 workloads within ±8.0 %" in text
+    assert "latency/workload_15 ±15 %" in text
+    assert "workload_7" not in text
+    assert "workload_7" in said(planned(many))
+    for after in (0, 12):
+        (short,) = sentences(planned(many, after=after), QUICK, each=False, asked=False)
+        assert len(short.splitlines()) <= 3
+
+
+def test_before_measuring_it_is_called_a_guess() -> None:
+    text = said(planned(after=0, needed_s=None), precision=0.02)
+    assert text.startswith("a guess before measuring: the next 66 s buy about 30 to 90 rounds of a workload;")
+    assert "about a/narrow ±0.42 %" in text
+    assert "--precision" not in text  # how long that takes, nobody knows yet
+
+
+def test_a_precision_that_was_asked_for_says_how_long_it_takes() -> None:
+    assert "--precision" not in said(planned())
+    fits = said(planned(needed_s=123.0), precision=0.02)
+    assert fits.endswith("\n--precision 2% takes about 2 min in all")
+    ends = said(planned(needed_s=250.0), precision=0.025)
+    assert ends.endswith(
+        "\n--precision 2.5% takes about 4 min in all; the budget of 165 s ends before: --budget 6m"
+    )
+    assert "budget" not in said(planned(needed_s=250.0), precision=0.02, budget_s=0.0).splitlines()[1]
+    never = said(planned(needed_s=math.inf), precision=0.001)
+    assert "more than 400 launches" in never
+    assert never.endswith("--profile thorough")
+
+
+def test_the_budget_that_is_named_is_enough_and_is_read_by_the_command() -> None:
+    for needed_s in (200.0, 239.0, 3599.0, 7300.0):
+        offered = said(planned(needed_s=needed_s), precision=0.02).split("--budget ")[1]
+        assert asking.seconds(offered) >= 1.2 * needed_s
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (2.0, "5 s"),
+        (47.0, "45 s"),
+        (91.0, "2 min"),
+        (5340.0, "89 min"),
+        (7200.0, "2 h"),
+        (9000.0, "2 h 30 min"),
+    ],
+)
+def test_times_are_no_finer_than_forecasts_are(seconds: float, words: str) -> None:
+    assert rough(seconds) == words
