@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import random
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -126,7 +126,7 @@ def test_of_rows_that_are_as_noisy_the_scales_are_drawn_together_and_of_others_n
     drawn, own = zip(
         *((known.scale, qn_scale(known.ratio.differences)) for known in noise_of(alike).ratios), strict=True
     )
-    assert max(drawn) / min(drawn) < max(own) / min(own)
+    assert math.log(max(drawn) / min(drawn)) < 0.7 * math.log(max(own) / min(own))
     wild = sorted(known.scale for known in noise_of(apart).ratios)
     assert wild[-1] > 3 * wild[-2]
 
@@ -177,16 +177,19 @@ def test_a_run_guesses_first_and_forecasts_as_rounds_double(tmp_path: Path) -> N
 
 
 def test_the_time_that_a_run_needs_to_know_enough_is_forecast(tmp_path: Path) -> None:
-    random_ = random.Random(11)
+    """Of noise whose first values scatter as all do: what chance does to forecasts is asked above."""
+    step = {"fast": 0.618034, "slow": 0.414214}
 
     def cost_ns(contender: str, launch: int) -> float:
-        return 1e5 * math.exp(random_.gauss(0, 0.03))
+        return 1e5 * math.exp(NormalDist(0, 0.03).inv_cdf((launch + 0.5) * step[contender] % 1.0))
 
-    made = bench(tmp_path, "fast", "slow", cost_ns=cost_ns, budget_s=600.0, precision=0.015)
+    made = bench(tmp_path, "fast", "slow", cost_ns=cost_ns, budget_s=600.0, precision=0.019)
     assert made.run() == "precision"
-    last = made.told(TimePlanned)[-1]
-    assert last.needed_s is not None
-    assert 1 / 1.5 <= last.needed_s / made.elapsed_s() <= 1.5
+    _, *forecasts = made.told(TimePlanned)
+    assert len(forecasts) >= 3
+    for event in forecasts:
+        assert event.needed_s is not None
+        assert 1 / 1.5 <= event.needed_s / made.elapsed_s() <= 1.5
 
 
 def test_a_run_that_knows_enough_at_once_and_a_check_forecast_nothing(tmp_path: Path) -> None:
