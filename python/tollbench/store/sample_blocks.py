@@ -9,8 +9,10 @@ The words' lowest bytes come first, then their second bytes and so on, little-en
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,9 +58,7 @@ def unpacked(encoding: str, data: bytes) -> list[tuple[int, tuple[SampleCounts, 
 
 def _packed(words: Words) -> tuple[str, bytes]:
     plain = words.astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes()
-    import zstandard  # late: a comparison packs nothing
-
-    packed = zstandard.ZstdCompressor(level=LEVEL).compress(plain)
+    packed: bytes = _zstd().compress(plain, LEVEL)
     if len(packed) >= len(plain) or len(plain) > PACKED_AT_MOST * len(packed) + ROOM_BYTES:
         return PLAIN, plain
     return ZSTD, packed
@@ -69,15 +69,27 @@ def _plain(encoding: str, data: bytes) -> bytes:
         return data
     if encoding != ZSTD:
         raise BadBlock("are packed in a way that toll does not know")
-    import zstandard
-
+    zstd = _zstd()
     try:
-        size = zstandard.frame_content_size(data)
-        if not 0 < size <= min(4 * MOST_WORDS, PACKED_AT_MOST * len(data) + ROOM_BYTES):
+        size = zstd.get_frame_info(data).decompressed_size
+        if size is None or not 0 < size <= min(4 * MOST_WORDS, PACKED_AT_MOST * len(data) + ROOM_BYTES):
             raise BadBlock("unpack to more than toll writes")
-        return zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
-    except zstandard.ZstdError:
+        frame = zstd.ZstdDecompressor()
+        plain: bytes = frame.decompress(data, max_length=size)
+    except zstd.ZstdError:
         raise BadBlock("cannot be unpacked") from None
+    if not frame.eof or len(plain) != size:  # cut off, or a length that lies
+        raise BadBlock("cannot be unpacked")
+    return plain
+
+
+def _zstd() -> ModuleType:
+    """The standard library's module, from Python 3.14 on; late, as a comparison packs nothing."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd
 
 
 def _joined(plain: bytes) -> Words:

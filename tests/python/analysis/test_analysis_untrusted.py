@@ -11,7 +11,6 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-import zstandard
 from made_runs import Made, make_run, published
 from store_runs import as_version_3
 
@@ -19,8 +18,10 @@ from tollbench import analysis
 from tollbench.analysis.results import Results
 from tollbench.errors import TollError
 from tollbench.store import BatchSamples, RunFile
-from tollbench.store.sample_blocks import blocks
+from tollbench.store.sample_blocks import _zstd, blocks
 from tollbench.words import Allocations, DeclaredDetail, Kind, Status
+
+zstd = _zstd()
 
 ROOT = Path(__file__).parents[3]
 VALIDATOR = jsonschema.Draft202012Validator(
@@ -63,7 +64,7 @@ def packed(value: float) -> bytes:
     """Samples that are all the same, of a warm-up batch and a timed one."""
     batch = BatchSamples.of(np.full(SAMPLES, value, np.float32))
     ((_, encoding, data),) = blocks([batch, batch])
-    return data if encoding == "zstd" else zstandard.compress(data)
+    return data if encoding == "zstd" else zstd.compress(data)
 
 
 @pytest.fixture(scope="module")
