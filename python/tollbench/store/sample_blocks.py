@@ -17,6 +17,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
+from tollbench.errors import TollError
 from tollbench.store.records import BatchSamples, SampleCounts
 
 LEVEL = 6  # of zstd: within 3 % of the smallest that it can, at a quarter of a millisecond a million samples
@@ -78,17 +79,23 @@ def _plain(encoding: str, data: bytes) -> bytes:
         plain: bytes = frame.decompress(data, max_length=size)
     except zstd.ZstdError:
         raise BadBlock("cannot be unpacked") from None
-    if not frame.eof or len(plain) != size:  # cut off, or a length that lies
+    if not frame.eof or frame.unused_data or len(plain) != size:  # cut off, more behind, a length that lies
         raise BadBlock("cannot be unpacked")
     return plain
 
 
 def _zstd() -> ModuleType:
     """The standard library's module, from Python 3.14 on; late, as a comparison packs nothing."""
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError as error:
+        raise TollError(
+            f"This Python cannot pack or unpack zstd ({error}), which run files keep samples in.",
+            "install toll for another Python, or one that was built with libzstd",
+        ) from None
     return zstd
 
 

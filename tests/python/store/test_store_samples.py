@@ -166,6 +166,14 @@ def test_a_frame_that_hides_its_length_is_refused() -> None:
         kept.unpacked(kept.ZSTD, bytes(lying))
 
 
+def test_a_frame_that_is_cut_off_or_has_more_behind_it_is_refused() -> None:
+    packed = zstd.compress(plain(1, 0, 1, 1, 2**31, 1))
+    assert kept.unpacked(kept.ZSTD, packed)
+    for damaged in (packed[:-3], packed[:5], packed + packed, packed + b"x"):
+        with pytest.raises(kept.BadBlock, match="cannot be unpacked"):
+            kept.unpacked(kept.ZSTD, damaged)
+
+
 def test_a_file_of_version_3_is_read_in_the_order_of_taking_and_resumed(tmp_path: Path) -> None:
     path = tmp_path / "old.toll"
     with make(path) as run_file:
