@@ -249,7 +249,7 @@ class _Run:
         self._rounds_began_s = self._elapsed_s()
         self._tell_guess()
         while going := [workload for workload in self._workloads if not workload.stopped_by]:
-            workload = next_of(rng.sample(going, len(going)))
+            workload = next_of(rng.sample(going, len(going)), self._settings, self._left_s())
             if not workload.active_cases:
                 workload.stopped_by = "failures"
             elif self._affordable(workload) or (not workload.round and self._thinned(workload)):

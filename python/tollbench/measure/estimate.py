@@ -65,7 +65,7 @@ def look_at(workload: WorkloadState, settings: Settings) -> None:
     workload.known = math.expm1(float(np.median(found))) if found else None
 
 
-def next_of(going: Sequence[WorkloadState]) -> WorkloadState:
+def next_of(going: Sequence[WorkloadState], settings: Settings, left_s: float = math.inf) -> WorkloadState:
     """The workload that has the next round: first all up to the fewest rounds that give intervals, then all
     up to some more, then where it narrows most.
 
@@ -74,13 +74,21 @@ def next_of(going: Sequence[WorkloadState]) -> WorkloadState:
     The sum of the widths of intervals, scatter / sqrt(rounds), is least for a given time where rounds are in
     proportion to (scatter / cost of a round) ** (2 / 3): the derivative of each width by time is the same.
     """
-    behind = [workload for workload in going if workload.round < workload.fewest]
+    behind = [workload for workload in going if _needs_more(workload, settings, left_s)]
     behind = behind or [workload for workload in going if workload.round < STEADY_ROUNDS]
     if behind:
         return min(behind, key=lambda workload: workload.round)
     known = sorted(workload.scatter for workload in going if workload.scatter) or [1.0]
     usual = known[len(known) // 2]
     return min(going, key=lambda workload: workload.round / share(workload, workload.scatter or usual))
+
+
+def _needs_more(workload: WorkloadState, settings: Settings, left_s: float) -> bool:
+    """Whether it lacks rounds that give it intervals. More than the profile's fewest only where all of them
+    fit into what is left: a large table that does not get there would cost the others theirs."""
+    lacking = workload.fewest - workload.round
+    fits = lacking * workload.round_cost_ns() <= 1e9 * left_s
+    return lacking > 0 and (workload.round < settings.min_launches or fits)
 
 
 def share(workload: WorkloadState, scatter: float) -> float:

@@ -35,6 +35,7 @@ from tollbench.words import SHARED_CORE, Case, Kind, Program, Purpose, Status, o
 # Resident. A bare C++ process has 3.3 MB; pointer chases over 2.5 MB each took up to 560 % longer together.
 HOLDS_LITTLE_BYTES = 5_000_000
 LONGEST_BLOCK_NS = 150e6  # in a longer one the first and the last are no neighbours in time
+_SPARE_ROUNDS = 2
 MOST_TOGETHER = 64  # alive at the same time: each takes four of toll's 1,024 open files
 COUNTING_PASSES = 2  # a count is exact where launches with different layouts agree on it
 _MOST_FAILED_SHARE = 0.2
@@ -157,7 +158,8 @@ class WorkloadState:
         self.resumed_at = max(stored, default=0)
 
     def _fewest_rounds(self, known: Sequence[CaseState], settings: Settings) -> int:
-        """Those of the profile, or what the largest table needs, and one more, as a launch may fail.
+        """Those of the profile, or what the largest table needs, and two more: a launch may fail, and batches
+        that others disturbed are left out only where so many are left (`tollbench.analysis.own_core`).
 
         In a standard run of everything 279 of 465 ratios, in tables of 17 to 43 rows, had 12 rounds, where
         their intervals begin at 13 to 16.
@@ -165,18 +167,19 @@ class WorkloadState:
         swept = swept_parameters([case.case for case in self.cases])
         rows = max((len(group) for group in by_setting([case.case for case in known], swept)), default=1)
         needed = rounds_needed(final_level(settings.max_launches, settings.level), rows * (rows - 1) // 2)
-        needed = needed + 1 if rows > 1 else 1
+        needed = needed + _SPARE_ROUNDS if rows > 1 else 1
         return min(settings.max_launches, max(settings.min_launches, needed))
 
     def due(self, number: int) -> list[CaseState]:
         """Who is launched in round `number`: all in the `fewest` first ones, that any needs, and where it
-        would be nobody; of rounds that a resumed run has gone through, nobody who had no turn in them."""
+        would be nobody; of rounds that a resumed run has gone through, nobody who had no turn in them: what
+        a launch is held against would be hours old."""
         active = self.active_cases
-        if number <= self.fewest:
-            return active
-        found = [
-            case for case in active if (number - self.fewest) % self.every.get(case.id, 1) == 0
-        ] or active
+        found = active
+        if number > self.fewest:
+            found = [
+                case for case in active if (number - self.fewest) % self.every.get(case.id, 1) == 0
+            ] or active
         return [case for case in found if number >= self.resumed_at or number in case.values]
 
     def round_cost_ns(self) -> int:
@@ -287,7 +290,9 @@ def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[Wo
         if state.active and program.status is not Status.OK:  # it was there when the run began
             state.status, state.reason = program.status, program.reason
         _restore(state, run_file, plan.settings)
-        workload = WorkloadState(case.workload, [], level=plan.settings.level)
+        workload = WorkloadState(
+            case.workload, [], fewest=plan.settings.min_launches, level=plan.settings.level
+        )
         states.setdefault(case.workload, workload).cases.append(state)
     return list(states.values())
 

@@ -213,7 +213,7 @@ def spend(made: list[Simulated], left_s: float) -> None:
     """Rounds as a run has them, until the time is over."""
     going = list(made)
     while going:
-        next_one = next_of(going)
+        next_one = next_of(going, SETTINGS, left_s)
         one = next(each for each in going if each is next_one)
         cost_s = seconds(one, one.round + 1) - seconds(one, one.round)
         if cost_s > left_s or one.round >= MOST:
