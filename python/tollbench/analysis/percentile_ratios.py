@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
 from collections.abc import Mapping, Sequence
 
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import SettingComparison
 from tollbench.analysis.results import Estimate, Latency
-from tollbench.stats import LaunchCounts, bonferroni, quantile_log_ratios, ratio_interval
-from tollbench.words import PERCENTILES
+from tollbench.stats import (
+    LaunchCounts,
+    block_quantiles,
+    bonferroni,
+    log_ratios_of,
+    ratio_interval,
+    shared_blocks,
+)
+from tollbench.stats.block_quantiles import Blocks
+from tollbench.stats.order_statistics import Floats
+from tollbench.words import PERCENTILES, Percentile
 
 TAILS = tuple(each for each in PERCENTILES if each.probability > 0.5)  # the median's ratio is the row's own
 
@@ -19,9 +28,10 @@ def beside_fastest(
 ) -> list[Latency]:
     """The latencies, by their cases' ids, each with its percentiles' ratios to those of the fastest row.
 
-    That row is the fastest by its median; its own ratios are 1, and another's p99 may well be lower. Each
-    percentile is a table of its own: `level` holds for all of its ratios together, corrected over all pairs
-    of rows as the ratios of values are. A percentile that the clock cannot see has none.
+    That row is the one that the ratios of values are to; its own are 1, and another's p99 may well be lower.
+    Each percentile is a table of its own: `level` holds for all of its ratios together, corrected over all
+    pairs of rows as the ratios of values are. None where the clock cannot see a percentile, or rounds are
+    too few.
     """
     ratios: dict[int, dict[str, Estimate]] = {}
     for comparison in comparisons:
@@ -29,16 +39,48 @@ def beside_fastest(
         if best is None or not latencies:
             continue
         rows = len(comparison.cases)
-        fastest, corrected = comparison.cases[best], bonferroni(level, rows * (rows - 1) // 2)
+        beside = _Fastest(comparison.cases[best], bonferroni(level, rows * (rows - 1) // 2))
         for case in comparison.cases:
-            both = [latencies[one.record.id] for one in (case, fastest)]
-            told = [each for each in TAILS if all(_seen(one, each.key) for one in both)]
             ratios[case.record.id] = {
                 each.key: found
-                for each in told
-                if (found := _ratio(case, fastest, each.probability, corrected)) is not None
+                for each in TAILS
+                if (found := _ratio(case, each, beside, latencies)) is not None
             }
     return [one.model_copy(update={"ratios": ratios.get(id, {})}) for id, one in latencies.items()]
+
+
+class _Fastest:
+    """The row that others of its table are held against."""
+
+    def __init__(self, case: CaseData, level: float) -> None:
+        self.case, self.level = case, level
+        self.launches = _by_round(case)
+        self._known: dict[tuple[float, Blocks], Floats] = {}
+
+    def quantiles(self, blocks: Blocks, p: float) -> Floats:
+        """Once for all rows that share its blocks: a stranger's file may have a thousand rows."""
+        if (p, blocks) not in self._known:
+            self._known[p, blocks] = block_quantiles(self.launches, blocks, p)
+        return self._known[p, blocks]
+
+
+def _ratio(
+    case: CaseData, percentile: Percentile, fastest: _Fastest, latencies: Mapping[int, Latency]
+) -> Estimate | None:
+    both = [latencies[one.record.id] for one in (case, fastest.case)]
+    if not all(_seen(one, percentile.key) for one in both):
+        return None
+    if case is fastest.case:
+        return Estimate(value=1.0, low=1.0, high=1.0)
+    launches, p = _by_round(case), percentile.probability
+    blocks = shared_blocks(launches, fastest.launches, p)
+    logs = log_ratios_of(block_quantiles(launches, blocks, p), fastest.quantiles(blocks, p))
+    ratio, interval = ratio_interval(logs, fastest.level)
+    if interval is None:
+        return None
+    # Each quantile is a whole number of the clock's steps: the true one lies within half a step of it.
+    wider = math.prod(1.0 + _step_share(one, percentile.key) for one in both)
+    return Estimate(value=ratio, low=interval.low / wider, high=interval.high * wider)
 
 
 def _seen(latency: Latency, key: str) -> bool:
@@ -46,18 +88,11 @@ def _seen(latency: Latency, key: str) -> bool:
     return found is not None and found.value > 0.0 and found.value >= (latency.step or 0.0)
 
 
-def _ratio(case: CaseData, fastest: CaseData, probability: float, level: float) -> Estimate | None:
-    if case is fastest:
-        return Estimate(value=1.0, low=1.0, high=1.0)
-    logs = quantile_log_ratios(_by_round(case), _by_round(fastest), probability)
-    if not logs.size:
-        return None
-    ratio, interval = ratio_interval(logs, level)
-    return Estimate(value=ratio, low=interval and interval.low, high=interval and interval.high)
+def _step_share(latency: Latency, key: str) -> float:
+    """Half a step of the clock, as a share of the percentile."""
+    return (latency.step or 0.0) / (2.0 * latency.quantiles[key].value)
 
 
-def _by_round(case: CaseData) -> dict[int, list[LaunchCounts]]:
-    found = defaultdict(list)
-    for launch, counts in zip(case.launches, case.counts, strict=True):
-        found[launch.round].append(counts)
-    return found
+def _by_round(case: CaseData) -> dict[int, LaunchCounts]:
+    """The last of each round, as values are: a stranger's file may have two launches of one."""
+    return {launch.round: counts for launch, counts in zip(case.launches, case.counts, strict=True)}

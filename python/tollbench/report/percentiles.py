@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
 from tollbench import numbers
-from tollbench.analysis.results import Estimate, Latency
+from tollbench.analysis.results import Latency
 from tollbench.report.showing import IN_FULL, Column, Shown, Triple, below, each, triple_of
 from tollbench.words import PERCENTILES, Percentile
 
@@ -14,8 +15,7 @@ MAX_NOTE = (
     "max is the longest of all operations that were timed: it grows with their number, so no interval bounds "
     "it; beside it stands the interval of the longest in one launch"
 )
-_OWN = Estimate(value=1.0, low=1.0, high=1.0)  # ratio of the fastest row
-RATIO_NOTE = "a percentile's ratio is to that of the row with the lowest median, in the same rounds"
+RATIO_NOTE = "a percentile's ratio is to that of the row that the ratios of times are to, in the same rounds"
 _RANKS = {"p90": 2, "p9999": 1}  # which a narrow terminal does without
 
 
@@ -29,7 +29,8 @@ def columns(entries: Sequence[Latency]) -> list[Column[Latency]]:
     """The percentiles that some entry has, the longest operation, and how many there were."""
     scale = scale_of(entries)
     told = {key for entry in entries for key in entry.quantiles}
-    compared = {key for entry in entries for key, ratio in entry.ratios.items() if ratio != _OWN}
+    ratios = Counter(key for entry in entries for key in entry.ratios)
+    compared = {key for key, times in ratios.items() if times > 1}  # the fastest row's own says nothing
     return [
         *(
             _column(percentile, scale, compared=percentile.key in compared)

@@ -5,7 +5,12 @@ Each function states its assumption, shapes, units and source. SciPy is imported
 0.2 s of CPU time, and whoever starts a program would wait for it.
 """
 
-from tollbench.stats.block_quantiles import quantile_log_ratios
+from tollbench.stats.block_quantiles import (
+    block_quantiles,
+    log_ratios_of,
+    quantile_log_ratios,
+    shared_blocks,
+)
 from tollbench.stats.cluster_bootstrap import LaunchCounts, Pooled, count_samples, thin_cdf
 from tollbench.stats.correction import bonferroni, holm, letters
 from tollbench.stats.drift import Drift, drift
@@ -59,6 +64,7 @@ __all__ = [
     "Serial",
     "Table",
     "all_precise",
+    "block_quantiles",
     "bonferroni",
     "count_samples",
     "drift",
@@ -71,6 +77,7 @@ __all__ = [
     "level_shown",
     "log_histogram",
     "log_ratios",
+    "log_ratios_of",
     "look_number",
     "median_interval",
     "next_look",
@@ -86,6 +93,7 @@ __all__ = [
     "rounds_needed",
     "separated_pairs",
     "serial_median_interval",
+    "shared_blocks",
     "spread",
     "thin_cdf",
     "tick_median",

@@ -4,51 +4,81 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from tollbench.stats.cluster_bootstrap import FEWEST_BEYOND, LaunchCounts, value_of_bin
 from tollbench.stats.order_statistics import Floats
 
-ByRound = Mapping[int, Sequence[LaunchCounts]]  # the samples of the launches of each round
+ByRound = Mapping[int, LaunchCounts]  # the samples of the launch of each round
+Blocks = tuple[tuple[int, ...], ...]  # rounds whose samples are read together
+
+
+def shared_blocks(first: ByRound, second: ByRound, p: float) -> Blocks:
+    """Rounds that both programs have, in as many blocks as hold 10 samples beyond the p-quantile of either.
+
+    As a rule: by the samples of the usual launch, as a p99 of a launch with 50 samples is its longest one.
+    Each round is in one block, each block has rounds that follow each other.
+    """
+    rounds = sorted(first.keys() & second.keys())
+    if not rounds:
+        return ()
+    length = max(_rounds_a_block([each[at] for at in rounds], p) for each in (first, second))
+    count = len(rounds) // length
+    ends = [round(number * len(rounds) / count) for number in range(count + 1)] if count else []
+    return tuple(tuple(rounds[start:end]) for start, end in pairwise(ends))
+
+
+def block_quantiles(launches: ByRound, blocks: Blocks, p: float) -> Floats:
+    """The p-quantile of each block's samples, shape (blocks,); NaN where fewer lie beyond it than half of
+    what a block wants.
+
+    Between neighbouring samples, on the log scale, at the rank (n + 1/3) p + 1/3, which is the median of
+    where the quantile lies whatever the distribution (Hyndman and Fan, 1996, type 8). The sample at rank n p
+    would lie below it by 0.7 of the ten in the tail, and further below with 1,000 samples than with 20,000:
+    two programs that are equal would differ by 3 to 8 %.
+    """
+    return np.array([_quantile([launches[at] for at in block], p) for block in blocks], dtype=np.float64)
 
 
 def quantile_log_ratios(first: ByRound, second: ByRound, p: float) -> Floats:
-    """Log of the ratio of two p-quantiles (first to second) in each block of rounds, shape (blocks,).
+    """Log of the ratio of two p-quantiles (first to second) in each block of rounds that has both.
 
-    A block is the fewest rounds in a row that hold 10 samples beyond the quantile of either program, as a
-    rule: a p99 of a launch with 50 samples is its longest one. Only rounds that both have count, and each in
-    one block. Blocks in which a quantile is zero, or that hold too few samples after all, are left out.
-    Both quantiles of a block come from the same minute of the machine's day, so what befell both cancels.
+    Both quantiles of a block come from the same rounds, so what befell both cancels.
     """
-    rounds = sorted(first.keys() & second.keys())
-    length = max((_rounds_a_block([each[one] for one in rounds], p) for each in (first, second)), default=1)
-    found = []
-    for start in range(0, len(rounds) - length + 1, length):
-        block = rounds[start : start + length]
-        quantiles = [_quantile([one for at in block for one in each[at]], p) for each in (first, second)]
-        if min(quantiles) > 0.0:
-            found.append(math.log(quantiles[0] / quantiles[1]))
-    return np.array(found, dtype=np.float64)
+    blocks = shared_blocks(first, second, p)
+    return log_ratios_of(block_quantiles(first, blocks, p), block_quantiles(second, blocks, p))
 
 
-def _rounds_a_block(rounds: Sequence[Sequence[LaunchCounts]], p: float) -> int:
+def log_ratios_of(first: Floats, second: Floats) -> Floats:
+    """Of quantiles of the same blocks; those that are zero or NaN left out."""
+    both = (first > 0.0) & (second > 0.0)
+    return np.asarray(np.log(first[both] / second[both]), dtype=np.float64)
+
+
+def _rounds_a_block(launches: Sequence[LaunchCounts], p: float) -> int:
     """How many rounds hold enough samples, judged by the usual one."""
-    if not rounds:
-        return 1
-    usual = float(np.median([sum(launch.total for launch in launches) for launches in rounds]))
+    usual = float(np.median([launch.total for launch in launches]))
     return max(1, math.ceil(FEWEST_BEYOND / (usual * min(p, 1.0 - p)) - 1e-6))
 
 
 def _quantile(launches: Sequence[LaunchCounts], p: float) -> float:
-    """Of all samples together, within 0.1 %; 0 where fewer lie beyond it than half of what a block wants."""
+    """Of all samples together, within 0.1 %."""
     bins = np.concatenate([launch.bins for launch in launches])
     counts = np.concatenate([launch.counts for launch in launches])
     order = np.argsort(bins, kind="stable")
     reached = np.cumsum(counts[order])
     total = int(reached[-1])
-    if total * min(p, 1.0 - p) < FEWEST_BEYOND / 2:
-        return 0.0
-    at = int(np.searchsorted(reached, p * total - 1e-9))
+    if total * min(p, 1.0 - p) < FEWEST_BEYOND / 2 - 1e-6:
+        return math.nan
+    rank = min(max((total + 1 / 3) * p + 1 / 3, 1.0), float(total))
+    whole = math.floor(rank)
     lowest, highest = min(one.low for one in launches), max(one.high for one in launches)
-    return min(max(value_of_bin(int(bins[order[at]])), lowest), highest)
+    below, above = (
+        min(max(value_of_bin(int(bins[order[np.searchsorted(reached, at)]])), lowest), highest)
+        for at in (whole, min(whole + 1, total))
+    )
+    if below <= 0.0:
+        return below
+    return math.exp((1.0 - (rank - whole)) * math.log(below) + (rank - whole) * math.log(above))

@@ -13,6 +13,8 @@ from made_runs import Made, make_run
 from tollbench import analysis
 from tollbench.analysis.results import Latency, Results
 from tollbench.report import csv as csv_report
+from tollbench.report import percentiles
+from tollbench.report.showing import each
 from tollbench.store import RunFile
 from tollbench.words import Kind
 
@@ -64,6 +66,40 @@ def _column(entry: Latency, key: str) -> float:
     assert one.low is not None
     assert one.high is not None
     return one.high / one.low
+
+
+STEP = {"clock": {"source": "tsc", "resolution_ns": 10.0}}
+
+
+def ticks(rng: np.random.Generator, ns: float) -> list[np.ndarray]:
+    """What a clock with steps of 10 ns tells of a time that hardly varies."""
+    times = ns * rng.lognormal(0.0, 0.02, (ROUNDS, 2000))
+    return list((10.0 * np.round(times / 10.0)).astype(np.float32))
+
+
+def test_an_interval_is_no_finer_than_the_clock(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    cases = [Made(str(ns), [100.0] * ROUNDS, samples=ticks(rng, ns)) for ns in (32.0, 34.2)]
+    path = make_run(tmp_path / "ticks.toll", cases, kind=Kind.SAMPLES, launch_changes=STEP)
+    with RunFile.open(path) as opened:
+        found = {one.contender: one for one in analysis.results(opened).workloads[0].latencies}
+    ratio = next(one.ratios["p99"] for one in found.values() if one.ratios["p99"].low != 1.0)
+    assert ratio.low is not None
+    assert ratio.high is not None
+    assert ratio.low < 34.2 / 32.0 < ratio.high
+    assert ratio.value == pytest.approx(4 / 3)  # which is all that the clock tells
+
+
+def test_rows_alike_to_the_last_digit_show_it(tmp_path: Path) -> None:
+    one = samples(np.random.default_rng(5), 8.0, np.ones(ROUNDS), 1000.0)
+    path = make_run(
+        tmp_path / "twins.toll",
+        [Made(name, [100.0] * ROUNDS, samples=one) for name in "ab"],
+        kind=Kind.SAMPLES,
+    )
+    with RunFile.open(path) as opened:
+        shown = percentiles.columns(analysis.results(opened).workloads[0].latencies)
+    assert "p99_ratio" in [column.key for column in each(shown)]
 
 
 def test_csv_has_them_and_names_them_for_every_run(tmp_path: Path) -> None:

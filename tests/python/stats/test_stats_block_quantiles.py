@@ -6,28 +6,37 @@ import numpy as np
 import pytest
 from simulate import assert_covers
 
-from tollbench.stats import LaunchCounts, Pooled, count_samples, quantile_log_ratios, ratio_interval
+from tollbench.stats import (
+    LaunchCounts,
+    Pooled,
+    count_samples,
+    quantile_log_ratios,
+    ratio_interval,
+    shared_blocks,
+)
 
 TRIALS = 150
 SAMPLES = 1500
-Rounds = dict[int, list[LaunchCounts]]
+Rounds = dict[int, LaunchCounts]
 
 
 def of(*launches: list[float]) -> Rounds:
-    return {at: [count_samples(np.array(each, np.float32))] for at, each in enumerate(launches, 1)}
+    return {at: count_samples(np.array(each, np.float32)) for at, each in enumerate(launches, 1)}
 
 
-def met(rng: np.random.Generator, rounds: int, ratio: float, samples: int = SAMPLES) -> tuple[Rounds, Rounds]:
+def met(
+    rng: np.random.Generator, rounds: int, ratio: float, samples: int = SAMPLES, others: int = 0
+) -> tuple[Rounds, Rounds]:
     """Two programs with stalls in 3 % of their operations; what befalls a round befalls both, up to
     threefold, and each launch has a factor of its own."""
     machine = rng.exponential(0.4, rounds)
     sides = []
-    for factor in (ratio, 1.0):
-        base = rng.normal(0.0, 1.0, (rounds, samples))
-        stalls = rng.random((rounds, samples)) < 0.03
+    for factor, size in ((ratio, samples), (1.0, others or samples)):
+        base = rng.normal(0.0, 1.0, (rounds, size))
+        stalls = rng.random((rounds, size)) < 0.03
         logs = np.where(stalls, 1.0 + 0.5 * base, 0.2 * base) + rng.normal(0.0, 0.03, rounds)[:, None]
         times = (100.0 * factor * np.exp(logs + machine[:, None])).astype(np.float32)
-        sides.append({at: [count_samples(row)] for at, row in enumerate(times, 1)})
+        sides.append({at: count_samples(row) for at, row in enumerate(times, 1)})
     return sides[0], sides[1]
 
 
@@ -42,6 +51,25 @@ def test_intervals_cover_the_ratio(p: float, ratio: float) -> None:
     assert_covers(hits, TRIALS, 0.95)
 
 
+@pytest.mark.parametrize(("few", "many"), [(1000, 20_000), (20_000, 1000), (400, 4000)])
+def test_equal_programs_are_equal_whatever_samples_they_have(few: int, many: int) -> None:
+    """The sample at rank n p lies below a p99 by 0.7 of the ten beyond it, where they are ten."""
+    rng = np.random.default_rng(few)
+    logs = [quantile_log_ratios(*met(rng, 100, 1.0, few, many), 0.99) for _ in range(20)]
+    assert abs(np.median(np.concatenate(logs))) < 0.012
+    covered = [ratio_interval(one, 0.95)[1] for one in logs]
+    assert sum(one is not None and one.low <= 1.0 <= one.high for one in covered) >= 17
+
+
+def test_all_rounds_are_in_some_block() -> None:
+    first, second = met(np.random.default_rng(1), 75, 1.0, samples=27)
+    (block,) = shared_blocks(first, second, 0.99)
+    assert block == tuple(range(1, 76))
+    blocks = shared_blocks(first, second, 0.9)
+    assert [at for each in blocks for at in each] == list(range(1, 76))
+    assert {len(each) for each in blocks} == {4, 5}
+
+
 def test_what_befell_both_is_no_part_of_it() -> None:
     """The quotient of the two intervals that the columns have is several times wider."""
     rng = np.random.default_rng(3)
@@ -49,7 +77,7 @@ def test_what_befell_both_is_no_part_of_it() -> None:
     for _ in range(20):
         sides = met(rng, 24, 1.1)
         _, interval = ratio_interval(quantile_log_ratios(*sides, 0.99), 0.95)
-        columns = [Pooled([each[0] for each in side.values()]).interval(0.99, 0.975) for side in sides]
+        columns = [Pooled(list(side.values())).interval(0.99, 0.975) for side in sides]
         assert interval
         assert columns[0]
         assert columns[1]
