@@ -127,6 +127,9 @@ Values = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter of contenders (toll list); several times."),
 ]
+AllPairs = Annotated[
+    bool, typer.Option("--all-pairs", help="Judge each side against each other one, not only the first.")
+]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for another run on this machine to end.")]
 Read = Annotated[
     str,
@@ -201,6 +204,7 @@ def command(
     pattern: Pattern = "",
     until: Until_ = Until.ESTIMATE,
     confirm: Confirm = False,
+    all_pairs: AllPairs = False,
     build: Build = "",
     program: Program = "",
     layouts: Layouts = 0,
@@ -242,32 +246,18 @@ def command(
 
     files = comparing.reports(force=force, html=html, markdown=markdown, junit=junit)
     request = comparing_sides.ComparisonRequest(
-        sides=tuple(sides),
-        kind=kind,
+        sides=tuple(sides), kind=kind, folder=folder, build=build, program=program, layouts=layouts,
+        threshold=threshold, level=level, pattern=pattern, until=until, confirm=confirm, all_pairs=all_pairs,
+        any_exit_code=any_exit_code, seed=seed, measure_all=measure_all, turns=turns, why=why, read=read,
         budget_s=comparing.seconds("--budget", budget),
         total_s=comparing.seconds("--total-budget", total),
-        threshold=threshold,
-        level=level,
-        pattern=pattern,
-        until=until,
-        confirm=confirm,
-        build=build,
-        program=program,
-        layouts=layouts,
         environments=tuple(filter(None, envs.split(","))),
-        folder=folder,
-        any_exit_code=any_exit_code,
-        seed=seed,
         raw=comparing.raw_path(raw, "compare"),
-        measure_all=measure_all,
-        turns=turns,
         values=tuple(values or ()),
-        why=why,
-        read=read,
         sandbox=comparing.sandbox_asked(sandbox, sandbox_show, sides, folder),
         around=Around(*map(tuple, (setup or (), prepare or (), conclude or (), cleanup or ()))),
         counts=comparing.count_request(
             count, count_by, fail_on, only=count_only, save=save_baseline, baseline=baseline, force=force
         ),
-    )
+    )  # fmt: skip
     raise typer.Exit(comparing.measured_and_shown(request, files, wait=wait, as_json=as_json))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tollbench
 from tollbench.catalog import machine
 from tollbench.cli.asking import seconds as length_of_time
-from tollbench.cli.comparing_sides import ComparisonRequest, check_around, subject_for
+from tollbench.cli.comparing_sides import ComparisonRequest, check_all_pairs, check_around, subject_for
 from tollbench.cli.console import progress, say, tell_json
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.named_files import files_of_sides
@@ -143,10 +143,12 @@ def measured(request: ComparisonRequest, *, wait: bool) -> tuple[Comparisons, To
         seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
         layouts=request.layouts,
         until=request.until,
+        all_pairs=request.all_pairs,
     )
     settings.check()
     check_pattern(request.pattern)
     check_kind(request.kind)
+    check_all_pairs(request, len(request.sides))
     try:
         return _with_the_machine(request, settings, wait=wait)
     except Interrupted:
@@ -167,6 +169,7 @@ def _with_the_machine(
         try:
             subject, look_at_code = subject_for(request, settings.seed, interrupt, stack)
             check_around(subject, request.around)
+            check_all_pairs(request, len(subject.labels))
             if isinstance(subject, OneAfterAnother):
                 stack.callback(_cleaned_up, subject)
             if request.around:
@@ -282,6 +285,7 @@ def _header(settings: ComparisonSettings, subject: Subject, request: ComparisonR
         "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
         "kind": subject.kind,
         "sides": list(subject.labels),
+        "all_pairs": settings.all_pairs,
         "level": settings.level,
         "threshold": settings.threshold,
         "confirm": request.confirm,

@@ -84,19 +84,20 @@ def _offering(
     folder: Path | None,
 ) -> Offering:
     """One contender: its cases by setting, and why one of them cannot be compared."""
-    first = next(iter(rows.values()))
     errands: dict[str, Errand] = {}
     unusable: dict[str, str] = {}
-    notes: dict[str, str] = {}
+    notes: dict[tuple[str, str], str] = {}
     for setting, case in rows[contender].items():
         name = " ".join([case.workload, *(f"{key}={value}" for key, value in setting)])
         errands[name] = errand_of(case, program, environment, folder)
         if program.status is not Status.OK:
             unusable[name] = program.reason
-        elif (wanted := first.get(setting)) and (other := _other_work(case, wanted)):
+        elif other := _other_work(case, next(each[setting] for each in rows.values() if setting in each)):
             unusable[name] = other
-        elif wanted and (told := _told_apart(case, wanted)):
-            notes[name] = f"{contender} runs with {', '.join(told)}"
+        else:
+            for label, each in rows.items():
+                if setting in each and (told := _told_apart(case, each[setting])):
+                    notes[name, label] = f"{contender} runs with {', '.join(told)}"
     return Offering(contender, errands, unusable, notes=notes)
 
 

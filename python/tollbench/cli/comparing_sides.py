@@ -18,6 +18,7 @@ from tollbench.compare.adapters.read_output import KIND as READ
 from tollbench.compare.adapters.toll_program import KIND as TOLL
 from tollbench.compare.around import NOTHING_AROUND, Around
 from tollbench.compare.subject import LookAtCode, Until
+from tollbench.compare.twos import MOST_SIDES
 from tollbench.errors import TollError
 from tollbench.home import cache_folder
 from tollbench.launching.interrupt import Interrupt
@@ -61,6 +62,7 @@ class ComparisonRequest:
     turns: bool = False
     values: tuple[str, ...] = ()  # of contenders' parameters: "tasks=10000"
     sandbox: Sandbox | None = None  # in which sides run, and what builds them
+    all_pairs: bool = False  # each side against each other one
 
     @property
     def is_one_side(self) -> bool:
@@ -218,6 +220,15 @@ def check_around(subject: Subject, around: Around) -> None:
         )
 
 
+def check_all_pairs(request: ComparisonRequest, count: int) -> None:
+    """Raises TollError where all pairs of more sides are asked for than anybody reads."""
+    if request.all_pairs and count > MOST_SIDES:
+        raise TollError(
+            f"--all-pairs of {count} sides are {count * (count - 1) // 2:,} comparisons of each benchmark",
+            f"name {MOST_SIDES} sides at most, or leave out --all-pairs: each against the first",
+        )
+
+
 def _options(request: ComparisonRequest, interrupt: Interrupt | None) -> MeasuringOptions:
     if request.read and request.kind not in (AUTO, READ):
         raise TollError(f"--kind {request.kind} does not read with --read", "leave out one of the two")
@@ -230,6 +241,7 @@ def _options(request: ComparisonRequest, interrupt: Interrupt | None) -> Measuri
         turns=request.turns,
         read=request.read,
         around=request.around,
+        all_pairs=request.all_pairs,
     )
 
 
@@ -259,4 +271,5 @@ def _built(
                 on_link=lambda done: bar.step(done, len(wanted) * request.layouts, "layouts"),
                 on_note=lambda sentence: say(f"note: {sentence}"),
             ),
+            go_on=request.all_pairs and not request.layouts,
         )

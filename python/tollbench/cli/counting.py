@@ -22,6 +22,7 @@ from tollbench.compare.counts import METRICS, Counts, notes
 from tollbench.compare.file_sizes import SIZE, file_changes, parts_of
 from tollbench.compare.judging import EVERYTHING
 from tollbench.compare.subject import Keep
+from tollbench.compare.twos import every_two
 from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, FileChange, Lacking, Verdict
 from tollbench.errors import TollError
 from tollbench.home import cache_folder
@@ -31,6 +32,8 @@ from tollbench.text import escaped
 from tollbench.words import CountBy
 from tollbench.writing import Output
 from tollbench.writing.marks import BASELINE
+
+Row = tuple[str, str, str]  # benchmark and both labels
 
 _EXAMPLE = "for example: --count instructions,allocations --fail-on 'instructions>+1%'"
 
@@ -106,7 +109,7 @@ def counted(
     if baseline is not None:
         found = _only_shared(found, baseline)
     rows = [item for item in found.comparisons if item.verdict is not Verdict.FAILED]
-    done: dict[tuple[str, str], Comparison] = {}
+    done: dict[Row, Comparison] = {}
     interrupted = found.interrupted
     counts = None
     if asked.metrics - {SIZE} and rows and not interrupted:
@@ -116,10 +119,10 @@ def counted(
             interrupted = _count(counts, rows, done)
         except LaunchFailed as failure:
             done = _all_failed(rows, asked, failure.reason)
-    files = _files(subject, asked, baseline)
+    files = _files(subject, asked, baseline, all_pairs=found.all_pairs)
     found = found.model_copy(
         update={
-            "comparisons": tuple(done.get((item.benchmark, item.b), item) for item in found.comparisons),
+            "comparisons": tuple(done.get(_row(item), item) for item in found.comparisons),
             "interrupted": interrupted,
             "fail_on": tuple(each.text for each in asked.rules),
             "files": files,
@@ -165,36 +168,41 @@ def _counter(subject: Subject, asked: CountRequest, baseline: Baseline | None) -
     return counter if baseline is None else AgainstBaseline(baseline, counter)
 
 
-def _count(counts: Counts, rows: Sequence[Comparison], done: dict[tuple[str, str], Comparison]) -> bool:
+def _count(counts: Counts, rows: Sequence[Comparison], done: dict[Row, Comparison]) -> bool:
     """Fills `done`; whether somebody interrupted."""
     say(f"counting {', '.join(metric for metric in METRICS if metric in counts.metrics)}")
     with progress("counting") as bar:
         counts.on_benchmark = lambda name: bar.step(len(done), len(rows), name, None)
         try:
             for item in counts.added(rows):
-                done[item.benchmark, item.b] = item
+                done[_row(item)] = item
         except Interrupted:
             return True
     return False
 
 
-def _files(subject: Subject, asked: CountRequest, baseline: Baseline | None) -> tuple[FileChange, ...]:
+def _row(item: Comparison) -> Row:
+    return item.benchmark, item.a, item.b
+
+
+def _files(
+    subject: Subject, asked: CountRequest, baseline: Baseline | None, *, all_pairs: bool
+) -> tuple[FileChange, ...]:
     if SIZE not in asked.metrics or not isinstance(subject, OneAfterAnother | ProgramFiles):
         return ()
     first = baseline.parts if baseline is not None else None
+    wanted = every_two(len(subject.labels), all_pairs=all_pairs)
     return tuple(
         file.model_copy(update={"count": held_against([file.count], asked.rules)[0]})
-        for file in file_changes(subject.sides, subject.labels, first)
+        for file in file_changes(subject.sides, subject.labels, wanted, first)
     )
 
 
-def _all_failed(
-    rows: Sequence[Comparison], asked: CountRequest, reason: str
-) -> dict[tuple[str, str], Comparison]:
+def _all_failed(rows: Sequence[Comparison], asked: CountRequest, reason: str) -> dict[Row, Comparison]:
     counts = tuple(
         CountChange.missing(metric, reason) for metric in METRICS if metric in asked.metrics - {SIZE}
     )
-    return {(item.benchmark, item.b): item.model_copy(update={"counts": counts}) for item in rows}
+    return {_row(item): item.model_copy(update={"counts": counts}) for item in rows}
 
 
 def _only_shared(found: Comparisons, baseline: Baseline) -> Comparisons:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tollbench.cli.comparing_sides import ComparisonRequest
@@ -15,7 +15,8 @@ from tollbench.compare.explaining import Explainer
 from tollbench.compare.explanations import Explanation
 from tollbench.compare.profiling import Explained
 from tollbench.compare.source_diffs import FileHunk
-from tollbench.compare.subject import LookAtCode, Standing
+from tollbench.compare.subject import LookAtCode, Standing, Two
+from tollbench.compare.twos import standings_of
 from tollbench.errors import TollError
 from tollbench.home import cache_folder
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -36,8 +37,8 @@ _AS_COMMANDS = {
 
 def explainer_for(
     subject: Subject,
-    standings: Mapping[tuple[str, int], Standing],
-    hunks: Mapping[int, Sequence[FileHunk]],
+    standings: Mapping[tuple[str, Two], Standing],
+    hunks: Mapping[Two, Sequence[FileHunk]],
 ) -> Explainer:
     """Raises TollError for a kind of side that cannot be explained, LaunchFailed where nothing can be."""
     counter = counter_for(subject, cache_folder())
@@ -47,15 +48,16 @@ def explainer_for(
             f"single benchmarks of {known.name if known else subject.kind} cannot be explained",
             _AS_COMMANDS.get(subject.kind, _AS_COMMAND),
         )
-    return Explainer(counter, subject.labels, lambda name, side: standings.get((name, side)), hunks)
+    return Explainer(counter, subject.labels, lambda name, two: standings.get((name, two)), hunks)
 
 
-def hunks_of(request: ComparisonRequest) -> dict[int, list[FileHunk]]:
-    """What each revision changed against the first; nothing where the sides are none."""
+def hunks_of(request: ComparisonRequest, wanted: Iterable[Two]) -> dict[Two, list[FileHunk]]:
+    """What a revision changed against another; nothing where the sides are none."""
     if not request.build:
         return {}
-    first, *others = revisions.revisions(Path.cwd(), request.sides)
-    return {side: revisions.difference(Path.cwd(), first, each) for side, each in enumerate(others, 1)}
+    here = Path.cwd()
+    found = revisions.revisions(here, request.sides)
+    return {two: revisions.difference(here, found[two.a], found[two.b]) for two in wanted}
 
 
 def with_reasons(
@@ -71,13 +73,14 @@ def with_reasons(
     interrupted = False
     try:
         # Of all rows: what only other benchmarks execute is known by their runs.
-        sides_of: dict[str, list[int]] = {}
+        wanted: dict[str, list[Two]] = {}
         for item in found.comparisons:
-            sides_of.setdefault(item.benchmark, []).append(subject.labels.index(item.b))
-        standings = look_at_code(sides_of) if look_at_code is not None else {}
-        explainer = explainer_for(subject, standings, hunks_of(request))
+            wanted.setdefault(item.benchmark, []).append(_two(item, subject))
+        standings = standings_of(wanted, subject.labels, look_at_code)
+        hunks = hunks_of(request, {_two(item, subject) for item in rows})
+        explainer = explainer_for(subject, standings, hunks)
         for item in rows:
-            each = explainer.explain(item.benchmark, subject.labels.index(item.b))
+            each = explainer.explain(item.benchmark, _two(item, subject))
             made.append(each.model_copy(update={"sentence": f"time {change(item.ratio)}; {each.sentence}"}))
     except LaunchFailed as failure:
         made = [_refused(item, failure.reason) for item in rows]
@@ -86,6 +89,10 @@ def with_reasons(
     except Interrupted:
         interrupted = True
     return found.model_copy(update={"why": tuple(made), "interrupted": interrupted})
+
+
+def _two(item: Comparison, subject: Subject) -> Two:
+    return Two(subject.labels.index(item.a), subject.labels.index(item.b))
 
 
 def _beyond(item: Comparison, threshold: float) -> bool:

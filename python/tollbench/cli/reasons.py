@@ -15,10 +15,10 @@ from tollbench.cli.explainers import explainer_for, hunks_of
 from tollbench.cli.machine_use import machine_taken
 from tollbench.compare import Subject
 from tollbench.compare.adapters import check_kind
-from tollbench.compare.engine import sides_without
 from tollbench.compare.explanations import Explanation, Explanations
 from tollbench.compare.source_diffs import FileHunk
-from tollbench.compare.subject import LookAtCode, Standing
+from tollbench.compare.subject import LookAtCode, Standing, Two
+from tollbench.compare.twos import every_two, sides_compared, standings_of, twos_of
 from tollbench.errors import Exit, TollError
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.sandbox import sandboxed
@@ -46,7 +46,8 @@ def explained(request: ComparisonRequest, *, wait: bool) -> Explanations:
         stack.enter_context(sandboxed(request.sandbox))
         try:
             subject, look_at_code = subject_for(request, request.seed or 1, interrupt, stack)
-            found = _all(subject, look_at_code, hunks_of(request))
+            hunks = hunks_of(request, every_two(len(subject.labels), all_pairs=False))
+            found = _all(subject, look_at_code, hunks)
         except LaunchFailed as failure:
             raise TollError(
                 f"nothing can be explained: {failure.reason}", "mend that, and start again"
@@ -66,13 +67,13 @@ def explained(request: ComparisonRequest, *, wait: bool) -> Explanations:
 
 
 def _all(
-    subject: Subject, look_at_code: LookAtCode | None, hunks: Mapping[int, Sequence[FileHunk]]
+    subject: Subject, look_at_code: LookAtCode | None, hunks: Mapping[Two, Sequence[FileHunk]]
 ) -> Explanations:
     """Raises LaunchFailed, Interrupted; once one benchmark is explained, an interrupt leaves it at that."""
     survey = subject.survey()
-    sides_of = {name: sides_without(survey.missing.get(name, ()), subject.labels) for name in survey.common}
-    standings = look_at_code(sides_of) if look_at_code is not None else {}
-    rows = [(name, side) for name, sides in sides_of.items() for side in sides]
+    wanted = twos_of(sides_compared(survey, subject.labels, all_pairs=False), all_pairs=False)
+    standings = standings_of(wanted, subject.labels, look_at_code)
+    rows = [(name, two) for name, each in wanted.items() for two in each]
     proved = {row for row in rows if (known := standings.get(row)) is not None and known.unchanged}
     explain = explainer_for(subject, standings, hunks).explain if len(proved) < len(rows) else None
     found: list[Explanation] = []
@@ -80,12 +81,12 @@ def _all(
     say(f"explaining {', '.join(subject.labels)}; nothing is timed")
     with progress("explaining") as bar:
         try:
-            for name, side in rows:
+            for name, two in rows:
                 bar.step(len(found), len(rows), name, None)
                 found.append(
-                    _proved(subject, name, side, standings[name, side])
-                    if (name, side) in proved or explain is None
-                    else explain(name, side)
+                    _proved(subject, name, two, standings[name, two])
+                    if (name, two) in proved or explain is None
+                    else explain(name, two)
                 )
         except Interrupted:
             if not found:
@@ -103,11 +104,11 @@ def _all(
     )
 
 
-def _proved(subject: Subject, name: str, side: int, standing: Standing) -> Explanation:
+def _proved(subject: Subject, name: str, two: Two, standing: Standing) -> Explanation:
     return Explanation(
         benchmark=name,
-        a=subject.labels[0],
-        b=subject.labels[side],
+        a=subject.labels[two.a],
+        b=subject.labels[two.b],
         per="",
         sentence=f"code unchanged: {PROVED}",
         unchanged_code=True,

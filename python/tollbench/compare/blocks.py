@@ -6,6 +6,7 @@ Arrays have the shape (blocks, sides in order).
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from statistics import fmean
 
 import numpy as np
@@ -30,6 +31,21 @@ def combined(blocks: NDArray[np.float64], places: NDArray[np.int64]) -> list[flo
         math.exp(first + _balanced_median(logs[:, side] - logs[:, 0], places[:, side] < places[:, 0]))
         for side in range(logs.shape[1])
     ]
+
+
+def ratios_after_first(
+    blocks: NDArray[np.float64], places: NDArray[np.int64]
+) -> dict[tuple[int, int], float]:
+    """Of any two sides after the first, b over a, in the same way; by their places among the columns.
+
+    Their `combined` values differ by as much and by what the first side scatters besides: a median of
+    differences from a third one is no median of their own difference.
+    """
+    logs = np.log(blocks)
+    return {
+        (a, b): math.exp(_balanced_median(logs[:, b] - logs[:, a], places[:, b] < places[:, a]))
+        for a, b in combinations(range(1, logs.shape[1]), 2)
+    }
 
 
 def _balanced_median(values: NDArray[np.float64], early: NDArray[np.bool_]) -> float:

@@ -1,4 +1,4 @@
-"""Counts of every benchmark, held against the first side's: exact where they do not scatter.
+"""Counts of every benchmark, held against another side's: exact where they do not scatter.
 
 Each side is launched twice, and twice more where the sides differ. Where all launches of a side agree, what
 they gave is the count, and the verdict is exact. Where they do not, each side is launched as often as an
@@ -14,9 +14,10 @@ from fractions import Fraction
 from tollbench import numbers
 from tollbench.compare.count_rules import Rule, held_against
 from tollbench.compare.counters import BY_MALLOC, INSTRUCTIONS, UNDER_VALGRIND, Amount, Counter, Reading
-from tollbench.compare.engine import sides_without
+from tollbench.compare.engine import survey_record
 from tollbench.compare.judging import Judge
-from tollbench.compare.subject import ComparisonSettings, Keep, Subject, Survey
+from tollbench.compare.subject import ComparisonSettings, Keep, Subject, Survey, Two
+from tollbench.compare.twos import every_two, left_out, sides_compared, twos_of
 from tollbench.compare.verdicts import (
     Comparison,
     Comparisons,
@@ -54,11 +55,13 @@ class Counts:
         """Each with its counts. Raises Interrupted."""
         for item in comparisons:
             self.on_benchmark(item.benchmark)
-            counts = held_against(tuple(self._of(item.benchmark, self.labels.index(item.b))), self.rules)
+            two = Two(self.labels.index(item.a), self.labels.index(item.b))
+            counts = held_against(tuple(self._of(item.benchmark, two)), self.rules)
             self.keep(
                 {
                     "counts": {
                         "of": item.benchmark,
+                        **({"a": item.a} if two.a else {}),
                         "b": item.b,
                         "found": [each.model_dump() for each in counts],
                     }
@@ -70,33 +73,33 @@ class Counts:
         """All launches of one side, by benchmark."""
         return {name: taken for (of, name), taken in self._taken.items() if of == side}
 
-    def _of(self, name: str, side: int) -> Iterator[CountChange]:
-        self._take(0, name, self.metrics, LAUNCHES)
-        self._take(side, name, self.metrics, LAUNCHES)
-        both = [self._amounts(one, name) for one in (0, side)]
+    def _of(self, name: str, two: Two) -> Iterator[CountChange]:
+        for one in two:
+            self._take(one, name, self.metrics, LAUNCHES)
+        both = [self._amounts(one, name) for one in two]
         if different := frozenset(each for each in both[0] if _doubtful(both[0][each], both[1][each])):
-            both = self._again(side, name, different, CONFIRMING_LAUNCHES)
+            both = self._again(two, name, different, CONFIRMING_LAUNCHES)
         if scattering := {metric for metric in both[0] if any(_scatters(each[metric]) for each in both)}:
             wanted = max(SCATTERING_LAUNCHES, fewest_values(self.level))
-            both = self._again(side, name, scattering, wanted)
+            both = self._again(two, name, scattering, wanted)
         for metric in METRICS:
             if metric in both[0]:
                 yield change(
-                    metric, *(each[metric] for each in both), labels=self._two(side), level=self.level
+                    metric, *(each[metric] for each in both), labels=self._labels(two), level=self.level
                 )
 
     def _again(
-        self, side: int, name: str, metrics: Set[str], wanted: int
+        self, two: Two, name: str, metrics: Set[str], wanted: int
     ) -> list[dict[str, list[Amount | str]]]:
         """Launches both until each has told `metrics` so often; in turns, so that a drift meets both."""
         kinds = [BY_MALLOC] if self.counter.who.by_hardware else [BY_MALLOC, UNDER_VALGRIND]
         # What one kind of launch tells comes together.
         asked = frozenset(metrics).union(*(kind for kind in kinds if kind & metrics)) & self.metrics
         while True:
-            both = [self._amounts(one, name) for one in (0, side)]
+            both = [self._amounts(one, name) for one in two]
             short = [
                 one
-                for one, told in zip((0, side), both, strict=True)
+                for one, told in zip(two, both, strict=True)
                 if min(len(told[metric]) for metric in metrics) < wanted
             ]
             if not short:
@@ -104,12 +107,12 @@ class Counts:
             for one in short:
                 self._take(one, name, asked, 1)
 
-    def _two(self, side: int) -> tuple[str, str]:
-        return self.labels[0], self.labels[side]
+    def _labels(self, two: Two) -> tuple[str, str]:
+        return self.labels[two.a], self.labels[two.b]
 
     def _take(self, side: int, name: str, metrics: Set[str], launches: int) -> None:
         taken = self._taken.setdefault((side, name), [])
-        wanted = launches if launches == 1 else launches - len(taken)  # the first side's serve all others
+        wanted = launches if launches == 1 else launches - len(taken)  # a side's serve all others
         for _ in range(wanted):
             taken.append(self.counter.read(side, name, metrics))
             told = {
@@ -259,16 +262,17 @@ def _spread(amounts: Sequence[Amount]) -> float:
 def not_timed(subject: Subject, settings: ComparisonSettings, keep: Keep) -> Comparisons:
     """What the sides offer, a row for each benchmark and side, without a time."""
     judge = Judge(subject.labels, settings.threshold, 1.0 - settings.level)
+    all_pairs = settings.all_pairs
     survey, rows, interrupted = Survey(()), [], False
     try:
         survey = subject.survey()
-        sides_of = {
-            name: sides_without(survey.missing.get(name, ()), subject.labels) for name in survey.common
-        }
-        keep({"survey": {"sides_of": sides_of, "missing": survey.missing}})
-        rows = counted_rows(sides_of, subject.labels, settings.level, subject.notes)
+        sides_of = sides_compared(survey, subject.labels, all_pairs=all_pairs)
+        keep({"survey": survey_record(survey, sides_of)})
+        wanted = twos_of(sides_of, all_pairs=all_pairs)
+        rows = counted_rows(wanted, subject.labels, settings.level, subject.notes)
+        rows += judge.unusable(left_out(survey.unusable, len(subject.labels)))
     except LaunchFailed as failure:
-        rows = judge.nothing(failure.reason)
+        rows = judge.nothing(failure.reason, every_two(len(subject.labels), all_pairs=all_pairs))
     except Interrupted:
         interrupted = True
     return Comparisons(
@@ -276,6 +280,7 @@ def not_timed(subject: Subject, settings: ComparisonSettings, keep: Keep) -> Com
         lacking=Lacking.of(survey.missing),
         kind=subject.kind,
         sides=subject.labels,
+        all_pairs=all_pairs,
         level=settings.level,
         threshold=settings.threshold,
         seconds=0.0,
@@ -285,17 +290,17 @@ def not_timed(subject: Subject, settings: ComparisonSettings, keep: Keep) -> Com
 
 
 def counted_rows(
-    sides_of: Mapping[str, Sequence[int]],
+    wanted: Mapping[str, Sequence[Two]],
     labels: Sequence[str],
     level: float,
-    notes: Callable[[str, int], Sequence[str]] = lambda _name, _side: (),
+    notes: Callable[[str, int, int], Sequence[str]] = lambda _name, _side, _against: (),
 ) -> list[Comparison]:
-    """A row for each benchmark and side that is not timed, with what is noted of it."""
+    """A row for each benchmark and two sides that are not timed, with what is noted of them."""
     return [
         Comparison(
             benchmark=name,
-            a=labels[0],
-            b=labels[side],
+            a=labels[two.a],
+            b=labels[two.b],
             ratio=None,
             low=None,
             high=None,
@@ -303,9 +308,9 @@ def counted_rows(
             verdict=Verdict.COUNTED,
             launches=0,
             seconds=0.0,
-            reason="; ".join(["not timed: only counts were asked for", *notes(name, side)]),
+            reason="; ".join(["not timed: only counts were asked for", *notes(name, two.b, two.a)]),
             regression=False,
         )
-        for name, sides in sides_of.items()
-        for side in sides
+        for name, each in wanted.items()
+        for two in each
     ]

@@ -9,6 +9,7 @@ from functools import partial
 
 from tollbench.compare.evidence import TimeAllowed
 from tollbench.compare.judging import Judge
+from tollbench.compare.orders import with_orders
 from tollbench.compare.subject import (
     ComparisonSettings,
     ComparisonStep,
@@ -19,8 +20,10 @@ from tollbench.compare.subject import (
     Standing,
     Subject,
     Survey,
+    Two,
 )
 from tollbench.compare.tracks import Track, sequence_for
+from tollbench.compare.twos import every_two, left_out, sides_compared, standings_of, twos_of
 from tollbench.compare.usage import Usage
 from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, Verdict
 from tollbench.launching.clock import Clock, SystemClock
@@ -51,6 +54,8 @@ def compare(
 ) -> Comparisons:
     """Measures what the first side and another one offer (or only `names`); judges each against the first.
 
+    With `all_pairs` among the settings it is what any two sides offer, and each is judged against each.
+
     What `look_at_code` proves to be untouched is not measured, but with `measure_all`.
 
     Prints nothing. An interrupt (`Interrupted`, which `keep` may raise too) ends the measuring, and what is
@@ -60,25 +65,25 @@ def compare(
     engine = _Engine(subject, settings, clock or SystemClock(), keep, on_step, meanwhile or Meanwhile())
     try:
         survey = subject.survey()
+        sides_of = sides_compared(survey, subject.labels, all_pairs=settings.all_pairs, only=names)
     except Interrupted:
         return engine.results(Survey(()), interrupted=True)
     except LaunchFailed as failure:
         return engine.results(Survey(()), failed=failure.reason)
-    asked = [name for name in survey.common if names is None or name in names]
-    sides_of = {name: sides_without(survey.missing.get(name, ()), subject.labels) for name in asked}
+    wanted = twos_of(sides_of, all_pairs=settings.all_pairs)
     try:
-        code = look_at_code(sides_of) if look_at_code is not None else {}
-        engine.know(code, measure_all=measure_all)
-        engine.begin(engine.to_measure(sides_of))
-        keep({"survey": {"sides_of": sides_of, "missing": survey.missing, "code": engine.code_record()}})
+        engine.know(standings_of(wanted, subject.labels, look_at_code), measure_all=measure_all)
+        engine.begin(engine.to_measure(wanted))
+        keep({"survey": survey_record(survey, sides_of) | {"code": engine.code_record()}})
     except Interrupted:
         return engine.results(survey, interrupted=True)
     return engine.results(survey, interrupted=engine.go())
 
 
-def sides_without(lacking: Sequence[str], labels: Sequence[str]) -> list[int]:
-    """The sides that are compared with the first, where those called `lacking` lack the benchmark."""
-    return [side for side, label in enumerate(labels) if side and label not in lacking]
+def survey_record(survey: Survey, sides_of: Mapping[str, Sequence[int]]) -> dict[str, object]:
+    """For the raw file: which sides of each benchmark are compared, and who lacks it, or everything."""
+    record: dict[str, object] = {"sides_of": sides_of, "missing": survey.missing}
+    return record | ({"unusable": survey.unusable} if survey.unusable else {})
 
 
 def before_confirming(settings: ComparisonSettings) -> ComparisonSettings:
@@ -116,25 +121,28 @@ def confirm(
     if not doubted:
         return first
     if first.interrupted:
-        return first.model_copy(update={"comparisons": tuple(map(unconfirmed, first.comparisons))})
+        return with_orders(
+            first.model_copy(update={"comparisons": tuple(map(unconfirmed, first.comparisons))})
+        )
     clock = clock or SystemClock()
     clock.sleep(after_s)
     left_s = max(settings.total_s - first.seconds - after_s, settings.total_s * LEAST_SHARE)
     again = replace(_half_the_error(_drawn_anew(settings)), total_s=left_s)
     watch = meanwhile or Meanwhile()
     engine = _Engine(subject, again, clock, keep, on_step, watch, measurement=2)
-    sides_of: dict[str, list[int]] = {}
+    wanted: dict[str, list[Two]] = {}
     for item in first.comparisons:
         if item.benchmark in doubted and item.verdict is not Verdict.FAILED:
-            sides_of.setdefault(item.benchmark, []).append(subject.labels.index(item.b))
-    engine.begin(sides_of, comparisons=len(first.comparisons))
+            both = Two(subject.labels.index(item.a), subject.labels.index(item.b))
+            wanted.setdefault(item.benchmark, []).append(both)
+    engine.begin(wanted, comparisons=len(first.comparisons))
     interrupted = engine.go()
-    second = {(item.benchmark, item.b): item for item in engine.verdicts()}
+    second = {(item.benchmark, item.a, item.b): item for item in engine.verdicts()}
     merged = tuple(
-        _confirmed(item, second[item.benchmark, item.b], interrupted) if _differs(item) else item
+        _confirmed(item, second[item.benchmark, item.a, item.b], interrupted) if _differs(item) else item
         for item in first.comparisons
     )
-    return first.model_copy(
+    found = first.model_copy(
         update={
             "comparisons": merged,
             "seconds": first.seconds + engine.elapsed_s,
@@ -142,6 +150,7 @@ def confirm(
             "meanwhile": engine.meanwhile if meanwhile is not None else first.meanwhile + engine.meanwhile,
         }
     )
+    return with_orders(found)
 
 
 def _price(first: Comparisons, settings: ComparisonSettings) -> float | None:
@@ -195,6 +204,11 @@ def unconfirmed(item: Comparison) -> Comparison:
     return item.model_copy(update=told | {"reason": f"interrupted before it was confirmed: {item.reason}"})
 
 
+def _listed(ratios: Mapping[str, Mapping[Two, float]]) -> dict[str, list[tuple[int, int, float]]]:
+    """As JSON can have them."""
+    return {name: [(*two, ratio) for two, ratio in each.items()] for name, each in ratios.items()}
+
+
 class _Engine:
     """One pass of measuring."""
 
@@ -221,8 +235,8 @@ class _Engine:
         self._started_ns = clock.now_ns()
         self._started_utc = clock.utc()
         self._tracks: list[Track] = []
-        self._code: dict[tuple[str, int], Standing] = {}
-        self._left_out: set[tuple[str, int]] = set()
+        self._code: dict[tuple[str, Two], Standing] = {}
+        self._left_out: set[tuple[str, Two]] = set()
         limits = TimeAllowed(settings.budget_s, settings.total_s)
         self._judge = Judge(
             subject.labels, settings.threshold, 1.0 - settings.level, settings.layouts, limits
@@ -235,44 +249,43 @@ class _Engine:
         """Since the measuring began."""
         return (self._clock.now_ns() - self._started_ns) / 1e9
 
-    def know(self, code: Mapping[tuple[str, int], Standing], *, measure_all: bool) -> None:
+    def know(self, code: Mapping[tuple[str, Two], Standing], *, measure_all: bool) -> None:
         """What was found out about the code of benchmarks and sides; the untouched ones may be left out."""
         self._code = dict(code)
         self._left_out = {key for key, found in code.items() if found.unchanged and not measure_all}
 
-    def to_measure(self, sides_of: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
+    def to_measure(self, wanted: Mapping[str, Sequence[Two]]) -> dict[str, list[Two]]:
         """Without what is known to be untouched."""
-        wanted = {
-            name: [side for side in sides if (name, side) not in self._left_out]
-            for name, sides in sides_of.items()
+        left = {
+            name: [two for two in each if (name, two) not in self._left_out] for name, each in wanted.items()
         }
-        return {name: sides for name, sides in wanted.items() if sides}
+        return {name: each for name, each in left.items() if each}
 
     def code_record(self) -> list[dict[str, object]]:
         """For the raw file, in the order of the table."""
         return [
             {
                 "benchmark": name,
-                "side": side,
+                "side": two.b,
+                **({"against": two.a} if two.a else {}),
                 "unchanged": found.unchanged,
-                "timed": (name, side) not in self._left_out,
+                "timed": (name, two) not in self._left_out,
                 "told": found.told,
             }
-            for (name, side), found in self._code.items()
+            for (name, two), found in self._code.items()
         ]
 
-    def begin(self, sides_of: Mapping[str, Sequence[int]], comparisons: int = 0) -> None:
-        """What to measure: benchmarks, and which sides of each are compared with the first.
+    def begin(self, wanted: Mapping[str, Sequence[Two]], comparisons: int = 0) -> None:
+        """What to measure: benchmarks, and which two sides of each are compared.
 
         The level is shared by `comparisons`, by default as many as there are.
         """
-        shared_by = (comparisons or sum(map(len, sides_of.values())) or 1) if self._settings.corrected else 1
+        shared_by = (comparisons or sum(map(len, wanted.values())) or 1) if self._settings.corrected else 1
         alpha = 1.0 - bonferroni(self._settings.level, shared_by)
         self._judge = replace(self._judge, alpha=alpha)
         layouts = self._settings.layouts
         self._tracks = [
-            Track(name, {side: sequence_for(layouts, alpha) for side in sides})
-            for name, sides in sides_of.items()
+            Track(name, {two: sequence_for(layouts, alpha) for two in each}) for name, each in wanted.items()
         ]
 
     def go(self) -> bool:
@@ -299,21 +312,24 @@ class _Engine:
         found = [
             verdict
             for track in self._tracks
-            for verdict in self._judge.verdicts(track, partial(self._subject.notes, track.name))
+            for verdict in self._judge.verdicts(track, partial(self._notes, track.name))
         ]
         found = [self._with_usage(item) for item in found]
         labels = self._subject.labels
-        told = {(name, labels[side]): standing.told for (name, side), standing in self._code.items()}
+        told = {(name, labels[a], labels[b]): known.told for (name, (a, b)), known in self._code.items()}
         found = [
-            item.model_copy(update={"code": told.get((item.benchmark, item.b), "")}) if told else item
+            item.model_copy(update={"code": told.get((item.benchmark, item.a, item.b), "")}) if told else item
             for item in found
         ]
         untouched = [
-            self._judge.untouched(name, side, standing.told)
-            for (name, side), standing in self._code.items()
-            if (name, side) in self._left_out
+            self._judge.untouched(name, two, standing.told)
+            for (name, two), standing in self._code.items()
+            if (name, two) in self._left_out
         ]
         return found + untouched
+
+    def _notes(self, name: str, two: Two) -> Sequence[str]:
+        return self._subject.notes(name, two.b, two.a)
 
     def _with_usage(self, item: Comparison) -> Comparison:
         used = {
@@ -324,11 +340,16 @@ class _Engine:
 
     def results(self, survey: Survey, *, interrupted: bool = False, failed: str = "") -> Comparisons:
         """All that was found; `failed` says why there was nothing to find."""
-        return Comparisons(
-            comparisons=tuple(self._judge.nothing(failed) if failed else self.verdicts()),
+        all_pairs = self._settings.all_pairs
+        count = len(self._subject.labels)
+        nothing = self._judge.nothing(failed, every_two(count, all_pairs=all_pairs))
+        out = self._judge.unusable(left_out(survey.unusable, count))
+        found = Comparisons(
+            comparisons=tuple(nothing if failed else [*self.verdicts(), *out]),
             lacking=Lacking.of(survey.missing),
             kind=self._subject.kind,
             sides=self._subject.labels,
+            all_pairs=all_pairs,
             level=self._settings.level,
             threshold=self._settings.threshold,
             layouts=self._settings.layouts,
@@ -338,6 +359,7 @@ class _Engine:
             meanwhile=self.meanwhile,
             started_utc=self._started_utc,
         )
+        return with_orders(found)
 
     def _round(self, waiting: list[Track]) -> None:
         """Those measured least come first, so that all benchmarks get their share of every minute."""
@@ -369,6 +391,7 @@ class _Engine:
                 "order": found.order,
                 "layouts": found.layouts,
                 "failures": found.failures,
+                **({"ratios": _listed(found.ratios)} if found.ratios else {}),
                 "looks": looks,
                 "seconds": {track.name: round(took_s / len(tracks), 6) for track in tracks},
                 "done": [track.name for track in tracks if track.done],
@@ -382,10 +405,12 @@ class _Engine:
         """
         track.failures |= found.failures.get(track.name, {})
         if track.name in found.values:
-            track.values.append(found.values[track.name])
-            track.orders.append(found.order[track.name])
-            if self._settings.layouts:
-                track.layouts.append(found.layouts[track.name])
+            track.take(
+                found.values[track.name],
+                found.order[track.name],
+                found.layouts[track.name] if self._settings.layouts else None,
+                found.ratios.get(track.name),
+            )
         if track.failed():
             track.done = True
             return None

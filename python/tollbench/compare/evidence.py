@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from tollbench.compare.subject import Two
 from tollbench.compare.tracks import MEDIAN_SHARE, Track
 from tollbench.stats import equivalence
 from tollbench.stats.cluster_sequence import (
@@ -77,43 +78,43 @@ class JudgedBy(Protocol):
         """Of each side that there are; 0: the sides as they are."""
 
 
-def evidence_of(track: Track, side: int, terms: JudgedBy) -> Evidence:
-    """Of one side against the first."""
-    logs = track.logs(side)
+def evidence_of(track: Track, two: Two, terms: JudgedBy) -> Evidence:
+    """Of one side against another."""
+    logs = track.logs(two)
     if not terms.layouts:
         middle = float(np.median(logs)) if logs else math.nan
-        lasts = track.lasting.get(side)
+        lasts = track.lasting.get(two)
         return Evidence(
             middle,
             len(logs),
             fewest_pairs(terms.alpha * MEDIAN_SHARE),
-            needed=_more(track, side, terms),
+            needed=_more(track, two, terms),
             seconds=track.seconds,
             limits=terms.limits,
             lasting=None if lasts is None else lasts.correlation,
-            hidden=not equivalence.direction(*track.with_hidden(side)),
+            hidden=not equivalence.direction(*track.with_hidden(two)),
         )
-    numbers = track.layouts_of(side)
+    numbers = track.layouts_of(two)
     return Evidence(
         mean_over_clusters(logs, numbers),
         len(logs),
         fewest_clusters(terms.alpha),
         layouts=len(set(numbers)),
         offered=terms.layouts,
-        spread=_spread_of(track, (0, side)),
+        spread=_spread_of(track, two),
         needed=_needed(track, logs, numbers, terms),
     )
 
 
-def _more(track: Track, side: int, terms: JudgedBy) -> Needed | None:
+def _more(track: Track, two: Two, terms: JudgedBy) -> Needed | None:
     """The time beyond what there was until the ratio is known to the threshold, if all goes on as it did.
 
     An interval of pairs narrows with the root of their number, and has to lie between the margins where the
     sides are alike: what is in the middle now leaves less room. Where pairs are too few for an interval, the
     time until they are enough. None where there is no pair.
     """
-    low, high = track.bounds(side)
-    pairs, fewest = len(track.logs(side)), fewest_pairs(terms.alpha * MEDIAN_SHARE)
+    low, high = track.bounds(two)
+    pairs, fewest = len(track.logs(two)), fewest_pairs(terms.alpha * MEDIAN_SHARE)
     if not pairs or not track.seconds:
         return None
     if not math.isfinite(high - low):

@@ -14,7 +14,7 @@ from tollbench.compare.explanations import Amounts, Explanation, FlameNode, Func
 from tollbench.compare.profiling import Explained, Profiled, profiled
 from tollbench.compare.ranking import Suspect
 from tollbench.compare.source_diffs import FileHunk, touching
-from tollbench.compare.subject import Standing
+from tollbench.compare.subject import Standing, Two
 from tollbench.counting.call_graphs import CallGraph, Function, Naming, Tree, graph_of, tree_of
 from tollbench.counting.changed_functions import OTHER_INSTRUCTIONS, ChangedFunctions, plain
 from tollbench.counting.demangling import short
@@ -39,23 +39,27 @@ class Explainer:
 
     counter: Explained
     labels: Sequence[str]
-    standing: Callable[[str, int], Standing | None]
-    hunks: Mapping[int, Sequence[FileHunk]] = field(default_factory=dict)  # of revisions, by side
+    standing: Callable[[str, Two], Standing | None]
+    hunks: Mapping[Two, Sequence[FileHunk]] = field(default_factory=dict)  # between revisions
     _profiles: dict[tuple[int, str], Profiled] = field(default_factory=dict)
     _changed: dict[tuple[str, str], ChangedFunctions | str] = field(default_factory=dict)
 
-    def explain(self, name: str, side: int) -> Explanation:
-        """One benchmark, one side against the first. Raises Interrupted."""
-        label = self.labels[side]
+    def explain(self, name: str, two: Two) -> Explanation:
+        """One benchmark, one side against another. Raises Interrupted."""
         try:
             if told := missing_tool():
                 raise LaunchFailed(f"not explained: {told}")
-            both = self._profiled(0, name), self._profiled(side, name)
+            both = self._profiled(two.a, name), self._profiled(two.b, name)
         except LaunchFailed as failure:
             return Explanation(
-                benchmark=name, a=self.labels[0], b=label, per="", sentence=failure.reason, failed=True
+                benchmark=name,
+                a=self.labels[two.a],
+                b=self.labels[two.b],
+                per="",
+                sentence=failure.reason,
+                failed=True,
             )
-        return _BothSides(self, name, side, *both).explanation()
+        return _BothSides(self, name, two, *both).explanation()
 
     def changed(self, files: tuple[str, str]) -> ChangedFunctions | str:
         """Who knows which functions of two files differ, or why nobody does."""
@@ -79,8 +83,8 @@ class Explainer:
 class _BothSides:
     """Both sides of one benchmark, held against each other."""
 
-    def __init__(self, explainer: Explainer, name: str, side: int, a: Profiled, b: Profiled) -> None:
-        self.explainer, self.name, self.side = explainer, name, side
+    def __init__(self, explainer: Explainer, name: str, two: Two, a: Profiled, b: Profiled) -> None:
+        self.explainer, self.name, self.two = explainer, name, two
         self.sides = (a, b)
         self.before = self._renamed()  # name on the second side -> another one on the first
         now = {old: new for new, old in self.before.items()}
@@ -98,7 +102,7 @@ class _BothSides:
         self.code: dict[Function, str | None] = {}  # what differs, "" for nothing, None where nobody knows
         self.not_compared: dict[str, None] = {}
         self._compare_code()
-        self.standing = explainer.standing(name, side)
+        self.standing = explainer.standing(name, two)
 
     def explanation(self) -> Explanation:
         """All of it."""
@@ -117,8 +121,8 @@ class _BothSides:
         functions = tuple(self._function(each, None if same else whole.more) for each in suspects)
         return Explanation(
             benchmark=self.name,
-            a=self.explainer.labels[0],
-            b=self.explainer.labels[self.side],
+            a=self.explainer.labels[self.two.a],
+            b=self.explainer.labels[self.two.b],
             per=self.sides[1].per,
             sentence=ranking.sentence(
                 self.name, self.sides[1].per, totals, functions, unchanged=unchanged, code=self._proof()
@@ -365,7 +369,7 @@ class _BothSides:
 
     def _diff(self, function: Function) -> tuple[Hunk, ...]:
         ones, others = (_extent(_lines(graph, function)) for graph in self.graphs)
-        return touching(self.explainer.hunks.get(self.side, ()), ones, others)
+        return touching(self.explainer.hunks.get(self.two, ()), ones, others)
 
     def _flame(self) -> FlameNode:
         loop = {

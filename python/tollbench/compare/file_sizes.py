@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
-from tollbench.compare.subject import Side
+from tollbench.compare.subject import Side, Two
 from tollbench.compare.verdicts import CountChange, CountVerdict, FileChange, PartChange
 from tollbench.counting.demangling import readable
 from tollbench.counting.image import Unreadable
@@ -17,20 +18,25 @@ _NAMED = 4  # in the sentence
 
 
 def file_changes(
-    sides: Sequence[Side], labels: Sequence[str], stored: Mapping[str, int] | None = None
+    sides: Sequence[Side],
+    labels: Sequence[str],
+    wanted: Iterable[Two],
+    stored: Mapping[str, int] | None = None,
 ) -> Iterator[FileChange]:
-    """Of every side after the first; `stored` are the first one's parts where it is a baseline."""
-    for side, label in zip(sides[1:], labels[1:], strict=True):
+    """Of two sides each; `stored` are the parts of a where that is a baseline."""
+    size_of = cache(lambda side: _of(sides[side]))
+    for two in wanted:
+        a, b = labels[two.a], labels[two.b]
         try:
-            b = _of(side)
+            size = size_of(two.b)
             if stored is None:
-                yield _change(label, _of(sides[0]), b)
+                yield _change(a, b, size_of(two.a), size)
             elif stored:  # of symbols, nothing is stored
-                yield _change(label, Sizes(stored, b.symbols, (), ""), b)
+                yield _change(a, b, Sizes(stored, size.symbols, (), ""), size)
             else:
-                yield FileChange(b=label, count=CountChange.missing(SIZE, f"{labels[0]} has no size"))
+                yield FileChange(a=a, b=b, count=CountChange.missing(SIZE, f"{a} has no size"))
         except Unreadable as reason:
-            yield FileChange(b=label, count=CountChange.missing(SIZE, str(reason)))
+            yield FileChange(a=a, b=b, count=CountChange.missing(SIZE, str(reason)))
 
 
 def parts_of(side: Side) -> dict[str, int]:
@@ -42,6 +48,8 @@ def parts_of(side: Side) -> dict[str, int]:
 
 
 def _of(side: Side) -> Sizes:
+    if side.unusable:
+        raise Unreadable(side.unusable)
     path = Path(side.command[0])
     if path == Path("/bin/sh") and side.command[1:2] == ("-c",):
         raise Unreadable(f"{side.label} is run by a shell: it names no single file")
@@ -51,7 +59,7 @@ def _of(side: Side) -> Sizes:
         raise Unreadable(f"{path.name} {reason}") from None
 
 
-def _change(label: str, a: Sizes, b: Sizes) -> FileChange:
+def _change(label_a: str, label_b: str, a: Sizes, b: Sizes) -> FileChange:
     parts = _differing("section", a.parts, b.parts)
     symbols = _differing("symbol", a.symbols, b.symbols)
     symbols.sort(key=lambda part: (-abs(part.b - part.a), part.name))
@@ -63,7 +71,8 @@ def _change(label: str, a: Sizes, b: Sizes) -> FileChange:
     difference = b.total - a.total
     verdict = CountVerdict.EQUAL if not difference else CountVerdict.MORE
     return FileChange(
-        b=label,
+        a=label_a,
+        b=label_b,
         count=CountChange(
             metric=SIZE,
             per="file",

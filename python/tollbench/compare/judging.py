@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tollbench.compare.evidence import Evidence, TimeAllowed, evidence_of
+from tollbench.compare.subject import Two
 from tollbench.compare.tracks import MEDIAN_SHARE, Track
 from tollbench.compare.verdict_sentences import of_shapes, sentence
 from tollbench.compare.verdicts import Comparison, Verdict
@@ -26,27 +27,30 @@ class Judge:
     layouts: int = 0  # of each side that there are; 0: the sides as they are
     limits: TimeAllowed | None = None  # None: not known, of an older file
 
-    def verdicts(self, track: Track, notes_of: Callable[[int], Sequence[str]]) -> list[Comparison]:
-        """Every side that has the benchmark against the first, with what is noted of that side."""
-        return [self._verdict(track, side, notes_of(side)) for side in track.sequences]
+    def verdicts(self, track: Track, notes_of: Callable[[Two], Sequence[str]]) -> list[Comparison]:
+        """Of any two sides that are to be compared, with what is noted of them."""
+        return [self._verdict(track, two, notes_of(two)) for two in track.sequences]
 
-    def nothing(self, reason: str) -> list[Comparison]:
-        """A failed row for every side where no benchmark could be asked for."""
-        sides = range(1, len(self.labels))
-        return [self._not_timed(EVERYTHING, side, Verdict.FAILED, reason) for side in sides]
+    def nothing(self, reason: str, wanted: Iterable[Two]) -> list[Comparison]:
+        """A failed row for each, where no benchmark could be asked for."""
+        return [self._not_timed(EVERYTHING, two, Verdict.FAILED, reason) for two in wanted]
 
-    def untouched(self, benchmark: str, side: int, told: str) -> Comparison:
+    def unusable(self, reasons: Mapping[Two, str]) -> list[Comparison]:
+        """A failed row for any two sides of which one could not be asked."""
+        return [row for two, reason in reasons.items() for row in self.nothing(reason, [two])]
+
+    def untouched(self, benchmark: str, two: Two, told: str) -> Comparison:
         """A row whose code is the same on both sides, and which was not timed."""
         reason = "not timed: a difference would be layout or the machine, not the change"
-        return self._not_timed(benchmark, side, Verdict.UNCHANGED_CODE, reason, told)
+        return self._not_timed(benchmark, two, Verdict.UNCHANGED_CODE, reason, told)
 
     def _not_timed(
-        self, benchmark: str, side: int, verdict: Verdict, reason: str, code: str = ""
+        self, benchmark: str, two: Two, verdict: Verdict, reason: str, code: str = ""
     ) -> Comparison:
         return Comparison(
             benchmark=benchmark,
-            a=self.labels[0],
-            b=self.labels[side],
+            a=self.labels[two.a],
+            b=self.labels[two.b],
             ratio=None,
             low=None,
             high=None,
@@ -59,11 +63,11 @@ class Judge:
             code=code,
         )
 
-    def _verdict(self, track: Track, side: int, notes: Sequence[str]) -> Comparison:
-        logs = track.logs(side)
-        bounds = track.bounds(side)
-        evidence = evidence_of(track, side, self)
-        failed_side = next((index for index in (0, side) if index in track.failures), None)
+    def _verdict(self, track: Track, two: Two, notes: Sequence[str]) -> Comparison:
+        logs = track.logs(two)
+        bounds = track.bounds(two)
+        evidence = evidence_of(track, two, self)
+        failed_side = next((index for index in two if index in track.failures), None)
         if failed_side is not None:
             verdict = Verdict.FAILED
             reason = f"{self.labels[failed_side]} {track.failures[failed_side]}"
@@ -71,14 +75,15 @@ class Judge:
             verdict = _verdict_of(bounds.low, bounds.high, self.threshold)
             reason = sentence(verdict, bounds, self.threshold, evidence)
         shown = bool(logs) and failed_side is None
-        shapes, differ = self._shapes(track, side, verdict) if shown else (None, False)
+        shapes, differ = self._shapes(track, two, verdict) if shown else (None, False)
         if differ and shapes is not None:
-            reason = f"{reason}{of_shapes(verdict, shapes)}"
+            whose = "the first side's" if two.a == 0 else f"those of {self.labels[two.a]}"
+            reason = f"{reason}{of_shapes(verdict, shapes, whose)}"
             verdict = Verdict.INCONCLUSIVE if verdict is Verdict.NO_DIFFERENCE else verdict
         return Comparison(
             benchmark=track.name,
-            a=self.labels[0],
-            b=self.labels[side],
+            a=self.labels[two.a],
+            b=self.labels[two.b],
             ratio=math.exp(evidence.middle) if shown else None,
             low=math.exp(bounds.low) if shown and math.isfinite(bounds.low) else None,
             high=math.exp(bounds.high) if shown and math.isfinite(bounds.high) else None,
@@ -89,9 +94,9 @@ class Judge:
             reason="; ".join([reason, *notes]),
             regression=verdict is Verdict.SLOWER
             and equivalence.beyond(bounds.low, bounds.high, self.threshold) > 0,
-            a_ns=track.middle_ns(0) if shown else None,
-            b_ns=track.middle_ns(side) if shown else None,
-            b_agreeing_ns=_agreeing(track.middle_ns(0), evidence.middle) if shown else None,
+            a_ns=track.middle_ns(two.a) if shown else None,
+            b_ns=track.middle_ns(two.b) if shown else None,
+            b_agreeing_ns=_agreeing(track.middle_ns(two.a), evidence.middle) if shown else None,
             forecast_s=_seconds(evidence) if verdict is Verdict.INCONCLUSIVE and not differ else None,
             mean_ratio=shapes.mean_ratio if shapes is not None else None,
             tail_ratio=shapes.tail_ratio if shapes is not None else None,
@@ -101,18 +106,18 @@ class Judge:
             layout_spread=evidence.spread if shown else None,
         )
 
-    def _shapes(self, track: Track, side: int, verdict: Verdict) -> tuple[Shapes | None, bool]:
+    def _shapes(self, track: Track, two: Two, verdict: Verdict) -> tuple[Shapes | None, bool]:
         """How launches are spread, and whether that differs; beside what is known of the median already."""
-        shapes = track.shapes(side)
+        shapes = track.shapes(two)
         tested = shapes
         if verdict in (Verdict.SLOWER, Verdict.FASTER):
-            tested = track.shapes(side, math.exp(track.middles[side])) if side in track.middles else None
+            tested = track.shapes(two, math.exp(track.middles[two])) if two in track.middles else None
         alpha = self.alpha * (1.0 - MEDIAN_SHARE)
         return shapes, tested is not None and tested.beyond(self.threshold, alpha)
 
 
 def _agreeing(first_ns: float | None, middle: float) -> float | None:
-    """What the second side takes by the ratio."""
+    """What the other side takes by the ratio."""
     return None if first_ns is None else first_ns * math.exp(middle)
 
 

@@ -103,10 +103,12 @@ def built(
     *,
     interrupt: Interrupt | None = None,
     hear: Hearing = SILENT,
+    go_on: bool = False,
 ) -> list[WrittenSide]:
     """Every revision checked out below `scratch` and built, ready for `tollbench.compare.resolve`.
 
     Raises LaunchFailed for one that does not build, with its last words, or cannot be linked in layouts.
+    With `go_on` one that does not build is a side that says so, where two others do.
     """
     show_inside(scratch)
     show_inside(Path(_common(repository)))  # the clones' objects are there
@@ -120,7 +122,15 @@ def built(
         if recipe.layouts:
             wrapped.append(WrappedBuild(scratch / f"wrapped-{index}", _program_path(recipe.program)))
             environment = wrapped[-1].environment(environment)
-        sides.append(_built(checkout, revision, recipe, environment, interrupt))
+        try:
+            sides.append(_built(checkout, revision, recipe, environment, interrupt))
+        except LaunchFailed as failure:
+            if not go_on:
+                raise
+            sides.append(WrittenSide(recipe.program, revision.label, checkout, unusable=failure.reason))
+    broken = [side.unusable for side in sides if side.unusable]
+    if broken and len(sides) - len(broken) < 2:
+        raise LaunchFailed(broken[0])
     return _in_layouts(sides, wrapped, recipe, interrupt, hear) if recipe.layouts else sides
 
 

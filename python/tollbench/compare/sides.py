@@ -41,6 +41,7 @@ class WrittenSide:
     preload: tuple[str, ...] = ()  # shared libraries, by path; the first serves malloc
     glibc_tunables: tuple[str, ...] = ()  # settings of glibc's own malloc
     layouts: tuple[str, ...] = ()  # the executable with its functions elsewhere, by path
+    unusable: str = ""  # as Side has it
 
 
 def resolve(written: Sequence[WrittenSide], kind: str = AUTO) -> tuple[str, tuple[Side, ...]]:
@@ -48,24 +49,26 @@ def resolve(written: Sequence[WrittenSide], kind: str = AUTO) -> tuple[str, tupl
     check_kind(kind)
     if len(written) < 2:
         raise TollError("a comparison needs two sides", "for example: toll compare ./bench_old ./bench_new")
-    kinds = [kind_of(item) for item in written] if kind == AUTO else [kind]
+    usable = [item for item in written if not item.unusable]
+    kinds = [kind_of(item) for item in usable] if kind == AUTO else [kind]
     if len(set(kinds)) > 1:
         other = next(index for index, found in enumerate(kinds) if found != kinds[0])
         named = [adapters()[found].name for found in kinds]
         raise TollError(
-            f"{written[0].text} is {named[0]}, {written[other].text} is {named[other]}",
+            f"{usable[0].text} is {named[0]}, {usable[other].text} is {named[other]}",
             "compare like with like; --kind command times both as whole processes",
         )
-    labels = _labels(written)
-    if adapters()[kinds[0]].is_command_line:
-        shell = any(_needs_shell(item) for item in written)
-        return kinds[0], tuple(
-            _command_line(item, label, shell=shell) for item, label in zip(written, labels, strict=True)
-        )
+    shell = any(map(_needs_shell, usable)) if adapters()[kinds[0]].is_command_line else None
     here = bool(adapters()[kinds[0]].interpreters)  # a script or an archive lies beside what it needs
-    return kinds[0], tuple(
-        _executable(item, label, runs_here=here) for item, label in zip(written, labels, strict=True)
-    )
+    sides = []
+    for item, label in zip(written, _labels(written), strict=True):
+        if item.unusable:
+            sides.append(Side(label, (label,), unusable=item.unusable))
+        elif shell is not None:
+            sides.append(_command_line(item, label, shell=shell))
+        else:
+            sides.append(_executable(item, label, runs_here=here))
+    return kinds[0], tuple(sides)
 
 
 def kind_of(written: WrittenSide) -> str:

@@ -19,8 +19,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from tollbench.compare.counts import counted_rows
 from tollbench.compare.engine import LAST_LOOK, unconfirmed
 from tollbench.compare.judging import Judge
+from tollbench.compare.orders import with_orders
 from tollbench.compare.printed import Finite
+from tollbench.compare.subject import Two
 from tollbench.compare.tracks import Track, sequence_for
+from tollbench.compare.twos import MOST_ROWS, MOST_SIDES, left_out, rows_of, twos_of
 from tollbench.compare.verdicts import Comparison, Comparisons, CountChange, Lacking
 from tollbench.errors import TollError
 from tollbench.stats import bonferroni
@@ -32,6 +35,7 @@ MAX_BENCHMARKS = 100_000
 MAX_LAYOUTS = 10_000
 MOST_SENTENCES = 12  # a kind has one
 Nanoseconds = Annotated[float, Field(ge=1e-6, le=1e18)]  # at most 30 years
+Ratio = Annotated[float, Field(ge=1e-24, le=1e24)]
 Ordinal = Annotated[int, Field(ge=0)]
 
 
@@ -55,6 +59,7 @@ class Header(_Record):
     toll_compare: Annotated[int, Field(ge=1, le=1)]
     kind: Text
     sides: Annotated[tuple[Text, ...], Field(min_length=2, max_length=MAX_SIDES)]
+    all_pairs: bool = False
     level: Annotated[Finite, Field(ge=0.5, le=0.9999996)]  # as ComparisonSettings.check has them
     threshold: Annotated[Finite, Field(gt=0.0, lt=10.0)]
     toll_version: Text = ""
@@ -74,19 +79,24 @@ class CodeRecord(_Record):
 
     benchmark: Text
     side: Ordinal
+    against: Ordinal = 0
     unchanged: bool
     timed: bool
     told: Text
 
 
 class SurveyRecord(_Record):
-    """What the sides offer: by benchmark the sides that are compared with the first, and who lacks what."""
+    """What the sides offer: by benchmark the sides that are compared with the first, and who lacks what.
+
+    In all pairs: the sides that are compared with each other, the first among them where it has it.
+    """
 
     sides_of: Annotated[
         dict[Text, Annotated[tuple[Ordinal, ...], Field(max_length=MAX_SIDES)]],
         Field(max_length=MAX_BENCHMARKS),
     ]
     missing: dict[Text, tuple[Text, ...]] = {}
+    unusable: dict[Ordinal, Text] = {}  # side -> why; in all pairs alone
     code: Annotated[tuple[CodeRecord, ...], Field(max_length=MAX_BENCHMARKS)] = ()
 
 
@@ -94,6 +104,7 @@ class CountsRecord(_Record):
     """The counts of one benchmark on one side."""
 
     of: Text
+    a: Text = ""  # empty: the first
     b: Text
     found: Annotated[tuple[CountChange, ...], Field(max_length=100)]
 
@@ -113,6 +124,7 @@ class RoundRecord(_Record):
     order: dict[Text, tuple[Ordinal, ...]]
     layouts: dict[Text, Ordinal] = {}  # which one the values are of, where the sides have some
     failures: dict[Text, dict[int, Text]] = {}
+    ratios: dict[Text, tuple[tuple[Ordinal, Ordinal, Ratio], ...]] = {}  # of two sides: a, b, b over a
     looks: dict[Text, Annotated[float, Field(ge=0.0, le=1e6)]] = {}  # benchmark -> share of its time
     done: tuple[Text, ...] = ()  # benchmarks that are not measured again
     seconds: dict[Text, Annotated[float, Field(ge=0.0, le=1e9)]] = {}  # wall time, shared by those of a round
@@ -133,11 +145,11 @@ class StoredComparison:
         header, survey, found = None, None, None
         rounds: list[RoundRecord] = []
         meanwhile: tuple[str, ...] = ()
-        counts: dict[tuple[str, str], tuple[CountChange, ...]] = {}
+        counts: dict[tuple[str, str, str], tuple[CountChange, ...]] = {}
         for number, record in _records(path):
             try:
                 if header is None:
-                    header = Header.model_validate(record)
+                    header = _possible(Header.model_validate(record))
                 elif "values" in record:
                     rounds.append(_checked(RoundRecord.model_validate(record), header))
                 elif "survey" in record:
@@ -146,7 +158,7 @@ class StoredComparison:
                     meanwhile = MeanwhileRecord.model_validate(record).meanwhile
                 elif "counts" in record:
                     counted = CountsRecord.model_validate(record["counts"])
-                    counts[counted.of, counted.b] = counted.found
+                    counts[counted.of, counted.a or header.sides[0], counted.b] = counted.found
                 elif "found" in record:
                     found = _agreeing(Comparisons.model_validate(record["found"]), header, record)
             except ValidationError as error:
@@ -222,13 +234,27 @@ def _object(path: Path, number: int, line: bytes) -> Mapping[str, Any]:
     return record
 
 
+def _possible(header: Header) -> Header:
+    """Raises ValueError for more sides than all pairs are compared of."""
+    if header.all_pairs and len(header.sides) > MOST_SIDES:
+        raise ValueError(f"has all pairs of {len(header.sides)} sides, of which {MOST_SIDES} are possible")
+    return header
+
+
 def _within(survey: SurveyRecord, header: Header) -> SurveyRecord:
-    """Raises ValueError for sides that are not there, or stand there twice."""
+    """Raises ValueError for sides that are not there, or stand there twice, and for too many rows."""
+    least = 0 if header.all_pairs else 1
     for name, sides in survey.sides_of.items():
-        if len(set(sides)) != len(sides) or any(not 0 < side < len(header.sides) for side in sides):
+        if len(set(sides)) != len(sides) or any(not least <= side < len(header.sides) for side in sides):
             raise ValueError(f"compares sides of {name[:80]!r} that are not there")
+    if survey.unusable and not (header.all_pairs and max(survey.unusable) < len(header.sides)):
+        raise ValueError("has sides that could not be asked, and are not there")
+    if header.all_pairs and rows_of(survey.sides_of) > MOST_ROWS:
+        raise ValueError(f"compares more than {MOST_ROWS:,} pairs of sides")
     for item in survey.code:
-        if item.side not in survey.sides_of.get(item.benchmark, ()):
+        sides = survey.sides_of.get(item.benchmark, ())
+        against = sides if header.all_pairs else (0,)
+        if item.side not in sides or item.against not in against or item.against >= item.side:
             raise ValueError(f"knows code of {item.benchmark[:80]!r} on a side that is not there")
     return survey
 
@@ -247,6 +273,8 @@ def _checked(record: RoundRecord, header: Header) -> RoundRecord:
             raise ValueError(f"has values of {name[:80]!r} that do not fit {sides} sides")
         if any(side not in order for side, value in enumerate(values) if value is not None):
             raise ValueError(f"has a value of {name[:80]!r} for a side that was not launched")
+        if any(a >= b or b not in order or a not in order for a, b, _ in record.ratios.get(name, ())):
+            raise ValueError(f"has a ratio of {name[:80]!r} for sides that were not launched")
     return record
 
 
@@ -265,19 +293,23 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
     those looks decided which benchmark was measured for how long.
     """
     if header.count_only:
-        return _cut_short(header, survey, counted_rows(survey.sides_of, header.sides, header.level))
+        wanted = twos_of(survey.sides_of, all_pairs=header.all_pairs)
+        judge = Judge(header.sides, header.threshold, 1.0 - header.level)
+        rows = [*counted_rows(wanted, header.sides, header.level), *_left_out(judge, survey)]
+        return _cut_short(header, survey, rows)
     level = (1.0 + header.level) / 2.0 if header.confirm else header.level  # as `before_confirming` has it
-    untouched = {(item.benchmark, item.side): item.told for item in survey.code if not item.timed}
+    code = {(item.benchmark, Two(item.against, item.side)): item for item in survey.code}
+    untouched = {key: item.told for key, item in code.items() if not item.timed}
     timed = {
-        name: [side for side in sides if (name, side) not in untouched]
-        for name, sides in survey.sides_of.items()
+        name: [two for two in each if (name, two) not in untouched]
+        for name, each in twos_of(survey.sides_of, all_pairs=header.all_pairs).items()
     }
     alpha = 1.0 - bonferroni(level, sum(map(len, timed.values())) or 1)
     judge = Judge(header.sides, header.threshold, alpha, header.layouts)
     tracks = {
-        name: Track(name, {side: sequence_for(header.layouts, alpha) for side in sides})
-        for name, sides in timed.items()
-        if sides
+        name: Track(name, {two: sequence_for(header.layouts, alpha) for two in each})
+        for name, each in timed.items()
+        if each
     }
     for item in rounds:
         if item.measurement == 1:
@@ -287,29 +319,38 @@ def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord])
     for track in tracks.values():
         if not track.done:
             track.look(last=True)
-        found += judge.verdicts(track, lambda _side: (_CUT_SHORT,))
-    told = {(item.benchmark, header.sides[item.side]): item.told for item in survey.code}
-    found = [item.model_copy(update={"code": told.get((item.benchmark, item.b), "")}) for item in found]
-    found += [judge.untouched(name, side, text) for (name, side), text in untouched.items()]
+        found += judge.verdicts(track, lambda _two: (_CUT_SHORT,))
+    labels = header.sides
+    told = {(name, labels[a], labels[b]): item.told for (name, (a, b)), item in code.items()}
+    found = [
+        item.model_copy(update={"code": told.get((item.benchmark, item.a, item.b), "")}) for item in found
+    ]
+    found += [judge.untouched(name, two, text) for (name, two), text in untouched.items()]
+    found += _left_out(judge, survey)
     return _cut_short(header, survey, list(map(unconfirmed, found)) if header.confirm else found)
 
 
+def _left_out(judge: Judge, survey: SurveyRecord) -> list[Comparison]:
+    return judge.unusable(left_out(survey.unusable, len(judge.labels)))
+
+
 def _with_counts(
-    found: Comparisons, counts: Mapping[tuple[str, str], tuple[CountChange, ...]]
+    found: Comparisons, counts: Mapping[tuple[str, str, str], tuple[CountChange, ...]]
 ) -> Comparisons:
     rows = [
-        item.model_copy(update={"counts": counts.get((item.benchmark, item.b), ())})
+        item.model_copy(update={"counts": counts.get((item.benchmark, item.a, item.b), ())})
         for item in found.comparisons
     ]
     return found.model_copy(update={"comparisons": tuple(rows)})
 
 
 def _cut_short(header: Header, survey: SurveyRecord, found: Sequence[Comparison]) -> Comparisons:
-    return Comparisons(
+    told = Comparisons(
         comparisons=tuple(found),
         lacking=Lacking.of(survey.missing),
         kind=header.kind,
         sides=header.sides,
+        all_pairs=header.all_pairs,
         level=header.level,
         threshold=header.threshold,
         until=header.until,
@@ -321,6 +362,7 @@ def _cut_short(header: Header, survey: SurveyRecord, found: Sequence[Comparison]
         sandbox=header.sandbox,
         fail_on=header.fail_on,
     )
+    return with_orders(told)
 
 
 def _replay(track: Track, item: RoundRecord) -> None:
@@ -328,10 +370,12 @@ def _replay(track: Track, item: RoundRecord) -> None:
     if track.done:
         raise ValueError(f"goes on with {name[:80]!r}, which was done")
     if name in item.values:
-        track.values.append([math.nan if value is None else value for value in item.values[name]])
-        track.orders.append(list(item.order[name]))
-        if name in item.layouts:
-            track.layouts.append(item.layouts[name])
+        track.take(
+            [math.nan if value is None else value for value in item.values[name]],
+            list(item.order[name]),
+            item.layouts.get(name),
+            {Two(a, b): ratio for a, b, ratio in item.ratios.get(name, ())},
+        )
     track.failures |= item.failures.get(name, {})
     track.seconds += item.seconds.get(name, 0.0)
     if name in item.looks:

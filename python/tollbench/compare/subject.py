@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tollbench.compare.around import NOTHING_AROUND, Around
 from tollbench.errors import TollError
@@ -28,6 +28,13 @@ class Until(StrEnum):
     DIRECTION = "direction"  # is there one, or none that matters? A gate's
 
 
+class Two(NamedTuple):
+    """Two sides that are held against each other, by their places; a ratio is the time of b over a's."""
+
+    a: int
+    b: int
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """One of the things that are compared, as it is launched."""
@@ -38,6 +45,7 @@ class Side:
     environment: Mapping[str, str] = field(default_factory=own_environment)
     malloc: str = ""  # the file that is preloaded to serve malloc, of which toll programs tell; "": none
     layouts: tuple[str, ...] = ()  # the executable with its functions elsewhere; of all sides equally many
+    unusable: str = ""  # why there is nothing to launch, in a sentence with its label: it was not built
 
     def in_layout(self, number: int | None) -> Side:
         """The side as one launch of it runs; None: as it was built."""
@@ -57,6 +65,7 @@ class ComparisonSettings:
     most_rounds: int = 100_000  # a benchmark
     layouts: int = 0  # of each side, over which ratios are averaged; 0: the sides as they are
     until: Until = Until.ESTIMATE
+    all_pairs: bool = False  # each side is judged against each other one, not against the first alone
 
     def check(self) -> None:
         """Raises TollError for numbers that no comparison can be made with."""
@@ -83,6 +92,8 @@ class Survey:
 
     common: tuple[str, ...]  # benchmarks that the first side and another one offer, in the order of the first
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # benchmark -> labels that lack it
+    # Side -> why it could not even be asked; in all pairs the others go on without it.
+    unusable: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -92,6 +103,8 @@ class Round:
     values: dict[str, list[float]] = field(default_factory=dict)  # ns an operation; NaN where a side failed
     order: dict[str, list[int]] = field(default_factory=dict)  # sides as they were launched; of each value
     layouts: dict[str, int] = field(default_factory=dict)  # which one each value is of, where there are some
+    # Of sides after the first, b over a, where blocks tell more of two sides than their values do.
+    ratios: dict[str, dict[Two, float]] = field(default_factory=dict)
     failures: dict[str, dict[int, str]] = field(default_factory=dict)  # benchmark -> side -> reason
     raw: list[dict[str, Any]] = field(default_factory=list)  # every launch as it was, for the raw file
 
@@ -122,8 +135,8 @@ class Subject(Protocol):
     def round(self, names: Sequence[str], seed: int) -> Round:
         """Measures `names` on every side. A name in neither `values` nor `failures` has to come again."""
 
-    def notes(self, name: str, side: int) -> Sequence[str]:
-        """What a reader must know where `side` is held against the first, a sentence each."""
+    def notes(self, name: str, side: int, against: int = 0) -> Sequence[str]:
+        """What a reader must know where `side` is held against another one, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +151,7 @@ class MeasuringOptions:
     around: Around = NOTHING_AROUND
     turns: bool = False  # Google Benchmark's sides may be alive together (`tollbench.launching.in_turns`)
     looking_s: float = math.inf  # the longest that looking at code may take, all benchmarks together
+    all_pairs: bool = False  # where the first side fails, the others are still measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,28 +187,53 @@ Keep = Callable[[Mapping[str, Any]], None]  # stores one raw launch
 
 
 def survey_of(
-    labels: Sequence[str], offers: Sequence[Sequence[str]], pattern: str = "", if_none: str = ""
+    labels: Sequence[str],
+    offers: Sequence[Sequence[str] | LaunchFailed],
+    pattern: str = "",
+    if_none: str = "",
+    *,
+    all_pairs: bool = False,
 ) -> Survey:
-    """What the first side shares with others, and who lacks what. Raises LaunchFailed: one offers nothing.
+    """What the first side shares with others, and who lacks what.
 
-    `if_none` is what to do then, where no pattern says why.
+    `if_none` is what to do where a side offers nothing and no pattern says why. Raises LaunchFailed for a
+    side that offers nothing, or could not be asked; in all pairs only where fewer than two are left.
     """
-    matching = f" that matches {shown(pattern)!r}" if pattern else ""
-    for label, names in zip(labels, offers, strict=True):
-        if not names:
-            raise LaunchFailed(f"{label} offers no benchmark{matching or if_none}")
-        if len(names) > MOST_OFFERED:
-            most = f"a table has {MOST_OFFERED} at most: choose some with --filter"
-            raise LaunchFailed(f"{label} offers {len(names)} benchmarks{matching}; {most}")
-        if twice := [name for name, count in Counter(names).items() if count > 1]:
-            raise LaunchFailed(f"{label} offers {twice[0]} twice: no result could be told from the other")
-    everywhere = list(dict.fromkeys(name for names in offers for name in names))
-    offered = [(label, frozenset(names)) for label, names in zip(labels, offers, strict=True)]
+    unusable = {
+        side: reason
+        for side, (label, names) in enumerate(zip(labels, offers, strict=True))
+        if (reason := _unusable(label, names, pattern, if_none))
+    }
+    usable = [
+        (label, names)
+        for side, (label, names) in enumerate(zip(labels, offers, strict=True))
+        if side not in unusable and not isinstance(names, LaunchFailed)
+    ]
+    if unusable and (not all_pairs or len(usable) < 2):
+        raise LaunchFailed(next(iter(unusable.values())))
+    everywhere = list(dict.fromkeys(name for _, names in usable for name in names))
+    offered = [(label, frozenset(names)) for label, names in usable]
     lacking = {name: tuple(label for label, names in offered if name not in names) for name in everywhere}
     return Survey(
-        tuple(name for name in offers[0] if len(lacking[name]) < len(labels) - 1),
+        tuple(name for name in usable[0][1] if len(lacking[name]) < len(usable) - 1),
         {name: lacking_sides for name, lacking_sides in lacking.items() if lacking_sides},
+        unusable,
     )
+
+
+def _unusable(label: str, names: Sequence[str] | LaunchFailed, pattern: str, if_none: str) -> str:
+    """Why nothing of a side can be compared, "" where something can."""
+    if isinstance(names, LaunchFailed):
+        return names.reason
+    matching = f" that matches {shown(pattern)!r}" if pattern else ""
+    if not names:
+        return f"{label} offers no benchmark{matching or if_none}"
+    if len(names) > MOST_OFFERED:
+        most = f"a table has {MOST_OFFERED} at most: choose some with --filter"
+        return f"{label} offers {len(names)} benchmarks{matching}; {most}"
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        return f"{label} offers {twice[0]} twice: no result could be told from the other"
+    return ""
 
 
 class Unusable:
@@ -218,6 +257,6 @@ class Unusable:
         """Never asked."""
         return Round()
 
-    def notes(self, _name: str, _side: int) -> Sequence[str]:
+    def notes(self, _name: str, _side: int, _against: int = 0) -> Sequence[str]:
         """None."""
         return ()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from tollbench.compare.subject import Until
+from tollbench.compare.subject import Two, Until
 from tollbench.stats import cluster_sequence, equivalence, sequential
 from tollbench.stats.cluster_sequence import ClusterSequence, mean_over_clusters
 from tollbench.stats.lasting import Lasting, factor_to_end, lasting_noise, widened
@@ -32,60 +33,85 @@ class Track:
     """One benchmark of a comparison in progress."""
 
     name: str
-    sequences: dict[int, Sequence_]  # of the sides after the first that offer it
+    sequences: dict[Two, Sequence_]  # of those that offer it
     values: list[list[float]] = field(default_factory=list)  # ns an operation of every side, a row a round
     orders: list[list[int]] = field(default_factory=list)  # sides as they were launched, of each row
     layouts: list[int] = field(default_factory=list)  # of each row; empty where the sides have one each
+    ratios: dict[int, Mapping[Two, float]] = field(default_factory=dict)  # of a row, as `Round` has them
     failures: dict[int, str] = field(default_factory=dict)  # side -> reason
     seconds: float = 0.0
     looked_at: int = 0
     done: bool = False
-    lasting: dict[int, Lasting | None] = field(default_factory=dict)  # by side, at the last look
-    middles: dict[int, float] = field(default_factory=dict)  # median log ratio, likewise
-    corrected: dict[int, list[float]] = field(default_factory=dict)  # side -> what logs() told last
+    lasting: dict[Two, Lasting | None] = field(default_factory=dict)  # at the last look
+    middles: dict[Two, float] = field(default_factory=dict)  # median log ratio, likewise
+    corrected: dict[Two, list[float]] = field(default_factory=dict)  # what logs() told last
 
-    def logs(self, side: int) -> list[float]:
-        """log(side / first) of the rounds that have both, without what coming first did.
+    def take(
+        self,
+        values: list[float],
+        order: list[int],
+        layout: int | None = None,
+        ratios: Mapping[Two, float] | None = None,
+    ) -> None:
+        """A round, as `Round` has it."""
+        if ratios:
+            self.ratios[len(self.values)] = ratios
+        self.values.append(values)
+        self.orders.append(order)
+        if layout is not None:
+            self.layouts.append(layout)
+
+    def logs(self, two: Two) -> list[float]:
+        """log(b / a) of the rounds that have both, without what coming first did.
 
         Of layouts as they are: what coming first does is found from pairs that scatter by launches alone,
         and where layouts scatter more, the correction itself would be noise. There each order is followed by
         the other one (`LayoutVisits.order`).
         """
-        both = self._both(side)
+        both = self._both(two)
         if self.layouts:
             return [log for log, _ in both]
         # A pair's correction comes from the pairs before it and never changes: only new ones are corrected.
-        known = self.corrected.setdefault(side, [])
+        known = self.corrected.setdefault(two, [])
         if len(both) > len(known):
             begin = max(0, len(known) - ORDER_WINDOW)
             known += without_order(*zip(*both[begin:], strict=True))[len(known) - begin :].tolist()
         return list(known)
 
-    def _both(self, side: int) -> list[tuple[float, bool]]:
-        """log(side / first) of the rounds that have both, and whether the first side came first."""
+    def _rounds(self, two: Two) -> Iterator[tuple[int, float, float]]:
+        """Of the rounds that have both: its number, and ns an operation of both.
+
+        Where blocks told the ratio of these two, both values move alike to have it: swapped sides would have
+        swapped values, which is all that the coins ask for.
+        """
+        for number, row in enumerate(self.values):
+            a_ns, b_ns = row[two.a], row[two.b]
+            if a_ns > 0 and b_ns > 0:  # False for NaN
+                if (ratio := self.ratios.get(number, {}).get(two)) is not None:
+                    middle, half = math.sqrt(a_ns * b_ns), math.sqrt(ratio)
+                    a_ns, b_ns = middle / half, middle * half
+                yield number, a_ns, b_ns
+
+    def _both(self, two: Two) -> list[tuple[float, bool]]:
+        """log(b / a) of the rounds that have both, and whether a came first."""
         return [
-            (math.log(row[side] / row[0]), order.index(0) < order.index(side))
-            for row, order in zip(self.values, self.orders, strict=True)
-            if row[0] > 0 and row[side] > 0  # False for NaN
+            (math.log(b_ns / a_ns), self.orders[number].index(two.a) < self.orders[number].index(two.b))
+            for number, a_ns, b_ns in self._rounds(two)
         ]
 
-    def shapes(self, side: int, ratio: float = 1.0) -> Shapes | None:
-        """How the launches of a side are spread beside the first's, the side's times divided by `ratio`.
+    def shapes(self, two: Two, ratio: float = 1.0) -> Shapes | None:
+        """How the launches of b are spread beside those of a, the times of b divided by `ratio`.
 
         None of layouts, and where noise lasts: neither is made by the coins.
         """
-        if self.layouts or self.lasting.get(side) is not None:
+        if self.layouts or self.lasting.get(two) is not None:
             return None
-        both = [(row[0], row[side] / ratio) for row in self.values if row[0] > 0 and row[side] > 0]
+        both = [(a_ns, b_ns / ratio) for _, a_ns, b_ns in self._rounds(two)]
         return shapes_of(*zip(*both, strict=True)) if both else None
 
-    def layouts_of(self, side: int) -> list[int]:
+    def layouts_of(self, two: Two) -> list[int]:
         """Of each of `logs`."""
-        return [
-            number
-            for row, number in zip(self.values, self.layouts, strict=True)
-            if row[0] > 0 and row[side] > 0
-        ]
+        return [self.layouts[number] for number, _, _ in self._rounds(two)]
 
     def side_logs(self, side: int) -> tuple[list[float], list[int]]:
         """log(ns an operation) of one side's launches, and the layout of each, where there are some."""
@@ -109,50 +135,50 @@ class Track:
         return sequential.look_due(len(self.values), self.looked_at)
 
     def look(self, *, last: bool = False) -> None:
-        """Narrows every side's interval; `last`: nothing is measured after this."""
+        """Narrows every interval; `last`: nothing is measured after this."""
         self.looked_at = len(self.values)
-        for side, sequence in self.sequences.items():
-            if logs := self.logs(side):
+        for two, sequence in self.sequences.items():
+            if logs := self.logs(two):
                 if isinstance(sequence, ClusterSequence):
-                    sequence.look(logs, self.layouts_of(side), last=last)
+                    sequence.look(logs, self.layouts_of(two), last=last)
                 else:
-                    first_led = [led for _, led in self._both(side)]
-                    self.middles[side] = float(np.median(logs))
-                    self.lasting[side] = lasting_noise(logs)
+                    first_led = [led for _, led in self._both(two)]
+                    self.middles[two] = float(np.median(logs))
+                    self.lasting[two] = lasting_noise(logs)
                     sequence.look(logs, last=last, rarer=int(rarer_order(first_led)))
 
-    def bounds(self, side: int) -> Bounds:
-        """What is told of a side, log scale: the interval of all looks, or a wider one where noise lasts.
+    def bounds(self, two: Two) -> Bounds:
+        """What is told of two sides, log scale: the interval of all looks, or a wider one where noise lasts.
 
         Where noise lasted on one side, looks may have been wrong, so that the last one alone is widened.
         """
-        sequence, lasts = self.sequences[side], self.lasting.get(side)
+        sequence, lasts = self.sequences[two], self.lasting.get(two)
         if lasts is None or not isinstance(sequence, MedianSequence):
             return sequence.bounds
-        return widened(sequence.latest, self.middles[side], lasts.factor)
+        return widened(sequence.latest, self.middles[two], lasts.factor)
 
     def settled(self, threshold: float, until: Until) -> bool:
-        """Whether the question is answered for every side, whatever noise few pairs may hide."""
+        """Whether the question is answered for any two sides, whatever noise few pairs may hide."""
         answered = _ANSWERED[until]
         return all(
-            self._failure(side)
+            self._failed(two)
             or (
-                answered(*self.bounds(side), threshold)
-                and equivalence.direction_settled(*self.with_hidden(side), threshold)
+                answered(*self.bounds(two), threshold)
+                and equivalence.direction_settled(*self.with_hidden(two), threshold)
             )
-            for side in self.sequences
+            for two in self.sequences
         )
 
-    def with_hidden(self, side: int) -> Bounds:
+    def with_hidden(self, two: Two) -> Bounds:
         """The interval, as wide as it has to be able to be while pairs are few."""
-        bounds, factor = self.bounds(side), factor_to_end(len(self.values))
-        if factor == 1.0 or side not in self.middles or isinstance(self.sequences[side], ClusterSequence):
+        bounds, factor = self.bounds(two), factor_to_end(len(self.values))
+        if factor == 1.0 or two not in self.middles or isinstance(self.sequences[two], ClusterSequence):
             return bounds
-        return widened(bounds, self.middles[side], factor)
+        return widened(bounds, self.middles[two], factor)
 
     def failed(self) -> bool:
         """Whether there is nothing left to measure."""
-        return 0 in self.failures or self.sequences.keys() <= self.failures.keys()
+        return all(map(self._failed, self.sequences))
 
-    def _failure(self, side: int) -> str:
-        return self.failures.get(0, "") or self.failures.get(side, "")
+    def _failed(self, two: Two) -> bool:
+        return two.a in self.failures or two.b in self.failures

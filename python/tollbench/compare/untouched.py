@@ -70,6 +70,8 @@ class Untouched:
         self._until = time.monotonic() + self.looking_s
         for side in range(1, len(self.sides)):
             names = [name for name, sides in sides_of.items() if side in sides]
+            if not names:
+                continue  # what is there may be no file at all
             for name, standing in self._side(side, names, list(sides_of)).items():
                 found[name, side] = standing
         return found

@@ -119,11 +119,11 @@ def _what_it_takes(needed: Needed | None, least: str) -> str:
     return f"to know it to ± {least} takes about {takes}"
 
 
-def of_shapes(verdict: Verdict, shapes: Shapes) -> str:
-    """Where mean or tail differ otherwise than the medians do."""
+def of_shapes(verdict: Verdict, shapes: Shapes, whose: str) -> str:
+    """Where mean or tail differ otherwise than the medians do; `whose` launches are the other ones."""
     told = f"on average it is {_change(shapes.mean_ratio)}, its slowest tenth {_change(shapes.tail_ratio)}"
     if verdict is Verdict.NO_DIFFERENCE:
-        return f" of medians, but some of its launches are not like the first side's: {told}"
+        return f" of medians, but some of its launches are not like {whose}: {told}"
     return f"; its launches are spread otherwise: {told}"
 
 

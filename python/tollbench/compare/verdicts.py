@@ -84,8 +84,9 @@ class PartChange(ComparisonRecord):
 
 
 class FileChange(ComparisonRecord):
-    """How large one side's executable is in memory, against the first side's."""
+    """How large one side's executable is in memory, against that of the first, or in all pairs of any."""
 
+    a: str = Field(default="", description="label of the side it is held against; empty: the first")
     b: str = Field(description="label of the side that is judged")
     count: CountChange
     parts: tuple[PartChange, ...] = Field(default=(), description="what differs, the largest symbols first")
@@ -105,10 +106,10 @@ class LaunchUse(ComparisonRecord):
 
 
 class Comparison(ComparisonRecord):
-    """One benchmark, one side against the first."""
+    """One benchmark, one side against the first, or in all pairs against one that was named before it."""
 
     benchmark: str
-    a: str = Field(description="label of the first side, which ratios refer to")
+    a: str = Field(description="label of the side that ratios refer to: the first, but in all pairs")
     b: str = Field(description="label of the side that is judged")
     ratio: Positive | None = Field(
         description="time of b over time of a, median over pairs; of layouts their mean; null without any"
@@ -182,6 +183,21 @@ class Lacking(ComparisonRecord):
         return tuple(cls(benchmark=name, missing_in=labels) for name, labels in missing.items())
 
 
+class OrderedSide(ComparisonRecord):
+    """One side in an order."""
+
+    side: str = Field(description="label")
+    ns: Positive | None = Field(description="nanoseconds an operation, median over launches; null: not timed")
+    groups: tuple[str, ...] = Field(description="letters: sides that share one were not told apart")
+
+
+class Order(ComparisonRecord):
+    """The sides of a benchmark, fastest first, as the verdicts on all pairs of them have it."""
+
+    benchmark: str
+    places: tuple[OrderedSide, ...]
+
+
 class Comparisons(ComparisonRecord):
     """All that one `toll compare` found. Fields may be added."""
 
@@ -192,6 +208,9 @@ class Comparisons(ComparisonRecord):
     lacking: tuple[Lacking, ...] = ()
     kind: str = Field(description="what was compared: command, google-benchmark, catch2, toll")
     sides: tuple[str, ...] = Field(description="labels, the first is what others are compared with")
+    all_pairs: bool = Field(
+        default=False, description="each side was judged against each other one, not against the first alone"
+    )
     level: Finite = Field(description="with which all intervals of the table hold together")
     threshold: Finite = Field(description="a difference beyond it matters: 0.01 is 1 %")
     layouts: int = Field(
@@ -225,6 +244,14 @@ class Comparisons(ComparisonRecord):
         default=(), description="what --why found of rows that differ by more than the threshold"
     )
     count_notes: tuple[str, ...] = Field(default=(), description="what holds for all counts of the table")
+    orders: tuple[Order, ...] = Field(
+        default=(), description="of all pairs of three sides or more, where the verdicts make an order"
+    )
+
+    @property
+    def crosswise(self) -> bool:
+        """Whether sides after the first are held against each other, so that a row has to name both."""
+        return self.all_pairs and len(self.sides) > 2
 
     def all_counts(self) -> list[CountChange]:
         """Of all benchmarks and files."""

@@ -43,9 +43,11 @@ class FakeSubject:
     round_s: float = 0.1
     together: int = 1
     breaks: Mapping[tuple[str, int], str] = field(default_factory=dict)  # benchmark, round -> reason
+    breaking: int = -1  # the side that does
     interrupt_after: int = 10**9
     unusable: str = ""
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    not_asked: Mapping[int, str] = field(default_factory=dict)  # sides that say nothing, with the reason
     first_gains: float = 0.0
     kind: str = "fake"
     rounds: list[tuple[str, ...]] = field(default_factory=list)
@@ -59,13 +61,14 @@ class FakeSubject:
     def survey(self) -> Survey:
         if self.unusable:
             raise LaunchFailed(self.unusable)
-        return Survey(tuple(self.benchmarks), self.missing)
+        return Survey(tuple(self.benchmarks), self.missing, self.not_asked)
 
     def group(self, waiting: Sequence[str]) -> Sequence[str]:
         return waiting[: self.together]
 
-    def notes(self, name: str, side: int) -> Sequence[str]:
-        return (f"{name} was noted of {self.labels[side]}",) if name == "noted" else ()
+    def notes(self, name: str, side: int, against: int = 0) -> Sequence[str]:
+        held = f" against {self.labels[against]}" if against else ""
+        return (f"{name} was noted of {self.labels[side]}{held}",) if name == "noted" else ()
 
     def round(self, names: Sequence[str], seed: int) -> Round:
         if len(self.rounds) >= self.interrupt_after:
@@ -80,10 +83,10 @@ class FakeSubject:
         order = self._visits.order(names[0], visit, drawn)
         for name in names:
             if reason := self.breaks.get((name, len(self.rounds)), ""):
-                found.failures[name] = {len(self.labels) - 1: reason}
+                found.failures[name] = {self.breaking % len(self.labels): reason}
             else:
                 found.order[name] = order
-                lacking = self.missing.get(name, ())
+                lacking = (*self.missing.get(name, ()), *(self.labels[side] for side in self.not_asked))
                 found.values[name] = [
                     math.nan
                     if label in lacking

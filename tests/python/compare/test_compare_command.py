@@ -320,6 +320,20 @@ def test_a_revision_that_does_not_build_is_a_row(
     assert "does not build: `sh build.sh` exited with code 3: error: no such header" in row["reason"]
 
 
+def test_in_all_pairs_a_revision_that_does_not_build_leaves_the_others(
+    toll: Toll, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(repository)
+    build = ["--build", "sh build.sh", "--program", "./bench", "--budget", "20s", "--until", "direction"]
+    assert toll("HEAD", "HEAD~2", "HEAD~1", *build, "--all-pairs", "--json") == 1
+    timed, *failed = answer(capsys)["comparisons"]
+    assert (timed["a"][:7], timed["b"][:7], timed["verdict"]) == ("HEAD~2 ", "HEAD~1 ", "slower")
+    assert [(row["benchmark"], row["verdict"]) for row in failed] == [("*", "failed")] * 2
+    assert all(row["reason"].startswith("HEAD (") and "does not build" in row["reason"] for row in failed)
+    assert toll("HEAD", "HEAD~2", *build, "--all-pairs", "--json") == 2
+    assert [row["verdict"] for row in answer(capsys)["comparisons"]] == ["failed"]
+
+
 def test_a_revision_without_the_program_is_a_row(
     toll: Toll, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,6 +23,7 @@ from tollbench.compare.count_rules import held_against, rule
 from tollbench.compare.counters import Amount, Reading
 from tollbench.compare.counts import Counts, change, counted_rows
 from tollbench.compare.stored import StoredComparison
+from tollbench.compare.subject import Two
 from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, Verdict
 from tollbench.counting.fixed import fixed
 from tollbench.counting.hardware import VALGRIND_COUNTS, InstructionCounter
@@ -78,9 +79,25 @@ class FakeCounter:
 def counted(a: list[int | str], b: list[int | str]) -> tuple[CountChange, FakeCounter]:
     counter = FakeCounter({0: a, 1: b})
     counts = Counts(("A", "B"), counter, frozenset(("instructions", "bytes")), 0.95)
-    (row,) = counts.added(counted_rows({"sort": [1]}, ("A", "B"), 0.95))
+    (row,) = counts.added(counted_rows({"sort": [Two(0, 1)]}, ("A", "B"), 0.95))
     assert row.verdict is Verdict.COUNTED
     return row.counts[0], counter
+
+
+def test_two_sides_after_the_first_are_counted_against_each_other() -> None:
+    """A side's launches serve all rows that it is in."""
+    counter = FakeCounter({0: [100], 1: [107], 2: [105]})
+    kept: list[Any] = []
+    counts = Counts(("A", "B", "C"), counter, frozenset(("instructions",)), 0.95, keep=kept.append)
+    wanted = {"sort": [Two(0, 1), Two(0, 2), Two(1, 2)]}
+    rows = list(counts.added(counted_rows(wanted, ("A", "B", "C"), 0.95)))
+    assert [(row.a, row.b, row.counts[0].a, row.counts[0].b, row.counts[0].verdict) for row in rows] == [
+        ("A", "B", 100.0, 107.0, CountVerdict.MORE),
+        ("A", "C", 100.0, 105.0, CountVerdict.MORE),
+        ("B", "C", 107.0, 105.0, CountVerdict.FEWER),
+    ]
+    assert len(counter.asked) == 12  # four of each
+    assert [each["counts"].get("a") for each in kept if "counts" in each] == [None, None, "B"]
 
 
 @pytest.mark.parametrize(
@@ -552,7 +569,7 @@ def test_without_valgrind_the_command_that_brings_it_is_told(tmp_path: Path) -> 
 
 
 def test_every_format_tells_what_was_not_counted() -> None:
-    rows = counted_rows({"sort": [1]}, ("A", "B"), 0.95)
+    rows = counted_rows({"sort": [Two(0, 1)]}, ("A", "B"), 0.95)
     row: Comparison = rows[0].model_copy(update={"counts": (count_of(5, 5, verdict=CountVerdict.FAILED),)})
     from tollbench.compare.verdicts import Comparisons
 
@@ -569,7 +586,10 @@ SIDES = ("./before", "./after", "./afterwards")
 def test_a_narrow_terminal_shows_every_verdict_of_three_sides_in_full() -> None:
     name = "BM_of_a_length/that_is/usual:1000"
     counts = (count_of(234.125, 233.875, per="iteration", exact=False, low=-0.25, high=-0.125),)
-    rows = [row.model_copy(update={"counts": counts}) for row in counted_rows({name: [1, 2]}, SIDES, 0.95)]
+    rows = [
+        row.model_copy(update={"counts": counts})
+        for row in counted_rows({name: [Two(0, 1), Two(0, 2)]}, SIDES, 0.95)
+    ]
     from tollbench.compare.verdicts import Comparisons
 
     found = Comparisons(

@@ -23,7 +23,7 @@ from tollbench.compare import (
     compare,
     confirm,
 )
-from tollbench.compare.subject import Until
+from tollbench.compare.subject import Two, Until
 from tollbench.compare.tracks import Track
 from tollbench.errors import TollError
 from tollbench.launching.failure import Interrupted
@@ -92,7 +92,7 @@ def test_pairs_are_corrected_as_they_come_as_they_would_be_at_the_end() -> None:
             growing.values.append([each * coin.uniform(0.9, 1.1) for each in cost])
             growing.orders.append([0, 1] if first else [1, 0])
         whole = Track("one", {}, values=growing.values, orders=growing.orders)
-        assert growing.logs(1) == whole.logs(1)
+        assert growing.logs(Two(0, 1)) == whole.logs(Two(0, 1))
 
 
 def test_it_stops_when_the_answer_is_known() -> None:

@@ -9,7 +9,7 @@ import pytest
 from compiled import compiled
 
 from tollbench.compare.file_sizes import file_changes
-from tollbench.compare.subject import Side
+from tollbench.compare.subject import Side, Two
 from tollbench.compare.verdicts import CountVerdict, FileChange
 from tollbench.counting.image import Unreadable
 from tollbench.counting.sizes import CODE, CONSTANTS, DATA, ZEROED, sizes
@@ -26,7 +26,7 @@ def program(folder: Path, extra: str = "", *options: str) -> Path:
 
 
 def changed(a: Path, b: Path) -> FileChange:
-    (found,) = file_changes([Side("a", (str(a),)), Side("b", (str(b),))], ("a", "b"))
+    (found,) = file_changes([Side("a", (str(a),)), Side("b", (str(b),))], ("a", "b"), [Two(0, 1)])
     return found
 
 

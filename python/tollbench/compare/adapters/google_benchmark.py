@@ -290,15 +290,19 @@ class GoogleBenchmark(OneAfterAnother):
         for index in self.offering(name):
             try:
                 self.check_only_one(self.sides[index], name)
-                rows, ended = self._trial(self.sides[index], name)
+                with understood("answers with what makes no sense"):
+                    rows, ended = self._trial(self.sides[index], name)
+                    _fastest_ns(rows)
             except LaunchFailed as failure:
                 failures[index] = failure.reason
                 self._most_settled = MOST_BENCHMARKS  # it may have been what others failed with
-                if not index:
+                if not index and not self.options.all_pairs:
                     return failures
             else:
                 rows_of.append(rows)
                 whole = whole or self._must_be_whole(self.sides[index], rows, ended)
+        if not rows_of:
+            return failures
         self._work[name] = self._work_for(name, rows_of, in_turns=not whole)
         if whole and self.options.turns:
             self.note(name, f"sides were launched one after another: {whole}")
@@ -316,7 +320,7 @@ class GoogleBenchmark(OneAfterAnother):
         if names[0] not in chosen or len(chosen) < 2 or self.options.turns:
             return
         rows_of: dict[str, list[list[Row]]] = {name: [] for name in chosen}
-        for side in self.sides:
+        for side in (self.sides[index] for index in self.usable):
             try:
                 with understood("answers with what makes no sense"):
                     rows, _ = self._calibrated(side, chosen, strict=False)

@@ -56,6 +56,7 @@ class OneAfterAnother(ABC):
         self._alone: set[str] = set()
         self._failed: dict[str, dict[int, str]] = {}  # benchmark -> side -> reason; not launched for it again
         self._offering: dict[str, tuple[int, ...]] = {}  # benchmark -> sides, where not all have it
+        self.usable: Sequence[int] = range(len(self.sides))  # sides that could be asked
         self._notes: dict[str, list[str]] = {}
         self.left_out: Values = {}  # of the last launch: what was measured, and disturbed
         self._visits = LayoutVisits(len(self.sides[0].layouts))
@@ -93,24 +94,31 @@ class OneAfterAnother(ABC):
         """Asks every side."""
         self._failed.clear()
         self._surroundings.set_up(self._places())
-        offers: list[Sequence[str]] = []
+        offers: list[Sequence[str] | LaunchFailed] = []
+        all_pairs = self.options.all_pairs
         for side in self.sides:
             try:
+                if side.unusable:
+                    raise LaunchFailed(side.unusable)
                 with understood("answers with what makes no sense"):
                     offers.append(self.offered(side))
             except LaunchFailed as failure:
-                raise LaunchFailed(f"{side.label} {failure.reason}") from None
+                failed = LaunchFailed(side.unusable or f"{side.label} {failure.reason}")
+                if not all_pairs:
+                    raise failed from None
+                offers.append(failed)
         with breakable():
-            survey = survey_of(self.labels, offers, self.options.pattern, self.if_none)
+            survey = survey_of(self.labels, offers, self.options.pattern, self.if_none, all_pairs=all_pairs)
+        self.usable = [side for side in range(len(self.sides)) if side not in survey.unusable]
         self._offering = {
-            name: tuple(side for side, label in enumerate(self.labels) if label not in lacking)
+            name: tuple(side for side in self.usable if self.labels[side] not in lacking)
             for name, lacking in survey.missing.items()
         }
         return survey
 
     def offering(self, name: str) -> Sequence[int]:
         """The sides that have this benchmark."""
-        return self._offering.get(name) or range(len(self.sides))
+        return self._offering.get(name) or self.usable
 
     def group(self, waiting: Sequence[str]) -> Sequence[str]:
         """As many as are worth one launch; what has failed in company, or a side lacks, comes alone."""
@@ -131,7 +139,7 @@ class OneAfterAnother(ABC):
             if name not in self._failed:
                 self._failed[name] = self._prepared(name)
         out = self._failed[names[0]] if len(names) == 1 else {}
-        if 0 in out:  # nothing to compare with
+        if self._nothing_left(names[0], out):
             found.failures[names[0]] = dict(out)
             return found
         layout = self._visits.draw(names, rng)
@@ -139,7 +147,7 @@ class OneAfterAnother(ABC):
         places = [
             InRound(position, index, layout)
             for position, index in enumerate(order)
-            if index not in out and (len(names) > 1 or index in self.offering(names[0]))
+            if index not in out and index in (self.usable if len(names) > 1 else self.offering(names[0]))
         ]
         answers = self.launch_all(found, places, names, rng)
         launched = {side: values for side, values in answers.items() if not isinstance(values, str)}
@@ -156,13 +164,20 @@ class OneAfterAnother(ABC):
                     self._visits.visited(name, layout, order)
         return found
 
+    def _nothing_left(self, name: str, out: Mapping[int, str]) -> bool:
+        """Whether no two sides are left that are to be compared."""
+        if not self.options.all_pairs:
+            return 0 in out
+        return bool(out) and len(set(self.offering(name)) - set(out)) < 2
+
     def _prepared(self, name: str) -> dict[int, str]:
         """Reasons of sides that fail; no work can be settled where the first side's answer makes no sense."""
         try:
             with understood("answers with what makes no sense"):
                 return dict(self.prepare(name))
         except LaunchFailed as failure:
-            return {0: failure.reason}
+            who = self.offering(name) if self.options.all_pairs else (0,)
+            return dict.fromkeys(who, failure.reason)
 
     def launch_all(
         self, found: Round, places: Sequence[InRound], names: Sequence[str], rng: random.Random
@@ -237,7 +252,7 @@ class OneAfterAnother(ABC):
         if len(failures) < len(self.offering(name)):
             found.values[name] = row
 
-    def notes(self, name: str, _side: int) -> Sequence[str]:
+    def notes(self, name: str, _side: int, _against: int = 0) -> Sequence[str]:
         """What was noticed about this benchmark's launches."""
         return self._notes.get(name, ())
 

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollbench.analysis.values import launch_value_ns
-from tollbench.compare.blocks import combined, forced, undisturbed, waiting_share
+from tollbench.compare.blocks import combined, forced, ratios_after_first, undisturbed, waiting_share
 from tollbench.compare.layout_visits import LayoutVisits
-from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Survey, survey_of
+from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Survey, Two, survey_of
 from tollbench.launching.answers import NONSENSE
 from tollbench.launching.calibrating import TurnWork, turn_work
 from tollbench.launching.child import Launcher, Limits
@@ -53,7 +53,7 @@ class Offering:
     errands: Mapping[str, Errand]
     unusable: Mapping[str, str] = field(default_factory=dict)  # benchmark -> reason: it was not built
     layouts: tuple[str, ...] = ()  # of the executable, as Side has them
-    notes: Mapping[str, str] = field(default_factory=dict)  # benchmark -> its other footing
+    notes: Mapping[tuple[str, str], str] = field(default_factory=dict)  # benchmark, of whom -> other footing
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,7 @@ class Programs:
         self._launch_count: Counter[str] = Counter()  # of each benchmark, without those that failed
         self._restless: defaultdict[str, Counter[int]] = defaultdict(Counter)  # benchmark -> side -> launches
         self._ends: dict[str, dict[int, str]] = {}  # benchmark -> side -> what is to be told of how it ended
+        self._not_asked: dict[int, LaunchFailed] = {}  # sides that do not say what they offer
         self._done: dict[tuple[str, int], _Done] = {}  # benchmark, iterations -> by whom first
 
     def survey(self) -> Survey:
@@ -127,19 +128,20 @@ class Programs:
             [name for name in offering.errands if re.search(self.options.pattern, name)]
             for offering in self._offerings
         ]
-        return survey_of(self.labels, offers, self.options.pattern)
+        asked = [self._not_asked.get(side, offer) for side, offer in enumerate(offers)]
+        return survey_of(self.labels, asked, self.options.pattern, all_pairs=self.options.all_pairs)
 
     def group(self, waiting: Sequence[str]) -> Sequence[str]:
         """One benchmark a round: each is a process of its own."""
         return waiting[:1]
 
-    def notes(self, name: str, side: int) -> Sequence[str]:
+    def notes(self, name: str, side: int, against: int = 0) -> Sequence[str]:
         """On what other footing it runs; of both sides who did not end when asked, or worked out of turn."""
         launches = self._launch_count[name]
-        both = [one for one in (0, side) if one in self._ends.get(name, {})]
-        restless = [one for one in (0, side) if self._restless[name][one] > _NOTED * launches]
+        both = [one for one in (against, side) if one in self._ends.get(name, {})]
+        restless = [one for one in (against, side) if self._restless[name][one] > _NOTED * launches]
         return [
-            *filter(None, [self._offerings[side].notes.get(name, "")]),
+            *filter(None, [self._offerings[side].notes.get((name, self.labels[against]), "")]),
             *(f"{self.labels[one]} {self._ends[name][one]}" for one in both),
             *(
                 f"{self.labels[one]} works while it is not asked (in {self._restless[name][one]} of"
@@ -179,8 +181,14 @@ class Programs:
                 blocks = self._launch(name, sides, layout, rng)
                 values = np.full(len(self._offerings), np.nan)
                 kept = undisturbed(blocks.waited)
-                values[sorted(sides)] = combined(blocks.ns[kept], blocks.places[kept])
+                present = sorted(sides)
+                values[present] = combined(blocks.ns[kept], blocks.places[kept])
                 found.values[name] = values.tolist()
+                if self.options.all_pairs and len(present) > 2:
+                    ratios = ratios_after_first(blocks.ns[kept], blocks.places[kept])
+                    found.ratios[name] = {
+                        Two(present[a], present[b]): ratio for (a, b), ratio in ratios.items()
+                    }
                 found.order[name] = sides
                 if layout is not None:
                     found.layouts[name] = layout
@@ -200,7 +208,7 @@ class Programs:
                 assert side is not None, "all that a side does is within fault_of"
                 found.failures[name] = {side: failure.reason}
                 found.raw.append(record | {"side": self.labels[side], "failed": failure.reason})
-                if side and len(sides) > 2:  # the others go on without it
+                if (side or self.options.all_pairs) and len(sides) > 2:  # the others go on without it
                     failed[side] = failure.reason
                     self._work.pop(name, None)  # it was made for the slowest of them
         return found
@@ -306,9 +314,19 @@ class ProgramFiles(Programs):
 
     def survey(self) -> Survey:
         """Asks every side. Raises LaunchFailed for one that does not answer as a program does."""
-        self._offerings = tuple(
-            Offering(side.label, _described(side, self.options), layouts=side.layouts) for side in self.sides
-        )
+        offerings = []
+        for index, side in enumerate(self.sides):
+            errands: Mapping[str, Errand] = {}
+            try:
+                if side.unusable:
+                    raise LaunchFailed(side.unusable)
+                errands = _described(side, self.options)
+            except LaunchFailed as failure:
+                if not self.options.all_pairs:
+                    raise
+                self._not_asked[index] = failure
+            offerings.append(Offering(side.label, errands, layouts=side.layouts))
+        self._offerings = tuple(offerings)
         return super().survey()
 
 

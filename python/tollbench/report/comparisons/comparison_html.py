@@ -7,8 +7,16 @@ from dataclasses import dataclass
 
 from tollbench.compare.verdicts import Comparisons
 from tollbench.report.comparisons import count_lines, why_html, why_lines
-from tollbench.report.comparisons.comparison_lines import ComparisonLine, change, footnotes, headline, timed
+from tollbench.report.comparisons.comparison_lines import (
+    ComparisonLine,
+    change,
+    footnotes,
+    headline,
+    order_of,
+    timed,
+)
 from tollbench.report.comparisons.comparison_page import FILES
+from tollbench.text import clean
 
 _LEAST_SHOWN = 0.02  # of the ratio axis to each side, so that noise does not fill it
 _MOST_SHOWN = 1.0
@@ -52,6 +60,7 @@ def render(found: Comparisons) -> str:
         headline=headline(found),
         footnotes=footnotes(found),
         lines=[(line, _bar(line, axis)) for line in timed(found)],
+        orders=[(clean(order.benchmark), order_of(order)) for order in found.orders],
         counted=count_lines.any_counts(found),
         changed_counts=count_lines.changed(found),
         equal_counts=list(count_lines.equal(found)),

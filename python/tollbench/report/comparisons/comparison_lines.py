@@ -8,8 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tollbench import numbers
-from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, LaunchUse, Verdict
+from tollbench.compare.verdicts import (
+    Comparison,
+    Comparisons,
+    Lacking,
+    LaunchUse,
+    Order,
+    OrderedSide,
+    Verdict,
+)
 from tollbench.report.comparisons import count_lines
+from tollbench.report.comparisons.side_names import which_sides
 from tollbench.text import clean
 
 WORDS = {
@@ -40,7 +49,7 @@ class ComparisonLine:
 
     item: Comparison
     benchmark: str
-    b: str
+    b: str  # in all pairs "B against A"
     a_time: str
     b_time: str
     change: str  # "+2.1 %", "2,270 times as long"
@@ -59,28 +68,29 @@ def lines(found: Comparisons) -> list[ComparisonLine]:
     ordered = sorted(
         found.comparisons, key=lambda item: (not item.regression, _WORST_FIRST.index(item.verdict))
     )
-    return [_line(item) for item in ordered]
+    return [_line(item, crosswise=found.crosswise) for item in ordered]
 
 
-def _line(item: Comparison) -> ComparisonLine:
+def _line(item: Comparison, *, crosswise: bool) -> ComparisonLine:
     return ComparisonLine(
         item,
         benchmark=clean(item.benchmark),
-        b=clean(item.b),
+        b=which_sides(item.a, item.b, crosswise=crosswise),
         a_time=time(item.a_ns),
         b_time=time(item.b_agreeing_ns or item.b_ns),
         change=numbers.MISSING if item.verdict in _NOT_TIMED else change(item.ratio),
         interval=between(item.low, item.high) if item.ratio is not None else numbers.MISSING,
         verdict="REGRESSION" if item.regression else WORDS[item.verdict],
-        reason=clean(_sentence(item)),
+        reason=clean(_sentence(item, crosswise=crosswise)),
     )
 
 
-def _sentence(item: Comparison) -> str:
+def _sentence(item: Comparison, *, crosswise: bool) -> str:
     """On the verdict, with what is known of the code."""
     if item.verdict is Verdict.UNCHANGED_CODE:
         return f"{item.code}; {item.reason}"
-    used = "; ".join(filter(None, (_used("first", item.a_used), _used("other", item.b_used))))
+    a, b = (item.a, item.b) if crosswise else ("first side", "other side")
+    used = "; ".join(filter(None, (_used(a, item.a_used), _used(b, item.b_used))))
     told = f"{item.reason}; {used}" if used and item.benchmark in _WHOLE else item.reason
     code = f"code {item.code}" if item.code.startswith("changed: ") else item.code
     return f"{told}; {code}" if code else told
@@ -92,7 +102,7 @@ def _used(which: str, used: LaunchUse | None) -> str:
         return ""
     memory = f", {numbers.size(used.peak_bytes)} of memory" if used.peak_bytes is not None else ""
     codes = ", ".join(map(str, used.exit_codes))
-    return f"{which} side: {time(used.cpu_ns)} of CPU time{memory}, exit code {codes}"
+    return f"{which}: {time(used.cpu_ns)} of CPU time{memory}, exit code {codes}"
 
 
 def time(ns: float | None) -> str:
@@ -157,6 +167,21 @@ def headline(found: Comparisons) -> str:
     return f"no regression beyond {threshold} found ({told}){more}" if told else "nothing was compared"
 
 
+def order_of(order: Order) -> str:
+    """A sentence: who is fastest, and who cannot be told apart."""
+    groups = [group for place in order.places for group in place.groups]
+    if len(set(groups)) == 1:
+        return f"not told apart: {', '.join(_place(place, lettered=False) for place in order.places)}"
+    shared = len(set(groups)) < len(groups)
+    told = ", ".join(_place(place, lettered=shared) for place in order.places)
+    return f"fastest first: {told}" + ("; who shares a letter is not told apart" if shared else "")
+
+
+def _place(place: OrderedSide, *, lettered: bool) -> str:
+    named = f"{clean(place.side)} {time(place.ns)}" if place.ns is not None else clean(place.side)
+    return f"{named} ({' '.join(place.groups)})" if lettered and place.groups else named
+
+
 def _about(layouts: int) -> str:
     """What an interval is about."""
     if layouts:
@@ -184,8 +209,9 @@ def _folded(name: str) -> str:
 
 def footnotes(found: Comparisons) -> Sequence[str]:
     """What holds for the whole table."""
+    against = "of a side against the one behind it" if found.crosswise else f"against {clean(found.sides[0])}"
     notes = [
-        f"Changes are of time, against {clean(found.sides[0])}; with probability"
+        f"Changes are of time, {against}; with probability"
         f" {numbers.percent(found.level)} or more all intervals of this table hold together,"
         " although they were looked at while measuring.",
     ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tollbench.compare.verdicts import Comparisons, Verdict
 from tollbench.report.comparisons import count_lines, why_markdown
-from tollbench.report.comparisons.comparison_lines import ComparisonLine, footnotes, headline, timed
+from tollbench.report.comparisons.comparison_lines import ComparisonLine, footnotes, headline, order_of, timed
 from tollbench.report.comparisons.markdown_text import escaped
 from tollbench.text import clean
 
@@ -21,13 +21,18 @@ def render(found: Comparisons) -> str:
     rest = [line for line in shown if line not in first]
     parts = ["<!-- toll compare -->", f"**toll compare: {escaped(headline(found))}**", ""]
     first_side, *others = [escaped(clean(side)) for side in found.sides]
-    parts += [f"{side} is compared with {first_side}." for side in others]
+    if found.crosswise:
+        parts.append(f"{', '.join([first_side, *others])} are compared with each other, in all pairs.")
+    else:
+        parts += [f"{side} is compared with {first_side}." for side in others]
     parts.append("")
     if first:
-        parts += [_table(first), ""]
+        parts += [_table(first, crosswise=found.crosswise), ""]
     if rest:
-        parts += _folded(f"{len(rest)} more", _table(rest))
-    parts += why_markdown.sections(found.why, several=len(found.sides) > 2)
+        parts += _folded(f"{len(rest)} more", _table(rest, crosswise=found.crosswise))
+    parts += [f"{escaped(clean(order.benchmark))}: {escaped(order_of(order))}  " for order in found.orders]
+    parts += [""] if found.orders else []
+    parts += why_markdown.sections(found.why, several=len(found.sides) > 2, crosswise=found.crosswise)
     parts += _counts(found)
     parts += [f"{escaped(note)}  " for note in footnotes(found)]
     return "\n".join(parts) + "\n"
@@ -40,9 +45,10 @@ def _folded(summary: str, text: str) -> list[str]:
 def _counts(found: Comparisons) -> list[str]:
     """What differs, and what is equal folded away."""
     changed = count_lines.changed(found)
-    parts = [_count_table(changed[:_SHOWN_AT_ONCE]), ""] if changed else []
+    crosswise = found.crosswise
+    parts = [_count_table(changed[:_SHOWN_AT_ONCE], crosswise=crosswise), ""] if changed else []
     if more := changed[_SHOWN_AT_ONCE:]:
-        parts += _folded(f"{len(more)} more counts", _count_table(more))
+        parts += _folded(f"{len(more)} more counts", _count_table(more, crosswise=crosswise))
     if same := list(count_lines.equal(found)):
         rows = ["| benchmark | side | equal |", "| --- | --- | --- |"]
         rows += [f"| {escaped(line.benchmark)} | {escaped(line.b)} | {escaped(line.told)} |" for line in same]
@@ -50,9 +56,13 @@ def _counts(found: Comparisons) -> list[str]:
     return parts
 
 
-def _count_table(shown: Sequence[count_lines.CountLine]) -> str:
+def _heads(*, crosswise: bool) -> str:
+    return "other side | this side" if crosswise else "before | after"
+
+
+def _count_table(shown: Sequence[count_lines.CountLine], *, crosswise: bool) -> str:
     rows = [
-        "| benchmark | side | count | before | after | change | verdict |",
+        f"| benchmark | side | count | {_heads(crosswise=crosswise)} | change | verdict |",
         "| --- | --- | --- | ---: | ---: | ---: | --- |",
     ]
     for line in shown:
@@ -62,9 +72,9 @@ def _count_table(shown: Sequence[count_lines.CountLine]) -> str:
     return "\n".join(rows)
 
 
-def _table(shown: list[ComparisonLine]) -> str:
+def _table(shown: list[ComparisonLine], *, crosswise: bool) -> str:
     rows = [
-        "| benchmark | side | before | after | change | interval | verdict |",
+        f"| benchmark | side | {_heads(crosswise=crosswise)} | change | interval | verdict |",
         "| --- | --- | ---: | ---: | ---: | ---: | --- |",
     ]
     for line in shown:

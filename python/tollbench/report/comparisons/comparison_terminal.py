@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tollbench.compare.verdicts import Comparisons, CountVerdict, Verdict
 from tollbench.report.comparisons import count_lines, why_lines, why_terminal
-from tollbench.report.comparisons.comparison_lines import ComparisonLine, footnotes, headline, timed
+from tollbench.report.comparisons.comparison_lines import ComparisonLine, footnotes, headline, order_of, timed
 from tollbench.report.comparisons.terminal_output import output
 from tollbench.text import clean
 
@@ -39,17 +39,22 @@ def show(found: Comparisons, console: Console | None = None) -> None:
     several = len(found.sides) > 2
     console.print()
     for index, side in enumerate(found.sides):
-        which = "first" if not index else "other" if several else "second"
-        console.print(Text(f"{which} side: {clean(side)}"))
+        which = "first side" if not index else "other side" if several else "second side"
+        if found.crosswise:
+            which = f"side {index + 1}"
+        console.print(Text(f"{which}: {clean(side)}"))
     console.print()
     if (shown := timed(found)) or not count_lines.any_counts(found):
-        _show_times(console, shown, several=several)
+        if found.crosswise:
+            _show_pairs(console, found, shown)
+        else:
+            _show_times(console, shown, several=several)
     if count_lines.any_counts(found):
         if shown:
             console.print()
         _show_counts(console, found, several=several)
     for each in found.why:
-        why_terminal.show_one(console, each, several=several)
+        why_terminal.show_one(console, each, several=several, crosswise=found.crosswise)
     for note in (*why_lines.footnotes(found.why), *footnotes(found)):
         console.print(Text(note, style="dim"))
     console.print(Text(headline(found), style="bold"))
@@ -71,6 +76,34 @@ def _show_times(console: Console, shown: list[ComparisonLine], *, several: bool)
         console.print(Text(f"{line.benchmark}{': ' + line.b if several else ''}: {line.reason}"))
 
 
+def _show_pairs(console: Console, found: Comparisons, shown: list[ComparisonLine]) -> None:
+    """A table for each benchmark, as a row has two names; its order, where there is one, has the times."""
+    orders = {order.benchmark: order for order in found.orders}
+    lines_of: dict[str, list[ComparisonLine]] = {}
+    for line in shown:
+        lines_of.setdefault(line.item.benchmark, []).append(line)
+    for name, of_name in lines_of.items():
+        console.print(Text(of_name[0].benchmark, style="bold"))
+        table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
+        table.add_column("sides", overflow="fold")
+        titles = ["change", "interval"]
+        if wide := console.width >= _WIDE or name not in orders:
+            titles = ["other side", "this side", *titles]
+        for title in titles:
+            table.add_column(title, justify="right", no_wrap=True)
+        table.add_column("verdict", no_wrap=True)
+        for line in of_name:
+            cells = _cells(line, several=True)[1:]
+            table.add_row(*(cells if wide else [cells[0], *cells[3:]]))
+        console.print(table)
+        console.print()
+        for line in of_name:
+            console.print(Text(f"{line.b}: {line.reason}"))
+        if name in orders:
+            console.print(Text(order_of(orders[name]), style="bold"))
+        console.print()
+
+
 def _show_counts(console: Console, found: Comparisons, *, several: bool) -> None:
     """What differs as a table, what is equal in a line for each benchmark."""
     table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
@@ -79,7 +112,8 @@ def _show_counts(console: Console, found: Comparisons, *, several: bool) -> None
         table.add_column("side", overflow="fold", min_width=6)
     narrow = console.width < _WIDE  # then "instructions" stands in a line, "an iteration" in the next
     table.add_column("count", no_wrap=not narrow, min_width=12)
-    for title in ("first side", "this side" if several else "second side"):
+    first = "other side" if found.crosswise else "first side"
+    for title in (first, "this side" if several else "second side"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("change", justify="right", no_wrap=not narrow)
     table.add_column("verdict", overflow="fold", min_width=7)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tollbench import numbers
 from tollbench.compare.verdicts import Comparisons, CountChange, CountVerdict
+from tollbench.report.comparisons.side_names import which_sides
 from tollbench.text import clean
 
 _WORDS = {
@@ -55,9 +56,9 @@ def any_counts(found: Comparisons) -> bool:
 
 def _by_row(found: Comparisons) -> Iterator[tuple[str, str, Sequence[CountChange]]]:
     for item in found.comparisons:
-        yield item.benchmark, item.b, item.counts
+        yield item.benchmark, which_sides(item.a, item.b, crosswise=found.crosswise), item.counts
     for file in found.files:
-        yield OF_FILE, file.b, (file.count,)
+        yield OF_FILE, which_sides(file.a, file.b, crosswise=found.crosswise), (file.count,)
 
 
 def changed(found: Comparisons) -> list[CountLine]:
@@ -76,7 +77,7 @@ def equal(found: Comparisons) -> Iterator[EqualLine]:
     for benchmark, b, counts in _by_row(found):
         told = [f"{_metric(count)} {_number(count.b, count)}" for count in counts if _is_equal(count)]
         if told:
-            yield EqualLine(clean(benchmark), clean(b), ", ".join(told))
+            yield EqualLine(clean(benchmark), b, ", ".join(told))
 
 
 def headline(found: Comparisons) -> str:
@@ -125,7 +126,7 @@ def _line(benchmark: str, b: str, count: CountChange) -> CountLine:
     return CountLine(
         count,
         benchmark=clean(benchmark),
-        b=clean(b),
+        b=b,
         metric=_metric(count),
         a_count=_number(count.a, count),
         b_count=_number(count.b, count),

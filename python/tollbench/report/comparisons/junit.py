@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 from tollbench.compare.verdicts import Comparison, Comparisons, CountChange, CountVerdict, FileChange, Verdict
 from tollbench.report.comparisons import count_lines
 from tollbench.report.comparisons.comparison_lines import ComparisonLine, headline, lines
+from tollbench.report.comparisons.side_names import which_sides
 from tollbench.text import clean
 
 _NOT_XML = {code: "\ufffd" for code in (*range(0x20), 0xFFFE, 0xFFFF) if code not in (0x09, 0x0A, 0x0D)}
@@ -30,7 +31,7 @@ def render(found: Comparisons) -> str:
     for line in shown:
         _case(suite, line)
     for file in found.files:
-        _file_case(suite, file)
+        _file_case(suite, file, which_sides(file.a, file.b, crosswise=found.crosswise))
     ElementTree.SubElement(suite, "system-out").text = _text(headline(found))
     root = ElementTree.Element("testsuites")
     root.append(suite)
@@ -55,9 +56,9 @@ def _kind_of(counts: Sequence[CountChange]) -> str:
     return "error" if nothing else "system-out"
 
 
-def _file_case(suite: ElementTree.Element, file: FileChange) -> None:
+def _file_case(suite: ElementTree.Element, file: FileChange, sides: str) -> None:
     name = f"{count_lines.OF_FILE} {file.count.metric}"
-    case = ElementTree.SubElement(suite, "testcase", classname=_text(clean(file.b)), name=name, time="0.000")
+    case = ElementTree.SubElement(suite, "testcase", classname=_text(sides), name=name, time="0.000")
     told = _text(count_lines.sentence([file.count]))
     match _kind_of([file.count]):
         case "failure":

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from tollbench.compare.explanations import Explanation, Explanations, Hunk
 from tollbench.report.comparisons import why_lines
 from tollbench.report.comparisons.markdown_text import escaped
+from tollbench.report.comparisons.side_names import which_sides
 from tollbench.text import clean
 
 _SHOWN = 5  # functions of a benchmark
@@ -21,10 +22,10 @@ def render(found: Explanations) -> str:
     return "\n".join([*head, *sections(found.explanations, several=len(others) > 1), *tail]) + "\n"
 
 
-def sections(explanations: Iterable[Explanation], *, several: bool) -> Iterator[str]:
+def sections(explanations: Iterable[Explanation], *, several: bool, crosswise: bool = False) -> Iterator[str]:
     """Lines of Markdown."""
     for each in explanations:
-        side = f": {escaped(clean(each.b))}" if several else ""
+        side = f": {escaped(which_sides(each.a, each.b, crosswise=crosswise))}" if several else ""
         yield f"**{escaped(clean(each.benchmark))}**{side}: {escaped(clean(each.sentence))}"
         yield ""
         shown = why_lines.lines(each)[:_SHOWN]

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tollbench.compare.explanations import Explanation, Explanations
 from tollbench.report.comparisons import why_lines
+from tollbench.report.comparisons.side_names import which_sides
 from tollbench.report.comparisons.terminal_output import output
 from tollbench.text import clean
 
@@ -31,9 +32,9 @@ def show(found: Explanations, console: Console | None = None) -> None:
         console.print(Text("Interrupted: this is what was known by then."))
 
 
-def show_one(console: Console, found: Explanation, *, several: bool) -> None:
+def show_one(console: Console, found: Explanation, *, several: bool, crosswise: bool = False) -> None:
     """One benchmark."""
-    side = f": {clean(found.b)}" if several else ""
+    side = f": {which_sides(found.a, found.b, crosswise=crosswise)}" if several else ""
     console.print()
     console.print(Text(f"{clean(found.benchmark)}{side}: {clean(found.sentence)}", style="bold"))
     shown = why_lines.lines(found)[:_MOST_SHOWN]
