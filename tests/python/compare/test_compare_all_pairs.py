@@ -343,6 +343,23 @@ def test_programs_that_live_together() -> None:
     assert [place.side for place in order.places] == [PROGRAM, f"{PROGRAM} slow=1.05", f"{PROGRAM} slow=1.1"]
 
 
+def test_a_round_of_programs_has_the_ratios_of_all_that_the_first_is_not_in() -> None:
+    kind, sides = resolve(
+        [WrittenSide(PROGRAM), *(WrittenSide(f"{PROGRAM} only=two{more}") for more in ("", ",x"))]
+    )
+    for all_pairs in (True, False):
+        subject = subject_of(kind, sides, MeasuringOptions(20.0, all_pairs=all_pairs))
+        assert subject.survey().common == ("test/fake/two",)
+        found = subject.round(["test/fake/two"], 7)
+        assert found.failures == {}
+        assert {name: list(each) for name, each in found.ratios.items()} == (
+            {"test/fake/two": [Two(1, 2)]} if all_pairs else {}
+        )
+        values = found.values["test/fake/two"]
+        for ratio in found.ratios.get("test/fake/two", {}).values():
+            assert ratio == pytest.approx(values[2] / values[1], rel=0.05)
+
+
 @pytest.mark.parametrize("broken", [0, 1])
 def test_a_program_that_crashes_leaves_the_others(broken: int) -> None:
     words = ["", "slow=1.05", "slow=1.1"]
