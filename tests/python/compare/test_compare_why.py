@@ -295,6 +295,25 @@ def test_a_comparison_explains_what_it_found_slower(tmp_path: Path) -> None:
 
 
 @needs_valgrind
+def test_in_all_pairs_a_row_of_two_others_is_explained(tmp_path: Path) -> None:
+    before, after = benchmarks(tmp_path, "before", "const& own"), benchmarks(tmp_path, "after", "own")
+    page, sides = tmp_path / "page.html", (after, before, str(shutil.copy(after, tmp_path / "again")))
+    words = ("compare", *sides, "--all-pairs", "--why", "--filter", "sums", "--threshold", "0.05", "--json")
+    ended = toll(*words, "--budget", "20s", "--html", str(page), folder=tmp_path)
+    found = json.loads(ended.stdout)
+    verdicts = {(item["a"], item["b"]): item["verdict"] for item in found["comparisons"]}
+    assert verdicts == {
+        (after, before): "faster", (before, sides[2]): "slower", (after, sides[2]): "unchanged_code",
+    }, ended.stderr  # fmt: skip
+    why = {(each["a"], each["b"]): each for each in found["why"]}
+    assert why.keys() == {(after, before), (before, sides[2])}
+    (first, *_) = why[before, sides[2]]["functions"]
+    assert first["called"] == "careful()"
+    assert first["instructions"]["b"] > first["instructions"]["a"]
+    assert f"{sides[2]} against {before}" in page.read_text()
+
+
+@needs_valgrind
 def test_what_cannot_be_explained_says_why(tmp_path: Path) -> None:
     text = "int main() { __builtin_trap(); }"
     one, other = (str(compiled(tmp_path, name, text)) for name in ("one", "other"))
