@@ -279,11 +279,20 @@ def _checked(record: RoundRecord, header: Header) -> RoundRecord:
 
 
 def _agreeing(found: Comparisons, header: Header, record: Mapping[str, Any]) -> Comparisons:
-    """Raises ValueError where the last line is not of the comparison that the first one begins."""
+    """Raises ValueError where the last line is not of the comparison that the first one begins.
+
+    Orders follow from the rows, and are made of them again: nothing that a stranger writes there is told.
+    """
     json.dumps(record, ensure_ascii=False).encode()
     if (found.sides, found.threshold) != (header.sides, header.threshold):
         raise ValueError("is of other sides or another threshold than the first")
-    return found
+    if found.all_pairs != header.all_pairs:
+        raise ValueError("is of all pairs of sides where the first is not, or the other way round")
+    if found.all_pairs and not {side for item in found.comparisons for side in (item.a, item.b)} <= {
+        *found.sides
+    }:
+        raise ValueError("has a row of sides that are not there")
+    return with_orders(found.model_copy(update={"orders": ()}))
 
 
 def _judged(header: Header, survey: SurveyRecord, rounds: Sequence[RoundRecord]) -> Comparisons:

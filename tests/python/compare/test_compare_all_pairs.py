@@ -45,6 +45,7 @@ from tollbench.compare.stored import MARK, StoredComparison
 from tollbench.compare.subject import Round, Standing, Two
 from tollbench.compare.tracks import Track
 from tollbench.compare.twos import MOST_ROWS, sides_compared, standings_of, twos_of
+from tollbench.compare.verdicts import Order, OrderedSide
 from tollbench.errors import TollError
 from tollbench.launching.failure import LaunchFailed
 from tollbench.report.comparisons.comparison_formats import RENDERERS
@@ -520,6 +521,36 @@ def round_record(**changes: Any) -> dict[str, Any]:
 def test_what_cannot_be_is_a_sentence(tmp_path: Path, records: list[object], words: str) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    with pytest.raises(TollError) as raised:
+        StoredComparison.read(path)
+    assert words in raised.value.what
+
+
+def test_the_orders_of_a_strangers_file_are_made_of_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    with RawFile(path, header()) as raw:
+        found = run(subject_with(steady(1.0), steady(1.5), steady(1.2)))
+        forged = [OrderedSide(side=side, ns=1.0, groups=("\x1b]0;owned\a", side)) for side in "ABC"]
+        lies = found.model_copy(update={"orders": (Order(benchmark="sum", places=tuple(forged)),)})
+        raw({"found": lies.model_dump(mode="json")})
+    assert StoredComparison.read(path).comparisons.orders == found.orders
+    assert found.orders
+    shared = (forged[0], *(each.model_copy(update={"groups": ("\x1b]0;owned\a",)}) for each in forged[1:]))
+    assert "\x1b" not in order_of(Order(benchmark="sum", places=shared))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [({"all_pairs": False}, "line 2 is of all pairs"), ({"sides": ["A", "B", "X"]}, "line 2 has a row of")],
+)
+def test_a_last_line_of_another_comparison_is_refused(
+    tmp_path: Path, changes: Mapping[str, Any], words: str
+) -> None:
+    path = tmp_path / "x.jsonl"
+    found = run(subject_with(steady(1.0), steady(1.5), steady(1.2)))
+    written = json.loads(found.model_dump_json())
+    written["sides"] = changes.get("sides", written["sides"])
+    path.write_text(json.dumps(header(**changes)) + "\n" + json.dumps({"found": written}) + "\n")
     with pytest.raises(TollError) as raised:
         StoredComparison.read(path)
     assert words in raised.value.what

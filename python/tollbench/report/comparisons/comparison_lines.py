@@ -179,7 +179,7 @@ def order_of(order: Order) -> str:
 
 def _place(place: OrderedSide, *, lettered: bool) -> str:
     named = f"{clean(place.side)} {time(place.ns)}" if place.ns is not None else clean(place.side)
-    return f"{named} ({' '.join(place.groups)})" if lettered and place.groups else named
+    return f"{named} ({clean(' '.join(place.groups))})" if lettered and place.groups else named
 
 
 def _about(layouts: int) -> str:
