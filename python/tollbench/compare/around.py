@@ -43,7 +43,8 @@ class Around:
 NOTHING_AROUND = Around()
 
 
-Places = Sequence[tuple[Path, Mapping[str, str]]]  # of each side: its folder and environment
+Place = tuple[Path, Mapping[str, str]]  # the folder and the environment of a side
+Places = Sequence[Place | None]  # of each side; None: it is not launched, and nothing is done around it
 
 
 @dataclass(slots=True)
@@ -57,11 +58,11 @@ class Surroundings:
     _set_up: bool = False
 
     def set_up(self, places: Places) -> None:
-        """--setup, the first time: one that is for all sides runs where the first side does."""
+        """--setup, the first time: one that is for all sides runs where the first usable one does."""
         if self._set_up:
             return
         self._set_up = True
-        for command, (folder, environment) in zip(self.around.setup, places, strict=False):
+        for command, (folder, environment) in _each(self.around.setup, places):
             told = _told("setup", command)
             try:
                 self._kept.start(told, command, environment, folder, self.limit_s, self.interrupt)
@@ -72,7 +73,7 @@ class Surroundings:
         """--cleanup, and then the end of what --setup has left running. Raises LaunchFailed at the end."""
         reasons: list[str] = []
         try:
-            for command, (folder, environment) in zip(self.around.cleanup, places, strict=False):
+            for command, (folder, environment) in _each(self.around.cleanup, places):
                 self._run("cleanup", command, folder, environment)
         except LaunchFailed as failure:
             reasons.append(failure.reason)
@@ -121,6 +122,15 @@ class Surroundings:
             raise LaunchFailed(f"{told} {failure.reason}") from None
         if ended.exit_code != 0:
             raise LaunchFailed(f"{told} {ended.how()}")
+
+
+def _each(commands: Sequence[str], places: Places) -> Iterator[tuple[str, Place]]:
+    """Each command with its place; never one of a side that is not launched, whose folder may be anywhere."""
+    if len(commands) == 1:
+        places = [place for place in places if place is not None]
+    for command, place in zip(commands, places, strict=False):
+        if place is not None:
+            yield command, place
 
 
 def _told(what: str, command: str) -> str:

@@ -63,7 +63,7 @@ def resolve(written: Sequence[WrittenSide], kind: str = AUTO) -> tuple[str, tupl
     sides = []
     for item, label in zip(written, _labels(written), strict=True):
         if item.unusable:
-            sides.append(Side(label, (label,), unusable=item.unusable))
+            sides.append(Side(label, (label,), item.folder, _environment(item), unusable=item.unusable))
         elif shell is not None:
             sides.append(_command_line(item, label, shell=shell))
         else:

@@ -36,7 +36,10 @@ from tollbench.compare import (
     resolve,
     subject_of,
 )
+from tollbench.compare.adapters.google_benchmark import GoogleBenchmark
+from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.adapters.toll_program import Offering, Programs
+from tollbench.compare.around import Around
 from tollbench.compare.blocks import combined, ratios_after_first
 from tollbench.compare.counts import not_timed
 from tollbench.compare.orders import with_orders
@@ -422,6 +425,62 @@ def test_an_executable_that_cannot_say_what_it_offers_leaves_the_others(word: st
 def test_a_benchmark_that_the_first_executable_lacks() -> None:
     found = google("only=str/1", "only=sum", "only=sum slow=2", pattern="", until="direction")
     assert [(item.benchmark, item.verdict) for item in found.comparisons] == [("sum", Verdict.SLOWER)]
+
+
+@pytest.mark.parametrize("first", ["unusable", "list_code=3"])
+def test_all_usable_sides_do_as_many_iterations_whoever_cannot_be_asked(first: str) -> None:
+    """A first side without an answer to --help said that nobody takes a number of iterations."""
+    written = [
+        WrittenSide(f"{GOOGLE} old list_code=3"),
+        *(WrittenSide(f"{GOOGLE} new {each}") for each in "xy"),
+    ]
+    if first == "unusable":
+        written[0] = WrittenSide("gone", unusable="gone was not built")
+    for each in (written, [*written[1:], written[0]]):
+        kind, sides = resolve(each)
+        subject = subject_of(kind, sides, MeasuringOptions(20.0, pattern="sum", all_pairs=True))
+        subject.survey()
+        assert isinstance(subject, GoogleBenchmark)
+        assert subject._counts_iterations
+
+
+def around_an_unbuilt_side(tmp_path: Path, around: Around) -> Comparisons:
+    """Of two sides that run in the folder `built`, and a first one that does not."""
+    (tmp_path / "built").mkdir()
+    (tmp_path / "first").mkdir()
+    kind, sides = resolve(
+        [
+            WrittenSide("x", folder=tmp_path / "first", unusable="x was not built"),
+            *(WrittenSide(each, folder=tmp_path / "built") for each in ("sleep 0.002", "sleep 0.003")),
+        ]
+    )
+    assert sides[0].folder == tmp_path / "first"
+    subject = subject_of(kind, sides, MeasuringOptions(20.0, around=around, all_pairs=True))
+    found = compare(subject, ComparisonSettings(seed=5, all_pairs=True, most_rounds=3))
+    assert isinstance(subject, OneAfterAnother)
+    subject.clean_up()
+    return found
+
+
+def test_a_common_command_runs_where_the_first_usable_side_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Never in the folder in which toll was called: `--setup 'git clean -fdx'` is for a checkout."""
+    (tmp_path / "own").mkdir()
+    monkeypatch.chdir(tmp_path / "own")
+    around_an_unbuilt_side(tmp_path, Around(setup=("touch set_up",), cleanup=("touch cleaned_up",)))
+    assert sorted(file.relative_to(tmp_path).as_posix() for file in tmp_path.glob("*/*")) == [
+        "built/cleaned_up", "built/set_up",
+    ]  # fmt: skip
+
+
+def test_a_command_of_an_unusable_side_is_not_run(tmp_path: Path) -> None:
+    commands = ("exit 3", "touch b", "touch c")
+    found = around_an_unbuilt_side(tmp_path, Around(setup=commands, cleanup=commands))
+    assert [(item.benchmark, item.launches) for item in found.comparisons] == [
+        ("command", 3), ("*", 0), ("*", 0),
+    ]  # fmt: skip
+    assert sorted(file.name for file in (tmp_path / "built").iterdir()) == ["b", "c"]
 
 
 # Raw files

@@ -32,7 +32,7 @@ from tollbench.compare.adapters.one_after_another import (
     iterations_for,
     repetitions_for,
 )
-from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side
+from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Survey
 from tollbench.compare.ways import WAYS, WHOLE, Way, Ways
 from tollbench.launching.answers import read_report, reading, understood
 from tollbench.launching.command import Ended, working_folder
@@ -90,7 +90,8 @@ class GoogleBenchmark(OneAfterAnother):
 
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
         super().__init__(sides, options)
-        self._counts_iterations = False
+        self._counts_iterations = False  # all usable sides are told a number of iterations
+        self._counting: dict[str, bool] = {}  # side -> whether it takes one
         self._work: dict[str, _Work] = {}
         self._without_randomisation: set[str] = set()
         self._switches: dict[str, int] = {}  # side -> of a launch that measures nothing
@@ -99,12 +100,17 @@ class GoogleBenchmark(OneAfterAnother):
         self._most_settled = MOST_BENCHMARKS  # in one launch
         self._settled: set[str] = set()  # whose work is known from a launch of several
 
+    def survey(self) -> Survey:
+        """Asks every side; those that cannot be launched have no say in what the others are told."""
+        found = super().survey()
+        self._counts_iterations = all(self._counting[self.labels[side]] for side in self.usable)
+        return found
+
     def offered(self, side: Side) -> Sequence[str]:
         """Names as --benchmark_list_tests prints them, without what the program says whatever it is asked."""
         helped = self.run(side, ["--help"])
         always_said = set(helped.stdout.splitlines())
-        counts = b"=<integer>x" in helped.stdout or b"`<integer>x`" in helped.stdout
-        self._counts_iterations = counts if side is self.sides[0] else counts and self._counts_iterations
+        self._counting[side.label] = b"=<integer>x" in helped.stdout or b"`<integer>x`" in helped.stdout
         arguments = ["--benchmark_list_tests=true"]
         if self.options.pattern:
             arguments.append(f"--benchmark_filter={self.options.pattern}")

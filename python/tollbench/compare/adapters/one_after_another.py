@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tollbench.compare.around import Surroundings
+from tollbench.compare.around import Places, Surroundings
 from tollbench.compare.layout_visits import LayoutVisits
 from tollbench.compare.subject import MeasuringOptions, Round, Side, Survey, survey_of
 from tollbench.launching.answers import understood
@@ -87,8 +87,10 @@ class OneAfterAnother(ABC):
         """After all launches, also where there were none: what --cleanup asks for. Raises LaunchFailed."""
         self._surroundings.clean_up(self._places())
 
-    def _places(self) -> list[tuple[Path, Mapping[str, str]]]:
-        return [(side.folder or Path.cwd(), side.environment) for side in self.sides]
+    def _places(self) -> Places:
+        return [
+            None if side.unusable else (side.folder or Path.cwd(), side.environment) for side in self.sides
+        ]
 
     def survey(self) -> Survey:
         """Asks every side."""
