@@ -150,7 +150,11 @@ def _saved(
     if asked.renews and any(each.fails for each in all_counts):
         return f"{save.path} stays as it was: a count breaks a rule against it."
     readings = counts.readings(len(subject.labels) - 1) if counts is not None else {}
-    save.write(escaped(_baseline(subject, readings).model_dump_json(indent=1)) + "\n")
+    made = _baseline(subject, readings)
+    # In all pairs others may be counted where the last side was not.
+    if not any(made.counts.values()) and not (SIZE in asked.metrics and made.parts):
+        return f"No baseline was written to {save.path}: nothing was counted of {subject.labels[-1]}."
+    save.write(escaped(made.model_dump_json(indent=1)) + "\n")
     return f"The counts of {subject.labels[-1]} are kept in {save.path}."
 
 

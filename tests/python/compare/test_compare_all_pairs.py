@@ -787,3 +787,21 @@ def test_more_sides_than_anybody_reads_are_refused(
     told = capsys.readouterr().err
     assert "--all-pairs of 41 sides are 820 comparisons of each benchmark" in told
     assert "next: name 40 sides at most" in told
+def test_a_last_side_without_counts_leaves_a_baseline_as_it_was(
+    toll: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    counting = ["--count", "size", "--count-only", "--save-baseline", "kept.json"]
+    words = ["--kind", "command", "--any-exit-code", "--all-pairs", *counting]
+    toll("compare", "/bin/true", "/bin/cat", "/bin/ls", *words)
+    good = Path("kept.json").read_text()
+    assert json.loads(good)["parts"]
+    Path("script").write_text("#!/bin/sh\nexit 0\n")
+    Path("script").chmod(0o755)
+    capsys.readouterr()
+    toll("compare", "/bin/true", "/bin/cat", "./script", *words, "--force")
+    assert "No baseline was written to kept.json: nothing was counted of" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert Path("kept.json").read_text() == good
+
+
