@@ -25,13 +25,15 @@ def with_orders(found: Comparisons) -> Comparisons:
 
 
 def _order(name: str, items: Sequence[Comparison], labels: Sequence[str]) -> Order | None:
-    """None of two sides, where a pair has no verdict, and where verdicts make none.
+    """None of two sides, where a pair has no verdict or was never launched, and where verdicts make none.
 
     Medians of pairs are no total order: of three sides each could be slower than the next. Nor are there
     letters for every pattern (`tollbench.stats.letters`).
     """
     sides = [label for label in labels if any(label in (item.a, item.b) for item in items)]
     if len(sides) < 3 or len(items) != len(sides) * (len(sides) - 1) // 2:
+        return None
+    if any(item.ratio is None and item.verdict is not Verdict.UNCHANGED_CODE for item in items):
         return None
     place = {label: number for number, label in enumerate(sides)}
     signs = np.zeros((len(sides), len(sides)), dtype=np.int64)  # 1: the row's side is the slower one

@@ -672,6 +672,16 @@ def test_sides_have_an_order_that_follows_from_the_verdicts() -> None:
         made(("a", "b", SLOWER, 1.1), ("b", "c", SLOWER, 1.1), ("a", "c", Verdict.FAILED, 0.9)),
         made(("a", "b", SLOWER, 1.1)),
         made(("a", "b", SLOWER, 1.1), ("a", "c", SLOWER, 1.1), ("b", "c", OPEN, 1.0), all_pairs=False),
+def test_of_sides_that_were_never_launched_no_order_is_told() -> None:
+    found = made(*((a, b, OPEN, 1.0) for a, b in combinations("abc", 2)))
+    never = {"ratio": None, "low": None, "high": None, "launches": 0, "a_ns": None, "b_ns": None}
+    rows = tuple(item.model_copy(update=never) for item in found.comparisons)
+    assert found.orders
+    assert not with_orders(found.model_copy(update={"comparisons": rows, "orders": ()})).orders
+    same = tuple(item.model_copy(update={"verdict": Verdict.UNCHANGED_CODE}) for item in rows)
+    assert with_orders(found.model_copy(update={"comparisons": same, "orders": ()})).orders
+
+
     ],
 )
 def test_where_no_order_follows_none_is_told(found: Comparisons) -> None:
