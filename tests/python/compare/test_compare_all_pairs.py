@@ -335,7 +335,7 @@ def test_swapped_sides_have_swapped_values_whatever_blocks_told() -> None:
 def programs(*words: str, **settings: Any) -> Comparisons:
     kind, sides = resolve([WrittenSide(f"{PROGRAM} {each}".strip()) for each in words])
     options = MeasuringOptions(20.0, pattern="one", all_pairs=True)
-    wanted = ComparisonSettings(seed=5, all_pairs=True, **{"most_rounds": 12, **settings})
+    wanted = ComparisonSettings(all_pairs=True, **{"seed": 5, "most_rounds": 12, **settings})
     return compare(subject_of(kind, sides, options), wanted)
 
 
@@ -388,6 +388,26 @@ def test_footings_are_told_of_the_two_sides_of_a_row() -> None:
     subject = Programs(
         [Offering("a", {}), Offering("b", {}), Offering("c", {}, notes=notes)], MeasuringOptions(1.0)
     )
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (("answer=8", "", "slow=1.05"), {0}),
+        (("", "units=2", "slow=1.05"), {1}),
+        (("", "answer=8", "answer=8 slow=1.05", "slow=1.05"), {1, 2}),  # as many: whoever was named first
+    ],
+)
+def test_a_wrong_answer_costs_the_pairs_of_those_who_give_it(
+    words: Sequence[str], wrong: set[int], seed: int
+) -> None:
+    """Whoever is drawn first."""
+    found = programs(*words, seed=seed, most_rounds=4)
+    labels = [f"{PROGRAM} {each}".strip() for each in words]
+    for item in found.comparisons:
+        broken = bool(wrong & {labels.index(item.a), labels.index(item.b)})
+        assert (item.verdict is Verdict.FAILED) == broken, item.reason
+
+
     assert subject.notes("x", 2) == ["c has two threads (a: one)"]
     assert subject.notes("x", 2, 1) == ["c has two threads (b: four)"]
     assert not subject.notes("x", 1, 0)

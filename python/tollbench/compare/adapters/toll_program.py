@@ -14,7 +14,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -282,6 +282,7 @@ class Programs:
         """Checks and reads the answers of blocks, in the order in which they came."""
         found: list[dict[int, _Read]] = []
         for block in come:
+            self._agree(name, block)
             found.append({})
             for side, unread in block.items():
                 with fault_of(side):
@@ -292,6 +293,24 @@ class Programs:
                         raise LaunchFailed("measured no time at all: its batches are too short for its clock")
                 found[-1][side] = ns, *waited
         return found
+
+    def _agree(self, name: str, block: Mapping[int, Unread]) -> None:
+        """In all pairs the others are held against the answer that most sides give, not against the first.
+
+        Whoever came first in the block was right, so that one wrong answer cost the pairs of all right sides
+        where the draw had it there. Of answers that as many give, the one of the side named first counts.
+        """
+        if not self.options.all_pairs or len(block) < 3:
+            return
+        given: dict[tuple[int, int], list[int]] = {}
+        for side in sorted(block):
+            with suppress(LaunchFailed):  # is told where this answer has its turn
+                batch = block[side].timed().batch
+                given.setdefault((batch.units, batch.checksum), []).append(side)
+                iterations = batch.iterations
+        if given:
+            (units, checksum), sides = max(given.items(), key=lambda each: len(each[1]))
+            self._done.setdefault((name, iterations), _Done(sides[0], units, checksum))
 
     def _check_work(self, name: str, side: int, batch: Batch) -> None:
         """The same iterations are the same units with the same answer, in every launch and on every side."""
