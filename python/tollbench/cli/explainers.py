@@ -72,11 +72,7 @@ def with_reasons(
     made: list[Explanation] = []
     interrupted = False
     try:
-        # Of all rows: what only other benchmarks execute is known by their runs.
-        wanted: dict[str, list[Two]] = {}
-        for item in found.comparisons:
-            wanted.setdefault(item.benchmark, []).append(_two(item, subject))
-        standings = standings_of(wanted, subject.labels, look_at_code)
+        standings = standings_of(_to_look_at(found, subject), subject.labels, look_at_code)
         hunks = hunks_of(request, {_two(item, subject) for item in rows})
         explainer = explainer_for(subject, standings, hunks)
         for item in rows:
@@ -89,6 +85,18 @@ def with_reasons(
     except Interrupted:
         interrupted = True
     return found.model_copy(update={"why": tuple(made), "interrupted": interrupted})
+
+
+def _to_look_at(found: Comparisons, subject: Subject) -> dict[str, list[Two]]:
+    """All rows that both sides ran: what only other benchmarks execute is known by their runs.
+
+    A side that was not built has no code, and the row that stands for all its benchmarks is none of them.
+    """
+    wanted: dict[str, list[Two]] = {}
+    for item in found.comparisons:
+        if item.verdict is not Verdict.FAILED:
+            wanted.setdefault(item.benchmark, []).append(_two(item, subject))
+    return wanted
 
 
 def _two(item: Comparison, subject: Subject) -> Two:

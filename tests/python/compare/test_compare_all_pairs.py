@@ -21,7 +21,7 @@ from fake_sides import FakeClock, FakeSubject, steady
 from rich.console import Console
 
 from tollbench import cli
-from tollbench.cli import machine_use, places
+from tollbench.cli import explainers, machine_use, places
 from tollbench.compare import (
     Comparison,
     Comparisons,
@@ -234,6 +234,11 @@ def test_a_side_that_could_not_be_asked_costs_its_own_pairs(tmp_path: Path) -> N
     ]
     counted = not_timed(subject, ComparisonSettings(all_pairs=True), lambda _record: None)
     assert [item.verdict for item in counted.comparisons] == [Verdict.COUNTED, *[Verdict.FAILED] * 5]
+
+
+def test_no_code_is_looked_at_of_a_side_that_could_not_be_asked() -> None:
+    subject = subject_with(*(steady(1.0), steady(1.5), steady(1.2)), not_asked={0: "A is gone"})
+    assert explainers._to_look_at(run(subject), subject) == {"sum": [Two(1, 2)]}
 
 
 def test_notes_are_of_the_two_sides_of_a_row() -> None:
