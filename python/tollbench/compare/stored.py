@@ -251,6 +251,8 @@ def _within(survey: SurveyRecord, header: Header) -> SurveyRecord:
         raise ValueError("has sides that could not be asked, and are not there")
     if header.all_pairs and rows_of(survey.sides_of) > MOST_ROWS:
         raise ValueError(f"compares more than {MOST_ROWS:,} pairs of sides")
+    if len({(item.benchmark, item.against, item.side) for item in survey.code}) < len(survey.code):
+        raise ValueError("knows the code of the same sides twice")
     for item in survey.code:
         sides = survey.sides_of.get(item.benchmark, ())
         against = sides if header.all_pairs else (0,)
@@ -273,8 +275,14 @@ def _checked(record: RoundRecord, header: Header) -> RoundRecord:
             raise ValueError(f"has values of {name[:80]!r} that do not fit {sides} sides")
         if any(side not in order for side, value in enumerate(values) if value is not None):
             raise ValueError(f"has a value of {name[:80]!r} for a side that was not launched")
-        if any(a >= b or b not in order or a not in order for a, b, _ in record.ratios.get(name, ())):
+    for name, ratios in record.ratios.items():
+        launched = set(record.order.get(name, ()))
+        if not header.all_pairs or len(ratios) > len(launched) * (len(launched) - 1) // 2:
+            raise ValueError(f"has more ratios of {name[:80]!r} than pairs of sides")
+        if any(a >= b or not {a, b} <= launched for a, b, _ in ratios):
             raise ValueError(f"has a ratio of {name[:80]!r} for sides that were not launched")
+        if len({(a, b) for a, b, _ in ratios}) < len(ratios):
+            raise ValueError(f"has two ratios of {name[:80]!r} for the same sides")
     return record
 
 

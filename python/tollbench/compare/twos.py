@@ -47,10 +47,11 @@ def rows_of(sides_of: Mapping[str, Sequence[int]]) -> int:
 
 def _elsewhere(survey: Survey, labels: Sequence[str]) -> list[str]:
     """Benchmarks that the first side lacks, or shares with nobody, and two others have."""
+    common = set(survey.common)
     return [
         name
         for name, lacking in survey.missing.items()
-        if name not in survey.common and len(labels) - len(survey.unusable) - len(lacking) > 1
+        if name not in common and len(labels) - len(survey.unusable) - len(lacking) > 1
     ]
 
 

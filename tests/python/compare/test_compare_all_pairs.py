@@ -388,11 +388,6 @@ def test_a_program_that_cannot_say_what_it_offers_leaves_the_others(word: str) -
     assert [(item.benchmark, item.verdict) for item in broken] == [("*", Verdict.FAILED)] * 2
 
 
-def test_footings_are_told_of_the_two_sides_of_a_row() -> None:
-    notes = {("x", "a"): "c has two threads (a: one)", ("x", "b"): "c has two threads (b: four)"}
-    subject = Programs(
-        [Offering("a", {}), Offering("b", {}), Offering("c", {}, notes=notes)], MeasuringOptions(1.0)
-    )
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
     ("words", "wrong"),
@@ -413,6 +408,11 @@ def test_a_wrong_answer_costs_the_pairs_of_those_who_give_it(
         assert (item.verdict is Verdict.FAILED) == broken, item.reason
 
 
+def test_footings_are_told_of_the_two_sides_of_a_row() -> None:
+    notes = {("x", "a"): "c has two threads (a: one)", ("x", "b"): "c has two threads (b: four)"}
+    subject = Programs(
+        [Offering("a", {}), Offering("b", {}), Offering("c", {}, notes=notes)], MeasuringOptions(1.0)
+    )
     assert subject.notes("x", 2) == ["c has two threads (a: one)"]
     assert subject.notes("x", 2, 1) == ["c has two threads (b: four)"]
     assert not subject.notes("x", 1, 0)
@@ -582,6 +582,10 @@ def round_record(**changes: Any) -> dict[str, Any]:
     return usual | changes
 
 
+FULL_ROUND = round_record(values={"x": [1.0, 2.0, 3.0]}, order={"x": [1, 0, 2]})
+CODE = {"benchmark": "x", "side": 1, "against": 0, "unchanged": True, "timed": False, "told": ""}
+
+
 @pytest.mark.parametrize(
     ("records", "words"),
     [
@@ -596,6 +600,11 @@ def round_record(**changes: Any) -> dict[str, Any]:
         ([header(), {"survey": {"sides_of": {}, "unusable": {"3": "gone"}}}], "could not be asked"),
         ([header(), round_record(ratios={"x": [[1, 2, 1.5]]})], "has a ratio of 'x' for sides"),
         ([header(), round_record(ratios={"x": [[1, 0, 1.5]]})], "has a ratio of 'x' for sides"),
+        ([header(all_pairs=False), round_record(ratios={"x": [[0, 1, 1.5]]})], "has more ratios of 'x' than"),
+        ([header(), round_record(ratios={"x": [[0, 1, 1.5]] * 2})], "has more ratios of 'x' than pairs"),
+        ([header(), FULL_ROUND | {"ratios": {"x": [[0, 1, 1.5]] * 2}}], "has two ratios of 'x' for the same"),
+        ([header(), round_record(ratios={"y": [[0, 1, 1.5]]})], "has more ratios of 'y' than pairs"),
+        ([header(), {"survey": {"sides_of": {"x": [0, 1]}, "code": [CODE] * 2}}], "the same sides twice"),
         ([header(), round_record(ratios={"x": [[0, 1, -1.0]]})], "line 2 has an impossible ratios.x.0.2"),
         ([header(), round_record(ratios={"x": [[0, 1, 1e300]]})], "line 2 has an impossible ratios.x.0.2"),
         (
