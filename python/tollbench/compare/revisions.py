@@ -24,6 +24,7 @@ from tollbench.linking.layouts import linked_alike
 from tollbench.linking.relinking import Linkable, linkable
 from tollbench.linking.wrapped import WrappedBuild
 from tollbench.text import shown
+from tollbench.words import Status
 
 BUILD_LIMIT_S = 3600.0
 _LAST_LINES = 3
@@ -107,8 +108,9 @@ def built(
 ) -> list[WrittenSide]:
     """Every revision checked out below `scratch` and built, ready for `tollbench.compare.resolve`.
 
-    Raises LaunchFailed for one that does not build, with its last words, or cannot be linked in layouts.
-    With `go_on` one that does not build is a side that says so, where two others do.
+    Raises LaunchFailed for one that does not build (`Status.BUILD_FAILED`), with its last words, cannot be
+    checked out, or cannot be linked in layouts. With `go_on` one that does not build is a side that says so,
+    where two others do.
     """
     show_inside(scratch)
     show_inside(Path(_common(repository)))  # the clones' objects are there
@@ -170,9 +172,11 @@ def _built(
 ) -> WrittenSide:
     ended = _build(recipe.build, checkout, environment, revision, interrupt)
     if ended.exit_code != 0:
-        raise LaunchFailed(f"{revision.label} does not build: `{recipe.build}` {_how(ended)}")
+        reason = f"{revision.label} does not build: `{recipe.build}` {_how(ended)}"
+        raise LaunchFailed(reason, Status.BUILD_FAILED)
     if (missing := _missing(recipe.program, checkout)) is not None:
-        raise LaunchFailed(f"{revision.label} builds, but `{recipe.build}` makes no {missing}")
+        reason = f"{revision.label} builds, but `{recipe.build}` makes no {missing}"
+        raise LaunchFailed(reason, Status.BUILD_FAILED)
     return WrittenSide(recipe.program, revision.label, checkout, recipe.folder or checkout)
 
 
@@ -272,7 +276,8 @@ def _build(
             ["/bin/sh", "-c", command], environment, checkout, BUILD_LIMIT_S, interrupt, confined=confined
         )
     except LaunchFailed as failure:
-        raise LaunchFailed(f"{revision.label} does not build: `{command}` {failure.reason}") from None
+        reason = f"{revision.label} does not build: `{command}` {failure.reason}"
+        raise LaunchFailed(reason, Status.BUILD_FAILED) from None
 
 
 def _how(ended: Ended) -> str:
