@@ -28,6 +28,7 @@ RANKS: tuple[set[str], ...] = (
     {"analysis", "counting", "linking"},
     {"measure"},
     {"compare"},
+    {"history"},
     {"report", "export"},
     {"notebook"},
     {"cli"},
@@ -46,6 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "counting": {"launching", "writing"},
     "linking": {"launching"},
     "compare": {"writing", "stats", "analysis", "launching", "linking", "counting"},
+    "history": {"stats", "compare", "launching"},
     "report": {
         "analysis.results",
         "analysis.several_results",
@@ -53,6 +55,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "compare.trials",
         "compare.rebuilds",
         "compare.explanations",
+        "history.bisections",
+        "history.commit_range",
     },
     "export": {"writing", "store", "analysis"},
     "notebook": {"store", "analysis", "export"},
@@ -67,6 +71,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "analysis",
         "measure",
         "compare",
+        "history",
     }
     | {"report", "export", ""},
     # tollbench/__init__.py and __main__.py only open the door to a room.

@@ -19,6 +19,7 @@ from tollbench.compare.explanations import Explanations
 from tollbench.compare.rebuilds import Rebuilds
 from tollbench.compare.trials import Trust
 from tollbench.compare.verdicts import Comparisons
+from tollbench.history.bisections import Bisections
 
 MODELS: Mapping[str, type[BaseModel]] = {
     "report": Results,
@@ -27,6 +28,7 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "trust": Trust,
     "trust-rebuild": Rebuilds,
     "why": Explanations,
+    "bisect": Bisections,
 }
 
 

@@ -1,0 +1,90 @@
+"""`toll bisect`: which commit changed a benchmark?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tollbench.cli.compare import AnyExitCode, Folder, InSandbox, Kind, Read, SandboxShow, Wait
+from tollbench.compare.adapters import AUTO
+
+EXAMPLE = "toll bisect v1.0 HEAD --build 'make bench' --program ./bench --filter sort"
+
+Pattern = Annotated[
+    str,
+    typer.Option(
+        "--filter", metavar="REGEX", help="Only benchmarks that match; the one that changed most is searched."
+    ),
+]
+
+
+def command(
+    good: Annotated[str, typer.Argument(metavar="GOOD", help="A revision before the change.")],
+    bad: Annotated[str, typer.Argument(metavar="BAD", help="A later revision, with the change.")],
+    build: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Builds each commit, in a checkout of its own.")
+    ],
+    program: Annotated[
+        str, typer.Option(metavar="PATH", help="What is measured, relative to the checkout, with its words.")
+    ],
+    pattern: Pattern = "",
+    threshold: Annotated[
+        float, typer.Option(help="A smaller change from GOOD to BAD is not searched: 0.01 is 1 %.")
+    ] = 0.01,
+    probability: Annotated[
+        float, typer.Option(help="With which the commit has to be known: the search's posterior.")
+    ] = 0.95,
+    budget: Annotated[str, typer.Option(metavar="TIME", help="Most time for launches.")] = "20m",
+    total: Annotated[
+        str,
+        typer.Option(
+            "--total-budget", metavar="TIME", help="Most time for everything, builds included; else no limit."
+        ),
+    ] = "",
+    first_parent: Annotated[
+        bool,
+        typer.Option(
+            "--first-parent", help="Search BAD's first parents alone: merges, not what they merged."
+        ),
+    ] = False,
+    kind: Kind = AUTO,
+    read: Read = "",
+    folder: Folder = None,
+    sandbox: InSandbox = False,
+    sandbox_show: SandboxShow = None,
+    any_exit_code: AnyExitCode = False,
+    seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    wait: Wait = False,
+) -> None:
+    """Find the commit that changed a benchmark, by launches that may err, with a stated probability.
+
+    Exit code: 0 where the commit was found, or GOOD and BAD do not differ; 3 where that is undecided; 2 where
+    GOOD or BAD could not be built or measured. 130 after Ctrl-C; what is known is printed.
+    """
+    from tollbench.cli import comparing, searching
+
+    request = searching.BisectRequest(
+        good=good,
+        bad=bad,
+        build=build,
+        program=program,
+        pattern=pattern,
+        threshold=threshold,
+        probability=probability,
+        budget_s=comparing.seconds("--budget", budget),
+        total_s=comparing.seconds("--total-budget", total) if total else None,
+        first_parent=first_parent,
+        kind=kind,
+        read=read,
+        folder=folder,
+        any_exit_code=any_exit_code,
+        seed=seed,
+        sandbox=comparing.sandbox_asked(sandbox, sandbox_show, (), folder),
+    )
+    outcome, error = searching.searched(request, wait=wait)
+    searching.show(outcome, as_json=as_json)
+    if error is not None:
+        raise error
+    raise typer.Exit(searching.exit_code(outcome))

@@ -1,0 +1,183 @@
+"""One `toll bisect` from its words to its answer; `tollbench.cli.bisect` is the table of contents."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import shlex
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import tollbench
+from tollbench.catalog import machine
+from tollbench.cli.comparing import check_pattern, raw_path
+from tollbench.cli.console import Progress, progress, say, tell, tell_json
+from tollbench.cli.machine_use import machine_taken
+from tollbench.compare import MeasuringOptions
+from tollbench.compare.adapters import AUTO, check_kind
+from tollbench.compare.adapters.read_output import KIND as READ
+from tollbench.compare.raw_file import Keeping, RawFile
+from tollbench.compare.readings import Reading
+from tollbench.compare.revisions import RevisionBuild, changed
+from tollbench.errors import Exit, TollError
+from tollbench.history.bisecting import Search, SearchProgress, SearchSettings
+from tollbench.history.bisections import BisectionOutcome, SearchEnd
+from tollbench.history.commit_range import CommitRange, commit_range
+from tollbench.history.tree_builds import TreeBuilds
+from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.meanwhile import Meanwhile
+from tollbench.launching.sandbox import Sandbox, sandboxed
+from tollbench.report import bisection_lines
+from tollbench.text import as_text, several
+from tollbench.writing import scratch_folder
+
+
+@dataclass(frozen=True, slots=True)
+class BisectRequest:
+    """What the command line asked for."""
+
+    good: str
+    bad: str
+    build: str
+    program: str
+    pattern: str
+    threshold: float
+    probability: float
+    budget_s: float  # of launches
+    total_s: float | None  # of everything; None: no limit
+    first_parent: bool
+    kind: str
+    read: str
+    folder: Path | None
+    any_exit_code: bool
+    seed: int | None
+    sandbox: Sandbox | None
+
+    def settings(self, interrupt: Interrupt | None) -> SearchSettings:
+        """How it is searched."""
+        total_s = math.inf if self.total_s is None else self.total_s
+        return SearchSettings(
+            threshold=self.threshold,
+            probability=self.probability,
+            measuring_s=self.budget_s,
+            total_s=total_s,
+            seed=secrets.randbelow(2**31) if self.seed is None else self.seed,
+            kind=self.kind,
+            measuring=MeasuringOptions(
+                min(self.budget_s, total_s), interrupt, self.pattern, self.any_exit_code, read=self.read
+            ),
+        )
+
+
+def searched(request: BisectRequest, *, wait: bool) -> tuple[BisectionOutcome, TollError | None]:
+    """Takes the machine, builds, measures. Raises TollError for what makes no sense or cannot be measured.
+
+    The second is what ended it where the disk took no more launches.
+    """
+    request.settings(None).check()
+    check_pattern(request.pattern)
+    check_kind(request.kind)
+    if request.read:
+        Reading.of(request.read)
+        if request.kind not in (AUTO, READ):
+            raise TollError(f"--kind {request.kind} does not read with --read", "leave out one of the two")
+    for option, words in (("--build", request.build), ("--program", request.program)):
+        if not words.strip():
+            raise TollError(f"{option} is empty", "for example: --build 'make bench' --program ./bench")
+    here = Path.cwd()
+    commits = commit_range(here, request.good, request.bad, first_parent=request.first_parent)
+    if changed(here):
+        say("note: changes in this checkout that are not committed are in none of the commits")
+    try:
+        return _with_the_machine(request, commits, wait=wait)
+    except LaunchFailed as failure:
+        raise TollError(failure.reason, "see both by hand: toll compare --build ... GOOD BAD") from None
+    except Interrupted:
+        raise TollError(
+            "interrupted before GOOD and BAD were compared", "start again when it suits", Exit.INTERRUPTED
+        ) from None
+
+
+def _with_the_machine(
+    request: BisectRequest, commits: CommitRange, *, wait: bool
+) -> tuple[BisectionOutcome, TollError | None]:
+    with ExitStack() as stack:
+        interrupt = stack.enter_context(Interrupt())
+        stack.enter_context(machine_taken(interrupt, wait=wait))
+        stack.enter_context(sandboxed(request.sandbox))
+        meanwhile = stack.enter_context(Meanwhile())
+        scratch = stack.enter_context(scratch_folder())
+        settings = request.settings(interrupt)
+        raw = stack.enter_context(RawFile(raw_path(None, "bisect"), _header(request, commits, settings)))
+        keeping = Keeping(raw)
+        say(f"{several(commits.last, 'commit')} from {request.good} to {request.bad}")
+        say(f"every launch goes to {raw.path}; Ctrl-C stops and reports")
+        with progress("searching") as bar:
+            recipe = RevisionBuild(request.build, request.program, request.folder)
+            builds = TreeBuilds(
+                commits.repository,
+                recipe,
+                scratch,
+                interrupt,
+                lambda revision: say(f"building {revision.label}"),
+            )
+            search = Search(
+                commits,
+                builds,
+                settings,
+                keep=keeping,
+                hear=lambda at: _step(bar, at),
+                meanwhile=meanwhile,
+            )
+            try:
+                outcome = replace(search.run(), raw=str(raw.path))
+            except Interrupted:
+                if keeping.error is not None:  # a full disk, which ends a search like somebody's Ctrl-C
+                    raise keeping.error from None
+                raise
+    return outcome, keeping.error
+
+
+def _step(bar: Progress, at: SearchProgress) -> None:
+    bar.step(min(at.spent_s, at.budget_s), at.budget_s, at.told, max(0.0, at.budget_s - at.spent_s))
+
+
+def _header(request: BisectRequest, commits: CommitRange, settings: SearchSettings) -> dict[str, object]:
+    return {
+        "toll_bisect": 1,
+        "toll_version": tollbench.__version__,
+        "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
+        "good": commits.commits[0].commit,
+        "bad": commits.commits[-1].commit,
+        "commits": commits.last,
+        "threshold": settings.threshold,
+        "probability": settings.probability,
+        "seed": settings.seed,
+        "sandbox": request.sandbox.told() if request.sandbox is not None else "",
+        "machine": machine.describe(ask_compilers=True),
+        "conditions": machine.conditions(),
+    }
+
+
+def show(outcome: BisectionOutcome, *, as_json: bool) -> None:
+    """Prints what was found; as JSON, the reason where there is none goes to whoever watches."""
+    if as_json:
+        tell_json(outcome.printed.model_dump_json(indent=2))
+        if outcome.reason:
+            say(f"{outcome.end.value.replace('_', ' ')}: {outcome.reason}")
+        return
+    for line in bisection_lines.lines(outcome):
+        tell(line)
+
+
+def exit_code(outcome: BisectionOutcome) -> Exit:
+    """0 where a commit was found or nothing changed, 3 where that is open, 130 after Ctrl-C."""
+    return {
+        SearchEnd.FOUND: Exit.FINE,
+        SearchEnd.NO_CHANGE: Exit.FINE,
+        SearchEnd.UNDECIDED: Exit.INCONCLUSIVE,
+        SearchEnd.INTERRUPTED: Exit.INTERRUPTED,
+    }[outcome.end]

@@ -1,0 +1,114 @@
+"""The commits between two revisions, as a row in which each comes after those that it was made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tollbench.compare.git import git
+from tollbench.compare.revisions import Revision, revisions
+from tollbench.errors import TollError
+from tollbench.text import clean, shown
+
+_FIELDS = "%H %T%x00%an%x00%s"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of the row; author and subject are fit to be shown."""
+
+    commit: str
+    tree: str
+    author: str
+    subject: str
+    name: str = ""  # as the user wrote it, of both ends
+
+    @property
+    def short(self) -> str:
+        """Ten digits."""
+        return self.commit[:10]
+
+    @property
+    def revision(self) -> Revision:
+        """As it is built."""
+        return Revision(self.name or self.short, self.commit)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRange:
+    """GOOD, and behind it all that led from there to BAD, which is the last."""
+
+    repository: Path
+    commits: tuple[Commit, ...]
+    first_parent: bool
+
+    @property
+    def last(self) -> int:
+        """The place of BAD; GOOD's is 0."""
+        return len(self.commits) - 1
+
+    def named(self, first: int, last: int) -> str:
+        """Commits from one place to another: a commit's hash, or a range that git understands."""
+        if first == last:
+            return self.commits[last].commit
+        return f"{self.commits[first - 1].commit}..{self.commits[last].commit}"
+
+
+def commit_range(repository: Path, good: str, bad: str, *, first_parent: bool) -> CommitRange:
+    """The row from GOOD to BAD: parents before children, branches that were merged one after the other.
+
+    Only what comes from GOOD and leads to BAD is in it (`git rev-list --topo-order --ancestry-path`), or with
+    `first_parent` BAD, its first parent, that one's first parent and so on. Raises TollError outside of a
+    repository, in a shallow clone, for an unknown revision and where BAD does not come from GOOD.
+    """
+    first, last = revisions(repository, (good, bad))
+    if git(repository, "rev-parse", "--is-shallow-repository").stdout.strip() == "true":
+        raise TollError(
+            f"{repository} is in a shallow clone: commits between {good} and {bad} may be missing",
+            "bring them: git fetch --unshallow",
+        )
+    if first.commit == last.commit:
+        raise TollError(f"{good} and {bad} are one commit: {first.commit[:10]}", "name an older GOOD")
+    if not _leads_to(repository, first, last):
+        if _leads_to(repository, last, first):
+            raise TollError(f"{bad} comes before {good}", f"name the older one first: {bad} {good}")
+        raise TollError(
+            f"{bad} does not come from {good}: the change may be on either branch",
+            f"begin where they part: `git merge-base {good} {bad}` names it",
+        )
+    way = ["--first-parent"] if first_parent else ["--topo-order", "--ancestry-path"]
+    commits = _listed(repository, *way, "--reverse", f"{first.commit}..{last.commit}")
+    begin = _listed(repository, "--max-count=1", first.commit)
+    if not commits or not begin or commits[-1].commit != last.commit:
+        raise TollError(
+            f"git lists no commits from {good} to {bad}", "look at them: git rev-list --topo-order GOOD..BAD"
+        )
+    ends = {begin[0].commit: good, last.commit: bad}
+    row = tuple(_named(item, ends.get(item.commit, "")) for item in (*begin, *commits))
+    return CommitRange(repository, row, first_parent)
+
+
+def _named(item: Commit, name: str) -> Commit:
+    return Commit(item.commit, item.tree, item.author, item.subject, name)
+
+
+def _leads_to(repository: Path, older: Revision, newer: Revision) -> bool:
+    asked = git(repository, "merge-base", "--is-ancestor", older.commit, newer.commit)
+    return asked.returncode == 0
+
+
+def _listed(repository: Path, *words: str) -> list[Commit]:
+    """By rev-list, which heeds no configuration that would verify signatures. Raises TollError."""
+    told = git(repository, "rev-list", "--encoding=UTF-8", f"--format={_FIELDS}", *words)
+    if told.returncode != 0:
+        raise TollError(
+            f"git cannot list the commits in {repository}: {shown(told.stderr.strip(), 300)}",
+            "look at the repository: git fsck",
+        )
+    lines = told.stdout.split("\n")[1::2]  # each after a line "commit HASH"
+    found = []
+    for line in lines:
+        ids, author, subject = line.split("\0")
+        commit, tree = ids.split(" ")
+        found.append(Commit(commit, tree, clean(author), clean(subject)))
+    return found

@@ -1,0 +1,66 @@
+"""Commits built when they are asked for, those with the same files once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tollbench.compare.revisions import Hearing, Revision, RevisionBuild, built
+from tollbench.compare.sides import WrittenSide
+from tollbench.errors import TollError
+from tollbench.history.commit_range import Commit
+from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.interrupt import Interrupt
+from tollbench.words import Status
+
+
+class TreeBuilds:
+    """What was built so far, below a scratch folder; a tree is what a commit's files are known by."""
+
+    def __init__(
+        self,
+        repository: Path,
+        recipe: RevisionBuild,
+        scratch: Path,
+        interrupt: Interrupt | None = None,
+        on_build: Callable[[Revision], None] = lambda _revision: None,
+    ) -> None:
+        self._repository = repository
+        self._recipe = recipe
+        self._scratch = scratch
+        self._interrupt = interrupt
+        self._hearing = Hearing(on_build=on_build)
+        self._known: dict[str, WrittenSide | str] = {}
+
+    def of(self, commit: Commit) -> WrittenSide:
+        """The commit, ready to be a side. Raises LaunchFailed where it does not build, Interrupted, and
+        TollError where it cannot even be checked out, which is no commit's fault."""
+        if commit.tree not in self._known:
+            self._known[commit.tree] = self._made(commit)
+        known = self._known[commit.tree]
+        if isinstance(known, str):
+            raise LaunchFailed(known, Status.BUILD_FAILED)
+        return known
+
+    def _made(self, commit: Commit) -> WrittenSide | str:
+        """The side, or why there is none."""
+        folder = self._scratch / f"tree-{commit.tree[:10]}-{len(self._known)}"
+        try:
+            folder.mkdir()
+            (side,) = built(
+                self._repository,
+                [commit.revision],
+                self._recipe,
+                folder,
+                interrupt=self._interrupt,
+                hear=self._hearing,
+            )
+        except LaunchFailed as failure:
+            if failure.status is Status.BUILD_FAILED:
+                return failure.reason
+            raise TollError(failure.reason, "look at the repository and at the room on the disk") from None
+        except OSError as error:
+            raise TollError(
+                f"{commit.short} cannot be checked out: {error.strerror}", "make room on that disk"
+            ) from None
+        return side

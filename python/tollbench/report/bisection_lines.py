@@ -1,0 +1,128 @@
+"""What `toll bisect` found, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tollbench import numbers
+from tollbench.compare.verdicts import Comparison
+from tollbench.history.bisections import BisectionOutcome, FoundChange, SearchEnd
+from tollbench.history.commit_range import Commit
+from tollbench.text import clean, enumerated, several
+
+_MOST_NAMED = 8
+
+
+def lines(outcome: BisectionOutcome) -> list[str]:
+    """The answer first, then what it rests on."""
+    told = {
+        SearchEnd.FOUND: _found,
+        SearchEnd.NO_CHANGE: _no_change,
+        SearchEnd.UNDECIDED: _undecided,
+        SearchEnd.INTERRUPTED: _undecided,
+    }[outcome.end](outcome)
+    return [*told, *_others(outcome.changes), *_left_out(outcome), _cost(outcome), *_raw(outcome)]
+
+
+def _found(outcome: BisectionOutcome) -> list[str]:
+    (found,), (commits,) = outcome.printed.found, outcome.suspects
+    chance = numbers.percent(found.probability, 3, most_decimals=1)
+    if len(commits) == 1:
+        return [
+            f"{_named(commits[0])}",
+            f"  {clean(found.benchmark)} {_changed(found)} since then; probability {chance}",
+        ]
+    return [
+        f"One of {len(commits)} commits, of which only the last can be measured:",
+        *_some(commits),
+        f"  {clean(found.benchmark)} {_changed(found)} since these; probability of all together {chance}",
+    ]
+
+
+def _no_change(outcome: BisectionOutcome) -> list[str]:
+    return [f"No change: {clean(outcome.reason)}."]
+
+
+def _undecided(outcome: BisectionOutcome) -> list[str]:
+    told = [f"Undecided: {clean(outcome.reason)}."]
+    if not outcome.suspects:
+        return told
+    count = sum(map(len, outcome.suspects))
+    chance = numbers.percent(min(1.0, sum(found.probability for found in outcome.printed.found)), 3)
+    change = outcome.printed.found[0]
+    told.append(
+        f"{clean(change.benchmark)} {_changed(change)} from GOOD to BAD. With a probability of {chance} it"
+        f" came with {'this commit' if count == 1 else f'one of these {count} commits'}:"
+    )
+    for found, commits in zip(outcome.printed.found, outcome.suspects, strict=True):
+        own = numbers.percent(found.probability, 2)
+        if len(commits) == 1:
+            told.append(f"  {_named(commits[0])} ({own})")
+        else:
+            told.append(f"  {several(len(commits), 'commit')}, {own}:")
+            told += _some(commits)
+    return told
+
+
+def _named(commit: Commit) -> str:
+    """Author and subject were made harmless where they were read."""
+    return f"{commit.short} by {commit.author}: {commit.subject}"
+
+
+def _some(commits: Sequence[Commit]) -> list[str]:
+    """The first and the last ones of many."""
+    if len(commits) <= _MOST_NAMED:
+        return [f"  {_named(commit)}" for commit in commits]
+    half = _MOST_NAMED // 2
+    between = f"  ... {len(commits) - 2 * half:,} more"
+    ends = (*commits[:half], *commits[-half:])
+    shown = [f"  {_named(commit)}" for commit in ends]
+    return [*shown[:half], between, *shown[half:]]
+
+
+def _changed(change: FoundChange | Comparison) -> str:
+    """ "is slower by 1.9 % to 2.4 %"."""
+    if change.ratio is None:
+        return "has changed"
+    word = "slower" if change.ratio > 1.0 else "faster"
+    if change.low is None or change.high is None:
+        return f"is {word} by about {numbers.difference(abs(change.ratio - 1.0))}"
+    ends = sorted((change.low - 1.0, change.high - 1.0), key=abs)
+    if ends[0] * ends[1] < 0.0:
+        span = f"({numbers.difference(change.low - 1.0)} to {numbers.difference(change.high - 1.0)})"
+        return f"is {word} by about {numbers.difference(abs(change.ratio - 1.0))} {span}"
+    least, most = (numbers.difference(abs(end)) for end in ends)
+    return f"is {word} by {least} to {most}"
+
+
+def _others(changes: Sequence[Comparison]) -> list[str]:
+    """What else changed between GOOD and BAD."""
+    others = changes[1:]
+    if not others:
+        return []
+    told = [f"{clean(row.benchmark)} {_changed(row)}" for row in others[:_MOST_NAMED]]
+    more = f"; {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
+    return [f"Changed too, and not searched (--filter chooses): {'; '.join(told)}{more}."]
+
+
+def _left_out(outcome: BisectionOutcome) -> list[str]:
+    if not outcome.left_out:
+        return []
+    reasons = [clean(step.reason) for step in outcome.left_out[:2]]
+    more = f"; and {len(outcome.left_out) - 2} more" if len(outcome.left_out) > 2 else ""
+    return [f"Left out, as they could not be measured: {'; '.join(reasons)}{more}."]
+
+
+def _cost(outcome: BisectionOutcome) -> str:
+    path = outcome.printed.found[0].path if outcome.printed.found else ()
+    looked = len({step.commit for step in path if step.rounds})
+    parts = [
+        f"{several(outcome.launches, 'launch', 'launches')}",
+        f"{looked:,} of {several(outcome.commits, 'commit')} measured beside GOOD and BAD",
+        numbers.duration(outcome.seconds),
+    ]
+    return f"{enumerated(parts[:2])}, in {parts[2]}." + "".join(f" {note}" for note in outcome.notes)
+
+
+def _raw(outcome: BisectionOutcome) -> list[str]:
+    return [f"Every launch: {clean(outcome.raw)}"] if outcome.raw else []

@@ -1,0 +1,477 @@
+"""`toll bisect` as a whole: real repositories of some 30 commits, with programs that print their times."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tollbench import cli
+from tollbench.cli import machine_use, places
+from tollbench.cli.sandboxing import sandbox_for
+from tollbench.cli.searching import exit_code
+from tollbench.compare import MeasuringOptions
+from tollbench.compare.revisions import RevisionBuild
+from tollbench.errors import TollError
+from tollbench.history.bisecting import Search, SearchSettings
+from tollbench.history.bisections import SearchEnd
+from tollbench.history.commit_range import commit_range
+from tollbench.history.tree_builds import TreeBuilds
+from tollbench.launching.failure import Interrupted
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "schemas/bisect.schema.json").read_text(encoding="utf-8"))
+BUILD = "sh build.sh"
+WORDS = ("--build", BUILD, "--program", "./bench", "--read", "csv:name,ns")
+Toll = Callable[..., int]
+
+# Prints each benchmark of the file `levels` with up to 0.3 % of noise either way.
+BENCH = """\
+#!/bin/sh
+echo name,ns
+while read name level; do
+  noise=$(od -An -N2 -tu2 /dev/urandom)
+  echo "$name,$((level * 100 + noise % 600 - 300))"
+done < "$(dirname "$0")/levels"
+"""
+GOOD_BUILD = "cp bench.sh bench; chmod +x bench"
+
+
+class Project:
+    """A repository whose commits are made one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self.git("init", "-q", "-b", "main")
+        self.commits: list[str] = []
+        (folder / "bench.sh").write_text(BENCH)
+
+    def git(self, *words: str) -> str:
+        names = {f"GIT_{who}_{what}": "n" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        done = subprocess.run(
+            ["git", "-c", "commit.gpgsign=false", *words],
+            cwd=self.folder, env={**os.environ, **names}, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return done.stdout.strip()
+
+    def commit(self, subject: str, *, build: str = GOOD_BUILD, **levels: int) -> str:
+        """Each has files of its own."""
+        (self.folder / "levels").write_text("".join(f"{name} {level}\n" for name, level in levels.items()))
+        (self.folder / "build.sh").write_text(build + "\n")
+        (self.folder / "notes.txt").write_text(f"{len(self.commits)} {subject}\n")
+        self.git("add", ".")
+        self.git("commit", "-q", "--allow-empty", "-m", subject)
+        self.commits.append(self.git("rev-parse", "HEAD"))
+        return self.commits[-1]
+
+
+def history(folder: Path, changes: Mapping[int, Mapping[str, Any]], count: int = 30) -> Project:
+    """`count` commits after the first; what a commit changes stays so, but for its build."""
+    project = Project(folder)
+    levels: dict[str, int] = {"sum": 10_000}
+    for number in range(count + 1):
+        told = dict(changes.get(number, {}))
+        build = told.pop("build", GOOD_BUILD)
+        subject = told.pop("subject", f"step {number}")
+        levels = {name: level for name, level in (levels | told).items() if level}
+        project.commit(subject, build=build, **levels)
+    return project
+
+
+@pytest.fixture
+def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
+    """Runs `toll bisect` in the folder `project`, without the machine's lock."""
+    monkeypatch.setattr(machine_use, "LOCK_FILES", ())
+    monkeypatch.setattr(places, "RUNS", tmp_path / "runs")
+
+    def run(*words: str) -> int:
+        monkeypatch.chdir(tmp_path / "project")
+        monkeypatch.setattr(sys, "argv", ["toll", "bisect", *words])
+        return cli.main()
+
+    return run
+
+
+def answer(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, SCHEMA)
+    assert list(document) == ["found"]
+    found: list[dict[str, Any]] = document["found"]
+    return found
+
+
+KEYS = ["commit", "probability", "benchmark", "ratio", "low", "high", "launches", "seconds", "path"]
+
+
+@pytest.mark.parametrize("guilty", [1, 17, 30])
+def test_the_slower_commit_is_found(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], guilty: int
+) -> None:
+    project = history(tmp_path / "project", {guilty: {"sum": 10_400}})
+    before = project.git("status", "--porcelain")
+    assert toll(project.commits[0], "main", *WORDS, "--json", "--seed", "3") == 0
+    (found,) = answer(capsys)
+    assert list(found) == KEYS
+    assert found["commit"] == project.commits[guilty]
+    assert found["probability"] >= 0.95
+    assert found["benchmark"] == "sum"
+    assert 1.03 < found["low"] <= found["ratio"] <= found["high"] < 1.05
+    assert sum(3 * step["rounds"] for step in found["path"]) < found["launches"]
+    assert found["path"][-1]["leading"] == found["commit"]
+    assert {step["commit"] for step in found["path"]} < set(project.commits[1:-1])
+    assert project.git("status", "--porcelain") == before
+
+
+def test_the_answer_names_commit_author_and_change(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = "a \x1b[31mred\u202e subject"
+    project = history(tmp_path / "project", {9: {"sum": 9_500, "subject": hostile}}, count=12)
+    assert toll(project.commits[0], "HEAD", *WORDS) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith(f"{project.commits[9][:10]} by n: a \ufffd[31mred\ufffd subject\n")
+    assert "\x1b" not in told.out + told.err
+    assert re.search(r"sum is faster by (4\.9|5\.0) % to 5\.[01] % since then; ", told.out)
+    assert "probability 9" in told.out or "probability 100 %" in told.out
+    assert "of 12 commits measured beside GOOD and BAD" in told.out
+    (raw,) = (tmp_path / "runs").glob("bisect-*.jsonl")
+    assert str(raw) in told.out
+    records = [json.loads(line) for line in raw.read_text().splitlines()]
+    assert records[0]["good"] == project.commits[0]
+    assert any("step" in record for record in records)
+
+
+def test_a_range_without_a_change_is_told(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {}, count=8)
+    assert toll(project.commits[0], "HEAD", *WORDS, "--json") == 0
+    assert answer(capsys) == []
+    assert toll(project.commits[0], "HEAD", *WORDS) == 0
+    told = capsys.readouterr()
+    assert "No change: GOOD and BAD do not differ by more than 1.0 %." in told.out
+    assert told.err.count("building") == 2
+
+
+def test_a_change_within_the_threshold_is_none(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {4: {"sum": 10_300}}, count=8)
+    assert toll(project.commits[0], "HEAD", *WORDS, "--threshold", "0.1", "--json") == 0
+    assert answer(capsys) == []
+
+
+def test_the_same_files_are_not_measured(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {}, count=1)
+    (project.folder / "notes.txt").write_text("more\n")
+    project.git("commit", "-q", "-a", "-m", "more")
+    project.git("revert", "--no-edit", "HEAD")
+    assert toll("HEAD~2", "HEAD", *WORDS) == 0
+    told = capsys.readouterr()
+    assert "both have the same files" in told.out
+    assert "building" not in told.err
+
+
+def test_commits_with_the_same_files_are_built_once(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {}, count=0)
+    for number in range(12):  # each second commit takes the one before it back
+        project.commit("there" if number % 2 == 0 else "and back", sum=10_000)
+        (project.folder / "notes.txt").write_text(f"{number % 2}\n")
+        project.git("commit", "-q", "-a", "--amend", "-m", f"step {number}")
+    guilty = project.commit("slow", sum=10_500)
+    assert toll(project.commits[0], "HEAD", *WORDS, "--json") == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["found"][0]["commit"] == guilty
+    assert told.err.count("building") <= 4
+
+
+def test_commits_that_cannot_be_measured_are_named_as_a_group(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """10 to 12 do not build, 13 builds no program, 14 lacks the benchmark; 15 is seen to be slow."""
+    changes: dict[int, Mapping[str, Any]] = {
+        10: {"build": "echo 'no such header' >&2; exit 4"},
+        11: {"build": "exit 5"},
+        12: {"build": "exit 6", "sum": 10_400},
+        13: {"build": "true"},
+        14: {"sum": 0, "other": 10},
+        15: {"sum": 10_400, "other": 10},
+    }
+    project = history(tmp_path / "project", changes, count=20)
+    assert toll(project.commits[0], "HEAD", *WORDS, "--json", "--filter", "sum") == 0
+    (found,) = answer(capsys)
+    assert found["commit"] == f"{project.commits[9]}..{project.commits[15]}"
+    assert project.git("rev-list", found["commit"]).split() == project.commits[15:9:-1]
+    assert found["low"] > 1.03
+    reasons = {step["commit"]: step["reason"] for step in found["path"] if step["reason"]}
+    assert set(reasons) == set(project.commits[10:15])
+    assert reasons[project.commits[10]].endswith("`sh build.sh` exited with code 4: no such header")
+    assert reasons[project.commits[13]].endswith("makes no ./bench")
+    assert "sum" in reasons[project.commits[14]] or "offers no benchmark" in reasons[project.commits[14]]
+    assert toll(project.commits[0], "HEAD", *WORDS, "--filter", "sum") == 0
+    told = capsys.readouterr().out
+    assert told.startswith("One of 6 commits, of which only the last can be measured:\n")
+    assert told.count(" by n: step 1") == 6
+    assert "Left out, as they could not be measured: " in told
+
+
+def test_of_several_changes_the_largest_is_searched_and_the_others_are_named(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes = {0: {"map": 5_000, "same": 7_000}, 3: {"map": 5_600}, 8: {"sum": 10_400}}
+    project = history(tmp_path / "project", changes, count=10)
+    assert toll(project.commits[0], "HEAD", *WORDS) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(project.commits[3][:10])
+    assert "Changed too, and not searched (--filter chooses): sum is slower by " in told
+    assert "same" not in told
+    assert toll(project.commits[0], "HEAD", *WORDS, "--filter", "^sum$", "--json") == 0
+    (found,) = answer(capsys)
+    assert (found["commit"], found["benchmark"]) == (project.commits[8], "sum")
+
+
+def merged(project: Project) -> tuple[str, str]:
+    """A slow commit on a branch of 6, merged into main; the commit, and the merge."""
+    project.git("checkout", "-q", "-b", "side")
+    own = [project.commit(f"side {number}", sum=10_500 if number >= 3 else 10_000) for number in range(6)]
+    project.git("checkout", "-q", "main")
+    for number in range(3):
+        (project.folder / f"main{number}").write_text("")
+        project.git("add", ".")
+        project.git("commit", "-q", "-m", f"main {number}")
+    project.git("merge", "-q", "--no-ff", "-m", "merge side", "side")
+    return own[3], project.git("rev-parse", "HEAD")
+
+
+def test_merges(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = history(tmp_path / "project", {}, count=2)
+    slow, merge = merged(project)
+    project.git("commit", "-q", "--allow-empty", "-m", "after")
+    assert toll(project.commits[0], "HEAD", *WORDS, "--first-parent", "--json") == 0
+    assert [found["commit"] for found in answer(capsys)] == [merge]
+    # In the row of all commits main's own may stand behind the branch: quick ones, between slow ones.
+    row = commit_range(project.folder, project.commits[0], "HEAD", first_parent=False)
+    places = {item.commit: place for place, item in enumerate(row.commits)}
+    assert len(row.commits) == 3 + 6 + 3 + 1 + 1
+    assert all(
+        places[parent] < places[commit]
+        for commit in places
+        for parent in project.git("rev-parse", f"{commit}^@").split()
+        if parent in places
+    )
+    assert slow in places
+
+
+def test_a_branch_that_does_not_come_from_good_is_not_in_the_row(tmp_path: Path) -> None:
+    project = history(tmp_path / "project", {}, count=1)
+    good = project.commit("good", sum=1)
+    project.git("checkout", "-q", "-b", "older", f"{good}~1")
+    (project.folder / "side").write_text("")
+    project.git("add", ".")
+    project.git("commit", "-q", "-m", "beside good")
+    beside = project.git("rev-parse", "HEAD")
+    project.git("checkout", "-q", "main")
+    project.git("merge", "-q", "--no-ff", "-m", "merge", "older")
+    row = commit_range(project.folder, good, "HEAD", first_parent=False)
+    assert [item.subject for item in row.commits] == ["good", "merge"]
+    assert beside not in {item.commit for item in row.commits}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["HEAD~3", "nowhere"], "there is no revision 'nowhere'"),
+        (["HEAD", "HEAD"], "HEAD and HEAD are one commit"),
+        (["HEAD", "HEAD~3"], "HEAD~3 comes before HEAD"),
+        (["beside", "HEAD"], "HEAD does not come from beside: the change may be on either branch"),
+        (["HEAD~3", "HEAD", "--probability", "1"], "--probability 1.0 is not between"),
+        (["HEAD~3", "HEAD", "--threshold", "0"], "the threshold has a value"),
+        (["HEAD~3", "HEAD", "--budget", "soon"], "'soon' is not a length of time"),
+        (["HEAD~3", "HEAD", "--filter", "("], "is not a regular expression"),
+        (["HEAD~3", "HEAD", "--filter", "gone"], "offers no benchmark that matches 'gone'"),
+        (["HEAD~3", "HEAD", "--kind", "gone"], "gone"),
+        (["HEAD~3", "HEAD", "--build", ""], "--build is empty"),
+        (["HEAD~3", "HEAD", "--build", "exit 7"], "does not build: `exit 7` exited with code 7"),
+        (["HEAD~3", "HEAD", "--program", "./gone"], "builds, but `sh build.sh` makes no ./gone"),
+        (["HEAD~3", "HEAD", "--read", "json:name,ns"], "printed no JSON with name, ns"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_input_is_a_sentence(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    project = history(tmp_path / "project", {2: {"sum": 10_500}}, count=4)
+    project.git("branch", "beside", "HEAD~2")
+    project.git("checkout", "-q", "beside")
+    project.commit("beside", sum=3)
+    project.git("checkout", "-q", "main")
+    assert toll(*words[:2], *WORDS, *words[2:]) == 2
+    out = capsys.readouterr()
+    assert told in out.err
+    assert "next: " in out.err
+    assert out.out == ""
+
+
+def test_a_shallow_clone_is_refused(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = history(tmp_path / "whole", {}, count=5)
+    project.git("clone", "-q", "--depth", "3", f"file://{project.folder}", str(tmp_path / "project"))
+    assert toll("HEAD~2", "HEAD", *WORDS) == 2
+    told = capsys.readouterr().err
+    assert "is in a shallow clone" in told
+    assert "git fetch --unshallow" in told
+
+
+def test_outside_of_a_repository(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "project").mkdir()
+    assert toll("a", "b", *WORDS) == 2
+    assert "is not in a git repository" in capsys.readouterr().err
+
+
+def test_ends_that_share_no_benchmark(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = history(tmp_path / "project", {2: {"sum": 0, "map": 9}}, count=4)
+    assert toll(project.commits[0], "HEAD", *WORDS) == 2
+    assert "GOOD and BAD share no benchmark: sum, map" in capsys.readouterr().err
+
+
+def test_work_that_is_not_committed_is_noted_and_left_alone(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {3: {"sum": 10_500}}, count=4)
+    (project.folder / "build.sh").write_text("exit 1\n")
+    assert toll(project.commits[0], "HEAD", *WORDS, "--json") == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["found"][0]["commit"] == project.commits[3]
+    assert "changes in this checkout that are not committed are in none of the commits" in told.err
+    assert (project.folder / "build.sh").read_text() == "exit 1\n"
+
+
+def test_a_launch_that_takes_longer_than_all_time_is_a_sentence(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {}, count=1)
+    program = ("--build", "printf '#!/bin/sh\nsleep 60\n' > bench; chmod +x bench", "--program", "./bench")
+    assert toll(project.commits[0], "HEAD", *program, "--budget", "0.05s") == 2
+    assert "did not end within 0.05 s" in capsys.readouterr().err
+
+
+class Ticking:
+    """A clock on which each look takes its time: what a search does in so much of it is always the same."""
+
+    def __init__(self, tick_s: float) -> None:
+        self._ns, self._tick_ns = 0, round(tick_s * 1e9)
+
+    def now_ns(self) -> int:
+        self._ns += self._tick_ns
+        return self._ns
+
+    def utc(self) -> str:
+        return "2026-01-01T00:00:00Z"
+
+    def sleep(self, seconds: float) -> None:
+        self._ns += round(seconds * 1e9)
+
+
+def search_in(project: Project, tmp_path: Path, **more: Any) -> Search:
+    """Of the whole history, as the verb makes it."""
+    (tmp_path / "scratch").mkdir()
+    row = commit_range(project.folder, project.commits[0], "HEAD", first_parent=False)
+    recipe = RevisionBuild(BUILD, "./bench")
+    settings = SearchSettings(
+        measuring_s=more.pop("measuring_s", 600.0), measuring=MeasuringOptions(20.0, read="csv:name,ns")
+    )
+    builds = TreeBuilds(project.folder, recipe, tmp_path / "scratch")
+    return Search(row, builds, settings, **more)
+
+
+def test_too_little_time_for_the_ends_is_undecided(tmp_path: Path) -> None:
+    project = history(tmp_path / "project", {3: {"sum": 10_500}}, count=6)
+    found = search_in(project, tmp_path, measuring_s=5.0, clock=Ticking(0.5)).run()
+    assert (found.end, found.printed.found) == (SearchEnd.UNDECIDED, ())
+    assert "at least 6 are needed" in found.reason
+    assert exit_code(found) == 3
+
+
+def test_when_the_time_is_spent_the_suspects_are_told(tmp_path: Path) -> None:
+    project = history(tmp_path / "project", {17: {"sum": 10_400}})
+    clock = Ticking(0.001)
+
+    def keep(record: Mapping[str, Any]) -> None:
+        if "commit" in record and "values" in record:  # a round of the search
+            clock.sleep(260.0)
+
+    found = search_in(project, tmp_path, measuring_s=600.0, clock=clock, keep=keep).run()
+    assert found.end is SearchEnd.UNDECIDED
+    assert "the time is spent" in found.reason
+    suspects = [commit.commit for commits in found.suspects for commit in commits]
+    assert project.commits[17] in suspects
+    assert 1 < len(suspects) < 30
+    assert sum(item.probability for item in found.printed.found) >= 0.95
+    assert {item.benchmark for item in found.printed.found} == {"sum"}
+
+
+def test_an_interrupt_tells_what_is_known(tmp_path: Path) -> None:
+    project = history(tmp_path / "project", {17: {"sum": 10_400}})
+
+    def keep(record: Mapping[str, Any]) -> None:
+        if "step" in record:
+            raise Interrupted
+
+    found = search_in(project, tmp_path, keep=keep).run()
+    assert found.end is SearchEnd.INTERRUPTED
+    assert sum(item.probability for item in found.printed.found) >= 0.95
+
+
+def test_an_interrupt_before_anything_is_known(tmp_path: Path) -> None:
+    project = history(tmp_path / "project", {}, count=2)
+
+    def keep(_record: Mapping[str, Any]) -> None:
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        search_in(project, tmp_path, keep=keep).run()
+
+
+def test_an_end_that_no_longer_runs_is_no_commits_fault(tmp_path: Path) -> None:
+    project = history(tmp_path / "project", {5: {"sum": 10_400}}, count=10)
+
+    def keep(record: Mapping[str, Any]) -> None:
+        if record.get("done"):  # the ends are known: GOOD's program is lost
+            for program in (tmp_path / "scratch").glob("*/*/bench"):
+                if project.commits[0][:10] in program.parent.name:
+                    program.unlink()
+
+    with pytest.raises(TollError, match="ran before, and now it does not"):
+        search_in(project, tmp_path, keep=keep).run()
+
+
+def test_in_a_sandbox(
+    toll: Toll, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = tmp_path / "home" / "key"
+    key.parent.mkdir()
+    key.write_text("a secret")
+    monkeypatch.setenv("HOME", str(key.parent))
+    try:
+        sandbox_for([], None, [])
+    except TollError as refused:
+        pytest.skip(f"no sandbox here: {refused.what}")
+    project = history(tmp_path / "project", {3: {"sum": 10_500}}, count=4)
+    build = f"test ! -e {key} && {BUILD}"
+    words = ("--build", build, "--program", "./bench", "--read", "csv:name,ns", "--sandbox", "--json")
+    assert toll(project.commits[0], "HEAD", *words) == 0
+    (found,) = answer(capsys)
+    assert found["commit"] == project.commits[3]
+    assert toll(project.commits[0], "HEAD", *words[:-2]) == 2
+    assert "does not build" in capsys.readouterr().err
