@@ -48,6 +48,7 @@ WORTH_A_NEW_ONE = 2.0  # times as much as a look at an item that is there must a
 NOTHING_MORE = 0.001  # of what a look at the median would tell: less is not worth a look anywhere
 LEAST_NOISE = 0.05  # of the change: what fewer than some dozens of looks can rule out
 MOST_LOOKS = 16  # at once
+AT_ONCE_SHARE = 0.02  # of all looks so far
 CONFIRMING_LOOKS = 3  # at each of the two items that an answer lies between, after the first visit there
 OUTER_LOOKS = 1  # at the next item on either side of these
 SMOOTHED_BY = 2.0  # a scale of n pairs is taken (1 + this / n) times as large
@@ -131,6 +132,10 @@ class Bisection:
         """Items, in the order of the row."""
         return tuple(sorted(self._heights))
 
+    def looks(self, item: int) -> int:
+        """How many there were at an item."""
+        return len(self._heights.get(item, ()))
+
     def posterior(self) -> Floats:
         """The probability that item 1, 2, ... `count` brought the change; shape (count,)."""
         items, masses = self._masses()
@@ -187,10 +192,10 @@ class Bisection:
         sides = inner[inner < run.first][::-1][:2], inner[inner >= run.last][:2]
         for side in sides:
             for item in map(int, side[:1]):
-                if len(self._heights.get(item, ())) - self._first_visit.get(item, 0) < CONFIRMING_LOOKS:
+                if self.looks(item) - self._first_visit.get(item, 0) < CONFIRMING_LOOKS:
                     return item
         outer = [int(item) for side in sides for item in side[1:]]
-        return next((item for item in outer if len(self._heights.get(item, ())) < OUTER_LOOKS), None)
+        return next((item for item in outer if self.looks(item) < OUTER_LOOKS), None)
 
     def next_item(self) -> int | None:
         """Where to look next; None where there is an answer, or no look would tell more."""
@@ -215,9 +220,10 @@ class Bisection:
         return int(items[np.argmax(gains)])
 
     def looks_at_once(self) -> int:
-        """How many looks at an item to make before asking again: the noisier, the more."""
+        """How many looks at an item to make before asking again: more of noisy ones, and after many."""
         self._fit()
-        return int(np.clip(np.ceil(self._noise**2), 1, MOST_LOOKS))
+        looks = sum(map(len, self._heights.values()))
+        return int(np.clip(np.ceil(max(self._noise**2, looks * AT_ONCE_SHARE)), 1, MOST_LOOKS))
 
     def _best_new(self, known: Iterable[int], reached: Floats) -> list[int]:
         """Of each stretch between items that were looked at, the one that halves the posterior best."""

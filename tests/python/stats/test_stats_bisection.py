@@ -10,7 +10,7 @@ from bisection_trials import LONG, TABLE, Launches, Row, Trial, searched, trials
 from scipy.stats import binom
 
 from tollbench.history.bisecting import LAYOUT_SPREADS
-from tollbench.stats.bisection import Bisection, ItemRun
+from tollbench.stats.bisection import CONFIRMING_LOOKS, Bisection, ItemRun
 
 PROMISED = 0.95
 UNLIKELY = 1e-4
@@ -38,6 +38,7 @@ def test_what_is_found_is_right(row: Row) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_what_is_found_is_right_in_2000_trials() -> None:
     """As the table of docs/bisect.md; all rows together, and each."""
     each = -(-2000 // len(TABLE))
@@ -86,6 +87,13 @@ def test_without_noise_it_is_a_bisection(truth: int) -> None:
     search = ends_of(64)
     assert drive(search, truth)[:2] == (truth, truth)
     assert len(search.looked_at) <= 10
+
+
+def test_an_answer_rests_on_two_visits_and_on_four_items() -> None:
+    search = ends_of(64)
+    assert drive(search, 37)[:2] == (37, 37)
+    assert min(search.looks(item) for item in (36, 37)) > CONFIRMING_LOOKS
+    assert min(search.looks(item) for item in (35, 38)) >= 1
 
 
 @pytest.mark.parametrize("wrong", [1, 2, 3])
