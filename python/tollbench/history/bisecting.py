@@ -43,6 +43,7 @@ from tollbench.launching.meanwhile import Meanwhile
 from tollbench.numbers import difference
 from tollbench.stats import equivalence
 from tollbench.stats.bisection import Bisection, ItemRun
+from tollbench.text import enumerated
 
 # How far the place of code may move a build, as a share of its time: docs/layouts.md has measured spreads.
 # With each, how probable it is: few commits move most of a program's code.
@@ -50,6 +51,7 @@ LAYOUT_SPREADS = {0.001: 0.4, 0.003: 0.3, 0.01: 0.2, 0.03: 0.1}
 ENDS_SHARE = 0.4  # the most of the time that GOOD against BAD may take
 FINAL_SHARE = 0.15  # of the time, kept for the commit against the one before it
 _TRIES = 5  # of a round, for kinds whose benchmarks have to come again alone
+_DOUBTED_BUILDS = {2**power for power in range(40)}  # the first failure, the second, the fourth and so on
 _COMMIT = 1  # of the sides of a round: GOOD, the commit, BAD
 
 
@@ -97,6 +99,10 @@ class _Undecided(Exception):  # an outcome, not a fault
     """The search has to end without an answer, for this reason."""
 
 
+class _Refuted(_Undecided):
+    """What the posterior says was contradicted at the end: it names nobody any more."""
+
+
 class Search:
     """One `toll bisect` from its ends to its answer. Prints nothing."""
 
@@ -123,6 +129,7 @@ class Search:
         self._started_ns = self._clock.now_ns()
         self._measured_s = 0.0
         self._launches = 0
+        self._unbuilt = 0  # commits that did not build
         self._subjects: dict[int, Subject] = {}
         self._pairs: dict[str, list[tuple[float, float]]] = {}  # benchmark -> logs of GOOD and BAD
         self._path: list[SearchStep] = []
@@ -149,6 +156,8 @@ class Search:
         try:
             found = self._search(bisection)
             change = self._final(found)
+        except _Refuted as told:
+            return self._outcome(SearchEnd.UNDECIDED, reason=str(told))
         except _Undecided as told:
             return self._undecided(bisection, str(told), SearchEnd.UNDECIDED)
         except Interrupted:
@@ -202,6 +211,9 @@ class Search:
         changes = sorted((row for row in rows if self._beyond(row)), key=_least, reverse=True)
         open_rows = [row for row in rows if not self._beyond(row) and not self._equivalent(row)]
         told = f"{open_rows[0].benchmark}: {open_rows[0].reason}" if open_rows else ""
+        alone = [item.benchmark for item in found.lacking]
+        if alone and not told:
+            told = f"{enumerated(alone[:3])} {'is' if len(alone) == 1 else 'are'} on one side alone"
         return tuple(changes), told
 
     def _no_change(self) -> str:
@@ -245,6 +257,9 @@ class Search:
         try:
             written = self._builds.of(commit)
         except LaunchFailed as failure:
+            self._unbuilt += 1
+            if self._unbuilt in _DOUBTED_BUILDS:
+                self._check_builds()
             return failure.reason
         before_s = self._seconds()
         rounds = 0
@@ -264,6 +279,17 @@ class Search:
             self._measured_s += self._seconds() - before_s
         self._note(bisection, place, rounds)
         return ""
+
+    def _check_builds(self) -> None:
+        """Raises TollError where GOOD, which was built, no longer builds: then it is no commit's fault."""
+        good = self._commits.commits[0]
+        try:
+            self._builds.anew(good)
+        except LaunchFailed as failure:
+            raise TollError(
+                f"{good.short} was built before, and now it is not: {failure.reason}",
+                "look at the room on the disk and at what the build needs; then start again",
+            ) from None
 
     def _of_three(self, written: WrittenSide) -> Subject:
         """Raises LaunchFailed where the commit lacks the benchmark, or says nothing of it."""
@@ -355,9 +381,14 @@ class Search:
         if row is None or row.verdict is Verdict.FAILED:
             why = row.reason if row is not None else "not measured"
             raise _Undecided(f"{commit.short} against {before.short}: {why}")
+        if row.low is None or row.high is None:
+            raise _Undecided(
+                f"the search leads to {commit.short}, but there was no time left to measure it against"
+                f" {before.short}: a larger --budget has it"
+            )
         towards = self._beyond(self._changes[0])
         if self._equivalent(row) or equivalence.direction(*_bounds(row)) == -towards:
-            raise _Undecided(
+            raise _Refuted(
                 f"the search led to {commit.short}, but measured against {before.short} alone it is"
                 f" {row.reason}: several commits may share the change"
             )

@@ -39,7 +39,7 @@ class FoundChange(ComparisonRecord):
     benchmark: str
     ratio: Positive | None = Field(
         description="time of the commit over time of the one before it, measured at the end; of BAD over GOOD"
-        " where nothing was found or no time was left"
+        " where the search is undecided"
     )
     low: Positive | None = Field(description="lower end of the ratio's interval; null where it has none")
     high: Positive | None = Field(description="upper end of the ratio's interval; null where it has none")

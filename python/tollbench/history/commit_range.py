@@ -10,7 +10,7 @@ from tollbench.compare.revisions import Revision, revisions
 from tollbench.errors import TollError
 from tollbench.text import clean, shown
 
-_FIELDS = "%H %T%x00%an%x00%s"
+_FIELDS = "%x00%H %T%x00%an%x00%s%x00"  # a subject may hold a line break of any kind, but no NUL
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +105,9 @@ def _listed(repository: Path, *words: str) -> list[Commit]:
             f"git cannot list the commits in {repository}: {shown(told.stderr.strip(), 300)}",
             "look at the repository: git fsck",
         )
-    lines = told.stdout.split("\n")[1::2]  # each after a line "commit HASH"
+    pieces = told.stdout.split("\0")  # "commit HASH", hashes, author, subject, and again
     found = []
-    for line in lines:
-        ids, author, subject = line.split("\0")
+    for ids, author, subject in zip(pieces[1::4], pieces[2::4], pieces[3::4], strict=True):
         commit, tree = ids.split(" ")
         found.append(Commit(commit, tree, clean(author), clean(subject)))
     return found

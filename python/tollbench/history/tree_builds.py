@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +32,8 @@ class TreeBuilds:
         self._interrupt = interrupt
         self._hearing = Hearing(on_build=on_build)
         self._known: dict[str, WrittenSide | str] = {}
+        self._count = 0  # of folders
+        self._last = scratch
 
     def of(self, commit: Commit) -> WrittenSide:
         """The commit, ready to be a side. Raises LaunchFailed where it does not build, Interrupted, and
@@ -42,9 +45,17 @@ class TreeBuilds:
             raise LaunchFailed(known, Status.BUILD_FAILED)
         return known
 
+    def anew(self, commit: Commit) -> None:
+        """Builds it once more, in a folder that is removed. Raises as `of` does."""
+        made = self._made(commit)
+        shutil.rmtree(self._last, ignore_errors=True)
+        if isinstance(made, str):
+            raise LaunchFailed(made, Status.BUILD_FAILED)
+
     def _made(self, commit: Commit) -> WrittenSide | str:
         """The side, or why there is none."""
-        folder = self._scratch / f"tree-{commit.tree[:10]}-{len(self._known)}"
+        self._count += 1
+        folder = self._last = self._scratch / f"tree-{commit.tree[:10]}-{self._count}"
         try:
             folder.mkdir()
             (side,) = built(
@@ -57,6 +68,7 @@ class TreeBuilds:
             )
         except LaunchFailed as failure:
             if failure.status is Status.BUILD_FAILED:
+                shutil.rmtree(folder, ignore_errors=True)  # many that do not build would fill the disk
                 return failure.reason
             raise TollError(failure.reason, "look at the repository and at the room on the disk") from None
         except OSError as error:

@@ -26,7 +26,11 @@ def lines(outcome: BisectionOutcome) -> list[str]:
 
 def _found(outcome: BisectionOutcome) -> list[str]:
     (found,), (commits,) = outcome.printed.found, outcome.suspects
-    chance = numbers.percent(found.probability, 3, most_decimals=1)
+    chance = (
+        "above 99.9 %"  # never certain: it is that of a change which the first comparison may have erred on
+    )
+    if found.probability <= 0.999:
+        chance = numbers.percent(found.probability, 3, most_decimals=1)
     if len(commits) == 1:
         return [
             f"{_named(commits[0])}",

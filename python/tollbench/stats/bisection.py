@@ -19,9 +19,10 @@ The next look goes to where it tells most, in expected bits, of what is not know
 looked at that is near the posterior's median. Of those that were looked at before, the best is preferred
 unless a new one tells more than `WORTH_A_NEW_ONE` times as much, as a new item has to be built first.
 
-An answer rests on more than its posterior: the items on both sides of it are looked at again at another time
-(what befell an item while it was visited, such as a file that was read for the first time, does not average
-out within that visit), and the next items behind those at least once, so that no single item decides alone.
+An answer rests on more than its posterior: the items on both sides of it are looked at again, after another
+item (what befell an item while it was visited, such as a file that was read for the first time, does not
+average out within that visit), and the next items behind those at least once, so that no single item decides
+alone. And there is none while items may scatter by a quarter of the change or more.
 
 Assumptions: one change; looks that scatter independently of each other, with one scale for all items.
 Sources: searching with a noisy answer by halving the posterior, Horstein (1963), Burnashev and Zigangirov
@@ -44,6 +45,10 @@ from numpy.typing import NDArray
 from tollbench.stats.order_statistics import Floats
 
 STRAY = 0.02  # of items lie anywhere, whatever their level is
+# Where items scatter by more than this share of the change about their levels, the levels are not told apart
+# well enough for the posterior to mean what it says (docs/bisect.md has how often it is right).
+MOST_SPREAD = 0.25
+DOUBTED = 0.1  # as probable as this may a larger spread be for an answer
 WORTH_A_NEW_ONE = 2.0  # times as much as a look at an item that is there must a look at a new one tell
 NOTHING_MORE = 0.001  # of what a look at the median would tell: less is not worth a look anywhere
 LEAST_NOISE = 0.05  # of the change: what fewer than some dozens of looks can rule out
@@ -90,6 +95,7 @@ class Bisection:
         self._pairs: list[float] = []  # last - first, of every look and of pairs before any
         self._heights: dict[int, list[float]] = {}  # of item: value - mean of both ends, a look each
         self._first_visit: dict[int, int] = {}  # looks in it
+        self._returned_to: set[int] = set()  # items that were looked at again after another one
         self._last_item = 0  # that was looked at
         self._fitted_to = 0  # pairs
         self._gap, self._noise = 1.0, 1.0  # of the levels; of a look, in gaps
@@ -106,13 +112,26 @@ class Bisection:
         self.pair(first, last)
         heights = self._heights.setdefault(item, [])
         heights.append(value - (first + last) / 2.0)
-        if len(heights) == 1 or (
-            self._last_item == item and len(heights) == self._first_visit[item] + 1 <= CONFIRMING_LOOKS
-        ):
-            self._first_visit[item] = len(heights)
-        self._last_item = item
+        self._note_visit(item, len(heights))
         self._fit()
         self._likelihoods[item] = self._likelihood(self._heights[item])
+
+    def _note_visit(self, item: int, looks: int) -> None:
+        """Looks in a row are one visit: only another item in between makes a second one."""
+        again = self._last_item not in (0, item)
+        if self._others(item):
+            if again and looks > 1:
+                self._returned_to.add(item)
+        elif looks > CONFIRMING_LOOKS:  # the only one that there is to look at
+            self._returned_to.add(item)
+        if item not in self._returned_to:
+            self._first_visit[item] = looks
+        self._last_item = item
+
+    def _others(self, item: int) -> list[int]:
+        """Items besides this one that can be looked at, the nearest first."""
+        inner = (1 + np.flatnonzero(self._measurable[1 : self.count])).tolist()
+        return sorted((one for one in inner if one != item), key=lambda one: abs(one - item))
 
     def leave_out(self, item: int) -> None:
         """An item that cannot be looked at; whether it brought the change is as open as before."""
@@ -184,18 +203,28 @@ class Bisection:
         """What brought the change, where that is probable enough and was looked at twice."""
         leading = self.leading()
         known = leading.probability >= self.probability and self._unconfirmed(leading) is None
-        return leading if known else None
+        return leading if known and self.scattered() <= DOUBTED else None
+
+    def scattered(self) -> float:
+        """The probability that items scatter about their levels by over a quarter of the change."""
+        if not self._heights:  # nothing to be seen of it, and one answer alone
+            return 0.0
+        large = self._spreads > MOST_SPREAD * abs(self.gap)
+        return float(self._joint()[1].sum(axis=1)[large].sum())
 
     def _unconfirmed(self, run: ItemRun) -> int | None:
         """An item that has to be looked at before the run is believed."""
         inner = 1 + np.flatnonzero(self._measurable[1 : self.count])
         sides = inner[inner < run.first][::-1][:2], inner[inner >= run.last][:2]
-        for side in sides:
-            for item in map(int, side[:1]):
-                if self.looks(item) - self._first_visit.get(item, 0) < CONFIRMING_LOOKS:
-                    return item
+        nearest = [int(item) for side in sides for item in side[:1]]
         outer = [int(item) for side in sides for item in side[1:]]
-        return next((item for item in outer if self.looks(item) < OUTER_LOOKS), None)
+        wanted = [
+            item for item in nearest if self.looks(item) - self._first_visit.get(item, 0) < CONFIRMING_LOOKS
+        ]
+        wanted += [item for item in outer if self.looks(item) < OUTER_LOOKS]
+        if wanted == [self._last_item] and self._last_item not in self._returned_to:
+            return next(iter(self._others(self._last_item)), self._last_item)  # one in between
+        return next((item for item in wanted if item != self._last_item), wanted[0] if wanted else None)
 
     def next_item(self) -> int | None:
         """Where to look next; None where there is an answer, or no look would tell more."""

@@ -26,6 +26,7 @@ from tollbench.history.bisections import SearchEnd
 from tollbench.history.commit_range import commit_range
 from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.failure import Interrupted
+from tollbench.stats.bisection import ItemRun
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "schemas/bisect.schema.json").read_text(encoding="utf-8"))
 BUILD = "sh build.sh"
@@ -133,14 +134,15 @@ def test_the_slower_commit_is_found(
 def test_the_answer_names_commit_author_and_change(
     toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    hostile = "a \x1b[31mred\u202e subject"
+    hostile = "a \x1b[31mred\u202e sub\rject"
     project = history(tmp_path / "project", {9: {"sum": 9_500, "subject": hostile}}, count=12)
     assert toll(project.commits[0], "HEAD", *WORDS) == 0
     told = capsys.readouterr()
-    assert told.out.startswith(f"{project.commits[9][:10]} by n: a \ufffd[31mred\ufffd subject\n")
+    assert told.out.startswith(f"{project.commits[9][:10]} by n: a \ufffd[31mred\ufffd sub")
+    assert "ject\n  sum is" in told.out
     assert "\x1b" not in told.out + told.err
     assert re.search(r"sum is faster by (4\.9|5\.0) % to 5\.[01] % since then; ", told.out)
-    assert "probability 9" in told.out or "probability 100 %" in told.out
+    assert "probability 9" in told.out or "probability above 99.9 %" in told.out
     assert "of 12 commits measured beside GOOD and BAD" in told.out
     (raw,) = (tmp_path / "runs").glob("bisect-*.jsonl")
     assert str(raw) in told.out
@@ -454,6 +456,40 @@ def test_an_end_that_no_longer_runs_is_no_commits_fault(tmp_path: Path) -> None:
 
     with pytest.raises(TollError, match="ran before, and now it does not"):
         search_in(project, tmp_path, keep=keep).run()
+
+
+def test_builds_that_stop_working_are_no_commits_fault(tmp_path: Path) -> None:
+    """As on a full disk: all commits behind would be named as a group that cannot be measured."""
+    works = tmp_path / "works"
+    works.touch()
+    build = f"test -e {works} && {GOOD_BUILD}"
+    levels = {number: {"build": build} for number in range(13)}
+    project = history(tmp_path / "project", levels | {7: {"sum": 10_400, "build": build}}, count=12)
+
+    def keep(record: Mapping[str, Any]) -> None:
+        if record.get("done"):
+            works.unlink(missing_ok=True)
+
+    with pytest.raises(TollError, match="was built before, and now it is not"):
+        search_in(project, tmp_path, keep=keep).run()
+
+
+def test_a_benchmark_that_vanishes_is_told(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {0: {"map": 500}, 3: {"map": 0}}, count=5)
+    assert toll(project.commits[0], "main", *WORDS) == 3
+    assert "map is on one side alone" in capsys.readouterr().out
+
+
+def test_a_commit_that_the_last_comparison_refutes_is_not_named(tmp_path: Path) -> None:
+    project = history(tmp_path / "project", {5: {"sum": 10_400}}, count=10)
+    search = search_in(project, tmp_path)
+    search._search = lambda bisection: ItemRun(3, 3, 0.99)  # type: ignore[method-assign]
+    found = search.run()
+    assert found.end is SearchEnd.UNDECIDED
+    assert found.printed.found == ()
+    assert "measured against" in found.reason
 
 
 def test_in_a_sandbox(
