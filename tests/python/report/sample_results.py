@@ -33,6 +33,7 @@ from tollbench.analysis.results import (
     RunInfo,
     WorkloadResult,
 )
+from tollbench.words import PERCENTILES
 
 SCRIPT = "<script>window.attacked=1</script>"
 IMAGE = "<img src=x onerror=window.attacked=2>"
@@ -200,6 +201,9 @@ def latency(rng: random.Random, name: str, median: float, parameters: dict[str, 
         "launch_max": Estimate(value=samples[-1] * 0.6, low=samples[-1] * 0.4, high=samples[-1] * 0.9),
         "histogram": histogram(samples),
         "cdf": Cdf(value=[v for v, _ in points], p=[p for _, p in points]),
+    }
+    fields["ratios"] = {
+        each.key: Estimate(value=1.2, low=1.1, high=1.3) for each in PERCENTILES if each.probability > 0.5
     }
     return Latency(**fields)
 

@@ -103,7 +103,9 @@ class GoogleBenchmark(OneAfterAnother):
     def survey(self) -> Survey:
         """Asks every side; those that cannot be launched have no say in what the others are told."""
         found = super().survey()
-        self._counts_iterations = all(self._counting[self.labels[side]] for side in self.usable)
+        labels = [self.labels[side] for side in self.usable]
+        asked = [self._counting[label] for label in labels if label in self._counting]  # a baseline is not
+        self._counts_iterations = bool(asked) and all(asked)
         return found
 
     def offered(self, side: Side) -> Sequence[str]:
