@@ -52,6 +52,14 @@ ENDS_SHARE = 0.4  # the most of the time that GOOD against BAD may take
 FINAL_SHARE = 0.15  # of the time, kept for the commit against the one before it
 _TRIES = 5  # of a round, for kinds whose benchmarks have to come again alone
 _DOUBTED_BUILDS = {2**power for power in range(40)}  # the first failure, the second, the fourth and so on
+_NOTHING_MORE = (
+    "no launch would tell more: commits lie between the times of GOOD and BAD, or the place of their code"
+    " moves them by as much as what is searched"
+)
+_SCATTERED = (
+    "builds differ among each other by too much against the change: where that is over a quarter of it, no"
+    " probability is stated that holds"
+)
 _COMMIT = 1  # of the sides of a round: GOOD, the commit, BAD
 
 
@@ -236,10 +244,7 @@ class Search:
                 raise _Undecided("the time is spent: a larger --budget narrows it")
             place = bisection.next_item()
             if place is None:
-                raise _Undecided(
-                    "no launch would tell more: commits lie between the times of GOOD and BAD, or the place"
-                    " of their code moves them by as much as what is searched"
-                )
+                raise _Undecided(_SCATTERED if bisection.too_scattered else _NOTHING_MORE)
             leading = bisection.leading()
             self._tell(
                 f"{self._commits.commits[place].short}  {difference(leading.probability)} for"

@@ -49,6 +49,7 @@ STRAY = 0.02  # of items lie anywhere, whatever their level is
 # well enough for the posterior to mean what it says (docs/bisect.md has how often it is right).
 MOST_SPREAD = 0.25
 DOUBTED = 0.1  # as probable as this may a larger spread be for an answer
+STILL_SUSPECT = 0.01  # where items scatter so: a group that is as probable is in the smallest set, too
 WORTH_A_NEW_ONE = 2.0  # times as much as a look at an item that is there must a look at a new one tell
 NOTHING_MORE = 0.001  # of what a look at the median would tell: less is not worth a look anywhere
 LEAST_NOISE = 0.05  # of the change: what fewer than some dozens of looks can rule out
@@ -182,11 +183,16 @@ class Bisection:
         return ItemRun(int(starts[best]) + 1, int(ends[best]) + 1, float(min(sums[best], 1.0)))
 
     def smallest_set(self, probability: float) -> list[ItemRun]:
-        """The fewest items that hold the change with this probability; neighbours as one run, in order."""
+        """The fewest items that hold the change with this probability; neighbours as one run, in order.
+
+        Where items scatter too much for the posterior to mean what it says, all that may be it are in.
+        """
         groups = sorted(self.groups(), key=lambda run: run.probability / (run.last - run.first + 1))
         chosen: list[ItemRun] = []
         while groups and sum(run.probability for run in chosen) < probability:
             chosen.append(groups.pop())
+        if self.too_scattered:
+            chosen += [run for run in groups if run.probability >= STILL_SUSPECT]
         runs: list[ItemRun] = []
         for run in sorted(chosen):
             if runs and runs[-1].last + 1 == run.first:
@@ -203,7 +209,12 @@ class Bisection:
         """What brought the change, where that is probable enough and was looked at twice."""
         leading = self.leading()
         known = leading.probability >= self.probability and self._unconfirmed(leading) is None
-        return leading if known and self.scattered() <= DOUBTED else None
+        return leading if known and not self.too_scattered else None
+
+    @property
+    def too_scattered(self) -> bool:
+        """Whether items may scatter so much about their levels that no posterior is believed."""
+        return self.scattered() > DOUBTED
 
     def scattered(self) -> float:
         """The probability that items scatter about their levels by over a quarter of the change."""

@@ -10,7 +10,7 @@ from bisection_trials import LONG, TABLE, Launches, Row, Trial, searched, trials
 from scipy.stats import binom
 
 from tollbench.history.bisecting import LAYOUT_SPREADS
-from tollbench.stats.bisection import CONFIRMING_LOOKS, Bisection, ItemRun
+from tollbench.stats.bisection import CONFIRMING_LOOKS, STILL_SUSPECT, Bisection, ItemRun
 
 PROMISED = 0.95
 UNLIKELY = 1e-4
@@ -128,6 +128,19 @@ def test_where_items_scatter_as_much_as_the_change_there_is_no_answer() -> None:
     decided = [trial for trial in found if trial.found is not None]
     assert len(decided) <= 24
     assert sum(not trial.right for trial in decided) <= 6
+
+
+def test_where_items_scatter_the_set_has_all_that_may_be_it() -> None:
+    """Items between the levels, as many as clear ones: what the posterior calls improbable is not ruled out."""
+    search = ends_of(12)
+    for item, place in enumerate((-0.2, 0.5, 0.1, 0.6, 0.2, 0.9, 1.3, 0.7, 1.1, 1.6, 0.8), 1):
+        for _ in range(6):
+            search.look(item, 0.0, 0.02 * place, 0.02)
+    assert search.too_scattered
+    assert search.answer() is None
+    items = {item for run in search.smallest_set(0.5) for item in range(run.first, run.last + 1)}
+    assert items == {run.last for run in search.groups() if run.probability >= STILL_SUSPECT}
+    assert len(items) > 2
 
 
 @pytest.mark.parametrize("wrong", [1, 2, 3])
