@@ -138,6 +138,7 @@ class Search:
         self._measured_s = 0.0
         self._launches = 0
         self._unbuilt = 0  # commits that did not build
+        self._builds_doubted = False  # one did not build since GOOD was built last
         self._subjects: dict[int, Subject] = {}
         self._pairs: dict[str, list[tuple[float, float]]] = {}  # benchmark -> logs of GOOD and BAD
         self._path: list[SearchStep] = []
@@ -244,6 +245,8 @@ class Search:
                 raise _Undecided("the time is spent: a larger --budget narrows it")
             place = bisection.next_item()
             if place is None:
+                if self._builds_doubted:
+                    self._check_builds()
                 raise _Undecided(_SCATTERED if bisection.too_scattered else _NOTHING_MORE)
             leading = bisection.leading()
             self._tell(
@@ -254,6 +257,8 @@ class Search:
             if reason:
                 bisection.leave_out(place)
                 self._note(bisection, place, 0, reason)
+        if self._builds_doubted and found.first < found.last:  # it has commits that did not build
+            self._check_builds()
         return found
 
     def _visit(self, bisection: Bisection, place: int) -> str:
@@ -263,6 +268,7 @@ class Search:
             written = self._builds.of(commit)
         except LaunchFailed as failure:
             self._unbuilt += 1
+            self._builds_doubted = True
             if self._unbuilt in _DOUBTED_BUILDS:
                 self._check_builds()
             return failure.reason
@@ -295,6 +301,7 @@ class Search:
                 f"{good.short} was built before, and now it is not: {failure.reason}",
                 "look at the room on the disk and at what the build needs; then start again",
             ) from None
+        self._builds_doubted = False
 
     def _of_three(self, written: WrittenSide) -> Subject:
         """Raises LaunchFailed where the commit lacks the benchmark, or says nothing of it."""

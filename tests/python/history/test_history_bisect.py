@@ -474,6 +474,25 @@ def test_builds_that_stop_working_are_no_commits_fault(tmp_path: Path) -> None:
         search_in(project, tmp_path, keep=keep).run()
 
 
+def test_a_group_that_did_not_build_is_believed_only_if_good_still_builds(tmp_path: Path) -> None:
+    """The third failure is not doubted when it happens, but before a group with it is the answer."""
+    works = tmp_path / "works"
+    works.touch()
+    build = f"test -e {works} && {GOOD_BUILD}"
+    levels: dict[int, Mapping[str, Any]] = {0: {"build": build}, 1: {"build": build}}
+    project = history(tmp_path / "project", levels | {2: {"sum": 10_400, "build": build}}, count=2)
+
+    def keep(record: Mapping[str, Any]) -> None:
+        if record.get("done"):
+            works.unlink(missing_ok=True)
+
+    search = search_in(project, tmp_path, keep=keep)
+    search._unbuilt = 2
+    with pytest.raises(TollError, match="was built before, and now it is not"):
+        search.run()
+    assert not list((tmp_path / "scratch").glob(f"*{project.git('rev-parse', 'HEAD~1^{tree}')[:10]}*"))
+
+
 def test_a_benchmark_that_vanishes_is_told(
     toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -131,7 +131,7 @@ def test_where_items_scatter_as_much_as_the_change_there_is_no_answer() -> None:
 
 
 def test_where_items_scatter_the_set_has_all_that_may_be_it() -> None:
-    """Items between the levels, as many as clear ones: what the posterior calls improbable is not ruled out."""
+    """Items between the levels, as many as clear ones: the improbable is not ruled out."""
     search = ends_of(12)
     for item, place in enumerate((-0.2, 0.5, 0.1, 0.6, 0.2, 0.9, 1.3, 0.7, 1.1, 1.6, 0.8), 1):
         for _ in range(6):
