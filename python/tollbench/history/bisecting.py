@@ -60,6 +60,7 @@ _SCATTERED = (
     "builds differ among each other by too much against the change: where that is over a quarter of it, no"
     " probability is stated that holds"
 )
+_CHANCES = 2  # of a commit to be measured: whatever fails once may have been the machine
 _COMMIT = 1  # of the sides of a round: GOOD, the commit, BAD
 
 
@@ -105,6 +106,10 @@ Hear = Callable[[SearchProgress], None]
 
 class _Undecided(Exception):  # an outcome, not a fault
     """The search has to end without an answer, for this reason."""
+
+
+class _EndFailed(LaunchFailed):
+    """GOOD or BAD failed beside a commit, which is not to blame for it."""
 
 
 class _Refuted(_Undecided):
@@ -272,24 +277,32 @@ class Search:
             if self._unbuilt in _DOUBTED_BUILDS:
                 self._check_builds()
             return failure.reason
-        before_s = self._seconds()
-        rounds = 0
-        try:
-            if place not in self._subjects:
-                self._subjects[place] = self._of_three(written)
-            for _ in range(bisection.looks_at_once()):
-                if self._left_s() <= 0.0:
-                    break
-                first, value, last = self._round(self._subjects[place], commit)
-                bisection.look(place, first, value, last)
-                rounds += 1
-        except LaunchFailed as failure:
-            self._check_ends()
-            return failure.reason
-        finally:
-            self._measured_s += self._seconds() - before_s
-        self._note(bisection, place, rounds)
-        return ""
+        failure: LaunchFailed | None = None
+        for _ in range(_CHANCES):
+            before_s = self._seconds()
+            rounds = 0
+            try:
+                if place not in self._subjects:
+                    self._subjects[place] = self._of_three(written)
+                for _ in range(bisection.looks_at_once()):
+                    if self._left_s() <= 0.0:
+                        break
+                    first, value, last = self._round(self._subjects[place], commit)
+                    bisection.look(place, first, value, last)
+                    rounds += 1
+                self._note(bisection, place, rounds)
+                return ""
+            except LaunchFailed as failed:
+                self._subjects.pop(place, None)  # it remembers who failed
+                self._check_ends()
+                failure = failed
+            finally:
+                self._measured_s += self._seconds() - before_s
+        if isinstance(failure, _EndFailed):
+            raise TollError(
+                f"{failure.reason}, twice", "see what it does by hand: toll compare --build ... GOOD BAD"
+            )
+        return failure.reason if failure is not None else ""
 
     def _check_builds(self) -> None:
         """Raises TollError where GOOD, which was built, no longer builds: then it is no commit's fault."""
@@ -322,8 +335,10 @@ class Search:
                 self._kept({"commit": commit.commit, **launch})
             if failures := found.failures.get(self._name):
                 side = _COMMIT if _COMMIT in failures else min(failures)
-                beside = "" if side == _COMMIT else f" (beside {commit.short})"
-                raise LaunchFailed(f"{subject.labels[side]} {failures[side]}{beside}")
+                told = f"{subject.labels[side]} {failures[side]}"
+                if side != _COMMIT:
+                    raise _EndFailed(f"{told} (beside {commit.short})")
+                raise LaunchFailed(told)
             values = found.values.get(self._name, ())
             if values and all(0.0 < value < math.inf for value in values):
                 self._keep({"commit": commit.commit, "values": values, "order": found.order[self._name]})

@@ -18,12 +18,12 @@ from tollbench import cli
 from tollbench.cli import machine_use, places
 from tollbench.cli.sandboxing import sandbox_for
 from tollbench.cli.searching import exit_code
-from tollbench.compare import MeasuringOptions
+from tollbench.compare import MeasuringOptions, Subject, WrittenSide
 from tollbench.compare.revisions import RevisionBuild
 from tollbench.errors import TollError
-from tollbench.history.bisecting import Search, SearchSettings
+from tollbench.history.bisecting import Search, SearchSettings, _EndFailed
 from tollbench.history.bisections import SearchEnd
-from tollbench.history.commit_range import commit_range
+from tollbench.history.commit_range import Commit, commit_range
 from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.failure import Interrupted
 from tollbench.stats.bisection import ItemRun
@@ -491,6 +491,42 @@ def test_a_group_that_did_not_build_is_believed_only_if_good_still_builds(tmp_pa
     with pytest.raises(TollError, match="was built before, and now it is not"):
         search.run()
     assert not list((tmp_path / "scratch").glob(f"*{project.git('rev-parse', 'HEAD~1^{tree}')[:10]}*"))
+
+
+FAILS_ONCE = 'test -e "$0.ok" || { : > "$0.ok"; exit 3; }'
+
+
+@pytest.mark.parametrize("which", ["the commit", "an end"])
+def test_a_launch_that_fails_once_leaves_no_commit_out(tmp_path: Path, which: str) -> None:
+    """Once, after the ends were compared: the commit's own launch, or GOOD's beside it."""
+    project = history(tmp_path / "project", {2: {"sum": 10_400}}, count=2)
+    search = search_in(project, tmp_path)
+    measured, side = search._of_three, 1 if which == "the commit" else 0
+
+    def of_three(written: WrittenSide) -> Subject:
+        subject = measured(written)
+        (program,) = (tmp_path / "scratch").glob(f"*/*{project.commits[side][:10]}*/bench")
+        program.write_text(program.read_text().replace("\n", f"\n{FAILS_ONCE}\n", 1))
+        return subject
+
+    search._of_three = of_three  # type: ignore[method-assign]
+    found = search.run()
+    assert list((tmp_path / "scratch").glob("*/*/bench.ok"))  # it did fail
+    assert found.left_out == ()
+    assert [step.commit for step in found.printed.found[0].path] == [project.commits[1]]
+    assert found.end is SearchEnd.FOUND
+
+
+def test_an_end_that_fails_beside_a_commit_again_and_again_is_no_commits_fault(tmp_path: Path) -> None:
+    project = history(tmp_path / "project", {2: {"sum": 10_400}}, count=2)
+    search = search_in(project, tmp_path)
+
+    def failing(subject: Subject, commit: Commit) -> tuple[float, float, float]:
+        raise _EndFailed(f"GOOD exited with code 3 (beside {commit.short})")
+
+    search._round = failing  # type: ignore[method-assign]
+    with pytest.raises(TollError, match="GOOD exited with code 3 .*, twice"):
+        search.run()
 
 
 def test_a_benchmark_that_vanishes_is_told(
