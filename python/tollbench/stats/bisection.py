@@ -56,7 +56,8 @@ LEAST_NOISE = 0.05  # of the change: what fewer than some dozens of looks can ru
 MOST_LOOKS = 16  # at once
 AT_ONCE_SHARE = 0.02  # of all looks so far
 CONFIRMING_LOOKS = 3  # at each of the two items that an answer lies between, after the first visit there
-OUTER_LOOKS = 1  # at the next item on either side of these
+OUTER_ITEMS = 2  # behind these on either side: fewer that look calm say little of how items scatter
+OUTER_LOOKS = 1  # at each of those
 SMOOTHED_BY = 2.0  # a scale of n pairs is taken (1 + this / n) times as large
 REFIT_GROWTH = 1.1  # pairs since the levels were taken last, before they are taken anew
 _FREEDOM = 4.0  # of Student's t
@@ -226,7 +227,8 @@ class Bisection:
     def _unconfirmed(self, run: ItemRun) -> int | None:
         """An item that has to be looked at before the run is believed."""
         inner = 1 + np.flatnonzero(self._measurable[1 : self.count])
-        sides = inner[inner < run.first][::-1][:2], inner[inner >= run.last][:2]
+        most = 1 + OUTER_ITEMS
+        sides = inner[inner < run.first][::-1][:most], inner[inner >= run.last][:most]
         nearest = [int(item) for side in sides for item in side[:1]]
         outer = [int(item) for side in sides for item in side[1:]]
         wanted = [
