@@ -525,7 +525,7 @@ def test_an_end_that_fails_beside_a_commit_again_and_again_is_no_commits_fault(t
         raise _EndFailed(f"GOOD exited with code 3 (beside {commit.short})")
 
     search._round = failing  # type: ignore[method-assign]
-    with pytest.raises(TollError, match="GOOD exited with code 3 .*, twice"):
+    with pytest.raises(TollError, match=r"GOOD exited with code 3 .*, twice"):
         search.run()
 
 

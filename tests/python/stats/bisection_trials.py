@@ -30,6 +30,8 @@ class Row:
     far_off: float = 0.03  # of launches, which take ten times the noise longer
     change: float = CHANGE
     broken: float = 0.0  # of items that cannot be looked at
+    least: float = 0.0  # by which the ends differ with their own levels: without that nothing is searched
+    most_looks: int = MOST_LOOKS
 
     @property
     def pairs(self) -> int:
@@ -61,6 +63,8 @@ class Launches:
         self._row, self._rng = row, rng
         self.truth = int(rng.integers(1, row.count + 1))
         self._own = rng.normal(scale=row.layout * row.change, size=row.count + 1) if row.layout else None
+        while self.level(row.count) - self.level(0) < row.least and self._own is not None:
+            self._own = rng.normal(scale=row.layout * row.change, size=row.count + 1)
 
     def level(self, item: int) -> float:
         """The true one."""
@@ -86,7 +90,7 @@ def searched(row: Row, rng: np.random.Generator, probability: float = 0.95) -> T
     looks = 0
     while (found := search.answer()) is None:
         item = search.next_item()
-        if item is None or looks >= MOST_LOOKS:
+        if item is None or looks >= row.most_looks:
             suspects = search.smallest_set(probability)
             return Trial(launches.truth, None, suspects, looks, len(search.looked_at))
         if broken[item]:
@@ -110,6 +114,11 @@ TABLE = [
     for noise in (0.5, 2.0)
     for layout in (0.0, 0.1, 0.25)
     for count in (10, 100, 1000)
+]
+SCATTERED = [
+    Row(count, 0.5, layout, least=0.0115, most_looks=300)
+    for layout in (0.0, 0.1, 0.25, 0.35, 0.5, 1.0)
+    for count in (10, 100)
 ]
 LONG = [Row(count, 0.5, 0.1) for count in (100, 1000, 10_000, 100_000)]
 
@@ -141,4 +150,5 @@ def told(rows: Iterable[Row], count: int) -> None:
 if __name__ == "__main__":
     many = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     told(TABLE, -(-many // len(TABLE)))
+    told(SCATTERED, max(1, many // 33))
     told(LONG, max(1, many // 20))

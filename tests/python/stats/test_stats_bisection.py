@@ -39,7 +39,7 @@ def test_what_is_found_is_right(row: Row) -> None:
 
 
 def test_of_all_that_is_found_nearly_all_is_right() -> None:
-    """Rows together, as one alone is too short to tell 95 % from 85 %; up to the layout that is answered for."""
+    """Rows together, as one alone is too short to tell 95 % from 85 %."""
     rows = [Row(count, 0.5, layout) for count in (10, 100) for layout in (0.0, 0.1, 0.25)]
     found = [trial for number, row in enumerate(rows) for trial in trials(row, 45, 40 + number)]
     decided = [trial for trial in found if trial.found is not None]
