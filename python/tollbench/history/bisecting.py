@@ -27,8 +27,10 @@ from tollbench.compare import (
 from tollbench.compare.adapters import AUTO
 from tollbench.compare.adapters.read_output import KIND as READ
 from tollbench.compare.subject import Keep
+from tollbench.compare.verdicts import Lacking
 from tollbench.errors import TollError
 from tollbench.history.bisections import (
+    Between,
     BisectionOutcome,
     Bisections,
     FoundChange,
@@ -131,7 +133,8 @@ class Search:
         meanwhile: Meanwhile | None = None,
     ) -> None:
         settings.check()
-        self._commits = commits
+        self._listed = commits.last
+        self._commits = commits.without_repeats()
         self._builds = builds
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -148,6 +151,7 @@ class Search:
         self._pairs: dict[str, list[tuple[float, float]]] = {}  # benchmark -> logs of GOOD and BAD
         self._path: list[SearchStep] = []
         self._changes: tuple[Comparison, ...] = ()
+        self._lacking: tuple[Lacking, ...] = ()
         self._bisection: Bisection | None = None
 
     def run(self) -> BisectionOutcome:
@@ -212,7 +216,7 @@ class Search:
         self._measured_s += self._seconds() - before_s
         if found.interrupted:
             raise Interrupted
-        rows = found.comparisons
+        rows, self._lacking = found.comparisons, found.lacking
         if not rows:
             lacking = ", ".join(item.benchmark for item in found.lacking[:3])
             raise TollError(
@@ -386,7 +390,10 @@ class Search:
     # The answer.
 
     def _final(self, found: ItemRun) -> Comparison:
-        """The commit against the one before it. Raises _Undecided where these two do not differ."""
+        """The commit against the one before it; GOOD against BAD where that is not known well enough.
+
+        Raises _Undecided where the two cannot be measured, _Refuted where they do not differ.
+        """
         if (found.first, found.last) == (1, self._commits.last):
             return self._changes[0]
         before, commit = (self._commits.commits[place] for place in (found.first - 1, found.last))
@@ -408,17 +415,14 @@ class Search:
         if row is None or row.verdict is Verdict.FAILED:
             why = row.reason if row is not None else "not measured"
             raise _Undecided(f"{commit.short} against {before.short}: {why}")
-        if row.low is None or row.high is None:
-            raise _Undecided(
-                f"the search leads to {commit.short}, but there was no time left to measure it against"
-                f" {before.short}: a larger --budget has it"
-            )
         towards = self._beyond(self._changes[0])
         if self._equivalent(row) or equivalence.direction(*_bounds(row)) == -towards:
             raise _Refuted(
                 f"the search led to {commit.short}, but measured against {before.short} alone it is"
                 f" {row.reason}: several commits may share the change"
             )
+        if row.low is None or row.high is None or equivalence.direction(*_bounds(row)) == 0:
+            return self._changes[0]  # too little time was left
         return row
 
     def _undecided(self, bisection: Bisection, reason: str, end: SearchEnd) -> BisectionOutcome:
@@ -441,6 +445,7 @@ class Search:
                 ratio=change.ratio,
                 low=change.low,
                 high=change.high,
+                between=self._between(run, change),
                 launches=self._launches,
                 seconds=seconds,
                 path=tuple(self._path),
@@ -455,11 +460,17 @@ class Search:
             reason,
             self._changes,
             tuple(step for step in self._path if step.reason),
-            self._commits.last,
+            self._listed,
             self._launches,
             seconds,
             self._meanwhile.look(),
+            lacking=self._lacking,
         )
+
+    def _between(self, run: ItemRun, change: Comparison) -> Between:
+        """GOOD and BAD are what a run of all commits lies between."""
+        own = change is not self._changes[0] or (run.first, run.last) == (1, self._commits.last)
+        return Between.COMMITS if own else Between.ENDS
 
     # What all of it needs.
 

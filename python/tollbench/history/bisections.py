@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tollbench.compare.printed import ComparisonRecord
-from tollbench.compare.verdicts import Comparison, NotNegative, Positive
+from tollbench.compare.verdicts import Comparison, Lacking, NotNegative, Positive
 from tollbench.history.commit_range import Commit
 
 Chance = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -29,6 +29,13 @@ class SearchStep(ComparisonRecord):
     reason: str = Field(default="", description="why it was left out; empty: it was launched")
 
 
+class Between(StrEnum):
+    """Which two a change was measured between."""
+
+    COMMITS = "commits"
+    ENDS = "ends"
+
+
 class FoundChange(ComparisonRecord):
     """A commit, or a run of commits, that brought a change with some probability."""
 
@@ -39,10 +46,14 @@ class FoundChange(ComparisonRecord):
     benchmark: str
     ratio: Positive | None = Field(
         description="time of the commit over time of the one before it, measured at the end; of BAD over GOOD"
-        " where the search is undecided"
+        " where `between` says so"
     )
     low: Positive | None = Field(description="lower end of the ratio's interval; null where it has none")
     high: Positive | None = Field(description="upper end of the ratio's interval; null where it has none")
+    between: Between = Field(
+        description="what the ratio is of: the commit and the one before it (commits) or GOOD and BAD (ends):"
+        " undecided, or too little time was left to tell the two commits apart"
+    )
     launches: int = Field(ge=0, description="of all programs in the whole search")
     seconds: NotNegative = Field(description="wall time of the whole search, builds included")
     path: tuple[SearchStep, ...] = Field(description="in order of time")
@@ -78,3 +89,4 @@ class BisectionOutcome:
     seconds: float = 0.0
     notes: tuple[str, ...] = ()  # what befell the machine meanwhile
     raw: str = ""
+    lacking: tuple[Lacking, ...] = ()  # benchmarks that GOOD or BAD does not have

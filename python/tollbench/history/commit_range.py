@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from tollbench.compare.git import git
@@ -46,6 +47,12 @@ class CommitRange:
     def last(self) -> int:
         """The place of BAD; GOOD's is 0."""
         return len(self.commits) - 1
+
+    def without_repeats(self) -> CommitRange:
+        """Without commits that have the files of the one before them, which cannot have changed anything."""
+        kept = [self.commits[0]]
+        kept += [after for before, after in pairwise(self.commits) if after.tree != before.tree]
+        return replace(self, commits=tuple(kept))
 
     def named(self, first: int, last: int) -> str:
         """Commits from one place to another: a commit's hash, or a range that git understands."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tollbench import numbers
 from tollbench.compare.verdicts import Comparison
-from tollbench.history.bisections import BisectionOutcome, FoundChange, SearchEnd
+from tollbench.history.bisections import Between, BisectionOutcome, FoundChange, SearchEnd
 from tollbench.history.commit_range import Commit
 from tollbench.text import clean, enumerated, several
 
@@ -21,7 +21,14 @@ def lines(outcome: BisectionOutcome) -> list[str]:
         SearchEnd.UNDECIDED: _undecided,
         SearchEnd.INTERRUPTED: _undecided,
     }[outcome.end](outcome)
-    return [*told, *_others(outcome.changes), *_left_out(outcome), _cost(outcome), *_raw(outcome)]
+    return [
+        *told,
+        *_others(outcome.changes),
+        *_lacking(outcome),
+        *_left_out(outcome),
+        _cost(outcome),
+        *_raw(outcome),
+    ]
 
 
 def _found(outcome: BisectionOutcome) -> list[str]:
@@ -34,13 +41,21 @@ def _found(outcome: BisectionOutcome) -> list[str]:
     if len(commits) == 1:
         return [
             f"{_named(commits[0])}",
-            f"  {clean(found.benchmark)} {_changed(found)} since then; probability {chance}",
+            f"  {clean(found.benchmark)} {_changed(found)} {_since(found, 'then')}; probability {chance}",
         ]
     return [
         f"One of {len(commits)} commits, of which only the last can be measured:",
         *_some(commits),
-        f"  {clean(found.benchmark)} {_changed(found)} since these; probability of all together {chance}",
+        f"  {clean(found.benchmark)} {_changed(found)} {_since(found, 'these')};"
+        f" probability of all together {chance}",
     ]
+
+
+def _since(found: FoundChange, then: str) -> str:
+    """Which two it was measured between."""
+    if found.between is Between.COMMITS:
+        return f"since {then}"
+    return "from GOOD to BAD (in the time left it was not told apart from the one before it)"
 
 
 def _no_change(outcome: BisectionOutcome) -> list[str]:
@@ -107,6 +122,15 @@ def _others(changes: Sequence[Comparison]) -> list[str]:
     told = [f"{clean(row.benchmark)} {_changed(row)}" for row in others[:_MOST_NAMED]]
     more = f"; {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
     return [f"Changed too, and not searched (--filter chooses): {'; '.join(told)}{more}."]
+
+
+def _lacking(outcome: BisectionOutcome) -> list[str]:
+    """What GOOD or BAD does not have."""
+    told = [f"{clean(row.benchmark)} is not in {enumerated(row.missing_in)}" for row in outcome.lacking]
+    if not told:
+        return []
+    more = f"; {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
+    return [f"Not compared: {'; '.join(told[:_MOST_NAMED])}{more}."]
 
 
 def _left_out(outcome: BisectionOutcome) -> list[str]:

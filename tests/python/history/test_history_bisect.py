@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ from tollbench.compare import MeasuringOptions, Subject, WrittenSide
 from tollbench.compare.revisions import RevisionBuild
 from tollbench.errors import TollError
 from tollbench.history.bisecting import Search, SearchSettings, _EndFailed
-from tollbench.history.bisections import SearchEnd
+from tollbench.history.bisections import Between, SearchEnd
 from tollbench.history.commit_range import Commit, commit_range
 from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.failure import Interrupted
-from tollbench.stats.bisection import ItemRun
+from tollbench.report import bisection_lines
+from tollbench.stats.bisection import Bisection, ItemRun
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "schemas/bisect.schema.json").read_text(encoding="utf-8"))
 BUILD = "sh build.sh"
@@ -109,7 +111,10 @@ def answer(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return found
 
 
-KEYS = ["commit", "probability", "benchmark", "ratio", "low", "high", "launches", "seconds", "path"]
+KEYS = [
+    *("commit", "probability", "benchmark", "ratio", "low", "high"),
+    *("between", "launches", "seconds", "path"),
+]
 
 
 @pytest.mark.parametrize("guilty", [1, 17, 30])
@@ -123,6 +128,7 @@ def test_the_slower_commit_is_found(
     assert list(found) == KEYS
     assert found["commit"] == project.commits[guilty]
     assert found["probability"] >= 0.95
+    assert found["between"] == "commits"
     assert found["benchmark"] == "sum"
     assert 1.03 < found["low"] <= found["ratio"] <= found["high"] < 1.05
     assert sum(3 * step["rounds"] for step in found["path"]) < found["launches"]
@@ -197,6 +203,23 @@ def test_commits_with_the_same_files_are_built_once(
     told = capsys.readouterr()
     assert json.loads(told.out)["found"][0]["commit"] == guilty
     assert told.err.count("building") <= 4
+
+
+def test_commits_without_changes_of_files_are_no_suspects(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nine of ten are empty, BAD too: what the tenth changed is known without another build."""
+    project = history(tmp_path / "project", {}, count=0)
+    for number in range(10):
+        if number == 5:
+            project.commit("slow", sum=10_500)
+        else:
+            project.git("commit", "-q", "--allow-empty", "-m", f"empty {number}")
+    assert toll(project.commits[0], "HEAD", *WORDS) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith(f"{project.commits[1][:10]} by n: slow\n")
+    assert "0 of 10 commits measured" in told.out
+    assert told.err.count("building") == 2
 
 
 def test_commits_that_cannot_be_measured_are_named_as_a_group(
@@ -535,6 +558,37 @@ def test_a_benchmark_that_vanishes_is_told(
     project = history(tmp_path / "project", {0: {"map": 500}, 3: {"map": 0}}, count=5)
     assert toll(project.commits[0], "main", *WORDS) == 3
     assert "map is on one side alone" in capsys.readouterr().out
+
+
+def test_a_benchmark_that_vanishes_is_noted_beside_an_answer(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {0: {"map": 500}, 3: {"map": 0, "sum": 10_400}}, count=4)
+    assert toll(project.commits[0], "main", *WORDS) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(project.commits[3][:10])
+    assert re.search(r"\nNot compared: map is not in main( \(\w+\))?\.\n", told), told
+
+
+def test_without_time_for_the_last_comparison_the_first_ones_change_is_told(tmp_path: Path) -> None:
+    project = history(tmp_path / "project", {5: {"sum": 10_400}}, count=10)
+    clock = Ticking(0.001)
+    search = search_in(project, tmp_path, clock=clock)
+
+    def late(bisection: Bisection) -> ItemRun:
+        clock.sleep(10_000.0)
+        return ItemRun(5, 5, 0.97)
+
+    search._search = late  # type: ignore[method-assign]
+    search._settings = replace(search._settings, total_s=5_000.0)
+    outcome = search.run()
+    assert outcome.end is SearchEnd.FOUND
+    (found,) = outcome.printed.found
+    assert (found.commit, found.between) == (project.commits[5], Between.ENDS)
+    assert found.low is not None
+    assert 1.03 < found.low < 1.05
+    told = "\n".join(bisection_lines.lines(outcome))
+    assert "from GOOD to BAD (in the time left it was not told apart from the one before it); prob" in told
 
 
 def test_a_commit_that_the_last_comparison_refutes_is_not_named(tmp_path: Path) -> None:
