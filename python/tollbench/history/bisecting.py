@@ -281,7 +281,7 @@ class Search:
             if self._unbuilt in _DOUBTED_BUILDS:
                 self._check_builds()
             return failure.reason
-        failure: LaunchFailed | None = None
+        failed = LaunchFailed("")
         for _ in range(_CHANCES):
             before_s = self._seconds()
             rounds = 0
@@ -296,17 +296,17 @@ class Search:
                     rounds += 1
                 self._note(bisection, place, rounds)
                 return ""
-            except LaunchFailed as failed:
+            except LaunchFailed as error:
                 self._subjects.pop(place, None)  # it remembers who failed
                 self._check_ends()
-                failure = failed
+                failed = error
             finally:
                 self._measured_s += self._seconds() - before_s
-        if isinstance(failure, _EndFailed):
+        if isinstance(failed, _EndFailed):
             raise TollError(
-                f"{failure.reason}, twice", "see what it does by hand: toll compare --build ... GOOD BAD"
+                f"{failed.reason}, twice", "see what it does by hand: toll compare --build ... GOOD BAD"
             )
-        return failure.reason if failure is not None else ""
+        return failed.reason
 
     def _check_builds(self) -> None:
         """Raises TollError where GOOD, which was built, no longer builds: then it is no commit's fault."""

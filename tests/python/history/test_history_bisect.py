@@ -19,9 +19,10 @@ from tollbench import cli
 from tollbench.cli import machine_use, places
 from tollbench.cli.sandboxing import sandbox_for
 from tollbench.cli.searching import exit_code
-from tollbench.compare import MeasuringOptions, Subject, WrittenSide
+from tollbench.compare import Comparisons, MeasuringOptions, Subject, WrittenSide, compare
 from tollbench.compare.revisions import RevisionBuild
 from tollbench.errors import TollError
+from tollbench.history import bisecting
 from tollbench.history.bisecting import Search, SearchSettings, _EndFailed
 from tollbench.history.bisections import Between, SearchEnd
 from tollbench.history.commit_range import Commit, commit_range
@@ -589,6 +590,28 @@ def test_without_time_for_the_last_comparison_the_first_ones_change_is_told(tmp_
     assert 1.03 < found.low < 1.05
     told = "\n".join(bisection_lines.lines(outcome))
     assert "from GOOD to BAD (in the time left it was not told apart from the one before it); prob" in told
+
+
+def test_a_last_comparison_that_may_be_none_is_not_the_change_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = history(tmp_path / "project", {5: {"sum": 10_400}}, count=10)
+    search = search_in(project, tmp_path)
+
+    def vague(*words: Any, **more: Any) -> Comparisons:
+        told = compare(*words, **more)
+        rows = [row.model_copy(update={"ratio": 1.02, "low": 0.99, "high": 1.05}) for row in told.comparisons]
+        return told.model_copy(update={"comparisons": tuple(rows)})
+
+    def last(bisection: Bisection) -> ItemRun:
+        monkeypatch.setattr(bisecting, "compare", vague)
+        return ItemRun(5, 5, 0.97)
+
+    search._search = last  # type: ignore[method-assign]
+    (found,) = search.run().printed.found
+    assert found.between is Between.ENDS
+    assert found.low is not None
+    assert found.low > 1.03
 
 
 def test_a_commit_that_the_last_comparison_refutes_is_not_named(tmp_path: Path) -> None:
