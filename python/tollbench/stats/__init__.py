@@ -8,7 +8,6 @@ Each function states its assumption, shapes, units and source. SciPy is imported
 from tollbench.stats.block_quantiles import (
     block_quantiles,
     log_ratios_of,
-    quantile_log_ratios,
     shared_blocks,
 )
 from tollbench.stats.cluster_bootstrap import LaunchCounts, Pooled, count_samples, thin_cdf
@@ -85,7 +84,6 @@ __all__ = [
     "precise_enough",
     "qn_scale",
     "quantile_interval",
-    "quantile_log_ratios",
     "quantile_ranks",
     "quotient_interval",
     "ratio_interval",

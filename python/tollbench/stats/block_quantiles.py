@@ -42,15 +42,6 @@ def block_quantiles(launches: ByRound, blocks: Blocks, p: float) -> Floats:
     return np.array([_quantile([launches[at] for at in block], p) for block in blocks], dtype=np.float64)
 
 
-def quantile_log_ratios(first: ByRound, second: ByRound, p: float) -> Floats:
-    """Log of the ratio of two p-quantiles (first to second) in each block of rounds that has both.
-
-    Both quantiles of a block come from the same rounds, so what befell both cancels.
-    """
-    blocks = shared_blocks(first, second, p)
-    return log_ratios_of(block_quantiles(first, blocks, p), block_quantiles(second, blocks, p))
-
-
 def log_ratios_of(first: Floats, second: Floats) -> Floats:
     """Of quantiles of the same blocks; those that are zero or NaN left out."""
     both = (first > 0.0) & (second > 0.0)

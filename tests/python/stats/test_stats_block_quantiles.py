@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from simulate import assert_covers
 
 from tollbench.stats import (
     LaunchCounts,
     Pooled,
+    block_quantiles,
     count_samples,
-    quantile_log_ratios,
+    log_ratios_of,
     ratio_interval,
     shared_blocks,
 )
@@ -18,6 +20,7 @@ from tollbench.stats import (
 TRIALS = 150
 SAMPLES = 1500
 Rounds = dict[int, LaunchCounts]
+Floats = npt.NDArray[np.float64]
 
 
 def of(*launches: list[float]) -> Rounds:
@@ -38,6 +41,12 @@ def met(
         times = (100.0 * factor * np.exp(logs + machine[:, None])).astype(np.float32)
         sides.append({at: count_samples(row) for at, row in enumerate(times, 1)})
     return sides[0], sides[1]
+
+
+def quantile_log_ratios(first: Rounds, second: Rounds, p: float) -> Floats:
+    """Of the first side to the second, in each block of rounds that has both."""
+    blocks = shared_blocks(first, second, p)
+    return log_ratios_of(block_quantiles(first, blocks, p), block_quantiles(second, blocks, p))
 
 
 @pytest.mark.parametrize(("p", "ratio"), [(0.9, 1.0), (0.99, 1.2), (0.99, 0.5)])
