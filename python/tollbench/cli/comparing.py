@@ -34,7 +34,6 @@ from tollbench.compare import (
 from tollbench.compare.adapters import adapters, check_kind
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.raw_file import Keeping, RawFile
-from tollbench.compare.stored import MARK
 from tollbench.compare.subject import LookAtCode, Unusable
 from tollbench.errors import Exit, TollError
 from tollbench.launching.clock import SystemClock
@@ -42,6 +41,7 @@ from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.meanwhile import Meanwhile
 from tollbench.launching.sandbox import Sandbox, sandboxed
+from tollbench.store.comparison_file import MARK
 from tollbench.text import as_text
 from tollbench.words import CountBy
 from tollbench.writing import Mark, Output, check_outputs, is_special

@@ -17,6 +17,7 @@ from tollbench.cli.console import progress, say
 from tollbench.cli.named_files import Force, file_path, files_of_run
 from tollbench.cli.places import ROOT, found_run, run_path
 from tollbench.errors import TollError
+from tollbench.store.comparison_file import is_comparison
 from tollbench.writing import Output, check_outputs
 from tollbench.writing.marks import OF_COMPARISON, OF_RUN, OF_SEVERAL
 
@@ -70,8 +71,6 @@ def command(
         if form not in (ReportFormat.TERMINAL, ReportFormat.JSON):
             raise TollError(f"--json and --format {form} exclude each other", "leave one of them out")
         form = ReportFormat.JSON
-    from tollbench.compare.stored import StoredComparison, is_comparison
-
     paths, tables = _runs_and_tables(run, names or [])
     path = paths[0]
     compared = is_comparison(path)
@@ -91,6 +90,8 @@ def command(
     if compared:
         if tables:
             raise TollError(f"{run} is a comparison, which has no workloads", "leave the names behind it out")
+        from tollbench.compare.stored import StoredComparison
+
         _report_comparison(StoredComparison.read(path).comparisons, form, target)
         return
     results = analyse(path)

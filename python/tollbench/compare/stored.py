@@ -28,7 +28,6 @@ from tollbench.compare.verdicts import Comparison, Comparisons, CountChange, Lac
 from tollbench.errors import TollError
 from tollbench.stats import bonferroni
 
-MARK = "toll_compare"  # the key that only the header of such a file begins with
 MAX_LINE_BYTES = 16 * 1024 * 1024  # as objects some forty times as much
 MAX_SIDES = 1000
 MAX_BENCHMARKS = 100_000
@@ -195,15 +194,6 @@ class StoredComparison:
             if item.measurement == measurement and benchmark in item.values
         ]
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(self.header.sides))
-
-
-def is_comparison(path: Path) -> bool:
-    """Whether a file begins as a raw file does; False where it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return file.read(64).startswith(f'{{"{MARK}":'.encode())
-    except OSError:
-        return False
 
 
 def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:

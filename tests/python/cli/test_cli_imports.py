@@ -10,6 +10,7 @@ import os
 import subprocess
 
 import pytest
+from made_runs import Made, make_run
 
 from checkouts import ROOT
 from tollbench.cli import MODULES, VERBS
@@ -67,6 +68,13 @@ def test_a_comparison_that_proves_nothing_launches_before_it_imports_what_proves
     assert "tollbench.compare.engine" in found
     assert not found & (SLOW - {"numpy", "pydantic", "sqlite3"})
     assert not {"tollbench.compare.untouched", "tollbench.linking.relinking"} & found
+
+
+def test_the_report_of_a_run_imports_nothing_that_compares_or_launches(tmp_path):
+    run = make_run(tmp_path / "made.toll", [Made("a", [1.0] * 12), Made("b", [2.0] * 12)])
+    found = imported(TOLL, "report", str(run), cwd=tmp_path)
+    assert "tollbench.report.terminal" in found
+    assert not [name for name in found if name.startswith(("tollbench.compare", "tollbench.launching"))]
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -44,7 +44,7 @@ from tollbench.compare.blocks import combined, ratios_after_first
 from tollbench.compare.counts import not_timed
 from tollbench.compare.orders import with_orders
 from tollbench.compare.raw_file import RawFile
-from tollbench.compare.stored import MARK, MAX_LINE_BYTES, StoredComparison
+from tollbench.compare.stored import MAX_LINE_BYTES, StoredComparison
 from tollbench.compare.subject import Round, Standing, Two
 from tollbench.compare.tracks import Track
 from tollbench.compare.twos import MOST_ROWS, sides_compared, standings_of, twos_of
@@ -54,6 +54,7 @@ from tollbench.launching.failure import LaunchFailed
 from tollbench.report.comparisons.comparison_formats import RENDERERS
 from tollbench.report.comparisons.comparison_lines import order_of
 from tollbench.report.comparisons.comparison_terminal import show
+from tollbench.store.comparison_file import MARK
 
 FAKES = Path(__file__).parent
 PROGRAM = str(FAKES / "fake_toll_program.py")

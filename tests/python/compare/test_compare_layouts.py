@@ -14,8 +14,9 @@ from fake_sides import FakeClock, FakeSubject, steady
 from tollbench.compare import Comparison, Comparisons, ComparisonSettings, Verdict, compare
 from tollbench.compare.layout_visits import LayoutVisits
 from tollbench.compare.raw_file import RawFile
-from tollbench.compare.stored import MARK, StoredComparison
+from tollbench.compare.stored import StoredComparison
 from tollbench.errors import TollError
+from tollbench.store.comparison_file import MARK
 
 
 def subject(ratio: float, layouts: int, layout_spread: float, **more: Any) -> FakeSubject:

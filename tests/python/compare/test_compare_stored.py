@@ -18,10 +18,11 @@ from tollbench.cli import main
 from tollbench.compare import Comparisons, ComparisonSettings, Verdict, before_confirming, compare
 from tollbench.compare import stored as stored_module
 from tollbench.compare.raw_file import RawFile
-from tollbench.compare.stored import MARK, RoundRecord, StoredComparison, is_comparison
+from tollbench.compare.stored import RoundRecord, StoredComparison
 from tollbench.compare.tracks import Track
 from tollbench.errors import TollError
 from tollbench.report.comparisons.comparison_formats import RENDERERS
+from tollbench.store.comparison_file import MARK, is_comparison
 
 BENCHMARKS = {
     "equal": (steady(100.0), steady(100.0)),
