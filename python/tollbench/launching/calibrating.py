@@ -15,7 +15,7 @@ from tollbench.launching.turns import Turns
 from tollbench.words import one_thread, times_own_thread
 
 # Short batches, and many: what neighbours take comes in slices of milliseconds, which spoil a few short
-# batches and a part of every long one (docs/compare.md has all ten reference operations).
+# batches and a part of every long one (docs/compare-method.md has all ten reference operations).
 BATCH_NS = 0.2e6
 BLOCKS = 50  # a round
 LONG_BATCH_NS = 1e6  # of dear state, and where a short batch says too little: `_short_will_do`

@@ -12,7 +12,7 @@ geometrically. What lasts longer than all that was seen is no noise to anybody.
 
 Sources: serial correlation of ranks, Wald and Wolfowitz (1943), Bartels (1982); the bias of a correlation of
 few values, Kendall (1954); the variance of a mean of correlated values, Bayley and Hammersley (1946).
-docs/compare.md has the simulations that the constants were chosen by.
+docs/compare-method.md has the simulations that the constants were chosen by.
 """
 
 from __future__ import annotations

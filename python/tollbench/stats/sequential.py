@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tollbench.stats.order_statistics import Floats
 
-SPENDING_POWER = 0.3  # docs/compare.md has the table that this was chosen by
+SPENDING_POWER = 0.3  # docs/compare-method.md has the table that this was chosen by
 FIRST_PAIRS = 6  # the fewest pairs with an interval at 95 %
 LOOK_GROWTH = 1.15
 ORDER_WINDOW = 31  # pairs that tell what coming first does; enough for a median, few enough to follow changes

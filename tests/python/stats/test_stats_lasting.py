@@ -105,7 +105,7 @@ def test_few_pairs_have_to_be_far_from_open() -> None:
 def test_two_thousand_comparisons_under_noise_that_lasts(
     question: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The table of docs/compare.md: `pytest -m slow -s tests/python/stats/test_stats_lasting.py`."""
+    """The table of docs/compare-method.md: `pytest -m slow -s tests/python/stats/test_stats_lasting.py`."""
     for correlation in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95):
         before, now = (called(2000, correlation, question, lasting=lasting) for lasting in (False, True))
         with capsys.disabled():

@@ -184,7 +184,7 @@ def test_the_same_game_with_the_plain_sign_test_at_each_look_does_not_cover() ->
 def test_coverage_and_power_of_ten_thousand_comparisons(
     effect: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The tables of docs/compare.md: `pytest -m slow -s tests/python/stats/test_stats_sequential.py`."""
+    """The tables of docs/compare-method.md: `pytest -m slow -s` of this file."""
     trials = 10_000
     for number, (name, draw) in enumerate(SCENARIOS.items()):
         rng = np.random.default_rng((number, 7))
