@@ -353,15 +353,15 @@ def test_what_a_newcomer_looks_for_is_there(name: str) -> None:
     assert (ROOT / name).stat().st_size > 0
 
 
-def test_the_readme_shows_a_contender_that_is_compiled() -> None:
+def test_the_guide_shows_a_contender_that_is_compiled() -> None:
     samples = re.findall(
-        r"<!-- from (\S+) -->\n```cpp\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+        r"<!-- from (\S+) -->\n```cpp\n(.*?)```", (ROOT / "docs/contender.md").read_text(), re.DOTALL
     )
-    assert samples, "README.md shows no sample: <!-- from FILE --> before a cpp block"
+    assert samples, "docs/contender.md shows no sample: <!-- from FILE --> before a cpp block"
     for file, sample in samples:
         assert len(sample.strip().splitlines()) <= 15, f"the sample from {file} has more than 15 lines"
         assert sample.strip() == (ROOT / file).read_text(encoding="utf-8").strip(), (
-            f"README.md drifted from {file}"
+            f"docs/contender.md drifted from {file}"
         )
 
 
