@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -196,6 +197,18 @@ TEST_CASE("all containers count the same words") {
             count_alike<Linear<Vector>, Linear<DequeFront>, Linear<DequeBack>>(words, group);
         }
     }
+}
+
+TEST_CASE("the standard maps hold as much for a word as with the library's own hash") {
+    // libstdc++ keeps the hash code beside a word unless the hash is fast, as one that cannot throw is to it.
+    using Pairs = toll::counting_allocator<toll::count_words::Node>;
+    UnorderedMap<toll::counting_allocator>::type ours;
+    std::unordered_map<std::string, int, std::hash<std::string>, std::equal_to<>, Pairs> usual;
+    for (const char* const word : {"a", "few", "words"}) {
+        ours.emplace(word, 1);
+        usual.emplace(word, 1);
+    }
+    CHECK(ours.get_allocator().counts().bytes == usual.get_allocator().counts().bytes);
 }
 
 TEST_CASE("the reference counts by hand") {
