@@ -10,6 +10,7 @@ import numpy as np
 from tollbench.analysis.case_data import CaseData, told_by
 from tollbench.analysis.comparison import comparable
 from tollbench.analysis.grid import make_grid, ordered
+from tollbench.analysis.percentile_ratios import of_two_rows
 from tollbench.analysis.results import Floor
 from tollbench.analysis.spells import following, reaching, valued
 from tollbench.analysis.units import nanoseconds_per
@@ -36,6 +37,8 @@ class SideNumber:
     level: float = 0.0  # of the check: what looking early and the claim's other checks have left
     values: Mapping[int, LaunchValue] = field(default_factory=dict)  # by round; of a plain value alone
     by_round: Mapping[int, float] = field(default_factory=dict)  # of what else each launch has one of
+    # Of the left side, where both are one percentile of two rows: the ratio, paired by rounds, at `level`.
+    over_right: tuple[float, Interval] | None = None
     launches: int = 0
     missing: str = ""  # "was not measured in this run"
     would_tell: bool = True  # whether measuring it, or for longer, would tell
@@ -66,7 +69,30 @@ def numbers_in(
             found[place] = _below_step(side, data, unit, header, in_batches) or _number(
                 side, check, data, own, unit, header, alike
             )
+    for claim in claims:
+        for index, check in enumerate(claim.checks):
+            left, right = (found.get((claim.name, index, name)) for name in ("left", "right"))
+            if left and right and left.value is not None and right.value is not None:
+                beside = _percentiles_of_two_rows(check, data, left.level, header)
+                found[claim.name, index, "left"] = replace(left, over_right=beside)
     return found
+
+
+def _percentiles_of_two_rows(
+    check: ClaimCheck, data: Sequence[CaseData], level: float, header: RunHeader
+) -> tuple[float, Interval] | None:
+    """Their ratio as tables have it, which a claim must not contradict; None for all else.
+
+    Two percentiles of one row, its p99 over its median, are not paired: blocks of rounds would tell of the
+    usual stretch of a second, where a document speaks of all its samples (docs/method.md).
+    """
+    left, right = check.left, check.right
+    if left.statistic != right.statistic or left.statistic not in _PROBABILITY:
+        return None
+    first, second = _case(left, data, header), _case(right, data, header)
+    if first is None or second is None or first is second or not first.counts or not second.counts:
+        return None
+    return of_two_rows(first, second, _PROBABILITY[left.statistic], level)
 
 
 def sides_not_below_floor(found: Mapping[Place, SideNumber], floor: Floor) -> dict[Place, SideNumber]:

@@ -171,6 +171,8 @@ def _ratio(left: SideNumber, right: SideNumber) -> tuple[float | None, Interval 
     for side in (left, right):
         if side.side.number is None and side.value is None:
             return None, None, f"{_named(side.side)} {side.missing or 'was not measured in this run'}"
+    if left.over_right is not None:
+        return *left.over_right, ""
     logs = _paired(left, right)
     if logs is not None and logs.size < rounds_needed(left.level, 1):
         # Of two tables: a core of their own they hardly had in the same rounds.

@@ -8,8 +8,11 @@ from collections.abc import Mapping, Sequence
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import SettingComparison
 from tollbench.analysis.results import Estimate, Latency
+from tollbench.analysis.values import resolution_ns
 from tollbench.stats import (
+    Interval,
     LaunchCounts,
+    Pooled,
     block_quantiles,
     bonferroni,
     log_ratios_of,
@@ -78,9 +81,34 @@ def _ratio(
     ratio, interval = ratio_interval(logs, fastest.level)
     if interval is None:
         return None
-    # Each quantile is a whole number of the clock's steps: the true one lies within half a step of it.
-    wider = math.prod(1.0 + _step_share(one, percentile.key) for one in both)
-    return Estimate(value=ratio, low=interval.low / wider, high=interval.high * wider)
+    ends = no_finer_than(interval, *(_step_share(one, percentile.key) for one in both))
+    return Estimate(value=ratio, low=ends.low, high=ends.high)
+
+
+def of_two_rows(first: CaseData, second: CaseData, p: float, level: float) -> tuple[float, Interval] | None:
+    """The p-quantile of the first over that of the second, of the same blocks of rounds, as tables have it.
+
+    None where the clock cannot see one of them, and where blocks are too few for an interval at `level`.
+    """
+    shares = []
+    for case in (first, second):
+        step = 0.0 if case.cells.launches else resolution_ns(case.launches[-1].clock)
+        pooled = Pooled(case.counts).quantile(p)
+        if not pooled > 0.0 or pooled < step:
+            return None
+        shares.append(step / (2.0 * pooled))
+    sides = _by_round(first), _by_round(second)
+    blocks = shared_blocks(*sides, p)
+    above, below = (block_quantiles(side, blocks, p) for side in sides)
+    ratio, interval = ratio_interval(log_ratios_of(above, below), level)
+    return (ratio, no_finer_than(interval, *shares)) if interval else None
+
+
+def no_finer_than(interval: Interval, *step_shares: float) -> Interval:
+    """The interval of a quotient of quantiles, each a whole number of the clock's steps: the true one lies
+    within half a step of it, which is that share of it."""
+    wider = math.prod(1.0 + share for share in step_shares)
+    return Interval(interval.low / wider, interval.high * wider, interval.level)
 
 
 def _seen(latency: Latency, key: str) -> bool:

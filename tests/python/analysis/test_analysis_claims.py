@@ -268,6 +268,56 @@ def test_percentiles_of_one_row_are_compared_by_their_intervals(tmp_path) -> Non
     assert found.right == pytest.approx(100.5, rel=0.01)
 
 
+def tails(rounds: int, count: int) -> list[Made]:
+    """p99 of `a` is 20 % below that of `b`; what befalls a round befalls both, up to tenfold."""
+    rng = np.random.default_rng(3)
+    machine = rng.exponential(0.6, rounds)
+    cases = []
+    for name, tail in (("a", 400.0), ("b", 500.0)):
+        slow = rng.random((rounds, count)) < 0.03
+        times = np.where(slow, tail, 100.0) * rng.lognormal(0.0, 0.02, slow.shape)
+        samples = list((times * np.exp(machine)[:, None]).astype(np.float32))
+        cases.append(Made(name, [tail] * rounds, samples=samples))
+    return cases
+
+
+def test_one_percentile_of_two_rows_is_paired_by_rounds_as_in_the_table(tmp_path) -> None:
+    one = claim(check(side("a", statistic="p99"), Relation.LESS, side("b", statistic="p99")))
+    path = make_run(tmp_path / "run.toll", tails(20, 2000), kind=Kind.SAMPLES)
+    with RunFile.open(path) as run:
+        found = results(run, claims=[one])
+    (said,), (table,) = found.claims, found.workloads
+    assert said.verdict == "holds"
+    assert said.ratio == pytest.approx(0.8, rel=0.02)
+    shown = next(row.ratios["p99"] for row in table.latencies if row.contender == "b")  # b over a
+    assert shown.low is not None
+    assert shown.high is not None
+    assert (said.low, said.high) == pytest.approx((1 / shown.high, 1 / shown.low))
+
+
+def test_where_blocks_are_few_a_percentile_of_two_rows_is_told_by_their_intervals(tmp_path) -> None:
+    """Of 40 rounds of 60 samples there are two blocks with ten beyond p99."""
+    one = claim(check(side("a", statistic="p99"), Relation.LESS, side("b", statistic="p99")))
+    found = verdict(tmp_path, one, tails(40, 60), kind=Kind.SAMPLES)
+    assert found.verdict == "cannot_be_told"
+    assert found.low is not None
+    assert found.high is not None
+    assert found.high / found.low > 2.0
+
+
+def test_the_tail_of_one_row_over_its_median_is_that_of_all_its_samples(tmp_path) -> None:
+    """One launch in three makes its p99: the usual one has no tail, all samples have one of ten medians."""
+    rng = np.random.default_rng(4)
+    samples = []
+    for number in range(48):
+        slow = rng.random(4000) < (0.2 if number % 3 == 0 else 0.0)
+        samples.append(np.where(slow, 1000.0, 100.0).astype(np.float32))
+    one = claim(check(side("a", statistic="p99"), Relation.AT_LEAST, side("a", statistic="p50"), factor=5.0))
+    found = verdict(tmp_path, one, [Made("a", [100.0] * 48, samples=samples)], kind=Kind.SAMPLES)
+    assert found.verdict == "holds"
+    assert found.left == pytest.approx(1000, rel=0.002)
+
+
 def test_details_are_compared_launch_by_launch(tmp_path) -> None:
     calls = DeclaredDetail("calls", "calls", "calls", "of the allocator")
     cases = [
