@@ -1,18 +1,14 @@
 #include "workload.hpp"
 
-/// A flag for each side, set with notify_one and waited for: the document's own measurement.
+/// One integer says whose turn it is; both sides wait on it, and store the other's with notify_one: the
+/// document's own measurement.
 struct AtomicWait {
     static constexpr bool sleeps = true;
-    struct alignas(toll::core_to_core::line_bytes) OwnLine {
-        std::atomic_flag set;
-    };
-    std::array<OwnLine, 2> of_side;
-    AtomicWait() { of_side[0].set.test_and_set(); }
+    alignas(toll::core_to_core::line_bytes) std::atomic<int> turn{0};
     void pass(int side) {
-        of_side[side].set.wait(false, std::memory_order_acquire);
-        of_side[side].set.clear(std::memory_order_relaxed);
-        of_side[1 - side].set.test_and_set(std::memory_order_release);
-        of_side[1 - side].set.notify_one();
+        turn.wait(1 - side);
+        turn.store(1 - side);
+        turn.notify_one();
     }
 };
 
