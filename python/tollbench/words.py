@@ -220,6 +220,7 @@ class Workload:
     details: tuple[DeclaredDetail, ...] = ()
     claims: tuple[Claim, ...] = ()
     in_batches: str = ""  # the workload that times many of these operations at once: "containers/..."
+    by_name_only: bool = False  # a run that names nothing leaves it out
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ class _Suite(Entry):
     footing: dict[str, int | str] = Field(default_factory=dict)
     environments: list[str] = Field(default_factory=lambda: [HOST.name])
     headline: list[str] = Field(default_factory=list)
+    by_name_only: bool = False
     in_batches: str = ""
     details: dict[str, _Detail] = Field(default_factory=dict)
     contenders: dict[str, _Contender] = Field(default_factory=dict)
@@ -152,6 +153,7 @@ def _workload(file: Path) -> Workload:
         contenders=tuple(_contender(file, name, suite, key) for key in suite.contenders),
         published=_published(directory / "published.toml", suite),
         headline=tuple(suite.headline),
+        by_name_only=suite.by_name_only,
         in_batches=suite.in_batches,
         details=tuple(_detail(file, key, entry) for key, entry in suite.details.items()),
     )

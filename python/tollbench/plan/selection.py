@@ -75,9 +75,14 @@ def select(
 
 
 def headlines(workloads: Sequence[Workload]) -> list[tuple[Workload, tuple[Contender, ...]]]:
-    """Each workload with its headline: few enough that a first run builds and measures all in minutes."""
+    """Each workload with its headline: few enough that a first run builds and measures all in minutes.
+
+    Those that are measured by name only are left out.
+    """
     chosen = []
     for workload in workloads:
+        if workload.by_name_only:
+            continue
         names = headline_of(workload.headline, (contender.name for contender in workload.contenders))
         if contenders := tuple(c for c in workload.contenders if c.name in names):
             chosen.append((workload, contenders))

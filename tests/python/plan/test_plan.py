@@ -68,6 +68,8 @@ def test_a_run_without_names_takes_headlines_and_a_star_everything() -> None:
         return [case.contender for case in plan.cases if case.workload == skynet.name]
 
     assert contenders() == ["boost_fiber"]
+    catalogue = (replace(catalogue[0], by_name_only=True), *others)
+    assert contenders() == []
     assert contenders("*") == contenders("tasks") == ["std_thread", "boost_fiber", "boost_asio"]
 
 
