@@ -80,6 +80,19 @@ function(toll_find_need name)
   endif()
 endfunction()
 
+# Sets `result` to the version that a header defines as <prefix>_MAJOR, <prefix>_MINOR and <prefix>_PATCH.
+function(toll_version_in_header result header prefix)
+  set(parts "")
+  foreach(part IN ITEMS MAJOR MINOR PATCH)
+    file(STRINGS "${header}" line REGEX "define +${prefix}_${part} +[0-9]+" LIMIT_COUNT 1)
+    if(line MATCHES "${part} +([0-9]+)")
+      list(APPEND parts "${CMAKE_MATCH_1}")
+    endif()
+  endforeach()
+  list(JOIN parts "." version)
+  set(${result} "${version}" PARENT_SCOPE)
+endfunction()
+
 # JSON text of a string: what file names and reasons can hold.
 function(toll_json_text result value)
   string(REPLACE "\\" "\\\\" value "${value}")

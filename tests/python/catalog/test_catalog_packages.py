@@ -22,7 +22,14 @@ ABSENT = Need(
     "unheard", "library", "what nobody has", ("libunheard-dev",), ("no-such-command",), ("no/such.h",)
 )
 # Built by whoever wants it, newer than Debian's, or a part of the compiler: CMake alone finds them.
-NO_PACKAGE = {"folly", "boost_unordered_node", "atomic_16_bytes"}
+NO_PACKAGE = {
+    "atomic_16_bytes",
+    "boost_unordered_node",
+    "folly",
+    "phmap",
+    "std_flat_map",
+    "unordered_dense",
+}
 
 
 def test_every_need_of_a_contender_is_in_the_table_and_has_a_find_file():

@@ -1,0 +1,10 @@
+# tsl::hopscotch_map: a hash map whose elements stay within a neighbourhood of their place. Headers alone.
+find_package(tsl-hopscotch-map QUIET CONFIG)
+if(TARGET tsl::hopscotch_map)
+  add_library(toll_contender_hopscotch_map INTERFACE)
+  target_link_libraries(toll_contender_hopscotch_map INTERFACE tsl::hopscotch_map)
+  set(TOLL_HOPSCOTCH_MAP_VERSION "${tsl-hopscotch-map_VERSION}")
+else()
+  set(TOLL_HOPSCOTCH_MAP_REASON "tsl::hopscotch_map was not found")
+  set(TOLL_HOPSCOTCH_MAP_PACKAGE libtsl-hopscotch-map-dev)
+endif()
