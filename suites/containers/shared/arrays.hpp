@@ -70,7 +70,9 @@ public:
     [[nodiscard]] Element read(std::uint64_t rounds) const override {
         return measured_read<access>(held_.container, size_, rounds);
     }
-    [[nodiscard]] Element at(std::size_t index) const override { return held_.container[index]; }
+    [[nodiscard]] Element at(std::size_t index) const override {
+        return *std::next(std::begin(held_.container), static_cast<std::ptrdiff_t>(index));
+    }
     [[nodiscard]] std::size_t first_wrong(Element added) const override {
         std::size_t index = 0;
         for (const Element element : held_.container) {
@@ -97,7 +99,10 @@ struct AnySize {
     static constexpr Checks checks = whose;
     template <Access access>
     static std::unique_ptr<Array> make(std::size_t size) {
-        return std::make_unique<ArrayOf<C, access>>(size);
+        // Updates do not care how reads come to their elements; a container without an index walks.
+        constexpr bool has_index = requires(const C& container) { container[std::size_t{0}]; };
+        constexpr bool walks = access == Access::index && !has_index;
+        return std::make_unique<ArrayOf<C, walks ? Access::iterator : access>>(size);
     }
 };
 

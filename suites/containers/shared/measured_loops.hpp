@@ -43,10 +43,14 @@ template <class C>
     return length_in_type<C> != 0 ? length_in_type<C> : size;
 }
 
-/// One round of updates: every element grows by `n`.
+/// One round of updates: every element grows by `n`. Containers without an index are walked through.
 template <class C>
 [[gnu::always_inline]] inline void update_all(C& c, std::size_t size, Element n) {
-    for (std::size_t i = 0; i < length<C>(size); ++i) { c[i] = c[i] + n; }
+    if constexpr (requires { c[size]; }) {
+        for (std::size_t i = 0; i < length<C>(size); ++i) { c[i] = c[i] + n; }
+    } else {
+        for (Element& element : c) { element = element + n; }
+    }
 }
 
 /// One round of reads: `total` plus every element.

@@ -28,6 +28,7 @@ NO_PACKAGE = {
     "folly",
     "phmap",
     "std_flat_map",
+    "std_inplace_vector",
     "unordered_dense",
 }
 
