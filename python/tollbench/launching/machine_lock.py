@@ -35,24 +35,24 @@ def machine_lock(
 ) -> Iterator[None]:
     """Holds the machine for one run. Another run: TollError, or where `on_wait` is given, waits for its end.
 
-    `on_wait` is called once with a sentence about the holder; `on_no_lock` where none of `files` can be used:
-    the run goes on unguarded then. The kernel lets go of the lock when the process ends in any way, so that a
-    file left behind blocks nobody.
+    `on_wait` is called with a sentence about the holder, and again where another one was quicker than we.
+    `on_no_lock` is called where none of `files` can be used: the run goes on unguarded then. The kernel lets
+    go of the lock when the process ends in any way, so that a file left behind blocks nobody.
     """
     descriptors = [fd for file in files if (fd := _open(file)) is not None]
     if files and not descriptors:
         on_no_lock(_unguarded(files))
-    told = False
+    told = ""
     try:
         while (holder := _take_all(descriptors)) is not None:
             if on_wait is None:
                 raise TollError(
                     f"Another run is measuring on this machine: {holder}.",
-                    "Wait for its end (`toll run --wait` does) or stop it: two runs disturb each other.",
+                    "Wait for its end (`--wait` does) or stop it: two runs disturb each other.",
                 )
-            if not told:
+            if holder != told:
                 on_wait(holder)
-                told = True
+                told = holder
             clock.sleep(_POLL_S)
             if interrupt.requested:
                 raise Interrupted

@@ -79,6 +79,25 @@ def test_second_run_waits_when_asked(lock: Path) -> None:
     assert f"process {holder.pid}" in told[0]
 
 
+def test_who_waits_for_several_is_told_of_each(lock: Path) -> None:
+    holders = [hold(lock)]
+    told: list[str] = []
+
+    class Clock(FakeClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if len(holders) == 1 and self.ns > 1e9:
+                holders[0].communicate("")
+                holders.append(hold(lock))
+            elif self.ns > 3e9:
+                holders[-1].communicate("")
+
+    take(lock, on_wait=told.append, clock=Clock())
+    assert len(told) == 2
+    for holder, sentence in zip(holders, told, strict=True):
+        assert f"process {holder.pid}" in sentence
+
+
 def test_waiting_can_be_interrupted(lock: Path) -> None:
     holder = hold(lock)
     interrupt = Interrupt()
