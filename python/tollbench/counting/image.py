@@ -53,6 +53,11 @@ NAME_IN_C = re.compile(r"[A-Za-z_]\w*")
 INITIALISERS = (".preinit_array", ".init_array", ".fini_array", ".ctors", ".dtors")
 # Addresses stand in such code and data without relocations, and look like any other number.
 FIXED = "has fixed addresses (-no-pie, -static); link it with -pie, or -static-pie"
+# Two builds of one source in two folders differ everywhere to the walk (Go 1.26, -buildmode=pie).
+MADE_BY_GO = (
+    "is a Go program: only what is loaded byte for byte alike is known to be the same (try -trimpath)"
+)
+OF_GO = ".go.buildinfo"
 _NO_HANDLERS = "has exception handlers and no sorted table of them (.eh_frame_hdr)"
 DAMAGES = (AttributeError, TypeError, AssertionError)  # how pyelftools stumbles over nonsense
 
@@ -191,6 +196,8 @@ class Image:
         if elf["e_type"] not in ("ET_EXEC", "ET_DYN"):
             raise Unreadable("is neither an executable nor a shared library")
         self.why_not_walked = FIXED if elf["e_type"] == "ET_EXEC" else ""
+        if elf.get_section_by_name(OF_GO) is not None:
+            self.why_not_walked = MADE_BY_GO
         self.entry = int(elf["e_entry"])
         stacks = [part["p_flags"] for part in elf.iter_segments() if part["p_type"] == "PT_GNU_STACK"]
         loaded = [part["p_flags"] for part in elf.iter_segments() if part["p_type"] == "PT_LOAD"]

@@ -22,6 +22,7 @@ _LOADED = re.compile(r"^\s*(?:(.+?) => )?(/.+) \(0x[0-9a-f]+\)$")
 _LOADER_LIMIT_S = 10.0
 _CAPABILITIES = "security.capability"
 KERNELS_OWN = "linux-vdso.so"
+_NONE = "statically linked"  # what the dynamic linker says of a program that asks for it and for no library
 # What loads code that no table of the file names, or looks for it by a name that may be any text.
 LOADS_BY_NAME = re.compile("dlm?open")
 GOES_BY_NAME = re.compile("dlm?open|dlv?sym")
@@ -167,7 +168,7 @@ def loaded(image: Image, environment: Mapping[str, str]) -> dict[str, Path]:
         raise Unreadable(f"does not tell its libraries: the dynamic linker {ended.how()}")
     found = {}
     for line in ended.stdout.decode("utf-8", "replace").splitlines():
-        if KERNELS_OWN in line or not line.strip():
+        if KERNELS_OWN in line or line.strip() in ("", _NONE):
             continue
         match = _LOADED.match(line)
         if match is None:

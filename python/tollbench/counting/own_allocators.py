@@ -22,6 +22,7 @@ from tollbench.counting.image import (
     DAMAGES,
     FUNCTION,
     INDIRECT,
+    OF_GO,
     SYMBOL,
     TYPE_OF_INFO,
     Unreadable,
@@ -42,7 +43,6 @@ _PRINTS = {  # what allocators hold as texts, also where they are stripped
 }
 _FROM_THE_KERNEL = frozenset(("mmap", "mmap64", "sbrk", "brk"))
 _PYTHON = "PyObject_Malloc"  # which holds mimalloc for another build of itself
-_GO = ".go.buildinfo"
 _RUNTIME = re.compile(r"ld-linux|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|c\+\+|c\+\+abi|atomic)\.so")
 _BINDING, _WEAK = 4, 2  # of a symbol: what is asked for weakly may be nowhere
 _NOT_SEEN = "its allocations are not seen"
@@ -110,7 +110,7 @@ def _read(elf: ELFFile, content: bytes) -> _File | None:
     exports, imports = _names(elf, ".dynsym", defined=True), _names(elf, ".dynsym", defined=False)
     return _File(
         stripped=elf.get_section_by_name(".symtab") is None,
-        is_go=elf.get_section_by_name(_GO) is not None,
+        is_go=elf.get_section_by_name(OF_GO) is not None,
         alone=all(_RUNTIME.match(name) for name in _needed(elf)),
         imports=imports,
         exports=exports,

@@ -47,6 +47,16 @@ def test_fixed_addresses_are_told(tmp_path: Path, options: tuple[str, ...]) -> N
         WalkedImage(program)
 
 
+@pytest.mark.parametrize("options", [("-no-pie", "-fno-pie"), ("-fPIE", "-pie")], ids=str)
+def test_a_go_program_is_not_walked_and_no_linker_option_is_named(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    marked = PROGRAM + '[[gnu::used, gnu::section(".go.buildinfo")]] const char made_by[] = "go";\n'
+    program = Image(compiled(tmp_path, "p", marked, *options))
+    with pytest.raises(Unreadable, match=r"is a Go program: .*-trimpath"):
+        WalkedImage(program)
+
+
 def test_a_damaged_file_is_told_or_differs(tmp_path: Path) -> None:
     base = compiled(tmp_path, "p", PROGRAM)
     whole = base.read_bytes()
