@@ -14,18 +14,25 @@ from foreign_kinds import compared_as, executable, rows
 from tollbench.compare import (
     Verdict,
 )
+from tollbench.compare.adapters.go_test import failing_in, skipped_in
 
 # Its bytes hold what tells a Go test binary. Sub-benchmarks, GOMAXPROCS behind names, one that is skipped.
 FAKE = r"""#!/usr/bin/env -S python3 -ES
 # test.benchtime
 import os, random, re, sys
+NAMES = "BenchmarkSum,BenchmarkSub/x-2,BenchmarkSkip"
 words = dict(word.partition("=")[::2] for word in sys.argv[1:] if not word.startswith("-test"))
 options = dict(word[6:].partition("=")[::2] for word in sys.argv[1:] if word.startswith("-test"))
+if "list" in options:
+    tops = dict.fromkeys(name.split("/")[0] for name in words.get("only", NAMES).split(","))
+    print("\n".join(name for name in tops if re.search(options["list"], name)))
+    sys.exit()
 pattern = sys.argv[sys.argv.index("-test.bench") + 1]
 suffix = words.get("procs", "-2")
 verbose = "v" in options
 print("goos: linux\npkg: example")
-for name in words.get("only", "BenchmarkSum,BenchmarkSub/x-2,BenchmarkSkip").split(","):
+failed = False
+for name in words.get("only", NAMES).split(","):
     levels = zip(pattern.split("/"), name.split("/"))
     if pattern != "." and not all(re.search(want, level) for want, level in levels):
         continue
@@ -34,8 +41,14 @@ for name in words.get("only", "BenchmarkSum,BenchmarkSub/x-2,BenchmarkSkip").spl
     if verbose:
         print(name)
     if name == "BenchmarkSkip":
-        print("--- SKIP: BenchmarkSkip")
+        print("    b_test.go:9: no /usr/share/dict/words\n--- SKIP: BenchmarkSkip")
         continue
+    if words.get("broken") == name:
+        print(f"--- FAIL: {name}\n    b_test.go:7: no test data")
+        failed = True
+        continue
+    if words.get("panics") == name:
+        sys.exit("panic: no test data")
     if "talks" in words and not verbose:
         print(f"{name}{suffix}         \tsome words")
         continue
@@ -45,7 +58,8 @@ for name in words.get("only", "BenchmarkSum,BenchmarkSub/x-2,BenchmarkSkip").spl
         ns = 100.0 * float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
         unit = "B/op" if words.get("custom") == name and options["count"] != "1" else "ns/op"
         print(f"{name}{suffix}         \t{count}\t      {ns:.3f} {unit}\t      16 B/op")
-print("PASS")
+print("FAIL" if failed else "PASS")
+sys.exit(failed)
 """
 
 
@@ -90,10 +104,56 @@ def test_a_side_that_fails_costs_its_own_row(fake: str, word: str, reason: str) 
     assert found["BenchmarkSub/x-2"].verdict is Verdict.NO_DIFFERENCE
 
 
+@pytest.mark.parametrize("how", ["broken", "panics"])
+def test_one_that_fails_before_it_is_timed_costs_its_own_row(fake: str, how: str) -> None:
+    side = f"{fake} {how}=BenchmarkSum"
+    found = rows(compared(side, side, most_rounds=6))
+    assert list(found) == ["BenchmarkSum", "BenchmarkSub/x-2"]
+    assert found["BenchmarkSum"].verdict is Verdict.FAILED
+    assert "exited with code 1; its last words:" in found["BenchmarkSum"].reason
+    assert found["BenchmarkSub/x-2"].verdict is not Verdict.FAILED
+    assert list(rows(compared(side, side, pattern="x-", most_rounds=2))) == ["BenchmarkSub/x-2"]
+
+
+def test_who_fails_is_told_from_who_was_skipped_and_from_groups() -> None:
+    text = """BenchmarkGroup
+BenchmarkGroup/good
+BenchmarkGroup/good-2   1   50.0 ns/op
+BenchmarkGroup/later
+    --- SKIP: BenchmarkGroup/later
+BenchmarkGroup/bad
+    --- FAIL: BenchmarkGroup/bad
+--- FAIL: BenchmarkGroup
+"""
+    assert failing_in(text, "BenchmarkGroup") == ["BenchmarkGroup/bad"]
+    assert failing_in("panic: early", "BenchmarkEarly") == ["BenchmarkEarly"]
+
+
 def test_without_a_benchmark_there_is_one_failed_row(fake: str) -> None:
-    (item,) = compared(fake, f"{fake} only=BenchmarkSkip").comparisons
+    (item,) = compared(fake, f"{fake} only=None").comparisons
     assert (item.benchmark, item.verdict) == ("*", Verdict.FAILED)
     assert "offers no benchmark" in item.reason
+
+
+def test_where_all_that_match_were_skipped_it_is_told_why(fake: str) -> None:
+    (item,) = compared(fake, fake, pattern="Skip").comparisons
+    assert (item.benchmark, item.verdict) == ("*", Verdict.FAILED)
+    assert "skips BenchmarkSkip: b_test.go:9: no /usr/share/dict/words" in item.reason
+
+
+def test_why_is_read_before_and_behind() -> None:
+    text = """BenchmarkA
+    b_test.go:1: no file
+--- SKIP: BenchmarkA
+BenchmarkB
+--- SKIP: BenchmarkB
+    b_test.go:2: no network
+BenchmarkC
+--- SKIP: BenchmarkC
+BenchmarkD
+"""
+    found = {"BenchmarkA": "b_test.go:1: no file", "BenchmarkB": "b_test.go:2: no network", "BenchmarkC": ""}
+    assert skipped_in(text) == found
 
 
 REAL = """package example

@@ -28,6 +28,10 @@ _RESULT = re.compile(r"^(Benchmark\S*)\s+(\d+)\s+(\d[\d.e+]*) ns/op", re.MULTILI
 _PROCESSORS = re.compile(r"-[0-9]+$")
 _NO_OUTPUT = "printed no results that a Go test binary would print"
 _TOLD = re.compile(r"^(Benchmark\S*)$", re.MULTILINE)
+# "    b_test.go:7: why" stands on the line before or, as of tests, behind.
+_SKIPPED = re.compile(
+    r"(?:^[ \t]+(\S+:\d+: .*)\n)?^[ \t]*--- SKIP: (Benchmark\S*).*(?:\n[ \t]+(\S+:\d+: .*))?", re.MULTILINE
+)
 
 
 class GoTest(OneAfterAnother):
@@ -38,9 +42,41 @@ class GoTest(OneAfterAnother):
         self._work: dict[str, tuple[int, int]] = {}  # benchmark -> iterations, repetitions
 
     def offered(self, side: Side) -> Sequence[str]:
-        """Runs every benchmark once: only that tells of sub-benchmarks, and which of them have results."""
-        text, _ = self._printed(side, ".", "1x", 1, None)
-        return [name for name in offered_in(text) if re.search(self.options.pattern, name)]
+        """Runs every benchmark once: only that tells of sub-benchmarks, and which of them have results.
+
+        One that fails makes the whole process fail, or ends it: then each runs in a process of its own, so
+        that it costs its own row alone, and none where nobody asked for it. Raises LaunchFailed, also where
+        all that match were skipped, with what they said of that.
+        """
+        told, ended = self._told(side, ".", "1x", 1, None)
+        names = offered_in(told)
+        if ended.exit_code != 0:
+            names, told = self._offered_singly(side, ended)
+        found = [name for name in names if re.search(self.options.pattern, name)]
+        skipped = {
+            name: why for name, why in skipped_in(told).items() if re.search(self.options.pattern, name)
+        }
+        if skipped and not found:
+            name, why = next(iter(skipped.items()))
+            others = f" and {len(skipped) - 1} more" if len(skipped) > 1 else ""
+            raise LaunchFailed(f"skips {name}{others}: {why or 'it does not say why'}")
+        return found
+
+    def _offered_singly(self, side: Side, together: Ended) -> tuple[list[str], str]:
+        """Names, those that fail among them, and all that was printed.
+
+        Raises LaunchFailed, with how all of them together ended, where it cannot even be asked for a list.
+        """
+        listed = self.run(side, ["-test.list=^Benchmark"], None)
+        if listed.exit_code != 0:
+            raise LaunchFailed(together.how())
+        names: list[str] = []
+        texts: list[str] = []
+        for top in _TOLD.findall(listed.whole_stdout().decode("utf-8", "replace")):
+            told, ended = self._told(side, f"^{re.escape(top)}$", "1x", 1, None)
+            names += offered_in(told) if ended.exit_code == 0 else [*offered_in(told), *failing_in(told, top)]
+            texts.append(told)
+        return names, "\n".join(texts)
 
     def prepare(self, name: str) -> Mapping[int, str]:
         """The same number of iterations for all sides, from the speed of the first one that works."""
@@ -69,21 +105,19 @@ class GoTest(OneAfterAnother):
     ) -> tuple[list[float], Ended]:
         """Nanoseconds an operation of each repetition. Raises LaunchFailed where there is none."""
         levels = "/".join(f"^{re.escape(level)}$" for level in name.split("/"))  # as Go matches them
-        text, ended = self._printed(side, levels, length, count, seed)
+        text, ended = self._told(side, levels, length, count, seed)
+        if ended.exit_code != 0:
+            raise LaunchFailed(ended.how())
         values = values_in(text, name)
         if not values:
             raise LaunchFailed(f"gave no result in ns/op for {name}")
         return values, ended
 
-    def _printed(
-        self, side: Side, chosen: str, length: str, count: int, seed: int | None
-    ) -> tuple[str, Ended]:
+    def _told(self, side: Side, chosen: str, length: str, count: int, seed: int | None) -> tuple[str, Ended]:
         """With -test.v: without it, what a benchmark prints stands between its name and its numbers."""
         told = ["-test.run=^$", "-test.v", f"-test.benchtime={length}", f"-test.count={count}"]
         told += ["-test.bench", chosen]
         ended = self.run(side, told, seed)
-        if ended.exit_code != 0:
-            raise LaunchFailed(ended.how())
         return ended.whole_stdout().decode("utf-8", "replace"), ended
 
 
@@ -93,6 +127,22 @@ def offered_in(text: str) -> list[str]:
         results = {name for match in _RESULT.finditer(text) for name in _names(match[1])}
         told = dict.fromkeys(match[1] for match in _TOLD.finditer(text))
         return [name for name in told if name in results]
+
+
+def skipped_in(text: str) -> dict[str, str]:
+    """Names of benchmarks that were skipped, each with what it said of it: its last words, or its first."""
+    return {match[2]: (match[1] or match[3] or "").strip() for match in _SKIPPED.finditer(text)}
+
+
+def failing_in(text: str, top: str) -> list[str]:
+    """Names that were begun and have neither a result nor sub-benchmarks nor a word that they were skipped.
+
+    `top` where there is none, as for one that ends the process before its name is printed.
+    """
+    begun = dict.fromkeys([top, *_TOLD.findall(text)])
+    others = {*offered_in(text), *skipped_in(text)}
+    parents = {name.rpartition("/")[0] for name in begun}
+    return [name for name in begun if name not in others and name not in parents] or [top]
 
 
 def values_in(text: str, name: str) -> list[float]:
