@@ -38,7 +38,7 @@ def _known(verdict: Verdict, bounds: Bounds, threshold: float, evidence: Evidenc
         return f"no difference larger than {largest}{mean}"
     if not (math.isfinite(bounds.low) and math.isfinite(bounds.high)):
         return _too_few(evidence)
-    possible = f"a difference of up to {largest}{mean} remains possible"
+    possible = f"a difference of up to {numbers.difference(_widest(*bounds))}{mean} remains possible"
     if not evidence.offered:
         return f"{possible}; {_forecast(evidence, least)}"
     return f"{possible}; {_what_it_takes(evidence.needed, least)}"
@@ -151,6 +151,13 @@ def _of_layout(evidence: Evidence) -> str:
     if spread < SEEN:
         return "; what layout alone does cannot be told from what launches scatter by"
     return f"; layout alone moves this benchmark by ± {numbers.difference(spread)}"
+
+
+def _widest(low: float, high: float) -> float:
+    """The larger end, as the table writes it: of "-41 % to +14 %" 41 %, and not the way back, 70 %."""
+    if max(-low, high) < math.log(numbers.FACTOR):
+        return max(-math.expm1(low), math.expm1(high))
+    return equivalence.bound(low, high)
 
 
 def _by(low: float, high: float) -> str:

@@ -23,11 +23,14 @@ from tollbench.compare import (
     compare,
     confirm,
 )
+from tollbench.compare.evidence import Evidence
 from tollbench.compare.subject import Two, Until
 from tollbench.compare.tracks import Track
+from tollbench.compare.verdict_sentences import sentence
 from tollbench.errors import TollError
 from tollbench.launching.failure import Interrupted
 from tollbench.report.comparisons.comparison_lines import footnotes, lines
+from tollbench.stats.sequential import Bounds
 
 FOUND: dict[str, Any] = {
     "kind": "fake",
@@ -120,6 +123,17 @@ def test_it_stops_when_the_budget_is_spent() -> None:
     assert subject.clock.ns <= 5e9
     assert item.seconds == pytest.approx(5.0, abs=0.2)
     assert "remains possible" in item.reason
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [(0.59, 1.14, "41 %"), (0.95, 1.14, "14 %"), (0.98, 1.0, "2.0 %"), (0.02, 1.14, "4,900 %")],
+)
+def test_an_open_row_tells_the_difference_of_its_interval(low: float, high: float, told: str) -> None:
+    """As the table writes it: what is 41 % less one way is 70 % more the other way."""
+    evidence = Evidence(middle=0.0, pairs=20, fewest=6)
+    reason = sentence(Verdict.INCONCLUSIVE, Bounds(math.log(low), math.log(high)), 0.01, evidence)
+    assert reason.startswith(f"a difference of up to {told} remains possible")
 
 
 def test_an_open_row_tells_how_much_more_time_would_do() -> None:
