@@ -53,7 +53,6 @@ LAYOUT_SPREADS = {0.001: 0.4, 0.003: 0.3, 0.01: 0.2, 0.03: 0.1}
 ENDS_SHARE = 0.4  # the most of the time that GOOD against BAD may take
 FINAL_SHARE = 0.15  # of the time, kept for the commit against the one before it
 _TRIES = 5  # of a round, for kinds whose benchmarks have to come again alone
-_DOUBTED_BUILDS = {2**power for power in range(40)}  # the first failure, the second, the fourth and so on
 _NOTHING_MORE = (
     "no launch would tell more: commits lie between the times of GOOD and BAD, or the place of their code"
     " moves them by as much as what is searched"
@@ -152,7 +151,6 @@ class Search:
         self._path: list[SearchStep] = []
         self._changes: tuple[Comparison, ...] = ()
         self._lacking: tuple[Lacking, ...] = ()
-        self._bisection: Bisection | None = None
 
     def run(self) -> BisectionOutcome:
         """All of it. Raises TollError where an end cannot be built or measured.
@@ -166,9 +164,7 @@ class Search:
         if not self._changes:
             end = SearchEnd.UNDECIDED if unknown else SearchEnd.NO_CHANGE
             return self._outcome(end, reason=unknown or self._no_change())
-        bisection = self._bisection = Bisection(
-            self._commits.last, LAYOUT_SPREADS, self._settings.probability
-        )
+        bisection = Bisection(self._commits.last, LAYOUT_SPREADS, self._settings.probability)
         for pair in self._pairs[self._name]:
             bisection.pair(*pair)
         try:
@@ -278,7 +274,7 @@ class Search:
         except LaunchFailed as failure:
             self._unbuilt += 1
             self._builds_doubted = True
-            if self._unbuilt in _DOUBTED_BUILDS:
+            if self._unbuilt.bit_count() == 1:  # the first failure, the second, the fourth and so on
                 self._check_builds()
             return failure.reason
         failed = LaunchFailed("")

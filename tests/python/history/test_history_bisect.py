@@ -482,35 +482,33 @@ def test_an_end_that_no_longer_runs_is_no_commits_fault(tmp_path: Path) -> None:
         search_in(project, tmp_path, keep=keep).run()
 
 
-def test_builds_that_stop_working_are_no_commits_fault(tmp_path: Path) -> None:
-    """As on a full disk: all commits behind would be named as a group that cannot be measured."""
+def search_whose_builds_stop_working(tmp_path: Path, count: int, guilty: int) -> tuple[Project, Search]:
+    """As on a full disk: once the ends are known, nothing builds any more."""
     works = tmp_path / "works"
     works.touch()
-    build = f"test -e {works} && {GOOD_BUILD}"
-    levels = {number: {"build": build} for number in range(13)}
-    project = history(tmp_path / "project", levels | {7: {"sum": 10_400, "build": build}}, count=12)
+    levels: dict[int, dict[str, Any]] = {
+        number: {"build": f"test -e {works} && {GOOD_BUILD}"} for number in range(count + 1)
+    }
+    levels[guilty]["sum"] = 10_400
+    project = history(tmp_path / "project", levels, count=count)
 
     def keep(record: Mapping[str, Any]) -> None:
         if record.get("done"):
             works.unlink(missing_ok=True)
 
+    return project, search_in(project, tmp_path, keep=keep)
+
+
+def test_builds_that_stop_working_are_no_commits_fault(tmp_path: Path) -> None:
+    """All commits behind would be named as a group that cannot be measured."""
+    _, search = search_whose_builds_stop_working(tmp_path, count=12, guilty=7)
     with pytest.raises(TollError, match="was built before, and now it is not"):
-        search_in(project, tmp_path, keep=keep).run()
+        search.run()
 
 
 def test_a_group_that_did_not_build_is_believed_only_if_good_still_builds(tmp_path: Path) -> None:
     """The third failure is not doubted when it happens, but before a group with it is the answer."""
-    works = tmp_path / "works"
-    works.touch()
-    build = f"test -e {works} && {GOOD_BUILD}"
-    levels: dict[int, Mapping[str, Any]] = {0: {"build": build}, 1: {"build": build}}
-    project = history(tmp_path / "project", levels | {2: {"sum": 10_400, "build": build}}, count=2)
-
-    def keep(record: Mapping[str, Any]) -> None:
-        if record.get("done"):
-            works.unlink(missing_ok=True)
-
-    search = search_in(project, tmp_path, keep=keep)
+    project, search = search_whose_builds_stop_working(tmp_path, count=2, guilty=2)
     search._unbuilt = 2
     with pytest.raises(TollError, match="was built before, and now it is not"):
         search.run()
@@ -523,7 +521,7 @@ FAILS_ONCE = 'test -e "$0.ok" || { : > "$0.ok"; exit 3; }'
 @pytest.mark.parametrize("which", ["the commit", "an end"])
 def test_a_launch_that_fails_once_leaves_no_commit_out(tmp_path: Path, which: str) -> None:
     """Once, after the ends were compared: the commit's own launch, or GOOD's beside it."""
-    project = history(tmp_path / "project", {2: {"sum": 10_400}}, count=2)
+    project = history(tmp_path / "project", {2: {"sum": 12_000}}, count=2)
     search = search_in(project, tmp_path)
     measured, side = search._of_three, 1 if which == "the commit" else 0
 
