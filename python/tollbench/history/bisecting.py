@@ -47,9 +47,6 @@ from tollbench.stats import equivalence
 from tollbench.stats.bisection import Bisection, ItemRun
 from tollbench.text import enumerated
 
-# How far the place of code may move a build, as a share of its time: docs/layouts.md has measured spreads.
-# With each, how probable it is: few commits move most of a program's code.
-LAYOUT_SPREADS = {0.001: 0.4, 0.003: 0.3, 0.01: 0.2, 0.03: 0.1}
 ENDS_SHARE = 0.4  # the most of the time that GOOD against BAD may take
 FINAL_SHARE = 0.15  # of the time, kept for the commit against the one before it
 _TRIES = 5  # of a round, for kinds whose benchmarks have to come again alone
@@ -58,8 +55,7 @@ _NOTHING_MORE = (
     " moves them by as much as what is searched"
 )
 _SCATTERED = (
-    "builds differ among each other by too much against the change: where that is over a quarter of it, no"
-    " probability is stated that holds"
+    "builds may differ among each other by so much, against the change, that no probability would hold"
 )
 _CHANCES = 2  # of a commit to be measured: whatever fails once may have been the machine
 _COMMIT = 1  # of the sides of a round: GOOD, the commit, BAD
@@ -164,7 +160,7 @@ class Search:
         if not self._changes:
             end = SearchEnd.UNDECIDED if unknown else SearchEnd.NO_CHANGE
             return self._outcome(end, reason=unknown or self._no_change())
-        bisection = Bisection(self._commits.last, LAYOUT_SPREADS, self._settings.probability)
+        bisection = Bisection(self._commits.last, self._settings.probability)
         for pair in self._pairs[self._name]:
             bisection.pair(*pair)
         try:

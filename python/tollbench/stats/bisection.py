@@ -3,15 +3,16 @@
 Items 0 to n stand in a row. Item 0 is at one level, item n at another, and somewhere between them one item
 brought the change: all before it are at the first level, it and all behind it at the last one. A look
 measures an item between both ends, all three close in time, so that what the machine does to all cancels;
-where the item lies on the way from the first level (-1/2) to the last (1/2) is what the look tells.
+where the item lies on the way from item 0 (-1/2) to item n (1/2) is what the look tells.
 
 The posterior over "item k brought it" is kept, starting from all alike. Two kinds of error are in it:
 
 - A look scatters as pairs of the ends do (their robust standard deviation, by Student's t with 4 degrees of
   freedom, so that a look that is far off says little). More looks at an item average that out.
 - An item has a level of its own: where a linker puts code moves a build, however often it is launched. So an
-  item lies normally about its level with a spread that is not known; each of `spreads` is tried, and what
-  items show of it decides between them. The ends are such items, too. And with a probability of `STRAY` an
+  item lies normally about its level with a spread that is not known; each of `item_levels.SPREADS` is tried,
+  and what items show of it decides between them. The ends are such items, too: neither level is known, each
+  may lie anywhere on the grid, and all items on its side tell where. And with a probability of `STRAY` an
   item lies anywhere at all: that is the floor of what all looks at one item together can err with. So the
   search does not hammer an item that lies between the levels, or on the wrong one: it goes to its neighbours.
 
@@ -22,7 +23,12 @@ unless a new one tells more than `WORTH_A_NEW_ONE` times as much, as a new item 
 An answer rests on more than its posterior: the items on both sides of it are looked at again, after another
 item (what befell an item while it was visited, such as a file that was read for the first time, does not
 average out within that visit), and the next items behind those at least once, so that no single item decides
-alone. And there is none while items may scatter by a quarter of the change or more.
+alone. And it has to hold for every spread that what was seen does not rule out (`RULED_OUT`): a posterior
+that is averaged over spreads is right on average over them, and wrong wherever a large one looks calm by
+chance. Items farther off are looked at until larger spreads are ruled out, or there is no answer.
+
+Items may be known to be of one level, such as builds that execute the same code (`same`): no item between
+them brought the change.
 
 Assumptions: one change; looks that scatter independently of each other, with one scale for all items.
 Sources: searching with a noisy answer by halving the posterior, Horstein (1963), Burnashev and Zigangirov
@@ -35,37 +41,35 @@ docs/bisect.md has the simulations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise, product
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tollbench.stats.item_levels import FREEDOM, SPREADS, STEP, ItemLevels, log_sum
 from tollbench.stats.order_statistics import Floats
 
-STRAY = 0.02  # of items lie anywhere, whatever their level is
-# Where items scatter by more than this share of the change about their levels, the levels are not told apart
-# well enough for the posterior to mean what it says (docs/bisect.md has how often it is right).
-MOST_SPREAD = 0.25
-DOUBTED = 0.1  # as probable as this may a larger spread be for an answer
-STILL_SUSPECT = 0.01  # where items scatter so: a group that is as probable is in the smallest set, too
+LEAST_CHANGE = (
+    0.3  # of what the ends differ by: else it is their own spreads that differ, and none is searched
+)
+RULED_OUT = 0.05  # spreads from one on that together are less probable
+HOPELESS = 0.9  # with this probability items scatter by too much for an answer, and
+NEVER_TOLD = 0.5  # a spread with which no item is told from its neighbours, however well they are known
+FEWEST_FOR_HOPELESS = 8  # as many were looked at: no more are
+MOST_FOR_SPREAD = 40  # items that are looked at to rule larger spreads out
+KNOWN_WELL = 0.3  # of the gap: standard error of an item's looks, from which others tell more of the spread
+BORDER_KNOWN = 0.15  # the same of the two items that an answer lies between, at first,
+BORDER_KNOWN_WELL = 0.1  # and where so many others do not rule out larger spreads:
+FEW_FOR_SPREAD = 12
 WORTH_A_NEW_ONE = 2.0  # times as much as a look at an item that is there must a look at a new one tell
 NOTHING_MORE = 0.001  # of what a look at the median would tell: less is not worth a look anywhere
-LEAST_NOISE = 0.05  # of the change: what fewer than some dozens of looks can rule out
 MOST_LOOKS = 16  # at once
 AT_ONCE_SHARE = 0.02  # of all looks so far
 CONFIRMING_LOOKS = 3  # at each of the two items that an answer lies between, after the first visit there
 OUTER_ITEMS = 2  # behind these on either side: fewer that look calm say little of how items scatter
 OUTER_LOOKS = 1  # at each of those
-SMOOTHED_BY = 2.0  # a scale of n pairs is taken (1 + this / n) times as large
-REFIT_GROWTH = 1.1  # pairs since the levels were taken last, before they are taken anew
-_FREEDOM = 4.0  # of Student's t
-_HALF_A_PAIR = 0.75**0.5  # item against the mean of both ends, to last against first: sqrt(3/2) to sqrt(2)
-_GRID: Floats = np.linspace(-2.0, 2.0, 81)  # where an item may lie; the levels are at -1/2 and 1/2
-# Nodes and weights of Gauss-Hermite quadrature: what a normal variable is, in standard deviations.
-_OFF = {-(3.0**0.5): 1.0 / 6.0, 0.0: 2.0 / 3.0, 3.0**0.5: 1.0 / 6.0}
-_MAD = 1.4826  # to a normal distribution's standard deviation
 
 
 class ItemRun(NamedTuple):
@@ -76,47 +80,49 @@ class ItemRun(NamedTuple):
     probability: float
 
 
+class Stretches(NamedTuple):
+    """What is known of the stretches between items that were looked at, both ends included."""
+
+    ends: NDArray[np.int_]  # the last item of each stretch
+    sizes: NDArray[np.int_]  # items in each that may have brought the change
+    chances: Floats  # (spread, stretch): that it is in there, if items scatter so
+    weights: Floats  # of each spread
+
+
 class Bisection:
     """The search among items 1 to `count`; item 0 is at the first level, item `count` at the last one.
 
-    `spreads` are standard deviations of items about their level, in the unit of the values that are told
-    (logarithms), with how probable each is before anything is seen; the search finds out what fits. It ends
-    with an answer of this `probability`.
+    It ends with an answer of this `probability`, or without one.
     """
 
-    def __init__(self, count: int, spreads: Mapping[float, float], probability: float = 0.95) -> None:
-        if count < 1 or not spreads:
-            raise ValueError("a row needs an item besides its first, and its spread one guess")
+    reach = 2.0  # the height that looks are told apart up to, in gaps
+
+    def __init__(self, count: int, probability: float = 0.95) -> None:
+        if count < 1:
+            raise ValueError("a row needs an item besides its first")
         self.count = count
         self.probability = probability
-        # Each state: a spread, and how many of it the ends themselves lie off.
-        states = np.array(list(product(spreads.items(), _OFF.items(), _OFF.items())), dtype=np.float64)
-        self._spreads, self._off_first, self._off_last = states[:, :, 0].T
-        self._likely = states[:, :, 1].prod(axis=1, keepdims=True)
+        self._levels = ItemLevels(self.reach)
         self._measurable = np.ones(count + 1, dtype=bool)
-        self._pairs: list[float] = []  # last - first, of every look and of pairs before any
-        self._heights: dict[int, list[float]] = {}  # of item: value - mean of both ends, a look each
+        self._possible = np.ones(count + 1, dtype=bool)  # it may have brought the change
+        self._possible[0] = False
         self._first_visit: dict[int, int] = {}  # looks in it
         self._returned_to: set[int] = set()  # items that were looked at again after another one
         self._last_item = 0  # that was looked at
-        self._fitted_to = 0  # pairs
-        self._gap, self._noise = 1.0, 1.0  # of the levels; of a look, in gaps
-        self._likelihoods: dict[int, Floats] = {}  # log, of item over the grid
+        self._known: Stretches | None = None  # until the next look
 
     def pair(self, first: float, last: float) -> None:
-        """Both ends, close in time: tells how far the levels lie apart, and how looks scatter."""
-        self._pairs.append(last - first)
+        """Both ends, close in time: tells how far they lie apart, and how looks scatter."""
+        self._levels.pair(first, last)
+        self._known = None
 
     def look(self, item: int, first: float, value: float, last: float) -> None:
         """One look at an item, with both ends beside it."""
         if not 0 < item < self.count or not self._measurable[item]:
             raise ValueError(f"item {item} is no item to look at")
-        self.pair(first, last)
-        heights = self._heights.setdefault(item, [])
-        heights.append(value - (first + last) / 2.0)
-        self._note_visit(item, len(heights))
-        self._fit()
-        self._likelihoods[item] = self._likelihood(self._heights[item])
+        self._levels.look(item, first, value, last)
+        self._known = None
+        self._note_visit(item, self.looks(item))
 
     def _note_visit(self, item: int, looks: int) -> None:
         """Looks in a row are one visit: only another item in between makes a second one."""
@@ -130,76 +136,148 @@ class Bisection:
             self._first_visit[item] = looks
         self._last_item = item
 
+    def _inner(self) -> NDArray[np.int_]:
+        """Items that can be looked at."""
+        return 1 + np.flatnonzero(self._measurable[1 : self.count])
+
     def _others(self, item: int) -> list[int]:
         """Items besides this one that can be looked at, the nearest first."""
-        inner = (1 + np.flatnonzero(self._measurable[1 : self.count])).tolist()
-        return sorted((one for one in inner if one != item), key=lambda one: abs(one - item))
+        return sorted((one for one in self._inner().tolist() if one != item), key=lambda one: abs(one - item))
 
     def leave_out(self, item: int) -> None:
         """An item that cannot be looked at; whether it brought the change is as open as before."""
         if 0 < item < self.count:
             self._measurable[item] = False
-            self._heights.pop(item, None)
-            self._likelihoods.pop(item, None)
+            self._levels.forget(item)
+            self._known = None
+
+    def same(self, item: int, other: int) -> None:
+        """Two items are known to be of one level: no item behind the one, up to the other, changed it.
+
+        The first that is named is not looked at, unless it was already: it would tell nothing of its own.
+        """
+        first, last = sorted((item, other))
+        if not 0 <= first < last <= self.count:
+            raise ValueError(f"items {item} and {other} are no two items of the row")
+        self._possible[first + 1 : last + 1] = False
+        if 0 < item < self.count and not self.looks(item):
+            self._measurable[item] = False
+        self._known = None
+
+    @property
+    def nobody(self) -> bool:
+        """Whether it is known of every item that it did not bring the change."""
+        return not self._possible.any()
 
     @property
     def gap(self) -> float:
-        """The last level above the first, in the unit of the values."""
-        self._fit()
-        return self._gap
+        """The last item above the first, in the unit of the values."""
+        return self._levels.gap
 
     @property
     def looked_at(self) -> tuple[int, ...]:
         """Items, in the order of the row."""
-        return tuple(sorted(self._heights))
+        return self._levels.looked_at
 
     def looks(self, item: int) -> int:
         """How many there were at an item."""
-        return len(self._heights.get(item, ()))
+        return self._levels.looks(item)
+
+    def stretches(self) -> Stretches:
+        """Where the change lies: between which two items that were looked at."""
+        if self._known is None:
+            ends = np.array([*self.looked_at, self.count])
+            reached = np.cumsum(self._possible)
+            sizes = np.diff(reached[np.concatenate(([0], ends))])
+            self._known = Stretches(ends, sizes, *self._judged(sizes))
+        return self._known
+
+    def _judged(self, sizes: NDArray[np.int_]) -> tuple[Floats, Floats]:
+        """The chances of each stretch for each spread, and how probable the spreads are."""
+        with np.errstate(divide="ignore"):
+            joint = self._of_one_change() + np.log(sizes)
+        if not sizes.any():  # nobody did
+            return np.zeros(joint.shape), np.full(SPREADS.size, 1.0 / SPREADS.size)
+        totals = log_sum(joint, axis=1)
+        weights = totals + self._levels.prior()
+        weights = np.exp(weights - weights.max())
+        return np.exp(joint - totals[:, None]), weights / weights.sum()
+
+    def _of_one_change(self) -> Floats:
+        """log probability of all looks for each spread and stretch; (spreads, items + 1).
+
+        Any two levels are as probable as any others, as long as the last is above the first.
+        """
+        reached = np.cumsum(self._levels.evidence(), axis=0)  # (items + 2, spreads, levels)
+        before, after = reached[:-1], reached[-1] - reached[:-1]
+        tops = [side.max(axis=2, keepdims=True) for side in (before, after)]
+        low, high = np.exp(before - tops[0]), np.exp(after - tops[1])
+        apart = round(LEAST_CHANGE / STEP)
+        above = np.cumsum(high[:, :, ::-1], axis=2)[:, :, ::-1][:, :, apart:]
+        both = np.maximum((low[:, :, :-apart] * above).sum(axis=2), np.finfo(np.float64).tiny)
+        return np.asarray((np.log(both) + tops[0][:, :, 0] + tops[1][:, :, 0]).T)
 
     def posterior(self) -> Floats:
         """The probability that item 1, 2, ... `count` brought the change; shape (count,)."""
-        items, masses = self._masses()
-        edges = np.array([0, *items, self.count])
-        return np.repeat(masses / np.diff(edges), np.diff(edges))
+        known = self.stretches()
+        chances = known.weights @ known.chances / np.maximum(known.sizes, 1)
+        lengths = np.diff(np.concatenate(([0], known.ends)))
+        return np.repeat(chances, lengths) * self._possible[1:]
+
+    def _groups_by_spread(self) -> tuple[NDArray[np.int_], NDArray[np.int_], Floats]:
+        """First and last of items that no look can tell apart, those that lie between two that can be looked
+        at with the one behind them; and of each the chances by spread, (spreads, groups)."""
+        known = self.stretches()
+        lasts = 1 + np.flatnonzero(self._measurable[1:])
+        firsts = np.concatenate(([1], lasts[:-1] + 1))
+        reached = np.cumsum(self._possible)
+        counts = reached[lasts] - reached[firsts - 1]
+        firsts = np.searchsorted(
+            reached, reached[firsts - 1], side="right"
+        )  # without those that are ruled out
+        some = counts > 0
+        firsts, lasts, counts = firsts[some], lasts[some], counts[some]
+        within = np.searchsorted(known.ends, lasts)
+        each = known.chances[:, within] * counts / np.maximum(known.sizes[within], 1)
+        return firsts, lasts, each
 
     def groups(self) -> list[ItemRun]:
-        """Items that no look can tell apart, each group with its probability: those that lie between two
-        that can be looked at, with the one behind them."""
-        chances = self.posterior()
-        ends = np.flatnonzero(self._measurable[1:])
-        starts = np.concatenate(([0], ends[:-1] + 1))
+        """Items that no look can tell apart, each group with its probability; without those ruled out."""
+        firsts, lasts, each = self._groups_by_spread()
+        chances = self.stretches().weights @ each
         return [
-            ItemRun(int(start) + 1, int(end) + 1, float(chance))
-            for start, end, chance in zip(starts, ends, np.add.reduceat(chances, starts), strict=True)
+            ItemRun(first, last, min(chance, 1.0))
+            for first, last, chance in zip(firsts.tolist(), lasts.tolist(), chances.tolist(), strict=True)
         ]
 
     def leading(self) -> ItemRun:
-        """The group that most probably brought the change."""
-        chances = self.posterior()
-        ends = np.flatnonzero(self._measurable[1:])
-        starts = np.concatenate(([0], ends[:-1] + 1))
-        sums = np.add.reduceat(chances, starts)
-        best = int(np.argmax(sums))
-        return ItemRun(int(starts[best]) + 1, int(ends[best]) + 1, float(min(sums[best], 1.0)))
+        """The group that most probably brought the change; all with a probability of 0 if nobody did."""
+        firsts, lasts, each = self._groups_by_spread()
+        if not firsts.size:
+            return ItemRun(1, self.count, 0.0)
+        chances = self.stretches().weights @ each
+        best = int(np.argmax(chances))
+        return ItemRun(int(firsts[best]), int(lasts[best]), min(float(chances[best]), 1.0))
 
     def smallest_set(self, probability: float) -> list[ItemRun]:
-        """The fewest items that hold the change with this probability; neighbours as one run, in order.
-
-        Where items scatter too much for the posterior to mean what it says, all that may be it are in.
-        """
-        groups = sorted(self.groups(), key=lambda run: run.probability / (run.last - run.first + 1))
-        chosen: list[ItemRun] = []
-        while groups and sum(run.probability for run in chosen) < probability:
-            chosen.append(groups.pop())
-        if self.too_scattered:
-            chosen += [run for run in groups if run.probability >= STILL_SUSPECT]
+        """The fewest items that hold the change with this probability, whichever spread there is of those
+        that are not ruled out; neighbours as one run, in order."""
+        firsts, lasts, each = self._groups_by_spread()
+        if not firsts.size:
+            return []
+        chosen = np.zeros(firsts.size, dtype=bool)
+        chances = self.stretches().weights @ each
+        for one in (chances, *each[self._not_ruled_out()]):
+            order = np.argsort(-one / (lasts - firsts + 1), kind="stable")
+            reached = np.concatenate(([0.0], np.cumsum(one[order])[:-1]))
+            chosen[order[reached < probability]] = True
         runs: list[ItemRun] = []
-        for run in sorted(chosen):
+        for place in np.flatnonzero(chosen):
+            run = ItemRun(int(firsts[place]), int(lasts[place]), float(chances[place]))
             if runs and runs[-1].last + 1 == run.first:
                 before = runs.pop()
                 run = ItemRun(before.first, run.last, before.probability + run.probability)
-            runs.append(run)
+            runs.append(run._replace(probability=min(run.probability, 1.0)))
         return runs
 
     def changed_by(self, item: int) -> float:
@@ -207,26 +285,36 @@ class Bisection:
         return float(min(self.posterior()[:item].sum(), 1.0))
 
     def answer(self) -> ItemRun | None:
-        """What brought the change, where that is probable enough and was looked at twice."""
+        """What brought the change, where that is probable enough, whatever is not ruled out."""
         leading = self.leading()
         known = leading.probability >= self.probability and self._unconfirmed(leading) is None
-        return leading if known and not self.too_scattered else None
+        return leading if known and not self._in_doubt(leading) else None
 
     @property
     def too_scattered(self) -> bool:
-        """Whether items may scatter so much about their levels that no posterior is believed."""
-        return self.scattered() > DOUBTED
+        """Whether somebody leads, but may do so only because items scatter less than they may."""
+        leading = self.leading()
+        return leading.probability >= 0.5 and self._in_doubt(leading)
 
-    def scattered(self) -> float:
-        """The probability that items scatter about their levels by over a quarter of the change."""
-        if not self._heights:  # nothing to be seen of it, and one answer alone
-            return 0.0
-        large = self._spreads > MOST_SPREAD * abs(self.gap)
-        return float(self._joint()[1].sum(axis=1)[large].sum())
+    def _not_ruled_out(self) -> NDArray[np.bool_]:
+        """Spreads up to the first beyond which there are only improbable ones."""
+        weights = self.stretches().weights
+        return np.asarray(np.cumsum(weights[::-1])[::-1] >= RULED_OUT)
+
+    def _in_doubt(self, run: ItemRun) -> bool:
+        """Whether there is a spread that may be, with which the run is not probable enough."""
+        if not self.looked_at:  # nothing to be seen of it, and one answer alone
+            return False
+        return bool((self._chances_of(run) < self.probability)[self._not_ruled_out()].any())
+
+    def _chances_of(self, run: ItemRun) -> Floats:
+        """By spread."""
+        firsts, _, each = self._groups_by_spread()
+        return each[:, int(np.searchsorted(firsts, run.first))]
 
     def _unconfirmed(self, run: ItemRun) -> int | None:
         """An item that has to be looked at before the run is believed."""
-        inner = 1 + np.flatnonzero(self._measurable[1 : self.count])
+        inner = self._inner()
         most = 1 + OUTER_ITEMS
         sides = inner[inner < run.first][::-1][:most], inner[inner >= run.last][:most]
         nearest = [int(item) for side in sides for item in side[:1]]
@@ -239,23 +327,60 @@ class Bisection:
             return next(iter(self._others(self._last_item)), self._last_item)  # one in between
         return next((item for item in wanted if item != self._last_item), wanted[0] if wanted else None)
 
+    def _telling_of_spread(self, run: ItemRun) -> int | None:
+        """An item that tells how items scatter, near the run; None where that would not help."""
+        if not self._in_doubt(run):
+            return None
+        if self._hopeless(self._chances_of(run) < self.probability):
+            return None
+        middle = (run.first - 1 + run.last) / 2.0
+        near = sorted(self._inner().tolist(), key=lambda item: abs(item - middle))
+        before = [item for item in near if item < run.first][:1]
+        border = before + [item for item in near if item >= run.last][:1]
+        for items, error in (
+            (border, BORDER_KNOWN),
+            (near[:FEW_FOR_SPREAD], KNOWN_WELL),
+            (border, BORDER_KNOWN_WELL),
+            (near[:MOST_FOR_SPREAD], KNOWN_WELL),
+            (near[:FEW_FOR_SPREAD], BORDER_KNOWN),
+        ):
+            fewest = (self._levels.noise / error) ** 2
+            if short := [item for item in items if self.looks(item) < fewest]:
+                return int(short[0])
+        return None
+
+    def _hopeless(self, spreads: NDArray[np.bool_]) -> bool:
+        """Whether items scatter by one of these, as far as can be seen."""
+        enough = len(self.looked_at) >= FEWEST_FOR_HOPELESS
+        return enough and bool(self.stretches().weights[spreads].sum() > HOPELESS)
+
     def next_item(self) -> int | None:
         """Where to look next; None where there is an answer, or no look would tell more."""
-        self._fit()
-        if (leading := self.leading()).probability >= self.probability:
-            return self._unconfirmed(leading)
+        leading = self.leading()
+        if self.nobody or self._hopeless(SPREADS >= NEVER_TOLD):
+            return None
+        if leading.probability >= self.probability:
+            unconfirmed = self._unconfirmed(leading)
+            return unconfirmed if unconfirmed is not None else self._telling_of_spread(leading)
+        if self.looked_at and self._chances_of(leading).max() >= self.probability:  # if items scatter little
+            telling = self._telling_of_spread(leading)
+            return telling if telling is not None else self._most_telling()
+        return self._most_telling()
+
+    def _most_telling(self) -> int | None:
+        """By the bits that a look is expected to tell."""
         reached = np.concatenate(([0.0], np.cumsum(self.posterior())))  # by item: changed by then
-        known = list(self.looked_at)
+        known = [item for item in self.looked_at if self._measurable[item]]
         new = self._best_new(known, reached)
         if not known and not new:
             return None
-        weights = self._joint()[1].sum(axis=1)
-        before, after = (weights @ levels for levels in self._levels())
-        rows = [np.exp(self._likelihoods[item] - self._likelihoods[item].max()) for item in known]
-        rows += [np.ones_like(_GRID)] * len(new)
+        before, after = self._levels_of_sides()
+        likelihoods = [self._levels.likelihood(item) for item in known]
+        rows = [np.exp(each - each.max()) for each in likelihoods]
+        rows += [np.ones_like(before)] * len(new)
         items = np.array(known + new)
         gains = self._gains(np.array(rows), before, after, reached[items])
-        median = self._gains(np.ones((1, _GRID.size)), before, after, np.array([0.5]))[0]
+        median = self._gains(np.ones((1, before.size)), before, after, np.array([0.5]))[0]
         if gains.max() < NOTHING_MORE * median:
             return None
         gains[: len(known)] *= WORTH_A_NEW_ONE
@@ -263,9 +388,8 @@ class Bisection:
 
     def looks_at_once(self) -> int:
         """How many looks at an item to make before asking again: more of noisy ones, and after many."""
-        self._fit()
-        looks = sum(map(len, self._heights.values()))
-        return int(np.clip(np.ceil(max(self._noise**2, looks * AT_ONCE_SHARE)), 1, MOST_LOOKS))
+        wanted = max(self._levels.noise**2, self._levels.all_looks * AT_ONCE_SHARE)
+        return int(np.clip(np.ceil(wanted), 1, MOST_LOOKS))
 
     def _best_new(self, known: Iterable[int], reached: Floats) -> list[int]:
         """Of each stretch between items that were looked at, the one that halves the posterior best."""
@@ -273,82 +397,30 @@ class Bisection:
         found = []
         for left, right in pairwise(edges):
             inner = left + 1 + np.flatnonzero(self._measurable[left + 1 : right])
-            if inner.size:
+            if inner.size and reached[right] > reached[left]:
                 found.append(int(inner[np.argmin(np.abs(reached[inner] - 0.5))]))
         return found
 
-    def _fit(self) -> None:
-        """The levels' distance and the scatter of looks, from all pairs so far."""
-        count = len(self._pairs)
-        if count == 0:
-            raise ValueError("nothing is known of the ends")
-        if self._fitted_to and count < self._fitted_to * REFIT_GROWTH:
-            return
-        pairs = np.asarray(self._pairs)
-        gap = float(np.median(pairs))
-        if gap == 0.0:
-            if self._fitted_to:
-                return
-            raise ValueError("the ends are at one level")
-        scatter = _MAD * float(np.median(np.abs(pairs - gap))) * (1.0 + SMOOTHED_BY / count)
-        self._gap, self._fitted_to = gap, count
-        self._noise = max(_HALF_A_PAIR * scatter / abs(gap), LEAST_NOISE)
-        self._likelihoods = {item: self._likelihood(heights) for item, heights in self._heights.items()}
-
-    def _likelihood(self, heights: Sequence[float]) -> Floats:
-        """log, of an item's looks for every place where it may lie."""
-        where = np.clip(np.asarray(heights) / self._gap, _GRID[0], _GRID[-1])
-        apart = (where[:, None] - _GRID) / self._noise
-        return np.asarray(-(_FREEDOM + 1.0) / 2.0 * np.log1p(apart**2 / _FREEDOM).sum(axis=0))
-
-    def _levels(self) -> tuple[Floats, Floats]:
-        """Where items of the first and the last level lie, for each state; shape (states, grid)."""
-        spreads = (self._spreads / abs(self._gap))[:, None]
+    def _levels_of_sides(self) -> tuple[Floats, Floats]:
+        """Where an item before the change, and one behind it, lies: two distributions over the grid."""
+        known = self.stretches()
+        reached = np.cumsum(self._levels.evidence(), axis=0)
+        joint = (known.chances * known.weights[:, None]).T[:, :, None]  # (stretches, spreads, 1)
         told = []
-        for level, off in ((-0.5, self._off_first), (0.5, self._off_last)):
-            apart = (_GRID - level) / spreads - off[:, None]
-            exponents = 0.5 * apart**2
-            near = np.exp(-(exponents - exponents.min(axis=1, keepdims=True)))
-            near /= near.sum(axis=1, keepdims=True)
-            told.append((1.0 - STRAY) * near + STRAY / _GRID.size)
-        return told[0], told[1]
-
-    def _evidence(self) -> Floats:
-        """log probability of all looks for each state and each stretch that the change may lie in: before
-        the first item that was looked at, up to behind the last; shape (states, items + 1)."""
-        self._fit()
-        states, items = self._spreads.size, len(self._heights)
-        if not items:
-            return np.zeros((states, 1))
-        likelihoods = np.array([self._likelihoods[item] for item in self.looked_at])
-        tops = likelihoods.max(axis=1, keepdims=True)
-        shares = np.exp(likelihoods - tops).T
-        unchanged, changed = (np.log(levels @ shares) for levels in self._levels())
-        found = np.zeros((states, items + 1))
-        found[:, 1:] += np.cumsum(unchanged, axis=1)
-        found[:, :-1] += np.cumsum(changed[:, ::-1], axis=1)[:, ::-1]
-        return found
-
-    def _joint(self) -> tuple[NDArray[np.int_], Floats]:
-        """The items that were looked at; the probability of each state and stretch together."""
-        items = np.array(self.looked_at, dtype=np.int_)
-        sizes = np.diff(np.concatenate(([0], items, [self.count])))
-        evidence = self._evidence()
-        joint = np.exp(evidence - evidence.max()) * sizes * self._likely
-        return items, joint / joint.sum()
-
-    def _masses(self) -> tuple[NDArray[np.int_], Floats]:
-        items, joint = self._joint()
-        return items, joint.sum(axis=0)
+        for side in (reached[:-1], reached[-1] - reached[:-1]):
+            levels = np.exp(side - side.max(axis=2, keepdims=True))
+            levels *= joint / levels.sum(axis=2, keepdims=True)
+            told.append(np.einsum("sl,slw->w", levels.sum(axis=0), self._levels.about))
+        return told[0] / told[0].sum(), told[1] / told[1].sum()
 
     def _gains(self, likelihoods: Floats, before: Floats, after: Floats, changed: Floats) -> Floats:
         """Expected bits of one more look at items, each with what is known of where it lies.
 
         `likelihoods` has shape (items, grid), `changed` is the probability that an item has the change.
         """
-        reach = 4.0 * self._noise
-        seen = np.linspace(_GRID[0] - reach, _GRID[-1] + reach, 121)
-        kernel = (1.0 + ((_GRID[:, None] - seen) / self._noise) ** 2 / _FREEDOM) ** (-(_FREEDOM + 1.0) / 2.0)
+        grid, noise = self._levels.grid, self._levels.noise
+        seen = np.linspace(grid[0] - 4.0 * noise, grid[-1] + 4.0 * noise, 121)
+        kernel = (1.0 + ((grid[:, None] - seen) / noise) ** 2 / FREEDOM) ** (-(FREEDOM + 1.0) / 2.0)
         kernel /= kernel.sum(axis=1, keepdims=True)
         told = []
         for levels in (before, after):

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tollbench.history.bisecting import LAYOUT_SPREADS
 from tollbench.stats.bisection import Bisection, ItemRun
 
 CHANGE = 0.02
@@ -83,7 +82,7 @@ class Launches:
 def searched(row: Row, rng: np.random.Generator, probability: float = 0.95) -> Trial:
     """One search from its pairs of the ends to its answer."""
     launches = Launches(row, rng)
-    search = Bisection(row.count, LAYOUT_SPREADS, probability)
+    search = Bisection(row.count, probability)
     broken = rng.random(row.count + 1) < row.broken
     for _ in range(row.pairs):
         search.pair(*launches.round(0, row.count))
