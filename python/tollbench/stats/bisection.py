@@ -54,7 +54,7 @@ from tollbench.stats.order_statistics import Floats
 LEAST_CHANGE = (
     0.3  # of what the ends differ by: else it is their own spreads that differ, and none is searched
 )
-RULED_OUT = 0.05  # spreads from one on that together are less probable
+RULED_OUT = 0.02  # spreads from one on that together are less probable
 HOPELESS = 0.9  # with this probability items scatter by too much for an answer, and
 NEVER_TOLD = 0.5  # a spread with which no item is told from its neighbours, however well they are known
 FEWEST_FOR_HOPELESS = 8  # as many were looked at: no more are
