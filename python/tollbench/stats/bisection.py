@@ -343,6 +343,7 @@ class Bisection:
             (border, BORDER_KNOWN_WELL),
             (near[:MOST_FOR_SPREAD], KNOWN_WELL),
             (near[:FEW_FOR_SPREAD], BORDER_KNOWN),
+            (near[:FEW_FOR_SPREAD], BORDER_KNOWN_WELL),
         ):
             fewest = (self._levels.noise / error) ** 2
             if short := [item for item in items if self.looks(item) < fewest]:
