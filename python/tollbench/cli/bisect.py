@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -54,6 +55,13 @@ def command(
     sandbox: InSandbox = False,
     sandbox_show: SandboxShow = None,
     any_exit_code: AnyExitCode = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Find every commit that changed it, where several did.")
+    ] = False,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Go on with a search that was stopped: its file in runs/."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     wait: Wait = False,
@@ -81,6 +89,8 @@ def command(
         folder=folder,
         any_exit_code=any_exit_code,
         seed=seed,
+        resume=resume,
+        every=every,
         sandbox=comparing.sandbox_asked(sandbox, sandbox_show, (), folder),
     )
     outcome, error = searching.searched(request, wait=wait)

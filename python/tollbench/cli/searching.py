@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import secrets
 import shlex
@@ -22,9 +23,19 @@ from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.readings import Reading
 from tollbench.compare.revisions import RevisionBuild, changed
 from tollbench.errors import Exit, TollError
-from tollbench.history.bisecting import Search, SearchProgress, SearchSettings
+from tollbench.history.bisecting import Search
 from tollbench.history.bisections import BisectionOutcome, SearchEnd
 from tollbench.history.commit_range import CommitRange, commit_range
+from tollbench.history.commit_search import SearchProgress, SearchSettings
+from tollbench.history.kept_search import (
+    FORM,
+    MARK,
+    KeptSearch,
+    Question,
+    check_question,
+    kept_search,
+)
+from tollbench.history.same_code import SameCode
 from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.interrupt import Interrupt
@@ -33,6 +44,8 @@ from tollbench.launching.sandbox import Sandbox, sandboxed
 from tollbench.report import bisection_lines
 from tollbench.text import as_text, several
 from tollbench.writing import scratch_folder
+
+LOOKING_SHARE = 0.1  # of the time for launches, besides it: for runs under callgrind that compare code
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,29 @@ class BisectRequest:
     any_exit_code: bool
     seed: int | None
     sandbox: Sandbox | None
+    resume: Path | None = None  # the file of an earlier start
+    every: bool = False  # several changes are looked for
+
+    def question(self, commits: CommitRange) -> Question:
+        """What is searched; two starts of one search agree in all of it."""
+        row = hashlib.blake2b("".join(one.commit for one in commits.commits).encode(), digest_size=8)
+        return {
+            "GOOD": commits.commits[0].commit,
+            "BAD": commits.commits[-1].commit,
+            "--first-parent": self.first_parent,
+            "row of commits": f"{commits.last} commits, {row.hexdigest()}",
+            "--build": self.build,
+            "--program": self.program,
+            "--kind": self.kind,
+            "--read": self.read,
+            "--filter": self.pattern,
+            "--threshold": self.threshold,
+            "--all": self.every,
+            "--folder": str(self.folder) if self.folder is not None else "",
+            "--any-exit-code": self.any_exit_code,
+            "--sandbox": self.sandbox.told() if self.sandbox is not None else "",
+            "processor": str(machine.describe(ask_compilers=False).get("cpu", "")),
+        }
 
     def settings(self, interrupt: Interrupt | None) -> SearchSettings:
         """How it is searched."""
@@ -64,6 +100,7 @@ class BisectRequest:
             probability=self.probability,
             measuring_s=self.budget_s,
             total_s=total_s,
+            every=self.every,
             seed=secrets.randbelow(2**31) if self.seed is None else self.seed,
             kind=self.kind,
             measuring=MeasuringOptions(
@@ -84,6 +121,11 @@ def searched(request: BisectRequest, *, wait: bool) -> tuple[BisectionOutcome, T
         Reading.of(request.read)
         if request.kind not in (AUTO, READ):
             raise TollError(f"--kind {request.kind} does not read with --read", "leave out one of the two")
+    if request.resume is not None and not request.resume.is_file():
+        raise TollError(
+            f"--resume {request.resume}: there is no such file",
+            "name the file that toll bisect told when it began, in runs/",
+        )
     for option, words in (("--build", request.build), ("--program", request.program)):
         if not words.strip():
             raise TollError(f"{option} is empty", "for example: --build 'make bench' --program ./bench")
@@ -111,10 +153,10 @@ def _with_the_machine(
         meanwhile = stack.enter_context(Meanwhile())
         scratch = stack.enter_context(scratch_folder())
         settings = request.settings(interrupt)
-        raw = stack.enter_context(RawFile(raw_path(None, "bisect"), _header(request, commits, settings)))
-        keeping = Keeping(raw)
+        raw, before = _raw_file(request, commits, settings)
+        keeping = Keeping(stack.enter_context(raw))
         say(f"{several(commits.last, 'commit')} from {request.good} to {request.bad}")
-        say(f"every launch goes to {raw.path}; Ctrl-C stops and reports")
+        say(f"every launch goes to {raw.path}; Ctrl-C stops and reports, --resume goes on")
         with progress("searching") as bar:
             recipe = RevisionBuild(request.build, request.program, request.folder)
             builds = TreeBuilds(
@@ -131,6 +173,8 @@ def _with_the_machine(
                 keep=keeping,
                 hear=lambda at: _step(bar, at),
                 meanwhile=meanwhile,
+                before=before,
+                same_code=SameCode(settings.kind, settings.measuring, LOOKING_SHARE * request.budget_s),
             )
             try:
                 outcome = replace(search.run(), raw=str(raw.path))
@@ -141,22 +185,36 @@ def _with_the_machine(
     return outcome, keeping.error
 
 
+def _raw_file(
+    request: BisectRequest, commits: CommitRange, settings: SearchSettings
+) -> tuple[RawFile, KeptSearch]:
+    """A new file, or that of an earlier start with what it holds. Raises TollError for another search's."""
+    if request.resume is None:
+        return RawFile(raw_path(None, "bisect"), _header(request, commits, settings)), KeptSearch()
+    name = str(request.resume)
+    asked = request.question(commits)
+    raw, records = RawFile.again(request.resume, lambda header: check_question(header, asked, name))
+    try:
+        before = kept_search(records[1:], name)
+    except BaseException:
+        raw.__exit__()
+        raise
+    say(f"{several(before.launches, 'launch', 'launches')} of an earlier start in {name}")
+    return raw, before
+
+
 def _step(bar: Progress, at: SearchProgress) -> None:
     bar.step(min(at.spent_s, at.budget_s), at.budget_s, at.told, max(0.0, at.budget_s - at.spent_s))
 
 
 def _header(request: BisectRequest, commits: CommitRange, settings: SearchSettings) -> dict[str, object]:
     return {
-        "toll_bisect": 1,
+        MARK: FORM,
         "toll_version": tollbench.__version__,
         "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
-        "good": commits.commits[0].commit,
-        "bad": commits.commits[-1].commit,
-        "commits": commits.last,
-        "threshold": settings.threshold,
+        "question": request.question(commits),
         "probability": settings.probability,
         "seed": settings.seed,
-        "sandbox": request.sandbox.told() if request.sandbox is not None else "",
         "machine": machine.describe(ask_compilers=True),
         "conditions": machine.conditions(),
     }

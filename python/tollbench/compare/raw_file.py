@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 from tollbench.errors import Exit, TollError
 from tollbench.launching.failure import Interrupted
-from tollbench.writing import is_special, open_new
+from tollbench.writing import is_special, open_again, open_new
+
+MAX_LINE_BYTES = 16 * 1024 * 1024  # as objects some forty times as much
+_WHICH_FILE = "name the file that toll told when it began, in runs/"
 
 
 class RawFile:
@@ -32,6 +35,38 @@ class RawFile:
             if not is_special(path):
                 path.unlink(missing_ok=True)  # else the same command finds it there, once there is room
             raise _cannot_keep(path, error) from None
+
+    @classmethod
+    def again(
+        cls, path: Path, check: Callable[[Mapping[str, Any]], None]
+    ) -> tuple[Self, list[dict[str, Any]]]:
+        """The file of an earlier start, to be added to, and all its records, the header first.
+
+        What a kill left of a last line is cut off, once `check` has seen the header. Raises TollError where
+        the file cannot be read, is none, or somebody else adds to it, and what `check` raises.
+        """
+        try:
+            file = open_again(path)
+        except BlockingIOError:
+            raise TollError(
+                f"another toll adds to {path} at this moment", "wait for its end, or begin anew"
+            ) from None
+        except OSError as error:
+            raise TollError(f"cannot go on with {path}: {error.strerror}", _WHICH_FILE) from None
+        raw = cls.__new__(cls)
+        raw.path, raw._file = path, file
+        try:
+            found, end = _records(path)
+            check(found[0])
+            file.truncate(end)
+            file.seek(end)
+        except OSError as error:
+            file.close()
+            raise TollError(f"cannot go on with {path}: {error.strerror}", "begin anew") from None
+        except BaseException:
+            file.close()
+            raise
+        return raw, found
 
     def __call__(self, record: Mapping[str, Any]) -> None:
         """Stores one object, null for what is not a number. Raises TollError where the disk takes no more."""
@@ -80,6 +115,25 @@ class Keeping:
         except TollError as error:
             self.error = error
             raise Interrupted from None
+
+
+def _records(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """All whole lines as objects, at least one, and how many bytes they have. Raises TollError, OSError."""
+    found: list[dict[str, Any]] = []
+    end = 0
+    with path.open("rb") as lines:
+        while (line := lines.readline(MAX_LINE_BYTES)).endswith(b"\n"):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                record = None
+            if not isinstance(record, dict):
+                raise TollError(f"{path} has no record of toll in line {len(found) + 1}", _WHICH_FILE)
+            found.append(record)
+            end += len(line)
+    if not found:
+        raise TollError(f"{path} holds no launches of toll", _WHICH_FILE)
+    return found, end
 
 
 def _cannot_keep(path: Path, error: OSError) -> TollError:

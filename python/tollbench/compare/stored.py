@@ -21,6 +21,7 @@ from tollbench.compare.engine import LAST_LOOK, unconfirmed
 from tollbench.compare.judging import Judge
 from tollbench.compare.orders import with_orders
 from tollbench.compare.printed import Finite
+from tollbench.compare.raw_file import MAX_LINE_BYTES
 from tollbench.compare.subject import Two
 from tollbench.compare.tracks import Track, sequence_for
 from tollbench.compare.twos import MOST_ROWS, MOST_SIDES, left_out, rows_of, twos_of
@@ -28,7 +29,6 @@ from tollbench.compare.verdicts import Comparison, Comparisons, CountChange, Lac
 from tollbench.errors import TollError
 from tollbench.stats import bonferroni
 
-MAX_LINE_BYTES = 16 * 1024 * 1024  # as objects some forty times as much
 MAX_SIDES = 1000
 MAX_BENCHMARKS = 100_000
 MAX_LAYOUTS = 10_000

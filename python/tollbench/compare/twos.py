@@ -10,7 +10,7 @@ from tollbench.launching.failure import LaunchFailed
 
 MOST_SIDES = 40  # of which all pairs are compared: 780 rows a benchmark
 # Of a table of all pairs. What was found is one line of the raw file, about 580 bytes a row, of which
-# `stored.MAX_LINE_BYTES` are read back.
+# `raw_file.MAX_LINE_BYTES` are read back.
 MOST_ROWS = 20_000
 
 

@@ -27,6 +27,10 @@ class SearchStep(ComparisonRecord):
     )
     probability: Chance = Field(description="of that one")
     reason: str = Field(default="", description="why it was left out; empty: it was launched")
+    same_as: str = Field(
+        default="",
+        description="a commit whose code it executes, so that it was not launched; empty: none is known",
+    )
 
 
 class Between(StrEnum):
@@ -90,3 +94,5 @@ class BisectionOutcome:
     notes: tuple[str, ...] = ()  # what befell the machine meanwhile
     raw: str = ""
     lacking: tuple[Lacking, ...] = ()  # benchmarks that GOOD or BAD does not have
+    others: float | None = None  # the probability of further changes, where several were searched
+    by_counts: bool = False  # exact: no probability

@@ -32,7 +32,22 @@ def lines(outcome: BisectionOutcome) -> list[str]:
 
 
 def _found(outcome: BisectionOutcome) -> list[str]:
-    (found,), (commits,) = outcome.printed.found, outcome.suspects
+    told = [
+        line
+        for found, commits in zip(outcome.printed.found, outcome.suspects, strict=True)
+        for line in _one(found, commits)
+    ]
+    if outcome.others is not None:
+        chance = numbers.percent(outcome.others, 2)
+        count = several(len(outcome.suspects), "commit")
+        told.append(
+            f"{count} found; that another one changed it, as far as single commits show, has a probability of"
+            f" {'below 0.1 %' if outcome.others < 0.001 else chance}."
+        )
+    return told
+
+
+def _one(found: FoundChange, commits: Sequence[Commit]) -> list[str]:
     chance = (
         "above 99.9 %"  # never certain: it is that of a change which the first comparison may have erred on
     )

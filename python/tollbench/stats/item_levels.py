@@ -35,7 +35,7 @@ class ItemLevels:
 
     def __init__(self, reach: float = 2.0) -> None:
         steps = round(reach / STEP)
-        self.grid: Floats = np.arange(-steps, steps + 1) * STEP
+        self.grid: Floats = np.arange(-steps, steps + 1, dtype=np.float64) * STEP
         apart = (self.grid[:, None] - self.grid) / SPREADS[:, None, None]
         near = np.exp(-0.5 * apart**2)
         near /= near.sum(axis=2, keepdims=True)

@@ -188,11 +188,35 @@ def _takes_text(mode: int) -> bool:
 def open_new(path: Path) -> BinaryIO:
     """A file that was not there before, or a device or a pipe as it is; unbuffered, to be added to.
 
-    Raises OSError: FileExistsError also for a link that leads nowhere.
+    The file is held until it is closed (`open_again`). Raises OSError: FileExistsError also for a link that
+    leads nowhere.
     """
     in_place = own_descriptor(path) is not None or is_special(path)
     descriptor = _opened_in_place(path) if in_place else os.open(path, NEW_FILE, 0o666)
+    if not in_place:
+        with suppress(OSError):  # not every file system has locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return os.fdopen(descriptor, "wb", buffering=0)
+
+
+def open_again(path: Path) -> BinaryIO:
+    """A file that is there, to be read and added to; unbuffered, and held: nobody else may open it so.
+
+    Raises OSError: BlockingIOError where somebody holds it; for a link, and for what is no file.
+    """
+    descriptor = os.open(path, os.O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file")
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                raise BlockingIOError(errno.EAGAIN, "somebody else holds it") from None
+        return os.fdopen(descriptor, "r+b", buffering=0)
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def _opened_in_place(path: Path) -> int:

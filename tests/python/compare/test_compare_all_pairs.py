@@ -43,8 +43,8 @@ from tollbench.compare.around import Around
 from tollbench.compare.blocks import combined, ratios_after_first
 from tollbench.compare.counts import not_timed
 from tollbench.compare.orders import with_orders
-from tollbench.compare.raw_file import RawFile
-from tollbench.compare.stored import MAX_LINE_BYTES, StoredComparison
+from tollbench.compare.raw_file import MAX_LINE_BYTES, RawFile
+from tollbench.compare.stored import StoredComparison
 from tollbench.compare.subject import Round, Standing, Two
 from tollbench.compare.tracks import Track
 from tollbench.compare.twos import MOST_ROWS, sides_compared, standings_of, twos_of

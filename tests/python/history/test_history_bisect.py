@@ -3,113 +3,34 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from bisected import BUILD, GOOD_BUILD, WORDS, Project, Toll, answer, history, toll_in_project
 
-from tollbench import cli
-from tollbench.cli import machine_use, places
 from tollbench.cli.sandboxing import sandbox_for
 from tollbench.cli.searching import exit_code
 from tollbench.compare import Comparisons, MeasuringOptions, Subject, WrittenSide, compare
 from tollbench.compare.revisions import RevisionBuild
 from tollbench.errors import TollError
-from tollbench.history import bisecting
-from tollbench.history.bisecting import Search, SearchSettings, _EndFailed
+from tollbench.history import commit_search
+from tollbench.history.bisecting import Search, _EndFailed
 from tollbench.history.bisections import Between, SearchEnd
 from tollbench.history.commit_range import Commit, commit_range
+from tollbench.history.commit_search import SearchSettings
 from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.failure import Interrupted
 from tollbench.report import bisection_lines
 from tollbench.stats.bisection import Bisection, ItemRun
 
-SCHEMA = json.loads((Path(__file__).parents[3] / "schemas/bisect.schema.json").read_text(encoding="utf-8"))
-BUILD = "sh build.sh"
-WORDS = ("--build", BUILD, "--program", "./bench", "--read", "csv:name,ns")
-Toll = Callable[..., int]
-
-# Prints each benchmark of the file `levels` with up to 0.3 % of noise either way.
-BENCH = """\
-#!/bin/sh
-echo name,ns
-while read name level; do
-  noise=$(od -An -N2 -tu2 /dev/urandom)
-  echo "$name,$((level * 100 + noise % 600 - 300))"
-done < "$(dirname "$0")/levels"
-"""
-GOOD_BUILD = "cp bench.sh bench; chmod +x bench"
-
-
-class Project:
-    """A repository whose commits are made one after the other."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        folder.mkdir()
-        self.git("init", "-q", "-b", "main")
-        self.commits: list[str] = []
-        (folder / "bench.sh").write_text(BENCH)
-
-    def git(self, *words: str) -> str:
-        names = {f"GIT_{who}_{what}": "n" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        done = subprocess.run(
-            ["git", "-c", "commit.gpgsign=false", *words],
-            cwd=self.folder, env={**os.environ, **names}, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        return done.stdout.strip()
-
-    def commit(self, subject: str, *, build: str = GOOD_BUILD, **levels: int) -> str:
-        """Each has files of its own."""
-        (self.folder / "levels").write_text("".join(f"{name} {level}\n" for name, level in levels.items()))
-        (self.folder / "build.sh").write_text(build + "\n")
-        (self.folder / "notes.txt").write_text(f"{len(self.commits)} {subject}\n")
-        self.git("add", ".")
-        self.git("commit", "-q", "--allow-empty", "-m", subject)
-        self.commits.append(self.git("rev-parse", "HEAD"))
-        return self.commits[-1]
-
-
-def history(folder: Path, changes: Mapping[int, Mapping[str, Any]], count: int = 30) -> Project:
-    """`count` commits after the first; what a commit changes stays so, but for its build."""
-    project = Project(folder)
-    levels: dict[str, int] = {"sum": 10_000}
-    for number in range(count + 1):
-        told = dict(changes.get(number, {}))
-        build = told.pop("build", GOOD_BUILD)
-        subject = told.pop("subject", f"step {number}")
-        levels = {name: level for name, level in (levels | told).items() if level}
-        project.commit(subject, build=build, **levels)
-    return project
-
 
 @pytest.fixture
 def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
-    """Runs `toll bisect` in the folder `project`, without the machine's lock."""
-    monkeypatch.setattr(machine_use, "LOCK_FILES", ())
-    monkeypatch.setattr(places, "RUNS", tmp_path / "runs")
-
-    def run(*words: str) -> int:
-        monkeypatch.chdir(tmp_path / "project")
-        monkeypatch.setattr(sys, "argv", ["toll", "bisect", *words])
-        return cli.main()
-
-    return run
-
-
-def answer(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, SCHEMA)
-    assert list(document) == ["found"]
-    found: list[dict[str, Any]] = document["found"]
-    return found
+    return toll_in_project(tmp_path, monkeypatch)
 
 
 KEYS = [
@@ -154,7 +75,7 @@ def test_the_answer_names_commit_author_and_change(
     (raw,) = (tmp_path / "runs").glob("bisect-*.jsonl")
     assert str(raw) in told.out
     records = [json.loads(line) for line in raw.read_text().splitlines()]
-    assert records[0]["good"] == project.commits[0]
+    assert records[0]["question"]["GOOD"] == project.commits[0]
     assert any("step" in record for record in records)
 
 
@@ -602,7 +523,7 @@ def test_a_last_comparison_that_may_be_none_is_not_the_change_told(
         return told.model_copy(update={"comparisons": tuple(rows)})
 
     def last(bisection: Bisection) -> ItemRun:
-        monkeypatch.setattr(bisecting, "compare", vague)
+        monkeypatch.setattr(commit_search, "compare", vague)
         return ItemRun(5, 5, 0.97)
 
     search._search = last  # type: ignore[method-assign]
@@ -641,3 +562,29 @@ def test_in_a_sandbox(
     assert found["commit"] == project.commits[3]
     assert toll(project.commits[0], "HEAD", *words[:-2]) == 2
     assert "does not build" in capsys.readouterr().err
+
+
+def test_several_changes_are_found_as_several(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last one takes back a half of the first two."""
+    changes = {6: {"sum": 10_400}, 15: {"sum": 11_000}, 24: {"sum": 10_500}}
+    project = history(tmp_path / "project", changes)
+    words = (project.commits[0], "main", *WORDS, "--all", "--seed", "4")
+    assert toll(*words, "--json") == 0
+    found = answer(capsys)
+    assert [one["commit"] for one in found] == [project.commits[number] for number in (6, 15, 24)]
+    assert all(one["probability"] >= 0.95 and one["between"] == "commits" for one in found)
+    assert [one["ratio"] > 1.0 for one in found] == [True, True, False]
+    assert 1.035 < found[0]["low"] < 1.045
+    assert toll(*words) == 0
+    told = capsys.readouterr().out
+    assert told.count("since then; probability") == 3
+    assert "3 commits found; that another one changed it, as far as single commits show, has" in told
+
+
+def test_one_change_among_all_is_one(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = history(tmp_path / "project", {9: {"sum": 10_400}}, count=20)
+    assert toll(project.commits[0], "main", *WORDS, "--all", "--json") == 0
+    (found,) = answer(capsys)
+    assert found["commit"] == project.commits[9]

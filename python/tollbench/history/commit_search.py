@@ -1,0 +1,389 @@
+"""What every search among commits does, however it looks at one: builds, two of them compared, an outcome.
+
+`bisecting` looks by rounds of launches, `counted_search` by counts.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tollbench.compare import (
+    Comparison,
+    Comparisons,
+    ComparisonSettings,
+    MeasuringOptions,
+    Subject,
+    Verdict,
+    WrittenSide,
+    compare,
+    resolve,
+    subject_of,
+)
+from tollbench.compare.adapters import AUTO
+from tollbench.compare.adapters.read_output import KIND as READ
+from tollbench.compare.subject import Keep, LookAtCode
+from tollbench.compare.verdicts import Lacking
+from tollbench.errors import TollError
+from tollbench.history.bisections import (
+    Between,
+    BisectionOutcome,
+    Bisections,
+    FoundChange,
+    SearchEnd,
+    SearchStep,
+)
+from tollbench.history.commit_range import Commit, CommitRange
+from tollbench.history.kept_search import ENDS, KeptSearch, launches_of
+from tollbench.history.replaying import ForwardClock, Replayed
+from tollbench.history.same_code import SameCode
+from tollbench.history.tree_builds import TreeBuilds
+from tollbench.launching.clock import Clock, SystemClock
+from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.meanwhile import Meanwhile
+from tollbench.numbers import difference
+from tollbench.stats import equivalence
+from tollbench.stats.bisection import ItemRun
+from tollbench.text import enumerated
+
+ENDS_SHARE = 0.4  # the most of the time that GOOD against BAD may take
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How commits are searched; seconds, shares (0.01 is 1 %)."""
+
+    threshold: float = 0.01
+    probability: float = 0.95
+    measuring_s: float = 1200.0  # the most for launches
+    total_s: float = math.inf  # the most for everything, builds included
+    seed: int = 1
+    kind: str = AUTO
+    measuring: MeasuringOptions = field(default_factory=lambda: MeasuringOptions(1200.0))
+    every: bool = False  # several changes are looked for
+
+    def check(self) -> None:
+        """Raises TollError for numbers that no search can be made with."""
+        if not 0.5 <= self.probability <= 0.9999:
+            raise TollError(
+                f"--probability {self.probability} is not between 0.5 and 0.9999", "write for example 0.95"
+            )
+        self._settings(self.measuring_s).check()
+
+    def _settings(self, seconds: float) -> ComparisonSettings:
+        return ComparisonSettings(threshold=self.threshold, budget_s=seconds, total_s=seconds, seed=self.seed)
+
+    def comparison(self, seconds: float) -> ComparisonSettings:
+        """Of two commits, in so much time."""
+        return self._settings(max(seconds, 0.001))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchProgress:
+    """Where the search stands, for a progress bar."""
+
+    spent_s: float
+    budget_s: float
+    told: str
+
+
+Hear = Callable[[SearchProgress], None]
+
+
+class Undecided(Exception):
+    """The search has to end without an answer, for this reason."""
+
+
+class Refuted(Undecided):
+    """What the posterior says was contradicted at the end: it names nobody any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    """What brought a change, and how large it is; `probability` stands in the run."""
+
+    run: ItemRun
+    change: Comparison
+
+
+class CommitSearch:
+    """One `toll bisect` from its ends to its answer. Prints nothing."""
+
+    def __init__(
+        self,
+        commits: CommitRange,
+        builds: TreeBuilds,
+        settings: SearchSettings,
+        *,
+        clock: Clock | None = None,
+        keep: Keep = lambda _record: None,
+        hear: Hear = lambda _progress: None,
+        meanwhile: Meanwhile | None = None,
+        before: KeptSearch | None = None,
+        same_code: SameCode | None = None,
+    ) -> None:
+        settings.check()
+        self._listed = commits.last
+        self._commits = commits.without_repeats()
+        self._places = {commit.commit: place for place, commit in enumerate(self._commits.commits)}
+        self._builds = builds
+        self._settings = settings
+        self._clock = ForwardClock(clock or SystemClock())
+        self._keep_record = keep
+        self._hear = hear
+        self._meanwhile = meanwhile or Meanwhile()
+        self._before = before or KeptSearch()
+        self._same_code = same_code
+        self._random = random.Random(settings.seed)
+        self._started_ns = self._clock.now_ns()
+        self._measured_s = 0.0
+        self._launches = self._before.launches
+        self._unbuilt = 0  # commits that did not build
+        self._builds_doubted = False  # one did not build since GOOD was built last
+        self._path: list[SearchStep] = []
+        self._changes: tuple[Comparison, ...] = ()
+        self._lacking: tuple[Lacking, ...] = ()
+
+    def run(self) -> BisectionOutcome:
+        """All of it. Raises TollError where an end cannot be built or measured.
+
+        And Interrupted where somebody asks to stop before it is known whether there is a change.
+        """
+        raise NotImplementedError
+
+    @property
+    def _name(self) -> str:
+        return self._changes[0].benchmark
+
+    def _keep(self, record: Mapping[str, Any]) -> None:
+        self._keep_record({**record, "at_s": round(self._seconds(), 3)})
+
+    def _place_of(self, commit: str, *, of_end: bool = False) -> int:
+        """Of a commit in the file of an earlier start. Raises TollError where it is none to look at."""
+        place = self._places.get(commit, -1)
+        if not (0 <= place <= self._commits.last if of_end else 0 < place < self._commits.last):
+            raise TollError(
+                f"the file has launches of {commit[:10]}, which is no commit between GOOD and BAD",
+                "begin anew, without --resume",
+            )
+        return place
+
+    # Two commits against each other.
+
+    def _end_builds(self) -> list[WrittenSide]:
+        """GOOD and BAD. Raises TollError where one does not build."""
+        try:
+            return [self._builds.of(self._commits.commits[place]) for place in (0, -1)]
+        except LaunchFailed as failure:
+            raise TollError(
+                failure.reason, "GOOD and BAD have to build: name others, or mend --build"
+            ) from None
+
+    def _compared(
+        self,
+        sides: Sequence[WrittenSide],
+        of: str,
+        told: str,
+        share: float,
+        keep: Keep | None = None,
+        **more: Any,
+    ) -> Comparisons:
+        """Two builds, in a share of the time that is left; what an earlier start saw of them comes first."""
+        known = self._before.rounds.pop(of, None)
+        subject = Replayed(self._subject(sides), known or deque(), self._clock)
+        if known is None:
+            self._keep({"begin": of})
+
+        def keep_new(record: Mapping[str, Any]) -> None:
+            if keep is not None:
+                keep(record)
+            if not subject.again:
+                self._kept(record)
+
+        before_s = self._seconds()
+        found = compare(
+            subject,
+            self._settings.comparison(share * self._left_s()),
+            clock=self._clock,
+            keep=keep_new,
+            on_step=lambda at: self._tell(f"{told}  {at.benchmark}", at.elapsed_s),
+            meanwhile=self._meanwhile,
+            **more,
+        )
+        self._measured_s += self._seconds() - before_s
+        if found.interrupted:
+            raise Interrupted
+        return found
+
+    def _compare_ends(
+        self,
+        sides: Sequence[WrittenSide],
+        keep: Keep | None = None,
+        look_at_code: LookAtCode | None = None,
+    ) -> tuple[tuple[Comparison, ...], str]:
+        """Benchmarks that changed beyond the threshold, the largest certain change first; else what is open.
+
+        Raises TollError where nothing could be compared, Interrupted.
+        """
+        found = self._compared(sides, ENDS, "GOOD against BAD", ENDS_SHARE, keep, look_at_code=look_at_code)
+        rows, self._lacking = found.comparisons, found.lacking
+        if not rows:
+            lacking = ", ".join(item.benchmark for item in found.lacking[:3])
+            raise TollError(
+                f"GOOD and BAD share no benchmark: {lacking} on one side alone",
+                "choose ends that have it, or another --filter",
+            )
+        if all(row.verdict is Verdict.FAILED for row in rows):
+            told = f"{rows[0].benchmark}: {rows[0].reason}"
+            raise TollError(told, "see both by hand: toll compare --build ... GOOD BAD")
+        changes = sorted((row for row in rows if self._beyond(row)), key=_least, reverse=True)
+        known = {Verdict.UNCHANGED_CODE}
+        open_rows = [
+            row
+            for row in rows
+            if not self._beyond(row) and not self._equivalent(row) and row.verdict not in known
+        ]
+        told = f"{open_rows[0].benchmark}: {open_rows[0].reason}" if open_rows else ""
+        return tuple(changes), told or self._told_of_lacking()
+
+    def _told_of_lacking(self) -> str:
+        """That there are benchmarks which one side alone has; "" where there is none."""
+        alone = [item.benchmark for item in self._lacking]
+        if not alone:
+            return ""
+        return f"{enumerated(alone[:3])} {'is' if len(alone) == 1 else 'are'} on one side alone"
+
+    def _no_change(self) -> str:
+        return f"GOOD and BAD do not differ by more than {difference(self._settings.threshold)}"
+
+    def _beyond(self, row: Comparison) -> int:
+        """1 for slower, -1 for faster, 0 where that is not certain."""
+        return equivalence.beyond(*bounds(row), self._settings.threshold)
+
+    def _equivalent(self, row: Comparison) -> bool:
+        return equivalence.equivalent(*bounds(row), self._settings.threshold)
+
+    # Builds of commits.
+
+    def _built(self, commit: Commit) -> WrittenSide:
+        """Raises LaunchFailed where it does not build, TollError where that may be no commit's fault."""
+        try:
+            return self._builds.of(commit)
+        except LaunchFailed:
+            self._unbuilt += 1
+            self._builds_doubted = True
+            if self._unbuilt.bit_count() == 1:  # the first failure, the second, the fourth and so on
+                self._check_builds()
+            raise
+
+    def _check_builds(self) -> None:
+        """Raises TollError where GOOD, which was built, no longer builds: then it is no commit's fault."""
+        good = self._commits.commits[0]
+        try:
+            self._builds.anew(good)
+        except LaunchFailed as failure:
+            raise TollError(
+                f"{good.short} was built before, and now it is not: {failure.reason}",
+                "look at the room on the disk and at what the build needs; then go on with --resume",
+            ) from None
+        self._builds_doubted = False
+
+    def _same_as(self, place: int, known: Sequence[int]) -> int | None:
+        """The nearest known commit on either side that executes the same code for the benchmark."""
+        if self._same_code is None:
+            return None
+        near = [*[one for one in known if one < place][-1:], *[one for one in known if one > place][:1]]
+        commits = [self._commits.commits[one] for one in (place, *near)]
+        self._tell(f"{commits[0].short}: is it the same code?")
+        same = self._same_code.among(self._name, [self._builds.of(commit) for commit in commits])
+        return None if same is None else near[same]
+
+    # The path of the search.
+
+    def _add_step(self, step: SearchStep, *, kept: bool = True) -> None:
+        """Visits to one commit in a row are one step."""
+        plain = not (step.reason or step.same_as)
+        if self._path and self._path[-1].commit == step.commit and plain:
+            step = step.model_copy(update={"rounds": step.rounds + self._path.pop().rounds})
+        self._path.append(step)
+        if kept:
+            self._keep({"step": step.model_dump(mode="json")})
+
+    # The answer.
+
+    def _outcome(
+        self, end: SearchEnd, found: Sequence[FoundRun] = (), reason: str = "", **more: Any
+    ) -> BisectionOutcome:
+        seconds = max(self._seconds(), self._before.seconds)
+        told = tuple(
+            FoundChange(
+                commit=self._commits.named(run.first, run.last),
+                probability=run.probability,
+                benchmark=change.benchmark,
+                ratio=change.ratio,
+                low=change.low,
+                high=change.high,
+                between=self._between(run, change),
+                launches=self._launches,
+                seconds=seconds,
+                path=tuple(self._path),
+            )
+            for run, change in ((one.run, one.change) for one in found)
+        )
+        return BisectionOutcome(
+            end,
+            Bisections(found=told),
+            tuple(self._commits.commits[one.run.first : one.run.last + 1] for one in found),
+            reason,
+            self._changes,
+            tuple(step for step in self._path if step.reason),
+            self._listed,
+            self._launches,
+            seconds,
+            self._meanwhile.look(),
+            lacking=self._lacking,
+            **more,
+        )
+
+    def _between(self, run: ItemRun, change: Comparison) -> Between:
+        """GOOD and BAD are what a run of all commits lies between."""
+        own = change is not self._changes[0] or (run.first, run.last) == (1, self._commits.last)
+        return Between.COMMITS if own else Between.ENDS
+
+    # What all of it needs.
+
+    def _subject(self, sides: Sequence[WrittenSide]) -> Subject:
+        measuring = self._settings.measuring
+        kind, resolved = resolve(sides, READ if measuring.read else self._settings.kind)
+        return subject_of(kind, resolved, measuring)
+
+    def _kept(self, record: Mapping[str, Any]) -> None:
+        """Counts a launch, or the launches of programs that took turns. Raises Interrupted as `keep` does."""
+        self._launches += launches_of(record)
+        self._keep(record)
+
+    def _seconds(self) -> float:
+        return (self._clock.now_ns() - self._started_ns) / 1e9
+
+    def _left_s(self) -> float:
+        return min(self._settings.measuring_s - self._measured_s, self._settings.total_s - self._seconds())
+
+    def _tell(self, told: str, more_s: float = 0.0) -> None:
+        self._hear(SearchProgress(self._measured_s + more_s, self._settings.measuring_s, told))
+
+
+def bounds(row: Comparison) -> tuple[float, float]:
+    """Of the log ratio, infinite where the row has none."""
+    low = math.log(row.low) if row.low is not None else -math.inf
+    high = math.log(row.high) if row.high is not None else math.inf
+    return low, high
+
+
+def _least(row: Comparison) -> float:
+    """How large the change is at least."""
+    low, high = bounds(row)
+    return max(low, -high)

@@ -1,0 +1,177 @@
+"""A search that was killed goes on with what it measured, and with nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bisected import WORDS, Project, Toll, answer, history, toll_in_project
+
+from tollbench.compare.raw_file import RawFile
+
+GUILTY = 8
+
+
+@pytest.fixture
+def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
+    return toll_in_project(tmp_path, monkeypatch)
+
+
+def records_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def killed(toll: Toll, project: Project, monkeypatch: pytest.MonkeyPatch, moment: str, *more: str) -> Path:
+    """The file of a search whose process was killed in the middle of a line, at this moment."""
+    child = os.fork()
+    if child == 0:
+        try:
+            append, at = RawFile._append, {"ends": "measurement", "search": "took_s", "last": "begin"}[moment]
+            seen: list[object] = []
+
+            def until(raw: RawFile, record: Any) -> None:
+                append(raw, record)
+                seen.extend([record] * (at in record and record.get("begin") != "ends"))
+                if len(seen) == {"ends": 9, "search": 3, "last": 1}[moment]:
+                    raw._file.write(b'{"commit": "cut')
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            monkeypatch.setattr(RawFile, "_append", until)
+            toll(project.commits[0], "main", *WORDS, *more)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status)
+    (path,) = (project.folder.parent / "runs").glob("bisect-*.jsonl")
+    return path
+
+
+@pytest.mark.parametrize("moment", ["ends", "search", "last"])
+def test_a_killed_search_goes_on(
+    toll: Toll,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    moment: str,
+) -> None:
+    project = history(tmp_path / "project", {GUILTY: {"sum": 10_600}}, count=12)
+    path = killed(toll, project, monkeypatch, moment)
+    before = path.read_bytes()
+    whole = before[: before.rindex(b"\n") + 1]
+    known = [json.loads(line) for line in whole.splitlines()]
+    capsys.readouterr()
+    assert toll(project.commits[0], "main", *WORDS, "--json", "--resume", str(path)) == 0
+    (found,) = answer(capsys)
+    assert found["commit"] == project.commits[GUILTY]
+    assert path.read_bytes().startswith(whole)
+    assert list(path.parent.iterdir()) == [path]
+    after = records_of(path)
+    assert [record["begin"] for record in after if "begin" in record].count("ends") == 1
+    assert found["launches"] == sum("side" in record for record in after)
+    assert found["launches"] > sum("side" in record for record in known)
+    rounds = [record for record in after if "took_s" in record]
+    assert sum(step["rounds"] for step in found["path"]) == len(rounds)
+    if moment != "ends":  # the ends were known: not a round more of them
+        of_ends = [record for record in after if record.get("measurement") == 0 and "done" in record]
+        assert len(of_ends) >= sum(record.get("measurement") == 0 and "done" in record for record in known)
+    assert toll(project.commits[0], "main", *WORDS, "--json", "--resume", str(path)) == 0
+    assert answer(capsys)[0]["commit"] == project.commits[GUILTY]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--threshold", "0.02"], "its --threshold was 0.01, and now it is 0.02"),
+        (["--filter", "sum"], "its --filter was not given, and now it is sum"),
+        (["--program", "./other"], "its --program was ./bench, and now it is ./other"),
+        (["--build", "sh build.sh; true"], "its --build was sh build.sh, and now it is"),
+        (["--first-parent"], "its --first-parent was not given, and now it is yes"),
+        (["rewritten"], "its BAD was"),
+        (["older"], "its GOOD was"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_another_search_is_refused(
+    toll: Toll,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    told: str,
+) -> None:
+    project = history(tmp_path / "project", {2: {"sum": 10_600}}, count=3)
+    path = killed(toll, project, monkeypatch, "ends")
+    before = path.read_bytes()
+    good = project.commits[0]
+    if words == ["rewritten"]:
+        words = []
+        project.git("commit", "-q", "--amend", "-m", "the same, by another name")
+    if words == ["older"]:
+        words, good = [], project.commits[1]
+    assert toll(good, "main", *WORDS, "--resume", str(path), *words) == 2
+    error = capsys.readouterr().err
+    assert "is of another search" in error
+    assert told in error
+    assert "next: ask as it was asked (toll bisect" in error
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_none_of_bisect_is_refused(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {}, count=1)
+    path = tmp_path / "file.jsonl"
+    ends = [project.commits[0], "main", *WORDS]
+    header = json.dumps({"toll_bisect": 2, "question": {}})
+    for content, told in (
+        ("", "holds no launches of toll"),
+        ("not JSON\n", "has no record of toll in line 1"),
+        ('{"toll_compare": 1}\n', "is not of a search of this version of toll"),
+        (f"{header}\n", "is of another search: its GOOD was not given"),
+    ):
+        path.write_text(content)
+        assert toll(*ends, "--resume", str(path)) == 2
+        assert told in capsys.readouterr().err
+        assert path.read_text() == content
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(path)
+    assert toll(*ends, "--resume", str(link)) == 2
+    assert "cannot go on with" in capsys.readouterr().err
+    assert toll(*ends, "--resume", str(tmp_path / "gone")) == 2
+    assert "there is no such file" in capsys.readouterr().err
+
+
+def test_records_that_make_no_sense_are_refused(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = history(tmp_path / "project", {2: {"sum": 10_600}}, count=3)
+    path = killed(toll, project, monkeypatch, "search")
+    whole = path.read_bytes()[: path.read_bytes().rindex(b"\n") + 1]
+    for record, told in (
+        ({"took_s": 1.0, "commit": "x", "values": [0, 1, 2]}, "is no record of a search"),
+        ({"took_s": 1.0, "commit": "x", "values": [1, 1, 2]}, "launches of x, which is no commit between"),
+        ({"left_out": project.commits[0], "reason": ""}, "which is no commit between GOOD and BAD"),
+    ):
+        path.write_bytes(whole + json.dumps(record).encode() + b"\n")
+        assert toll(project.commits[0], "main", *WORDS, "--resume", str(path)) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_two_searches_of_one_file_at_once(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = history(tmp_path / "project", {2: {"sum": 10_600}}, count=3)
+    path = killed(toll, project, monkeypatch, "ends")
+    before = path.read_bytes()
+    raw, _ = RawFile.again(path, lambda _header: None)
+    try:
+        held = path.read_bytes()
+        assert toll(project.commits[0], "main", *WORDS, "--resume", str(path)) == 2
+        assert f"another toll adds to {path} at this moment" in capsys.readouterr().err
+        assert path.read_bytes() == held == before[: before.rindex(b"\n") + 1]
+    finally:
+        raw.__exit__()
