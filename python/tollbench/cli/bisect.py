@@ -58,6 +58,12 @@ def command(
     every: Annotated[
         bool, typer.Option("--all", help="Find every commit that changed it, where several did.")
     ] = False,
+    count: Annotated[
+        str,
+        typer.Option(
+            "--count", metavar="instructions", help="Search by counted instructions: exact, nothing is timed."
+        ),
+    ] = "",
     resume: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Go on with a search that was stopped: its file in runs/."),
@@ -91,6 +97,7 @@ def command(
         seed=seed,
         resume=resume,
         every=every,
+        counted=searching.counted(count),
         sandbox=comparing.sandbox_asked(sandbox, sandbox_show, (), folder),
     )
     outcome, error = searching.searched(request, wait=wait)

@@ -7,8 +7,9 @@ import math
 import secrets
 import shlex
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import tollbench
@@ -27,6 +28,7 @@ from tollbench.history.bisecting import Search
 from tollbench.history.bisections import BisectionOutcome, SearchEnd
 from tollbench.history.commit_range import CommitRange, commit_range
 from tollbench.history.commit_search import SearchProgress, SearchSettings
+from tollbench.history.counted_search import CountedSearch
 from tollbench.history.kept_search import (
     FORM,
     MARK,
@@ -43,7 +45,7 @@ from tollbench.launching.meanwhile import Meanwhile
 from tollbench.launching.sandbox import Sandbox, sandboxed
 from tollbench.report import bisection_lines
 from tollbench.text import as_text, several
-from tollbench.writing import scratch_folder
+from tollbench.writing import Output, scratch_folder
 
 LOOKING_SHARE = 0.1  # of the time for launches, besides it: for runs under callgrind that compare code
 
@@ -70,6 +72,8 @@ class BisectRequest:
     sandbox: Sandbox | None
     resume: Path | None = None  # the file of an earlier start
     every: bool = False  # several changes are looked for
+    counted: bool = False  # by instructions
+    pages: Mapping[str, Output] = field(default_factory=dict)  # by form
 
     def question(self, commits: CommitRange) -> Question:
         """What is searched; two starts of one search agree in all of it."""
@@ -86,6 +90,7 @@ class BisectRequest:
             "--filter": self.pattern,
             "--threshold": self.threshold,
             "--all": self.every,
+            "--count": "instructions" if self.counted else "",
             "--folder": str(self.folder) if self.folder is not None else "",
             "--any-exit-code": self.any_exit_code,
             "--sandbox": self.sandbox.told() if self.sandbox is not None else "",
@@ -107,6 +112,15 @@ class BisectRequest:
                 min(self.budget_s, total_s), interrupt, self.pattern, self.any_exit_code, read=self.read
             ),
         )
+
+
+def counted(count: str) -> bool:
+    """Whether --count asks for instructions. Raises TollError for anything else."""
+    if count not in ("", "instructions"):
+        raise TollError(
+            f"--count {count}: a search goes by one count, that of instructions", "write --count instructions"
+        )
+    return bool(count)
 
 
 def searched(request: BisectRequest, *, wait: bool) -> tuple[BisectionOutcome, TollError | None]:
@@ -166,7 +180,7 @@ def _with_the_machine(
                 interrupt,
                 lambda revision: say(f"building {revision.label}"),
             )
-            search = Search(
+            search = (CountedSearch if request.counted else Search)(
                 commits,
                 builds,
                 settings,

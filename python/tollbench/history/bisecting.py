@@ -307,7 +307,9 @@ class Search(CommitSearch):
             suspects: Sequence[ItemRun] = [*bisection.found(), *bisection.open_runs()]
         else:
             suspects = bisection.smallest_set(self._settings.probability)
-        return self._outcome(end, [FoundRun(run, self._changes[0]) for run in sorted(suspects)], reason)
+        others = bisection.no_other() if isinstance(bisection, SeveralChanges) else None
+        runs = [FoundRun(run, self._changes[0]) for run in sorted(suspects)]
+        return self._outcome(end, runs, reason, others=None if others is None else 1.0 - others)
 
     # Several changes.
 
@@ -327,7 +329,7 @@ class Search(CommitSearch):
             reason = _UNSURE if unsure else "no single commit changed it by more than the threshold"
             found += [FoundRun(run, self._changes[0]) for run in unsure]
             found.sort(key=lambda one: one.run.first)
-            return self._outcome(SearchEnd.UNDECIDED, found, reason)
+            return self._outcome(SearchEnd.UNDECIDED, found, reason, others=1.0 - bisection.no_other())
         return self._outcome(SearchEnd.FOUND, found, others=1.0 - bisection.no_other())
 
     # GOOD and BAD.

@@ -82,6 +82,8 @@ def launches_of(record: Mapping[str, Any]) -> int:
     """How many programs a record of the file was the launch of: of those that took turns, several."""
     if "side" in record:
         return 1
+    if "counted" in record and isinstance(record.get("amounts"), list | tuple):
+        return len(record["amounts"])
     if isinstance(record.get("order"), list) and "ns" in record:
         return len(record["order"])
     return 0

@@ -23,7 +23,7 @@ def lines(outcome: BisectionOutcome) -> list[str]:
     }[outcome.end](outcome)
     return [
         *told,
-        *_others(outcome.changes),
+        *_others(outcome.changes, exact=outcome.by_counts),
         *_lacking(outcome),
         *_left_out(outcome),
         _cost(outcome),
@@ -35,9 +35,9 @@ def _found(outcome: BisectionOutcome) -> list[str]:
     told = [
         line
         for found, commits in zip(outcome.printed.found, outcome.suspects, strict=True)
-        for line in _one(found, commits)
+        for line in _one(found, commits, exact=outcome.by_counts)
     ]
-    if outcome.others is not None:
+    if outcome.others is not None and not outcome.by_counts:
         chance = numbers.percent(outcome.others, 2)
         count = several(len(outcome.suspects), "commit")
         told.append(
@@ -47,7 +47,11 @@ def _found(outcome: BisectionOutcome) -> list[str]:
     return told
 
 
-def _one(found: FoundChange, commits: Sequence[Commit]) -> list[str]:
+def _one(found: FoundChange, commits: Sequence[Commit], *, exact: bool) -> list[str]:
+    if exact:
+        of = "One of these commits, of which only the last can be counted:"
+        told = [_named(commits[0])] if len(commits) == 1 else [of, *_some(commits)]
+        return [*told, f"  {clean(found.benchmark)} {_executes(found)} since then; counted, not timed"]
     chance = (
         "above 99.9 %"  # never certain: it is that of a change which the first comparison may have erred on
     )
@@ -84,10 +88,15 @@ def _undecided(outcome: BisectionOutcome) -> list[str]:
     count = sum(map(len, outcome.suspects))
     chance = numbers.percent(min(1.0, sum(found.probability for found in outcome.printed.found)), 3)
     change = outcome.printed.found[0]
-    told.append(
-        f"{clean(change.benchmark)} {_changed(change)} from GOOD to BAD. With a probability of {chance} it"
-        f" came with {'this commit' if count == 1 else f'one of these {count} commits'}:"
-    )
+    how = _executes if outcome.by_counts else _changed
+    whole = how(outcome.changes[0] if outcome.changes else change)
+    if outcome.others is not None or outcome.by_counts:
+        told.append(f"{clean(change.benchmark)} {whole} from GOOD to BAD. Known so far, or likely:")
+    else:
+        told.append(
+            f"{clean(change.benchmark)} {whole} from GOOD to BAD. With a probability of {chance} it"
+            f" came with {'this commit' if count == 1 else f'one of these {count} commits'}:"
+        )
     for found, commits in zip(outcome.printed.found, outcome.suspects, strict=True):
         own = numbers.percent(found.probability, 2)
         if len(commits) == 1:
@@ -129,12 +138,21 @@ def _changed(change: FoundChange | Comparison) -> str:
     return f"is {word} by {least} to {most}"
 
 
-def _others(changes: Sequence[Comparison]) -> list[str]:
+def _executes(change: FoundChange | Comparison) -> str:
+    """ "executes 4.2 % more instructions"."""
+    ratio = change.ratio or 1.0
+    return (
+        f"executes {numbers.difference(abs(ratio - 1.0))} {'more' if ratio > 1.0 else 'fewer'} instructions"
+    )
+
+
+def _others(changes: Sequence[Comparison], *, exact: bool) -> list[str]:
     """What else changed between GOOD and BAD."""
     others = changes[1:]
     if not others:
         return []
-    told = [f"{clean(row.benchmark)} {_changed(row)}" for row in others[:_MOST_NAMED]]
+    how = _executes if exact else _changed
+    told = [f"{clean(row.benchmark)} {how(row)}" for row in others[:_MOST_NAMED]]
     more = f"; {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
     return [f"Changed too, and not searched (--filter chooses): {'; '.join(told)}{more}."]
 

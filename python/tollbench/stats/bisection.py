@@ -54,7 +54,7 @@ from tollbench.stats.order_statistics import Floats
 LEAST_CHANGE = (
     0.3  # of what the ends differ by: else it is their own spreads that differ, and none is searched
 )
-RULED_OUT = 0.02  # spreads from one on that together are less probable
+RULED_OUT = 0.01  # spreads from one on that together are less probable
 HOPELESS = 0.9  # with this probability items scatter by too much for an answer, and
 NEVER_TOLD = 0.5  # a spread with which no item is told from its neighbours, however well they are known
 FEWEST_FOR_HOPELESS = 8  # as many were looked at: no more are
@@ -169,6 +169,12 @@ class Bisection:
         """Whether it is known of every item that it did not bring the change."""
         return not self._possible.any()
 
+    def _only(self, run: ItemRun) -> bool:
+        """Whether nothing else is left, as one of one level with the next is all that is known."""
+        return bool(
+            self._possible.any() and self._possible.sum() == self._possible[run.first : run.last + 1].sum()
+        )
+
     @property
     def gap(self) -> float:
         """The last item above the first, in the unit of the values."""
@@ -235,6 +241,7 @@ class Bisection:
         firsts = np.searchsorted(
             reached, reached[firsts - 1], side="right"
         )  # without those that are ruled out
+        lasts = np.searchsorted(reached, reached[lasts])
         some = counts > 0
         firsts, lasts, counts = firsts[some], lasts[some], counts[some]
         within = np.searchsorted(known.ends, lasts)
@@ -287,6 +294,8 @@ class Bisection:
     def answer(self) -> ItemRun | None:
         """What brought the change, where that is probable enough, whatever is not ruled out."""
         leading = self.leading()
+        if self._only(leading):
+            return leading
         known = leading.probability >= self.probability and self._unconfirmed(leading) is None
         return leading if known and not self._in_doubt(leading) else None
 
@@ -358,7 +367,7 @@ class Bisection:
     def next_item(self) -> int | None:
         """Where to look next; None where there is an answer, or no look would tell more."""
         leading = self.leading()
-        if self.nobody or self._hopeless(SPREADS >= NEVER_TOLD):
+        if self.nobody or self._only(leading) or self._hopeless(SPREADS >= NEVER_TOLD):
             return None
         if leading.probability >= self.probability:
             unconfirmed = self._unconfirmed(leading)

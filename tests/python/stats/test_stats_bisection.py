@@ -114,11 +114,11 @@ def test_an_answer_rests_on_two_visits_and_on_six_items() -> None:
 
 
 def test_looks_in_a_row_confirm_nothing() -> None:
-    search = ends_of(2, change=0.1)
-    search.look(1, 0.0, 0.0, 0.1)
+    search = ends_of(2, change=0.3)
+    search.look(1, 0.0, 0.0, 0.3)
     assert search.answer() is None  # nothing else could be looked at: so many in a row have to do
     while search.answer() is None and search.looks(1) < 20:
-        search.look(1, 0.0, 0.0, 0.1)
+        search.look(1, 0.0, 0.0, 0.3)
     assert 2 * CONFIRMING_LOOKS <= search.looks(1) < 20
     several = ends_of(64)
     while several.leading().probability < PROMISED:
@@ -277,3 +277,12 @@ def test_items_that_are_none_to_look_at_are_refused() -> None:
     for item in (0, 2, 5, 9):
         with pytest.raises(ValueError, match="no item to look at"):
             search.look(item, 0.0, 0.0, 0.02)
+
+
+def test_what_is_left_between_items_of_one_level_is_told_without_its_neighbours() -> None:
+    search = ends_of(20)
+    search.same(5, 0)
+    search.same(6, 20)
+    found = search.answer()
+    assert found is not None
+    assert found[:2] == (6, 6)

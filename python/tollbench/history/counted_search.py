@@ -1,0 +1,300 @@
+"""The search by counted instructions: exact, two launches a commit under Valgrind, and nothing is timed.
+
+A count does not scatter, so that no commit is looked at twice: each halves what is left. Which half: with one
+change the one whose ends are the one like GOOD and the other like BAD; looking for every change, each half
+whose ends differ by more than the threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from tollbench.compare import Comparison, Subject, Verdict, WrittenSide
+from tollbench.compare.counters import INSTRUCTIONS, Amount
+from tollbench.compare.counting_sides import counter_for
+from tollbench.compare.verdicts import Lacking
+from tollbench.errors import TollError
+from tollbench.history.bisections import BisectionOutcome, SearchEnd, SearchStep
+from tollbench.history.commit_search import CommitSearch, FoundRun, Undecided
+from tollbench.history.kept_search import CountRecord, LeftOutRecord, SameRecord
+from tollbench.home import cache_folder
+from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.stats.bisection import ItemRun
+from tollbench.words import CountBy
+
+LAUNCHES = 2  # of a commit: they agree, or nothing is known of it
+_GOOD, _BAD = 0, -1  # places among sides, the commit's own is between
+Stretch = tuple[int, int]  # two places whose counts are known, and differ
+
+
+class _Scattering(Undecided):
+    """Two launches of one build gave two counts."""
+
+
+class CountedSearch(CommitSearch):
+    """By counts."""
+
+    def __init__(self, *words: Any, **more: Any) -> None:
+        super().__init__(*words, **more)
+        self._counts: dict[int, Fraction] = {}  # by place, of the benchmark that is searched
+        self._how = ""  # the ends were counted
+        self._unmeasurable: set[int] = set()
+        self._known = {
+            (record.counted, record.benchmark): record
+            for record in self._before.seen
+            if isinstance(record, CountRecord)
+        }
+
+    def run(self) -> BisectionOutcome:
+        """As `CommitSearch.run`."""
+        first, last = self._commits.commits[0], self._commits.commits[-1]
+        if first.tree == last.tree:
+            return self._outcome(SearchEnd.NO_CHANGE, reason="both have the same files")
+        unknown = self._count_ends()
+        if not self._changes:
+            end = SearchEnd.UNDECIDED if unknown else SearchEnd.NO_CHANGE
+            told = unknown or f"{self._no_change()} in instructions"
+            return self._outcome(end, reason=told, by_counts=True)
+        left: list[Stretch] = [(0, self._commits.last)]
+        found: list[Stretch] = []
+        try:
+            self._see_again()
+            while left:
+                self._halve(left, found)
+            if self._builds_doubted and any(after - before > 1 for before, after in found):
+                self._check_builds()
+        except Undecided as told:
+            return self._ended(SearchEnd.UNDECIDED, [*found, *left], str(told))
+        except Interrupted:
+            return self._ended(SearchEnd.INTERRUPTED, [*found, *left], "interrupted")
+        return self._ended(SearchEnd.FOUND, found, "")
+
+    def _ended(self, end: SearchEnd, stretches: Sequence[Stretch], reason: str) -> BisectionOutcome:
+        runs = [
+            FoundRun(ItemRun(before + 1, after, 1.0), self._change(before, after))
+            for before, after in sorted(stretches)
+        ]
+        return self._outcome(end, runs, reason, by_counts=True)
+
+    # The ends.
+
+    def _count_ends(self) -> str:
+        """Finds what changed beyond the threshold, the most first; why something is not known, or "".
+
+        Raises TollError where nothing can be counted, Interrupted.
+        """
+        sides = self._end_builds()
+        subject = self._subject(sides)
+        try:
+            survey = subject.survey()
+        except LaunchFailed as failure:
+            raise TollError(failure.reason, "see both by hand: toll compare --build ... GOOD BAD") from None
+        self._lacking = Lacking.of(survey.missing)
+        same = self._proved_same(sides, survey.common)
+        failed: dict[str, str] = {}
+        rows: list[tuple[Comparison, Fraction, Fraction, str]] = []
+        for name in survey.common:
+            if name in same:
+                continue
+            try:
+                good, how = self._counted(subject, 0, 0, name)
+                bad, how_bad = self._counted(subject, 1, self._commits.last, name)
+            except (LaunchFailed, _Scattering) as failure:
+                failed[name] = str(failure)
+                continue
+            if how != how_bad or not good > 0 or not bad > 0:
+                failed[name] = "GOOD and BAD cannot be counted alike"
+                continue
+            rows.append((self._row(name, good, bad), good, bad, how))
+        if not rows and not same:
+            name, reason = next(iter(failed.items()), ("*", self._told_of_lacking() or "nothing is offered"))
+            raise TollError(f"{name}: {reason}", "search without --count")
+        rows.sort(key=lambda row: abs(float(row[2] / row[1]) - 1.0), reverse=True)
+        changed = [row for row in rows if self._beyond(row[0])]
+        self._changes = tuple(row[0] for row in changed)
+        if changed:
+            _, good, bad, self._how = changed[0]
+            self._counts = {0: good, self._commits.last: bad}
+        told = next((f"{name}: {reason}" for name, reason in failed.items()), "")
+        return told or self._told_of_lacking()
+
+    def _proved_same(self, sides: Sequence[WrittenSide], names: Sequence[str]) -> set[str]:
+        """Benchmarks for which GOOD and BAD execute the same code."""
+        if self._same_code is None:
+            return set()
+        standings = self._same_code.between(sides)({name: [1] for name in names})
+        return {name for (name, _), standing in standings.items() if standing.unchanged}
+
+    def _row(self, name: str, a: Fraction, b: Fraction) -> Comparison:
+        labels = [self._commits.commits[place].revision.label for place in (0, -1)]
+        ratio = float(b / a)
+        return Comparison(
+            benchmark=name,
+            a=labels[0],
+            b=labels[1],
+            ratio=ratio,
+            low=ratio,
+            high=ratio,
+            level=self._settings.probability,
+            verdict=Verdict.COUNTED,
+            launches=LAUNCHES,
+            seconds=0.0,
+            reason=f"{float(a):,.6g} to {float(b):,.6g} instructions",
+            regression=ratio > 1.0 + self._settings.threshold,
+        )
+
+    # The search.
+
+    def _see_again(self) -> None:
+        """Takes in what an earlier start saw of commits. Raises TollError for commits of another row."""
+        for record in self._before.seen:
+            if isinstance(record, LeftOutRecord):
+                self._leave_out(self._place_of(record.left_out), record.reason, kept=False)
+                self._builds_doubted = True
+            elif isinstance(record, SameRecord):
+                other = self._place_of(record.other, of_end=True)
+                if other in self._counts:
+                    self._take_same(self._place_of(record.same), other, kept=False)
+            elif isinstance(record, CountRecord) and record.benchmark == self._name:
+                place = self._places.get(record.counted, 0)
+                if 0 < place < self._commits.last and record.how == self._how:
+                    self._take(place, _value(record), kept=False)
+        self._clock.forward(max(0.0, self._before.seconds - self._seconds()))
+
+    def _halve(self, left: list[Stretch], found: list[Stretch]) -> None:
+        """Looks at the middle of a stretch, which leaves smaller ones. Raises Undecided, Interrupted."""
+        before, after = left.pop()
+        middle = (before + after) / 2.0
+        inner = [place for place in range(before + 1, after) if place not in self._unmeasurable]
+        if not inner:
+            found.append((before, after))
+            return
+        place = min(inner, key=lambda one: abs(one - middle))
+        try:
+            if place not in self._counts:
+                self._look(place)
+        except BaseException:
+            left.append((before, after))
+            raise
+        if place not in self._counts:
+            left.append((before, after))
+        elif self._settings.every:
+            left += [each for each in ((before, place), (place, after)) if self._beyond(self._change(*each))]
+        else:
+            left.append((before, place) if self._is_like_bad(place) else (place, after))
+
+    def _look(self, place: int) -> None:
+        """Knows its count afterwards, or that it has none. Raises Undecided, Interrupted, TollError."""
+        commit = self._commits.commits[place]
+        if self._left_s() <= 0.0:
+            raise Undecided("the time is spent: a larger --budget narrows it")
+        self._tell(f"{commit.short}  {len(self._counts)} commits known")
+        try:
+            written = self._built(commit)
+            other = self._same_as(place, sorted(self._counts))
+            if other is not None:
+                self._take_same(place, other)
+                return
+            good, bad = self._end_builds()
+            try:
+                subject = self._subject([good, written, bad])
+            except TollError as error:
+                raise LaunchFailed(f"{written.label} does not fit: {error.what}") from None
+            if written.label in subject.survey().missing.get(self._name, ()):
+                raise LaunchFailed(f"{written.label} has no benchmark {self._name}")
+            value, how = self._counted(subject, 1, place, self._name)
+            if how != self._how:
+                raise LaunchFailed(f"{written.label} is counted {how}, and GOOD and BAD {self._how}")
+        except LaunchFailed as failure:
+            self._leave_out(place, failure.reason)
+            return
+        self._take(place, value)
+
+    def _counted(self, subject: Subject, side: int, place: int, name: str) -> tuple[Fraction, str]:
+        """Instructions, and how they were counted. Raises LaunchFailed, _Scattering, Interrupted."""
+        commit = self._commits.commits[place].commit
+        known = self._known.get((commit, name))
+        if known is None:
+            counter = counter_for(subject, cache_folder(), CountBy.VALGRIND)
+            if counter is None:
+                raise TollError(f"{subject.kind} is not counted", "add --kind command, or leave out --count")
+            before_s = self._seconds()
+            amounts = [self._amount(counter.read(side, name, {INSTRUCTIONS})) for _ in range(LAUNCHES)]
+            self._measured_s += self._seconds() - before_s
+            known = CountRecord(
+                counted=commit,
+                benchmark=name,
+                how=amounts[0].note,
+                amounts=tuple((each.value.numerator, each.value.denominator) for each in amounts),
+            )
+            self._known[commit, name] = known
+            self._kept(known.model_dump(mode="json"))
+        if len(set(known.amounts)) > 1:
+            low, high = (float(Fraction(*amount)) for amount in sorted(known.amounts))
+            raise _Scattering(
+                f"instructions of {self._commits.commits[place].short} scatter from launch to launch"
+                f" ({low:,.0f} and {high:,.0f}): search by time, without --count"
+            )
+        return _value(known), known.how
+
+    def _amount(self, reading: Mapping[str, Amount | str]) -> Amount:
+        found = reading[INSTRUCTIONS]
+        if isinstance(found, str):
+            raise LaunchFailed(found)
+        return found
+
+    # What is known.
+
+    def _take(self, place: int, value: Fraction, *, kept: bool = True) -> None:
+        self._counts[place] = value
+        self._note(place, LAUNCHES, kept=kept)
+
+    def _take_same(self, place: int, other: int, *, kept: bool = True) -> None:
+        self._counts[place] = self._counts[other]
+        commit, same = (self._commits.commits[one].commit for one in (place, other))
+        if kept:
+            self._keep({"same": commit, "other": same})
+        self._note(place, 0, same_as=same, kept=kept)
+
+    def _leave_out(self, place: int, reason: str, *, kept: bool = True) -> None:
+        self._unmeasurable.add(place)
+        commit = self._commits.commits[place].commit
+        if kept:
+            self._keep({"left_out": commit, "reason": reason})
+        self._note(place, 0, reason, kept=kept)
+
+    def _note(self, place: int, rounds: int, reason: str = "", same_as: str = "", *, kept: bool) -> None:
+        """How far the change has come at this commit, where that is known."""
+        before, after = self._first_change()
+        step = SearchStep(
+            commit=self._commits.commits[place].commit,
+            rounds=rounds,
+            changed=float(self._is_like_bad(place)) if place in self._counts else 0.5,
+            leading=self._commits.named(before + 1, after),
+            probability=1.0,
+            reason=reason,
+            same_as=same_as,
+        )
+        self._add_step(step, kept=kept)
+
+    def _is_like_bad(self, place: int) -> bool:
+        good, bad = self._counts[0], self._counts[self._commits.last]
+        return abs(self._counts[place] - good) >= abs(self._counts[place] - bad)
+
+    def _first_change(self) -> Stretch:
+        """The last commit that is like GOOD, and the next one of known count, which is like BAD."""
+        before = 0
+        for place in sorted(self._counts):
+            if place and self._is_like_bad(place):
+                return before, place
+            before = place
+        raise AssertionError("BAD is like BAD")
+
+    def _change(self, before: int, after: int) -> Comparison:
+        return self._row(self._name, self._counts[before], self._counts[after])
+
+
+def _value(record: CountRecord) -> Fraction:
+    return Fraction(*record.amounts[0])

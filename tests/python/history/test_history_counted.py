@@ -1,0 +1,130 @@
+"""`toll bisect --count instructions`: real C programs under Valgrind, two launches a commit."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bisected import Project, Toll, answer, toll_in_project
+
+from tollbench.history.counted_search import CountedSearch
+
+needs_valgrind = pytest.mark.skipif(
+    not (shutil.which("valgrind") and shutil.which("cc")), reason="needs valgrind and a C compiler"
+)
+WORDS = ("--build", "cc -O1 -o bench bench.c", "--program", "./bench", "--kind", "command")
+COUNTED = (*WORDS, "--count", "instructions")
+SOURCE = """\
+/* {subject} */
+int main(void) {{
+  volatile unsigned sum = 0;
+  for (unsigned i = 0; i < {length}u; ++i) sum += i;
+  return 0;
+}}
+"""
+
+
+@pytest.fixture
+def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
+    return toll_in_project(tmp_path, monkeypatch)
+
+
+def programs(folder: Path, lengths: Mapping[int, int], count: int, broken: tuple[int, ...] = ()) -> Project:
+    """Commits whose loop is as long as was said last; all differ in a comment."""
+    project = Project(folder)
+    length = 1_000_000
+    for number in range(count + 1):
+        length = lengths.get(number, length)
+        source = SOURCE.format(subject=f"step {number}", length=length)
+        (folder / "bench.c").write_text("#error no\n" if number in broken else source)
+        project.git("add", ".")
+        project.git("commit", "-q", "-m", f"step {number}")
+        project.commits.append(project.git("rev-parse", "HEAD"))
+    return project
+
+
+@needs_valgrind
+def test_the_commit_is_found_by_two_launches_each(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """8 of 12 makes it 2 % longer; 7 is broken, so that 6 has to be looked at."""
+    project = programs(tmp_path / "project", {8: 1_020_000}, 12, broken=(7,))
+    assert toll(project.commits[0], "main", *COUNTED, "--json") == 0
+    (found,) = answer(capsys)
+    assert found["commit"] == f"{project.commits[6]}..{project.commits[8]}"
+    assert found["probability"] == 1.0
+    assert found["low"] == found["ratio"] == found["high"] == pytest.approx(1.02, abs=0.003)
+    launched = [step for step in found["path"] if step["rounds"]]
+    assert found["launches"] == 4 + sum(step["rounds"] for step in found["path"])
+    assert all(step["rounds"] == 2 for step in launched)
+    assert len(found["path"]) <= 6
+    # Comments alone make no other code: those commits are known without a launch.
+    assert any(step["same_as"] in project.commits for step in found["path"])
+    assert toll(project.commits[0], "main", *COUNTED) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("One of these commits, of which only the last can be counted:\n")
+    assert " more instructions since then; counted, not timed\n" in told
+
+
+@needs_valgrind
+def test_what_executes_the_same_code_is_not_launched_when_it_is_timed(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = programs(tmp_path / "project", {4: 6_000_000, 0: 2_000_000}, 6)
+    assert toll(project.commits[0], "main", *WORDS, "--json") == 0
+    (found,) = answer(capsys)
+    assert found["commit"] == project.commits[4]
+    assert found["path"]
+    assert all(step["same_as"] and not step["rounds"] for step in found["path"])
+
+
+@needs_valgrind
+def test_without_another_count_nothing_changed(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = programs(tmp_path / "project", {2: 1_000_001}, 3)
+    assert toll(project.commits[0], "main", *COUNTED) == 0
+    assert "No change: GOOD and BAD do not differ by more than 1.0 % in instructions." in (
+        capsys.readouterr().out
+    )
+
+
+def test_another_count_is_refused(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = programs(tmp_path / "project", {}, 1)
+    assert toll(project.commits[0], "main", *WORDS, "--count", "bytes") == 2
+    assert "--count bytes: a search goes by one count" in capsys.readouterr().err
+
+
+def counted_as(monkeypatch: pytest.MonkeyPatch, counts: Mapping[int, int]) -> list[int]:
+    """Commits have these counts, without a launch; the places that were asked for."""
+    asked: list[int] = []
+
+    def known(self: CountedSearch, _subject: Any, _side: int, place: int, _name: str) -> tuple[Fraction, str]:
+        asked.append(place)
+        return Fraction(max((at, count) for at, count in counts.items() if at <= place)[1]), "alike"
+
+    monkeypatch.setattr(CountedSearch, "_counted", known)
+    monkeypatch.setattr(CountedSearch, "_same_as", lambda *_: None)
+    monkeypatch.setattr(CountedSearch, "_proved_same", lambda *_: set())
+    return asked
+
+
+def test_every_change_is_found(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = programs(tmp_path / "project", {}, 40)
+    asked = counted_as(monkeypatch, {0: 1000, 5: 1050, 6: 1100, 22: 1105, 31: 1200})
+    assert toll(project.commits[0], "main", *COUNTED, "--all", "--json") == 0
+    found = answer(capsys)
+    assert [one["commit"] for one in found] == [project.commits[place] for place in (5, 6, 31)]
+    assert [one["ratio"] for one in found] == pytest.approx([1.05, 1100 / 1050, 1200 / 1105])
+    assert len(asked) == len(set(asked)) <= 18
+    asked.clear()
+    assert toll(project.commits[0], "main", *COUNTED, "--json") == 0
+    (one,) = answer(capsys)
+    assert one["commit"] == project.commits[6]
+    assert len(asked) <= 2 + 6
