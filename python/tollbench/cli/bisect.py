@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tollbench.cli.compare import AnyExitCode, Folder, InSandbox, Kind, Read, SandboxShow, Wait
+from tollbench.cli.compare import AnyExitCode, Folder, Html, InSandbox, Kind, Read, SandboxShow, Wait
+from tollbench.cli.named_files import Force
 from tollbench.compare.adapters import AUTO
 
 EXAMPLE = "toll bisect v1.0 HEAD --build 'make bench' --program ./bench --filter sort"
@@ -18,56 +19,64 @@ Pattern = Annotated[
         "--filter", metavar="REGEX", help="Only benchmarks that match; the one that changed most is searched."
     ),
 ]
+BuildEach = Annotated[
+    str, typer.Option(metavar="COMMAND", help="Builds each commit, in a checkout of its own.")
+]
+ProgramEach = Annotated[
+    str, typer.Option(metavar="PATH", help="What is measured, relative to the checkout, with its words.")
+]
+Threshold = Annotated[
+    float, typer.Option(help="A smaller change from GOOD to BAD is not searched: 0.01 is 1 %.")
+]
+Probability = Annotated[
+    float, typer.Option(help="With which the commit has to be known: the search's posterior.")
+]
+Budget = Annotated[str, typer.Option(metavar="TIME", help="Most time for launches.")]
+TotalBudget = Annotated[
+    str,
+    typer.Option(
+        "--total-budget", metavar="TIME", help="Most time for everything, builds included; else no limit."
+    ),
+]
+FirstParent = Annotated[
+    bool,
+    typer.Option("--first-parent", help="Search BAD's first parents alone: merges, not what they merged."),
+]
+Every = Annotated[bool, typer.Option("--all", help="Find every commit that changed it, where several did.")]
+Count = Annotated[
+    str,
+    typer.Option(
+        "--count", metavar="instructions", help="Search by counted instructions: exact, nothing is timed."
+    ),
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Go on with a search that was stopped: its file in runs/."),
+]
 
 
 def command(
     good: Annotated[str, typer.Argument(metavar="GOOD", help="A revision before the change.")],
     bad: Annotated[str, typer.Argument(metavar="BAD", help="A later revision, with the change.")],
-    build: Annotated[
-        str, typer.Option(metavar="COMMAND", help="Builds each commit, in a checkout of its own.")
-    ],
-    program: Annotated[
-        str, typer.Option(metavar="PATH", help="What is measured, relative to the checkout, with its words.")
-    ],
+    build: BuildEach,
+    program: ProgramEach,
     pattern: Pattern = "",
-    threshold: Annotated[
-        float, typer.Option(help="A smaller change from GOOD to BAD is not searched: 0.01 is 1 %.")
-    ] = 0.01,
-    probability: Annotated[
-        float, typer.Option(help="With which the commit has to be known: the search's posterior.")
-    ] = 0.95,
-    budget: Annotated[str, typer.Option(metavar="TIME", help="Most time for launches.")] = "20m",
-    total: Annotated[
-        str,
-        typer.Option(
-            "--total-budget", metavar="TIME", help="Most time for everything, builds included; else no limit."
-        ),
-    ] = "",
-    first_parent: Annotated[
-        bool,
-        typer.Option(
-            "--first-parent", help="Search BAD's first parents alone: merges, not what they merged."
-        ),
-    ] = False,
+    threshold: Threshold = 0.01,
+    probability: Probability = 0.95,
+    budget: Budget = "20m",
+    total: TotalBudget = "",
+    first_parent: FirstParent = False,
     kind: Kind = AUTO,
     read: Read = "",
     folder: Folder = None,
     sandbox: InSandbox = False,
     sandbox_show: SandboxShow = None,
     any_exit_code: AnyExitCode = False,
-    every: Annotated[
-        bool, typer.Option("--all", help="Find every commit that changed it, where several did.")
-    ] = False,
-    count: Annotated[
-        str,
-        typer.Option(
-            "--count", metavar="instructions", help="Search by counted instructions: exact, nothing is timed."
-        ),
-    ] = "",
-    resume: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Go on with a search that was stopped: its file in runs/."),
-    ] = None,
+    every: Every = False,
+    count: Count = "",
+    html: Html = None,
+    force: Force = False,
+    resume: Resume = None,
     seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     wait: Wait = False,
@@ -78,7 +87,9 @@ def command(
     GOOD or BAD could not be built or measured. 130 after Ctrl-C; what is known is printed.
     """
     from tollbench.cli import comparing, searching
+    from tollbench.writing.marks import OF_SEARCH
 
+    pages = comparing.reports(OF_SEARCH, force=force, html=html)
     request = searching.BisectRequest(
         good=good,
         bad=bad,
@@ -96,12 +107,13 @@ def command(
         any_exit_code=any_exit_code,
         seed=seed,
         resume=resume,
+        pages=pages,
         every=every,
         counted=searching.counted(count),
         sandbox=comparing.sandbox_asked(sandbox, sandbox_show, (), folder),
     )
     outcome, error = searching.searched(request, wait=wait)
-    searching.show(outcome, as_json=as_json)
+    searching.show(outcome, pages, as_json=as_json)
     if error is not None:
         raise error
     raise typer.Exit(searching.exit_code(outcome))

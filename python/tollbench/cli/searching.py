@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import secrets
 import shlex
 import sys
@@ -14,11 +15,11 @@ from pathlib import Path
 
 import tollbench
 from tollbench.catalog import machine
-from tollbench.cli.comparing import check_pattern, raw_path
+from tollbench.cli.comparing import check_pattern, machine_line, raw_path
 from tollbench.cli.console import Progress, progress, say, tell, tell_json
 from tollbench.cli.machine_use import machine_taken
 from tollbench.compare import MeasuringOptions
-from tollbench.compare.adapters import AUTO, check_kind
+from tollbench.compare.adapters import AUTO, COMMAND, check_kind
 from tollbench.compare.adapters.read_output import KIND as READ
 from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.readings import Reading
@@ -39,13 +40,14 @@ from tollbench.history.kept_search import (
 )
 from tollbench.history.same_code import SameCode
 from tollbench.history.tree_builds import TreeBuilds
+from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.meanwhile import Meanwhile
 from tollbench.launching.sandbox import Sandbox, sandboxed
 from tollbench.report import bisection_lines
 from tollbench.text import as_text, several
-from tollbench.writing import Output, scratch_folder
+from tollbench.writing import Output, check_outputs, scratch_folder
 
 LOOKING_SHARE = 0.1  # of the time for launches, besides it: for runs under callgrind that compare code
 
@@ -143,6 +145,7 @@ def searched(request: BisectRequest, *, wait: bool) -> tuple[BisectionOutcome, T
     for option, words in (("--build", request.build), ("--program", request.program)):
         if not words.strip():
             raise TollError(f"{option} is empty", "for example: --build 'make bench' --program ./bench")
+    check_outputs(list(request.pages.values()), [request.resume] if request.resume is not None else [])
     here = Path.cwd()
     commits = commit_range(here, request.good, request.bad, first_parent=request.first_parent)
     if changed(here):
@@ -191,7 +194,8 @@ def _with_the_machine(
                 same_code=SameCode(settings.kind, settings.measuring, LOOKING_SHARE * request.budget_s),
             )
             try:
-                outcome = replace(search.run(), raw=str(raw.path))
+                outcome = search.run()
+                outcome = replace(outcome, raw=str(raw.path), why=why_commands(request, commits, outcome))
             except Interrupted:
                 if keeping.error is not None:  # a full disk, which ends a search like somebody's Ctrl-C
                     raise keeping.error from None
@@ -234,15 +238,47 @@ def _header(request: BisectRequest, commits: CommitRange, settings: SearchSettin
     }
 
 
-def show(outcome: BisectionOutcome, *, as_json: bool) -> None:
-    """Prints what was found; as JSON, the reason where there is none goes to whoever watches."""
-    if as_json:
-        tell_json(outcome.printed.model_dump_json(indent=2))
-        if outcome.reason:
-            say(f"{outcome.end.value.replace('_', ' ')}: {outcome.reason}")
-        return
-    for line in bisection_lines.lines(outcome):
-        tell(line)
+def why_commands(request: BisectRequest, commits: CommitRange, outcome: BisectionOutcome) -> tuple[str, ...]:
+    """`toll why` for each change that was found, as it can be typed; "" where it could not explain it."""
+    if outcome.end is not SearchEnd.FOUND or request.read:
+        return ()
+    places = {commit.commit: place for place, commit in enumerate(commits.commits)}
+    told = []
+    for found, suspects in zip(outcome.printed.found, outcome.suspects, strict=True):
+        before = commits.commits[places[suspects[0].commit] - 1]
+        words = ["toll", "why", "--build", request.build, "--program", request.program]
+        if request.kind != AUTO:
+            words += ["--kind", request.kind]
+        if request.folder is not None:
+            words += ["--folder", str(request.folder)]
+        words += ["--any-exit-code"] * request.any_exit_code + ["--sandbox"] * (request.sandbox is not None)
+        if request.kind != COMMAND:  # which has one benchmark
+            words += ["--filter", f"^{re.escape(found.benchmark)}$"]
+        told.append(shlex.join([*words, before.short, suspects[-1].short]))
+    return tuple(told)
+
+
+def show(outcome: BisectionOutcome, pages: Mapping[str, Output], *, as_json: bool) -> None:
+    """Prints what was found and writes its page; as JSON, the reason where there is none goes to whoever
+    watches. Raises TollError at the end where the page cannot be written."""
+    try:
+        if as_json:
+            tell_json(outcome.printed.model_dump_json(indent=2))
+            if outcome.reason:
+                say(f"{outcome.end.value.replace('_', ' ')}: {outcome.reason}")
+        else:
+            for line in bisection_lines.lines(outcome):
+                tell(line)
+    finally:
+        if pages:
+            from tollbench.report.comparisons import bisection_html
+
+            told = {
+                "machine": machine_line(),
+                "started_utc": SystemClock().utc(),
+                "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
+            }
+            pages["html"].write(bisection_html.render(outcome, told), f"every launch is in {outcome.raw}")
 
 
 def exit_code(outcome: BisectionOutcome) -> Exit:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
@@ -96,3 +97,6 @@ class BisectionOutcome:
     lacking: tuple[Lacking, ...] = ()  # benchmarks that GOOD or BAD does not have
     others: float | None = None  # the probability of further changes, where several were searched
     by_counts: bool = False  # exact: no probability
+    path: tuple[SearchStep, ...] = ()  # also where nothing was found
+    places: Mapping[str, int] = field(default_factory=dict)  # of commits in the row that was searched
+    why: tuple[str, ...] = ()  # of each that was found: a command that explains it

@@ -346,6 +346,8 @@ class CommitSearch:
             seconds,
             self._meanwhile.look(),
             lacking=self._lacking,
+            path=tuple(self._path),
+            places=self._places,
             **more,
         )
 

@@ -32,11 +32,10 @@ def lines(outcome: BisectionOutcome) -> list[str]:
 
 
 def _found(outcome: BisectionOutcome) -> list[str]:
-    told = [
-        line
-        for found, commits in zip(outcome.printed.found, outcome.suspects, strict=True)
-        for line in _one(found, commits, exact=outcome.by_counts)
-    ]
+    told = []
+    for number, (found, commits) in enumerate(zip(outcome.printed.found, outcome.suspects, strict=True)):
+        told += _one(found, commits, exact=outcome.by_counts)
+        told += [f"  why: {clean(command)}" for command in outcome.why[number : number + 1] if command]
     if outcome.others is not None and not outcome.by_counts:
         chance = numbers.percent(outcome.others, 2)
         count = several(len(outcome.suspects), "commit")
@@ -186,4 +185,8 @@ def _cost(outcome: BisectionOutcome) -> str:
 
 
 def _raw(outcome: BisectionOutcome) -> list[str]:
-    return [f"Every launch: {clean(outcome.raw)}"] if outcome.raw else []
+    if not outcome.raw:
+        return []
+    stopped = outcome.end in (SearchEnd.UNDECIDED, SearchEnd.INTERRUPTED)
+    more = "; the same command with --resume and this file goes on" if stopped else ""
+    return [f"Every launch: {clean(outcome.raw)}{more}"]

@@ -79,6 +79,7 @@ OF_EXPLANATION: Final = {
     "html": Mark("the page of an explanation", _page(b"toll why")),
     "markdown": Mark("the Markdown of an explanation", rb"<!-- toll why -->\n"),
 }
+OF_SEARCH: Final = {"html": Mark("the page of a search", _page(b"toll bisect"))}
 OF_EXPORT: Final = {
     "json": Mark("the JSON of an export", rb'\{"toll_export": 1,'),
     "google-benchmark": Mark(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +14,7 @@ from typing import Any
 import pytest
 from bisected import Project, Toll, answer, toll_in_project
 
+from tollbench import cli
 from tollbench.history.counted_search import CountedSearch
 
 needs_valgrind = pytest.mark.skipif(
@@ -128,3 +132,26 @@ def test_every_change_is_found(
     (one,) = answer(capsys)
     assert one["commit"] == project.commits[6]
     assert len(asked) <= 2 + 6
+
+
+@needs_valgrind
+def test_a_page_has_the_path_and_why_works_as_it_is_told(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = programs(tmp_path / "project", {3: 1_500_000}, 5)
+    page = tmp_path / "page.html"
+    assert toll(project.commits[0], "main", *COUNTED, "--html", str(page)) == 0
+    told = capsys.readouterr().out
+    text = page.read_text()
+    assert told.startswith(project.commits[3][:10])
+    assert f"<title>toll bisect: {project.commits[3][:10]} by n: step 3</title>" in text
+    assert "http" not in text.replace("http-equiv", "")
+    assert "<script" not in text
+    assert text.count('<th scope="row">') == len([line for line in text.splitlines() if 'class="dot' in line])
+    (command,) = re.findall(r"^  why: toll (why .*)$", told, re.MULTILINE)
+    monkeypatch.setattr(sys, "argv", ["toll", *shlex.split(command)])
+    assert cli.main() == 0
+    assert "instructions +" in capsys.readouterr().out
+    page.write_text("somebody else's")
+    assert toll(project.commits[0], "main", *COUNTED, "--html", str(page)) == 2
+    assert "it is there already, and toll did not make it as the page of a search" in capsys.readouterr().err

@@ -19,6 +19,7 @@ from tollbench.writing.marks import (
     OF_EXPLANATION,
     OF_EXPORT,
     OF_RUN,
+    OF_SEARCH,
     RAW_FILE,
     RUN_FILE,
     csv_of,
@@ -27,7 +28,7 @@ from tollbench.writing.marks import (
 
 ALL = (
     *OF_RUN.values(), *OF_COMPARISON.values(), *OF_EXPLANATION.values(), *OF_EXPORT.values(), BASELINE,
-    parquet_of("cases"), parquet_of("samples"), csv_of("cases", ["workload", "kind"]),
+    *OF_SEARCH.values(), parquet_of("cases"), parquet_of("samples"), csv_of("cases", ["workload", "kind"]),
 )  # fmt: skip
 
 
