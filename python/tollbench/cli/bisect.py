@@ -20,7 +20,8 @@ Pattern = Annotated[
     ),
 ]
 BuildEach = Annotated[
-    str, typer.Option(metavar="COMMAND", help="Builds each commit, in a checkout of its own.")
+    str,
+    typer.Option(metavar="COMMAND", help="Builds each commit, in its own checkout; @FILE: by commit."),
 ]
 ProgramEach = Annotated[
     str, typer.Option(metavar="PATH", help="What is measured, relative to the checkout, with its words.")

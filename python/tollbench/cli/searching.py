@@ -27,7 +27,7 @@ from tollbench.compare.revisions import RevisionBuild, changed
 from tollbench.errors import Exit, TollError
 from tollbench.history.bisecting import Search
 from tollbench.history.bisections import BisectionOutcome, SearchEnd
-from tollbench.history.commit_range import CommitRange, commit_range
+from tollbench.history.commit_range import CommitRange, commit_range, submodules
 from tollbench.history.commit_search import SearchProgress, SearchSettings
 from tollbench.history.counted_search import CountedSearch
 from tollbench.history.kept_search import (
@@ -75,6 +75,7 @@ class BisectRequest:
     resume: Path | None = None  # the file of an earlier start
     every: bool = False  # several changes are looked for
     counted: bool = False  # by instructions
+    commands: Mapping[str, str] = field(default_factory=dict)  # by commit, of --build @FILE
     pages: Mapping[str, Output] = field(default_factory=dict)  # by form
 
     def question(self, commits: CommitRange) -> Question:
@@ -85,7 +86,7 @@ class BisectRequest:
             "BAD": commits.commits[-1].commit,
             "--first-parent": self.first_parent,
             "row of commits": f"{commits.last} commits, {row.hexdigest()}",
-            "--build": self.build,
+            "--build": "; ".join(dict.fromkeys(self.commands.values())) or self.build,
             "--program": self.program,
             "--kind": self.kind,
             "--read": self.read,
@@ -148,6 +149,13 @@ def searched(request: BisectRequest, *, wait: bool) -> tuple[BisectionOutcome, T
     check_outputs(list(request.pages.values()), [request.resume] if request.resume is not None else [])
     here = Path.cwd()
     commits = commit_range(here, request.good, request.bad, first_parent=request.first_parent)
+    request = _with_commands(request, commits)
+    ends = (commits.commits[0].commit, commits.commits[-1].commit)
+    if names := sorted({name for end in ends for name in submodules(here, end)}):
+        say(
+            f"note: submodules are not checked out ({', '.join(names[:3])}): --build has to bring them, for"
+            " example by git submodule update --init"
+        )
     if changed(here):
         say("note: changes in this checkout that are not committed are in none of the commits")
     try:
@@ -158,6 +166,15 @@ def searched(request: BisectRequest, *, wait: bool) -> tuple[BisectionOutcome, T
         raise TollError(
             "interrupted before GOOD and BAD were compared", "start again when it suits", Exit.INTERRUPTED
         ) from None
+
+
+def _with_commands(request: BisectRequest, commits: CommitRange) -> BisectRequest:
+    """With what --build @FILE says of each commit. Raises TollError."""
+    if not request.build.startswith("@"):
+        return request
+    from tollbench.history.build_file import build_commands
+
+    return replace(request, commands=build_commands(Path(request.build[1:]), commits))
 
 
 def _with_the_machine(
@@ -182,6 +199,7 @@ def _with_the_machine(
                 scratch,
                 interrupt,
                 lambda revision: say(f"building {revision.label}"),
+                request.commands,
             )
             search = (CountedSearch if request.counted else Search)(
                 commits,
@@ -246,7 +264,8 @@ def why_commands(request: BisectRequest, commits: CommitRange, outcome: Bisectio
     told = []
     for found, suspects in zip(outcome.printed.found, outcome.suspects, strict=True):
         before = commits.commits[places[suspects[0].commit] - 1]
-        words = ["toll", "why", "--build", request.build, "--program", request.program]
+        build = request.commands.get(suspects[-1].commit, request.build)
+        words = ["toll", "why", "--build", build, "--program", request.program]
         if request.kind != AUTO:
             words += ["--kind", request.kind]
         if request.folder is not None:

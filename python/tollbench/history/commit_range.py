@@ -95,6 +95,13 @@ def commit_range(repository: Path, good: str, bad: str, *, first_parent: bool) -
     return CommitRange(repository, row, first_parent)
 
 
+def submodules(repository: Path, commit: str) -> list[str]:
+    """Folders of a commit that are repositories of their own, which a checkout leaves empty."""
+    told = git(repository, "ls-tree", "-r", "-z", "--full-tree", commit)
+    rows = [row.split("\t", 1) for row in told.stdout.split("\0") if row.startswith("160000 ")]
+    return [clean(path) for _, path in rows]
+
+
 def _named(item: Commit, name: str) -> Commit:
     return Commit(item.commit, item.tree, item.author, item.subject, name)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tollbench.compare.revisions import Hearing, Revision, RevisionBuild, built
@@ -25,25 +26,32 @@ class TreeBuilds:
         scratch: Path,
         interrupt: Interrupt | None = None,
         on_build: Callable[[Revision], None] = lambda _revision: None,
+        commands: Mapping[str, str] | None = None,
     ) -> None:
+        """`commands` has, by commit, which command builds it in place of the recipe's."""
         self._repository = repository
         self._recipe = recipe
         self._scratch = scratch
         self._interrupt = interrupt
         self._hearing = Hearing(on_build=on_build)
-        self._known: dict[str, WrittenSide | str] = {}
+        self._commands = commands or {}
+        self._known: dict[tuple[str, str], WrittenSide | str] = {}  # by tree and command
         self._count = 0  # of folders
         self._last = scratch
 
     def of(self, commit: Commit) -> WrittenSide:
         """The commit, ready to be a side. Raises LaunchFailed where it does not build, Interrupted, and
         TollError where it cannot even be checked out, which is no commit's fault."""
-        if commit.tree not in self._known:
-            self._known[commit.tree] = self._made(commit)
-        known = self._known[commit.tree]
+        key = (commit.tree, self._recipe_of(commit).build)
+        if key not in self._known:
+            self._known[key] = self._made(commit)
+        known = self._known[key]
         if isinstance(known, str):
             raise LaunchFailed(known, Status.BUILD_FAILED)
         return known
+
+    def _recipe_of(self, commit: Commit) -> RevisionBuild:
+        return replace(self._recipe, build=self._commands.get(commit.commit, self._recipe.build))
 
     def anew(self, commit: Commit) -> None:
         """Builds it once more, in a folder that is removed. Raises as `of` does."""
@@ -61,7 +69,7 @@ class TreeBuilds:
             (side,) = built(
                 self._repository,
                 [commit.revision],
-                self._recipe,
+                self._recipe_of(commit),
                 folder,
                 interrupt=self._interrupt,
                 hear=self._hearing,
