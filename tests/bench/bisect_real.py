@@ -174,7 +174,7 @@ def main() -> int:
     times = statistics.median(one.launches / max(1, one.noiseless) for one in found)
     wrong = sum(one.answered and not one.right for one in found)
     print(
-        f"{right} of {len(found)} right, {wrong} wrong; {times:.2f} x the launches of a noiseless bisection"
+        f"{all_right} of {len(found)} right, {wrong} wrong; {times:.2f} x the launches of a noiseless bisection"
     )
     wanted = RIGHT_LOADED if asked.load else RIGHT
     return 0 if all_right >= wanted * len(found) and times <= MOST_LAUNCHES else 1

@@ -116,7 +116,7 @@ TABLE = [
 ]
 SCATTERED = [
     Row(count, 0.5, layout, least=0.0115, most_looks=300)
-    for layout in (0.0, 0.1, 0.25, 0.35, 0.5, 1.0)
+    for layout in (0.35, 0.5, 1.0, 0.0, 0.1, 0.25)  # the hardest first
     for count in (10, 100)
 ]
 LONG = [Row(count, 0.5, 0.1) for count in (100, 1000, 10_000, 100_000)]
@@ -148,6 +148,6 @@ def told(rows: Iterable[Row], count: int) -> None:
 
 if __name__ == "__main__":
     many = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    told(SCATTERED, max(1, many * 3 // 50))
+    told(LONG, max(1, many // 50))
     told(TABLE, -(-many // len(TABLE)))
-    told(SCATTERED, max(1, many // 33))
-    told(LONG, max(1, many // 20))
