@@ -93,10 +93,9 @@ def trial(folder: Path, asked: argparse.Namespace, seed: int) -> Trial:
     words = ["bisect", hashes[0], hashes[-1], "--build", BUILD, "--program", "./bench", "--json", "--wait"]
     words += ["--budget", asked.budget, "--seed", str(seed), *["--count", "instructions"] * asked.count]
     started = time.monotonic()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
     done = subprocess.run(
-        [sys.executable, "-m", "tollbench", *words],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+        [str(ROOT / "toll"), *words],
+        cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
     seconds = time.monotonic() - started
     if done.returncode not in (0, 3):
@@ -138,10 +137,10 @@ def of_ends(records: Sequence[dict[str, Any]]) -> int:
 def neighbours(asked: bool) -> Iterator[None]:
     """A busy process on each second CPU, while it is asked for."""
     cpus = sorted(os.sched_getaffinity(0))[::2] if asked else []
-    busy = "import os\nos.sched_setaffinity(0, {%d})\nwhile True: pass"
+    busy = ["sh", "-c", "while :; do :; done"]
     with ExitStack() as stack:
         for cpu in cpus:
-            process = stack.enter_context(subprocess.Popen([sys.executable, "-c", busy % cpu]))
+            process = stack.enter_context(subprocess.Popen(["taskset", "-c", str(cpu), *busy]))
             stack.callback(process.kill)
         yield
 
@@ -173,9 +172,8 @@ def main() -> int:
     all_right = sum(one.right for one in found)
     times = statistics.median(one.launches / max(1, one.noiseless) for one in found)
     wrong = sum(one.answered and not one.right for one in found)
-    print(
-        f"{all_right} of {len(found)} right, {wrong} wrong; {times:.2f} x the launches of a noiseless bisection"
-    )
+    print(f"{all_right} of {len(found)} right, {wrong} wrong;")
+    print(f"{times:.2f} times the launches of a noiseless bisection, median")
     wanted = RIGHT_LOADED if asked.load else RIGHT
     return 0 if all_right >= wanted * len(found) and times <= MOST_LAUNCHES else 1
 
