@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import re
 import secrets
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import tollbench
 from tollbench.catalog import machine
@@ -36,6 +38,7 @@ from tollbench.history.kept_search import (
     KeptSearch,
     Question,
     check_question,
+    elapsed_s,
     kept_search,
 )
 from tollbench.history.same_code import SameCode
@@ -97,7 +100,7 @@ class BisectRequest:
             "--folder": str(self.folder) if self.folder is not None else "",
             "--any-exit-code": self.any_exit_code,
             "--sandbox": self.sandbox.told() if self.sandbox is not None else "",
-            "processor": str(machine.describe(ask_compilers=False).get("cpu", "")),
+            **_surroundings(),
         }
 
     def settings(self, interrupt: Interrupt | None) -> SearchSettings:
@@ -115,6 +118,18 @@ class BisectRequest:
                 min(self.budget_s, total_s), interrupt, self.pattern, self.any_exit_code, read=self.read
             ),
         )
+
+
+def _surroundings() -> Question:
+    """What builds and times are of besides the commit: they may differ by more than what is searched."""
+    found = machine.describe(ask_compilers=True)
+    return {
+        "processor": str(found["cpu"]),
+        "kernel": str(found["kernel"]),
+        "compilers": "; ".join(map(str, found["compilers"])),
+        "version of toll": tollbench.__version__,
+        **{name: os.environ.get(name, "") for name in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")},
+    }
 
 
 def counted(count: str) -> bool:
@@ -209,7 +224,9 @@ def _with_the_machine(
                 hear=lambda at: _step(bar, at),
                 meanwhile=meanwhile,
                 before=before,
-                same_code=SameCode(settings.kind, settings.measuring, LOOKING_SHARE * request.budget_s),
+                same_code=SameCode(
+                    settings.kind, settings.measuring, LOOKING_SHARE * request.budget_s, before.looking_s
+                ),
             )
             try:
                 outcome = search.run()
@@ -229,12 +246,13 @@ def _raw_file(
         return RawFile(raw_path(None, "bisect"), _header(request, commits, settings)), KeptSearch()
     name = str(request.resume)
     asked = request.question(commits)
-    raw, records = RawFile.again(request.resume, lambda header: check_question(header, asked, name))
-    try:
-        before = kept_search(records[1:], name)
-    except BaseException:
-        raw.__exit__()
-        raise
+    ended_s = request.resume.stat().st_mtime
+
+    def accept(records: Sequence[Mapping[str, Any]]) -> KeptSearch:
+        check_question(records[0], asked, name)
+        return kept_search(records[1:], name, most_s=elapsed_s(records[0], ended_s, name))
+
+    raw, before = RawFile.again(request.resume, accept)
     say(f"{several(before.launches, 'launch', 'launches')} of an earlier start in {name}")
     return raw, before
 
@@ -247,6 +265,7 @@ def _header(request: BisectRequest, commits: CommitRange, settings: SearchSettin
     return {
         MARK: FORM,
         "toll_version": tollbench.__version__,
+        "started_utc": SystemClock().utc(),
         "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
         "question": request.question(commits),
         "probability": settings.probability,

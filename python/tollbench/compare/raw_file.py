@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from tollbench.errors import Exit, TollError
 from tollbench.launching.failure import Interrupted
 from tollbench.writing import is_special, open_again, open_new
 
 MAX_LINE_BYTES = 16 * 1024 * 1024  # as objects some forty times as much
+Kept = TypeVar("Kept")
 _WHICH_FILE = "name the file that toll told when it began, in runs/"
 
 
@@ -37,13 +38,12 @@ class RawFile:
             raise _cannot_keep(path, error) from None
 
     @classmethod
-    def again(
-        cls, path: Path, check: Callable[[Mapping[str, Any]], None]
-    ) -> tuple[Self, list[dict[str, Any]]]:
-        """The file of an earlier start, to be added to, and all its records, the header first.
+    def again(cls, path: Path, accept: Callable[[Sequence[Mapping[str, Any]]], Kept]) -> tuple[Self, Kept]:
+        """The file of an earlier start, to be added to, and what `accept` makes of its records.
 
-        What a kill left of a last line is cut off, once `check` has seen the header. Raises TollError where
-        the file cannot be read, is none, or somebody else adds to it, and what `check` raises.
+        It is given all of them, the header first. What a kill left of a last line is cut off once they are
+        accepted. Raises TollError where the file cannot be read, is none, has a line that is too long or
+        somebody else adds to it, and what `accept` raises; then the file stays as it is.
         """
         try:
             file = open_again(path)
@@ -57,7 +57,7 @@ class RawFile:
         raw.path, raw._file = path, file
         try:
             found, end = _records(path)
-            check(found[0])
+            kept = accept(found)
             file.truncate(end)
             file.seek(end)
         except OSError as error:
@@ -66,7 +66,7 @@ class RawFile:
         except BaseException:
             file.close()
             raise
-        return raw, found
+        return raw, kept
 
     def __call__(self, record: Mapping[str, Any]) -> None:
         """Stores one object, null for what is not a number. Raises TollError where the disk takes no more."""
@@ -122,7 +122,12 @@ def _records(path: Path) -> tuple[list[dict[str, Any]], int]:
     found: list[dict[str, Any]] = []
     end = 0
     with path.open("rb") as lines:
-        while (line := lines.readline(MAX_LINE_BYTES)).endswith(b"\n"):
+        while (line := lines.readline(MAX_LINE_BYTES + 1)).endswith(b"\n") or len(line) > MAX_LINE_BYTES:
+            if len(line) > MAX_LINE_BYTES:  # toll writes none: what follows is not lost for it
+                raise TollError(
+                    f"{path} is damaged: line {len(found) + 1} is longer than {MAX_LINE_BYTES // 2**20} MiB",
+                    _WHICH_FILE,
+                )
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError):

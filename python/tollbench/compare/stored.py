@@ -150,7 +150,7 @@ class StoredComparison:
                 if header is None:
                     header = _possible(Header.model_validate(record))
                 elif "values" in record:
-                    rounds.append(_checked(RoundRecord.model_validate(record), header))
+                    rounds.append(_fitting(RoundRecord.model_validate(record), header))
                 elif "survey" in record:
                     survey = _within(SurveyRecord.model_validate(record["survey"]), header)
                 elif "meanwhile" in record:
@@ -251,15 +251,18 @@ def _within(survey: SurveyRecord, header: Header) -> SurveyRecord:
     return survey
 
 
-def _checked(record: RoundRecord, header: Header) -> RoundRecord:
+def _fitting(record: RoundRecord, header: Header) -> RoundRecord:
+    return checked(record, len(header.sides), header.layouts, all_pairs=header.all_pairs)
+
+
+def checked(record: RoundRecord, sides: int, layouts: int = 0, *, all_pairs: bool = False) -> RoundRecord:
     """Raises ValueError for values that belong to no side, or an order that names one that is not there."""
-    sides = len(header.sides)
     for name, values in record.values.items():
         order = record.order.get(name, ())
         if name not in record.order:
             raise ValueError(f"has values of {name[:80]!r} and no order")
         number = record.layouts.get(name)
-        if (number is None) != (not header.layouts) or (number or 0) > max(0, header.layouts - 1):
+        if (number is None) != (not layouts) or (number or 0) > max(0, layouts - 1):
             raise ValueError(f"has values of {name[:80]!r} in a layout that is not there")
         if len(values) != sides or len(set(order)) != len(order) or any(side >= sides for side in order):
             raise ValueError(f"has values of {name[:80]!r} that do not fit {sides} sides")
@@ -267,7 +270,7 @@ def _checked(record: RoundRecord, header: Header) -> RoundRecord:
             raise ValueError(f"has a value of {name[:80]!r} for a side that was not launched")
     for name, ratios in record.ratios.items():
         launched = set(record.order.get(name, ()))
-        if not header.all_pairs or len(ratios) > len(launched) * (len(launched) - 1) // 2:
+        if not all_pairs or len(ratios) > len(launched) * (len(launched) - 1) // 2:
             raise ValueError(f"has more ratios of {name[:80]!r} than pairs of sides")
         if any(a >= b or not {a, b} <= launched for a, b, _ in ratios):
             raise ValueError(f"has a ratio of {name[:80]!r} for sides that were not launched")

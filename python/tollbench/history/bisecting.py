@@ -15,7 +15,7 @@ from tollbench.compare import Comparison, Subject, Verdict, WrittenSide
 from tollbench.errors import TollError
 from tollbench.history.bisections import BisectionOutcome, SearchEnd, SearchStep
 from tollbench.history.commit_range import Commit
-from tollbench.history.commit_search import CommitSearch, FoundRun, Refuted, Undecided, bounds
+from tollbench.history.commit_search import CommitSearch, FoundRun, Refuted, TimeSpent, Undecided, bounds
 from tollbench.history.kept_search import LeftOutRecord, LookRecord, SameRecord
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.numbers import difference
@@ -61,7 +61,9 @@ class Search(CommitSearch):
             return self._outcome(SearchEnd.NO_CHANGE, reason="both have the same files")
         ends = self._end_builds()
         look_at_code = self._same_code.between(ends) if self._same_code is not None else None
-        self._changes, unknown = self._compare_ends(ends, self._keep_ends, look_at_code)
+        changes, unknown = self._compare_ends(ends, self._keep_ends, look_at_code)
+        self._changes = self._searched_first(changes)
+        self._keep_looking()
         if not self._changes:
             end = SearchEnd.UNDECIDED if unknown else SearchEnd.NO_CHANGE
             return self._outcome(end, reason=unknown or self._no_change())
@@ -74,7 +76,8 @@ class Search(CommitSearch):
             if isinstance(bisection, SeveralChanges):
                 return self._all_of(bisection)
             found = self._search(bisection)
-            return self._outcome(SearchEnd.FOUND, [FoundRun(found, self._final(found))])
+            row = self._final(found, eliminated=bisection.eliminated)
+            return self._outcome(SearchEnd.FOUND, [FoundRun(found, row)])
         except Refuted as told:
             return self._outcome(SearchEnd.UNDECIDED, reason=str(told))
         except Undecided as told:
@@ -85,7 +88,15 @@ class Search(CommitSearch):
     # What an earlier start saw.
 
     def _see_again(self, bisection: Bisection) -> None:
-        """Takes in what the file of an earlier start holds. Raises TollError for commits of another row."""
+        """Takes in what the file of an earlier start holds. Raises TollError for what makes no sense."""
+        try:
+            self._take_in(bisection)
+        except ValueError as error:
+            raise TollError(f"the file is damaged: {error}", "begin anew, without --resume") from None
+        self._clock.forward(max(0.0, self._before.seconds - self._seconds()))
+
+    def _take_in(self, bisection: Bisection) -> None:
+        """Raises ValueError for looks that no search makes, TollError for commits of another row."""
         for record in self._before.seen:
             if isinstance(record, LookRecord):
                 place = self._place_of(record.commit)
@@ -104,7 +115,6 @@ class Search(CommitSearch):
                 place, other = self._place_of(record.same), self._place_of(record.other, of_end=True)
                 bisection.same(place, other)
                 self._note(bisection, place, 0, same_as=record.other, kept=False)
-        self._clock.forward(max(0.0, self._before.seconds - self._seconds()))
 
     # The search.
 
@@ -127,7 +137,7 @@ class Search(CommitSearch):
         """Which commit to look at. Raises Undecided where the time is spent."""
         reserved_s = FINAL_SHARE * min(self._settings.measuring_s, self._settings.total_s)
         if self._left_s() <= reserved_s:
-            raise Undecided("the time is spent: a larger --budget narrows it")
+            raise TimeSpent
         place = bisection.next_item()
         if place is not None:
             leading = bisection.leading()
@@ -267,9 +277,10 @@ class Search(CommitSearch):
 
     # The answer.
 
-    def _final(self, found: ItemRun) -> Comparison:
+    def _final(self, found: ItemRun, *, eliminated: bool) -> Comparison:
         """The commit against the one before it; GOOD against BAD where that is not known well enough.
 
+        `eliminated`: no look led to it, all others were ruled out. Then it has to be beyond the threshold.
         Raises Undecided where the two cannot be measured, Refuted where they do not differ.
         """
         if (found.first, found.last) == (1, self._commits.last):
@@ -277,6 +288,11 @@ class Search(CommitSearch):
         before, commit = (self._commits.commits[place] for place in (found.first - 1, found.last))
         row = self._against_the_one_before(found)
         towards = self._beyond(self._changes[0])
+        if eliminated and self._beyond(row) != towards:
+            raise Refuted(
+                f"every other commit executes the code of one on its side, which leaves {commit.short}, but"
+                f" measured against {before.short} it is {row.reason}: where code lies may have changed it"
+            )
         if self._equivalent(row) or equivalence.direction(*bounds(row)) == -towards:
             raise Refuted(
                 f"the search led to {commit.short}, but measured against {before.short} alone it is"

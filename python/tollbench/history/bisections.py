@@ -47,7 +47,10 @@ class FoundChange(ComparisonRecord):
     commit: str = Field(
         description="its hash; a range A..B of git, without A, where the change is in one of several commits"
     )
-    probability: Chance = Field(description="the posterior of the search; below --probability: undecided")
+    probability: Chance | None = Field(
+        description="the posterior of the search; below --probability: undecided. By counts 1, or null for"
+        " commits that were not halved to the end"
+    )
     benchmark: str
     ratio: Positive | None = Field(
         description="time of the commit over time of the one before it, measured at the end; of BAD over GOOD"
@@ -97,6 +100,8 @@ class BisectionOutcome:
     lacking: tuple[Lacking, ...] = ()  # benchmarks that GOOD or BAD does not have
     others: float | None = None  # the probability of further changes, where several were searched
     by_counts: bool = False  # exact: no probability
+    explained: float | None = None  # by counts: share of the change, in logarithms, that was found
     path: tuple[SearchStep, ...] = ()  # also where nothing was found
+    goes_on: bool = False  # with more time it would be known better
     places: Mapping[str, int] = field(default_factory=dict)  # of commits in the row that was searched
     why: tuple[str, ...] = ()  # of each that was found: a command that explains it

@@ -98,6 +98,13 @@ class Undecided(Exception):
     """The search has to end without an answer, for this reason."""
 
 
+class TimeSpent(Undecided):
+    """A larger budget would go on."""
+
+    def __init__(self) -> None:
+        super().__init__("the time is spent: a larger --budget narrows it")
+
+
 class Refuted(Undecided):
     """What the posterior says was contradicted at the end: it names nobody any more."""
 
@@ -108,6 +115,7 @@ class FoundRun:
 
     run: ItemRun
     change: Comparison
+    known: bool = True  # False: it is open in which of these commits, and no probability is known
 
 
 class CommitSearch:
@@ -193,10 +201,8 @@ class CommitSearch:
         **more: Any,
     ) -> Comparisons:
         """Two builds, in a share of the time that is left; what an earlier start saw of them comes first."""
-        known = self._before.rounds.pop(of, None)
-        subject = Replayed(self._subject(sides), known or deque(), self._clock)
-        if known is None:
-            self._keep({"begin": of})
+        subject = Replayed(self._subject(sides), self._before.rounds.pop(of, deque()), self._clock)
+        self._keep({"begin": of})  # also of one that is known: new rounds of it stand below
 
         def keep_new(record: Mapping[str, Any]) -> None:
             if keep is not None:
@@ -250,6 +256,25 @@ class CommitSearch:
         told = f"{open_rows[0].benchmark}: {open_rows[0].reason}" if open_rows else ""
         return tuple(changes), told or self._told_of_lacking()
 
+    def _searched_first(self, changes: Sequence[Comparison]) -> tuple[Comparison, ...]:
+        """With the one that an earlier start searched in front: what it saw is of no other.
+
+        Raises TollError where that one did not change any more.
+        """
+        name = self._before.searching
+        if not changes:
+            return ()
+        if not name:
+            self._keep({"searching": changes[0].benchmark})
+            return tuple(changes)
+        first = [row for row in changes if row.benchmark == name]
+        if not first:
+            raise TollError(
+                f"the earlier start searched {name}, which does not differ between GOOD and BAD by now",
+                "begin anew, without --resume",
+            )
+        return (*first, *(row for row in changes if row.benchmark != name))
+
     def _told_of_lacking(self) -> str:
         """That there are benchmarks which one side alone has; "" where there is none."""
         alone = [item.benchmark for item in self._lacking]
@@ -300,7 +325,13 @@ class CommitSearch:
         commits = [self._commits.commits[one] for one in (place, *near)]
         self._tell(f"{commits[0].short}: is it the same code?")
         same = self._same_code.among(self._name, [self._builds.of(commit) for commit in commits])
+        self._keep_looking()
         return None if same is None else near[same]
+
+    def _keep_looking(self) -> None:
+        """Time for looking at code is spent once, in however many starts."""
+        if self._same_code is not None:
+            self._keep({"looking_s": round(self._same_code.spent_s, 3)})
 
     # The path of the search.
 
@@ -322,7 +353,7 @@ class CommitSearch:
         told = tuple(
             FoundChange(
                 commit=self._commits.named(run.first, run.last),
-                probability=run.probability,
+                probability=run.probability if known else None,
                 benchmark=change.benchmark,
                 ratio=change.ratio,
                 low=change.low,
@@ -332,7 +363,7 @@ class CommitSearch:
                 seconds=seconds,
                 path=tuple(self._path),
             )
-            for run, change in ((one.run, one.change) for one in found)
+            for run, change, known in ((one.run, one.change, one.known) for one in found)
         )
         return BisectionOutcome(
             end,
@@ -348,6 +379,7 @@ class CommitSearch:
             lacking=self._lacking,
             path=tuple(self._path),
             places=self._places,
+            goes_on=end is SearchEnd.INTERRUPTED or reason == str(TimeSpent()),
             **more,
         )
 

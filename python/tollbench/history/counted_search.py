@@ -2,11 +2,12 @@
 
 A count does not scatter, so that no commit is looked at twice: each halves what is left. Which half: with one
 change the one whose ends are the one like GOOD and the other like BAD; looking for every change, each half
-whose ends differ by more than the threshold.
+whose ends differ by more than the threshold. Who is named changed the count by more than the threshold alone.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -17,20 +18,17 @@ from tollbench.compare.counting_sides import counter_for
 from tollbench.compare.verdicts import Lacking
 from tollbench.errors import TollError
 from tollbench.history.bisections import BisectionOutcome, SearchEnd, SearchStep
-from tollbench.history.commit_search import CommitSearch, FoundRun, Undecided
+from tollbench.history.commit_search import CommitSearch, FoundRun, TimeSpent, Undecided
 from tollbench.history.kept_search import CountRecord, LeftOutRecord, SameRecord
 from tollbench.home import cache_folder
 from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.numbers import difference
 from tollbench.stats.bisection import ItemRun
 from tollbench.words import CountBy
 
 LAUNCHES = 2  # of a commit: they agree, or nothing is known of it
 _GOOD, _BAD = 0, -1  # places among sides, the commit's own is between
 Stretch = tuple[int, int]  # two places whose counts are known, and differ
-
-
-class _Scattering(Undecided):
-    """Two launches of one build gave two counts."""
 
 
 class CountedSearch(CommitSearch):
@@ -66,17 +64,45 @@ class CountedSearch(CommitSearch):
             if self._builds_doubted and any(after - before > 1 for before, after in found):
                 self._check_builds()
         except Undecided as told:
-            return self._ended(SearchEnd.UNDECIDED, [*found, *left], str(told))
+            return self._ended(SearchEnd.UNDECIDED, found, left, str(told))
         except Interrupted:
-            return self._ended(SearchEnd.INTERRUPTED, [*found, *left], "interrupted")
-        return self._ended(SearchEnd.FOUND, found, "")
+            return self._ended(SearchEnd.INTERRUPTED, found, left, "interrupted")
+        large = self._large(found)
+        if not large:
+            return self._ended(SearchEnd.UNDECIDED, [], [], self._told_of_many(found))
+        return self._ended(SearchEnd.FOUND, large, [], "")
 
-    def _ended(self, end: SearchEnd, stretches: Sequence[Stretch], reason: str) -> BisectionOutcome:
+    def _large(self, stretches: Sequence[Stretch]) -> list[Stretch]:
+        """Those whose change is beyond the threshold."""
+        return [stretch for stretch in stretches if self._beyond(self._change(*stretch))]
+
+    def _told_of_many(self, found: Sequence[Stretch]) -> str:
+        """Why nobody is named, where the search came to its end."""
+        told = f"no single commit changed it by more than {difference(self._settings.threshold)}"
+        if self._settings.every:
+            return told
+        (stretch,) = found  # it was halved to this one
+        own = difference(abs((self._change(*stretch).ratio or 1.0) - 1.0))
+        return (
+            f"{told} where the search led: {self._commits.commits[stretch[1]].short}, by which half of the"
+            f" change has come, changed it by {own}; --all looks for each that did by more"
+        )
+
+    def _ended(
+        self, end: SearchEnd, found: Sequence[Stretch], left: Sequence[Stretch], reason: str
+    ) -> BisectionOutcome:
+        """`found` are known; in each of `left` something changed it, wherever."""
+        found = self._large(found)
         runs = [
-            FoundRun(ItemRun(before + 1, after, 1.0), self._change(before, after))
-            for before, after in sorted(stretches)
+            FoundRun(ItemRun(before + 1, after, 1.0), self._change(before, after), known=known)
+            for before, after, known in sorted(
+                [(*each, True) for each in found] + [(*each, False) for each in left]
+            )
         ]
-        return self._outcome(end, runs, reason, by_counts=True)
+        whole = math.log(self._counts[self._commits.last] / self._counts[0])
+        own = sum(math.log(self._counts[after] / self._counts[before]) for before, after in found)
+        explained = own / whole if end is SearchEnd.FOUND else None
+        return self._outcome(end, runs, reason, by_counts=True, explained=explained)
 
     # The ends.
 
@@ -101,10 +127,10 @@ class CountedSearch(CommitSearch):
             try:
                 good, how = self._counted(subject, 0, 0, name)
                 bad, how_bad = self._counted(subject, 1, self._commits.last, name)
-            except (LaunchFailed, _Scattering) as failure:
-                failed[name] = str(failure)
+            except LaunchFailed as failure:
+                failed[name] = failure.reason
                 continue
-            if how != how_bad or not good > 0 or not bad > 0:
+            if how != how_bad:
                 failed[name] = "GOOD and BAD cannot be counted alike"
                 continue
             rows.append((self._row(name, good, bad), good, bad, how))
@@ -113,9 +139,9 @@ class CountedSearch(CommitSearch):
             raise TollError(f"{name}: {reason}", "search without --count")
         rows.sort(key=lambda row: abs(float(row[2] / row[1]) - 1.0), reverse=True)
         changed = [row for row in rows if self._beyond(row[0])]
-        self._changes = tuple(row[0] for row in changed)
+        self._changes = self._searched_first([row[0] for row in changed])
         if changed:
-            _, good, bad, self._how = changed[0]
+            _, good, bad, self._how = next(row for row in changed if row[0] is self._changes[0])
             self._counts = {0: good, self._commits.last: bad}
         told = next((f"{name}: {reason}" for name, reason in failed.items()), "")
         return told or self._told_of_lacking()
@@ -151,7 +177,9 @@ class CountedSearch(CommitSearch):
         """Takes in what an earlier start saw of commits. Raises TollError for commits of another row."""
         for record in self._before.seen:
             if isinstance(record, LeftOutRecord):
-                self._leave_out(self._place_of(record.left_out), record.reason, kept=False)
+                place = self._place_of(record.left_out)
+                if place not in self._unmeasurable:  # its count may have told so already
+                    self._leave_out(place, record.reason, kept=False)
                 self._builds_doubted = True
             elif isinstance(record, SameRecord):
                 other = self._place_of(record.other, of_end=True)
@@ -159,8 +187,11 @@ class CountedSearch(CommitSearch):
                     self._take_same(self._place_of(record.same), other, kept=False)
             elif isinstance(record, CountRecord) and record.benchmark == self._name:
                 place = self._places.get(record.counted, 0)
-                if 0 < place < self._commits.last and record.how == self._how:
-                    self._take(place, _value(record), kept=False)
+                if 0 < place < self._commits.last:
+                    try:
+                        self._take(place, self._like_ends(place, *self._agreed(record)), kept=False)
+                    except LaunchFailed as failure:
+                        self._leave_out(place, failure.reason, kept=False)
         self._clock.forward(max(0.0, self._before.seconds - self._seconds()))
 
     def _halve(self, left: list[Stretch], found: list[Stretch]) -> None:
@@ -189,7 +220,7 @@ class CountedSearch(CommitSearch):
         """Knows its count afterwards, or that it has none. Raises Undecided, Interrupted, TollError."""
         commit = self._commits.commits[place]
         if self._left_s() <= 0.0:
-            raise Undecided("the time is spent: a larger --budget narrows it")
+            raise TimeSpent
         self._tell(f"{commit.short}  {len(self._counts)} commits known")
         try:
             written = self._built(commit)
@@ -204,16 +235,14 @@ class CountedSearch(CommitSearch):
                 raise LaunchFailed(f"{written.label} does not fit: {error.what}") from None
             if written.label in subject.survey().missing.get(self._name, ()):
                 raise LaunchFailed(f"{written.label} has no benchmark {self._name}")
-            value, how = self._counted(subject, 1, place, self._name)
-            if how != self._how:
-                raise LaunchFailed(f"{written.label} is counted {how}, and GOOD and BAD {self._how}")
+            value = self._like_ends(place, *self._counted(subject, 1, place, self._name))
         except LaunchFailed as failure:
             self._leave_out(place, failure.reason)
             return
         self._take(place, value)
 
     def _counted(self, subject: Subject, side: int, place: int, name: str) -> tuple[Fraction, str]:
-        """Instructions, and how they were counted. Raises LaunchFailed, _Scattering, Interrupted."""
+        """Instructions, and how they were counted. Raises LaunchFailed, Interrupted."""
         commit = self._commits.commits[place].commit
         known = self._known.get((commit, name))
         if known is None:
@@ -231,13 +260,27 @@ class CountedSearch(CommitSearch):
             )
             self._known[commit, name] = known
             self._kept(known.model_dump(mode="json"))
-        if len(set(known.amounts)) > 1:
-            low, high = (float(Fraction(*amount)) for amount in sorted(known.amounts))
-            raise _Scattering(
-                f"instructions of {self._commits.commits[place].short} scatter from launch to launch"
-                f" ({low:,.0f} and {high:,.0f}): search by time, without --count"
+        return self._agreed(known)
+
+    def _agreed(self, record: CountRecord) -> tuple[Fraction, str]:
+        """What all launches of a commit counted, and how. Raises LaunchFailed where they disagree."""
+        short = self._commits.commits[self._places[record.counted]].short
+        low, *_, high = sorted(Fraction(*amount) for amount in (*record.amounts, record.amounts[0]))
+        if low != high:
+            raise LaunchFailed(
+                f"instructions of {short} scatter from launch to launch ({float(low):,.0f} and"
+                f" {float(high):,.0f})"
             )
-        return _value(known), known.how
+        if not low > 0:
+            raise LaunchFailed(f"{short} was counted as no instruction at all")
+        return low, record.how
+
+    def _like_ends(self, place: int, value: Fraction, how: str) -> Fraction:
+        """The count of a commit. Raises LaunchFailed where it was counted otherwise than the ends."""
+        if how != self._how:
+            short = self._commits.commits[place].short
+            raise LaunchFailed(f"{short} is counted {how}, and GOOD and BAD {self._how}")
+        return value
 
     def _amount(self, reading: Mapping[str, Amount | str]) -> Amount:
         found = reading[INSTRUCTIONS]
@@ -294,7 +337,3 @@ class CountedSearch(CommitSearch):
 
     def _change(self, before: int, after: int) -> Comparison:
         return self._row(self._name, self._counts[before], self._counts[after])
-
-
-def _value(record: CountRecord) -> Fraction:
-    return Fraction(*record.amounts[0])

@@ -8,19 +8,25 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tollbench.compare.stored import Nanoseconds, RoundRecord
+from tollbench.compare.stored import Nanoseconds, RoundRecord, checked
 from tollbench.errors import TollError
 
 MARK = "toll_bisect"  # the key that only the header of such a file begins with
-FORM = 2  # of the file: that of another one is not gone on with
+FORM = 3  # of the file: that of another one is not gone on with
 ENDS = "ends"  # what a comparison within the search is of, as `begin` says; else "BEFORE..COMMIT"
 Question = Mapping[str, Any]  # what is searched: by the option that asks for it
 
+CLOCKS_DIFFER_S = 3600.0  # the date's from the one that times
+_SIDES = 2  # of a comparison within a search
+MOST_AMOUNT = 10**30  # more instructions than anything executes
+
 Text = Annotated[str, Field(max_length=100_000)]
+Seconds = Annotated[float, Field(ge=0.0, le=1e9)]
 
 
 class _SearchRecord(BaseModel):
@@ -32,8 +38,15 @@ class LookRecord(_SearchRecord):
 
     commit: Text
     values: tuple[Nanoseconds, Nanoseconds, Nanoseconds]
-    took_s: Annotated[float, Field(ge=0.0, le=1e9)] = 0.0
-    at_s: Annotated[float, Field(ge=0.0, le=1e12)] = 0.0
+    took_s: Seconds
+
+
+class _TimesRecord(_SearchRecord):
+    """What any record may tell of time."""
+
+    at_s: Seconds = 0.0  # since the first start
+    took_s: Seconds = 0.0
+    looking_s: Seconds = 0.0
 
 
 class LeftOutRecord(_SearchRecord):
@@ -56,7 +69,13 @@ class CountRecord(_SearchRecord):
     counted: Text
     benchmark: Text
     how: Text
-    amounts: Annotated[tuple[tuple[int, int], ...], Field(max_length=1000)]
+    amounts: Annotated[
+        tuple[
+            tuple[Annotated[int, Field(ge=0, le=MOST_AMOUNT)], Annotated[int, Field(gt=0, le=MOST_AMOUNT)]],
+            ...,
+        ],
+        Field(min_length=1, max_length=1000),
+    ]
 
 
 Seen = LookRecord | LeftOutRecord | SameRecord | CountRecord
@@ -70,10 +89,15 @@ _KINDS: Sequence[tuple[str, type[Seen]]] = (
 
 @dataclass(slots=True)
 class KeptSearch:
-    """All of it. `rounds` are of comparisons within the search, by what was compared."""
+    """All of it. `rounds` are of comparisons within the search, by what was compared.
+
+    All looks, commits left out and proofs of the same code are of one benchmark, the one that was searched.
+    """
 
     rounds: dict[str, deque[RoundRecord]] = field(default_factory=dict)
     seen: list[Seen] = field(default_factory=list)
+    looking_s: float = 0.0  # of which code was looked at
+    searching: str = ""  # the benchmark; "": it was not known yet
     launches: int = 0
     seconds: float = 0.0  # since the first start, as far as it is known
 
@@ -89,28 +113,69 @@ def launches_of(record: Mapping[str, Any]) -> int:
     return 0
 
 
-def kept_search(records: Sequence[Mapping[str, Any]], path: str) -> KeptSearch:
-    """The records behind the header. Raises TollError for one that makes no sense."""
+def elapsed_s(header: Mapping[str, Any], ended_s: float, path: str) -> float:
+    """From the first start to when the file was written last: nothing in it took longer.
+
+    Raises TollError for a header without a date.
+    """
+    try:
+        started = datetime.fromisoformat(str(header.get("started_utc")))
+        return max(0.0, ended_s - started.timestamp()) + CLOCKS_DIFFER_S
+    except (ValueError, OverflowError):
+        raise TollError(
+            f"{path} is damaged: its first line has no date", "begin anew, without --resume"
+        ) from None
+
+
+def kept_search(records: Sequence[Mapping[str, Any]], path: str, *, most_s: float) -> KeptSearch:
+    """The records behind the header, none of which took longer than `most_s`.
+
+    Raises TollError for one that makes no sense.
+    """
     found = KeptSearch()
     of = ""
     for number, record in enumerate(records, 2):
         try:
-            if isinstance(record.get("begin"), str):
-                of = record["begin"]
-                found.rounds[of] = deque()
-            elif "measurement" in record and "done" in record and of:
-                found.rounds[of].append(RoundRecord.model_validate(record))
-            elif (kind := next((kind for key, kind in _KINDS if key in record), None)) is not None:
-                found.seen.append(kind.model_validate(record))
-            found.launches += launches_of(record)
-            at_s = record.get("at_s")
-            if isinstance(at_s, int | float) and 0.0 <= at_s < 1e12:
-                found.seconds = max(found.seconds, float(at_s))
-        except ValidationError:
+            of = _take(record, found, of)
+            if max(_times(record), default=0.0) > most_s:
+                raise ValueError("says that it took longer than the whole search")
+        except ValueError as error:
+            told = "is no record of a search" if isinstance(error, ValidationError) else str(error)
             raise TollError(
-                f"{path} is damaged: line {number} is no record of a search", "begin anew, without --resume"
+                f"{path} is damaged: line {number} {told}", "begin anew, without --resume"
             ) from None
     return found
+
+
+def _take(record: Mapping[str, Any], found: KeptSearch, of: str) -> str:
+    """Adds a record; rounds are `of` that comparison, those of the next record of what is returned.
+
+    Raises ValueError.
+    """
+    if isinstance(record.get("begin"), str):
+        of = record["begin"]
+        found.rounds.setdefault(of, deque())  # it may have begun in an earlier start, too
+    elif isinstance(name := record.get("searching"), str):
+        if found.searching not in ("", name):
+            raise ValueError(f"is of another benchmark than those before: {name[:80]}")
+        found.searching = name
+    elif "measurement" in record and "done" in record and of:
+        found.rounds[of].append(checked(RoundRecord.model_validate(record), _SIDES))
+    elif (kind := next((kind for key, kind in _KINDS if key in record), None)) is not None:
+        if kind is not CountRecord and not found.searching:
+            raise ValueError("is of no benchmark")
+        found.seen.append(kind.model_validate(record))
+    found.launches += launches_of(record)
+    times = _TimesRecord.model_validate(record)
+    found.seconds = max(found.seconds, times.at_s)
+    found.looking_s = max(found.looking_s, times.looking_s)
+    return of
+
+
+def _times(record: Mapping[str, Any]) -> list[float]:
+    times = _TimesRecord.model_validate(record)
+    rounds = RoundRecord.model_validate(record).seconds if "done" in record else {}
+    return [times.at_s, times.took_s, times.looking_s, sum(rounds.values())]
 
 
 def check_question(header: Mapping[str, Any], asked: Question, path: str) -> None:

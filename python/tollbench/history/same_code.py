@@ -11,6 +11,7 @@ from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.adapters.read_output import KIND as READ
 from tollbench.compare.subject import LookAtCode, Standing
 from tollbench.compare.untouched import Untouched
+from tollbench.errors import TollError
 from tollbench.home import cache_folder
 
 MOST_IN_VAIN = 3  # commits whose code could not be compared: others could not either
@@ -20,11 +21,19 @@ _NOT_COMPARED = "the code was not compared"
 class SameCode:
     """Looks at the code of builds for as long as that is worth it: for `looking_s`, and not in vain."""
 
-    def __init__(self, kind: str, measuring: MeasuringOptions, looking_s: float) -> None:
+    def __init__(
+        self, kind: str, measuring: MeasuringOptions, looking_s: float, spent_s: float = 0.0
+    ) -> None:
+        """`spent_s` of `looking_s` were spent in earlier starts."""
         self._kind = READ if measuring.read else kind
         self._measuring = measuring
-        self._left_s = looking_s
+        self._looking_s = looking_s
+        self.spent_s = spent_s
         self._in_vain = 0
+
+    @property
+    def _left_s(self) -> float:
+        return self._looking_s - self.spent_s
 
     def between(self, written: Sequence[WrittenSide]) -> LookAtCode:
         """What looks at the code of sides against the first one."""
@@ -34,7 +43,7 @@ class SameCode:
             try:
                 return self._untouched(written).standings(sides_of)
             finally:
-                self._left_s -= time.monotonic() - began
+                self.spent_s += time.monotonic() - began
 
         return look
 
@@ -43,7 +52,10 @@ class SameCode:
         if self._left_s <= 0.0 or self._in_vain >= MOST_IN_VAIN:
             return None
         others = range(1, len(written))
-        found = self.between(written)({name: list(others)})
+        try:
+            found = self.between(written)({name: list(others)})
+        except TollError:  # a program of another kind, which is told where it is launched
+            return None
         for side in others:
             if (standing := found.get((name, side))) is not None and standing.unchanged:
                 self._in_vain = 0

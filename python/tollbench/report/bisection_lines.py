@@ -11,6 +11,7 @@ from tollbench.history.commit_range import Commit
 from tollbench.text import clean, enumerated, several
 
 _MOST_NAMED = 8
+_EXPLAINED = 0.02  # of the change: as much elsewhere is not told
 
 
 def lines(outcome: BisectionOutcome) -> list[str]:
@@ -43,7 +44,16 @@ def _found(outcome: BisectionOutcome) -> list[str]:
             f"{count} found; that another one changed it, as far as single commits show, has a probability of"
             f" {'below 0.1 %' if outcome.others < 0.001 else chance}."
         )
-    return told
+    return [*told, *_explained(outcome)]
+
+
+def _explained(outcome: BisectionOutcome) -> list[str]:
+    """How much of the change from GOOD to BAD was found, where that is not all."""
+    if outcome.explained is None or abs(outcome.explained - 1.0) < _EXPLAINED:
+        return []
+    whole = f"{_executes(outcome.changes[0])} from GOOD to BAD"
+    share = numbers.percent(outcome.explained, 3, most_decimals=0)
+    return [f"That is {share} of the whole: {clean(outcome.changes[0].benchmark)} {whole}."]
 
 
 def _one(found: FoundChange, commits: Sequence[Commit], *, exact: bool) -> list[str]:
@@ -51,11 +61,12 @@ def _one(found: FoundChange, commits: Sequence[Commit], *, exact: bool) -> list[
         of = "One of these commits, of which only the last can be counted:"
         told = [_named(commits[0])] if len(commits) == 1 else [of, *_some(commits)]
         return [*told, f"  {clean(found.benchmark)} {_executes(found)} since then; counted, not timed"]
+    probability = found.probability or 0.0
     chance = (
         "above 99.9 %"  # never certain: it is that of a change which the first comparison may have erred on
     )
-    if found.probability <= 0.999:
-        chance = numbers.percent(found.probability, 3, most_decimals=1)
+    if probability <= 0.999:
+        chance = numbers.percent(probability, 3, most_decimals=1)
     if len(commits) == 1:
         return [
             f"{_named(commits[0])}",
@@ -85,7 +96,7 @@ def _undecided(outcome: BisectionOutcome) -> list[str]:
     if not outcome.suspects:
         return told
     count = sum(map(len, outcome.suspects))
-    chance = numbers.percent(min(1.0, sum(found.probability for found in outcome.printed.found)), 3)
+    chance = numbers.percent(min(1.0, sum(found.probability or 0.0 for found in outcome.printed.found)), 3)
     change = outcome.printed.found[0]
     how = _executes if outcome.by_counts else _changed
     whole = how(outcome.changes[0] if outcome.changes else change)
@@ -97,7 +108,7 @@ def _undecided(outcome: BisectionOutcome) -> list[str]:
             f" came with {'this commit' if count == 1 else f'one of these {count} commits'}:"
         )
     for found, commits in zip(outcome.printed.found, outcome.suspects, strict=True):
-        own = numbers.percent(found.probability, 2)
+        own = _executes(found) if outcome.by_counts else numbers.percent(found.probability or 0.0, 2)
         if len(commits) == 1:
             told.append(f"  {_named(commits[0])} ({own})")
         else:
@@ -187,6 +198,5 @@ def _cost(outcome: BisectionOutcome) -> str:
 def _raw(outcome: BisectionOutcome) -> list[str]:
     if not outcome.raw:
         return []
-    stopped = outcome.end in (SearchEnd.UNDECIDED, SearchEnd.INTERRUPTED)
-    more = "; the same command with --resume and this file goes on" if stopped else ""
+    more = "; the same command with --resume and this file goes on" if outcome.goes_on else ""
     return [f"Every launch: {clean(outcome.raw)}{more}"]

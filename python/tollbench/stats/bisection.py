@@ -152,7 +152,11 @@ class Bisection:
             self._known = None
 
     def same(self, item: int, other: int) -> None:
-        """Two items are known to be of one level: no item behind the one, up to the other, changed it.
+        """Two items are known to be of one level: no item behind the one, up to the other, is searched.
+
+        That is true as far as one item brought all of the change, and levels are what two items of one level
+        have in common: it is not where two in between cancel, nor where an item's own level is what changed.
+        So an answer that rests on nothing else (`eliminated`) has to be measured.
 
         The first that is named is not looked at, unless it was already: it would tell nothing of its own.
         """
@@ -168,6 +172,11 @@ class Bisection:
     def nobody(self) -> bool:
         """Whether it is known of every item that it did not bring the change."""
         return not self._possible.any()
+
+    @property
+    def eliminated(self) -> bool:
+        """Whether all but one are ruled out by what is of one level, whatever looks say of that one."""
+        return self._only(self.leading())
 
     def _only(self, run: ItemRun) -> bool:
         """Whether nothing else is left, as one of one level with the next is all that is known."""

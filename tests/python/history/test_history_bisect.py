@@ -364,7 +364,7 @@ def test_when_the_time_is_spent_the_suspects_are_told(tmp_path: Path) -> None:
     suspects = [commit.commit for commits in found.suspects for commit in commits]
     assert project.commits[17] in suspects
     assert 1 < len(suspects) < 30
-    assert sum(item.probability for item in found.printed.found) >= 0.95
+    assert sum(item.probability or 0.0 for item in found.printed.found) >= 0.95
     assert {item.benchmark for item in found.printed.found} == {"sum"}
 
 
@@ -377,7 +377,7 @@ def test_an_interrupt_tells_what_is_known(tmp_path: Path) -> None:
 
     found = search_in(project, tmp_path, keep=keep).run()
     assert found.end is SearchEnd.INTERRUPTED
-    assert sum(item.probability for item in found.printed.found) >= 0.95
+    assert sum(item.probability or 0.0 for item in found.printed.found) >= 0.95
 
 
 def test_an_interrupt_before_anything_is_known(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -15,6 +16,8 @@ import pytest
 from bisected import Project, Toll, answer, toll_in_project
 
 from tollbench import cli
+from tollbench.compare.counters import INSTRUCTIONS, Amount
+from tollbench.history import counted_search
 from tollbench.history.counted_search import CountedSearch
 
 needs_valgrind = pytest.mark.skipif(
@@ -132,6 +135,100 @@ def test_every_change_is_found(
     (one,) = answer(capsys)
     assert one["commit"] == project.commits[6]
     assert len(asked) <= 2 + 6
+
+
+class _Counter:
+    """Counts 1,000 of GOOD and 1,500 of BAD; what lies in between scatters."""
+
+    def __init__(self, project: Project, subject: Any) -> None:
+        self._project, self._subject = project, subject
+        self._launches = 0
+
+    def read(self, side: int, _name: str, _what: object) -> dict[str, Amount]:
+        self._launches += 1
+        label = self._subject.labels[side]
+        value = 1000 if self._launches % 2 else 1490
+        if label.startswith(("main", self._project.commits[0][:10])):
+            value = 1500 if label.startswith("main") else 1000
+        return {INSTRUCTIONS: Amount(Fraction(value), "so")}
+
+
+def test_commits_whose_counts_scatter_are_left_out_also_when_it_goes_on(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their first count alone would name one of them, with a probability of 1."""
+    project = programs(tmp_path / "project", {}, 5)
+    monkeypatch.setattr(CountedSearch, "_same_as", lambda *_: None)
+    monkeypatch.setattr(CountedSearch, "_proved_same", lambda *_: set())
+    monkeypatch.setattr(counted_search, "counter_for", lambda subject, *_: _Counter(project, subject))
+    more: tuple[str, ...] = ()
+    for _ in range(3):
+        assert toll(project.commits[0], "main", *COUNTED, "--json", *more) == 0
+        (found,) = answer(capsys)
+        assert found["commit"] == f"{project.commits[0]}..{project.commits[5]}"
+        assert len(found["path"]) == 4
+        assert all("(1,000 and 1,490)" in step["reason"] for step in found["path"])
+        (path,) = (tmp_path / "runs").iterdir()
+        whole = path.read_text().splitlines(keepends=True)
+        # As after a kill between a count and what follows from it.
+        last = max(at for at, line in enumerate(whole) if '"counted"' in line)
+        path.write_text("".join(whole[: last + 1]))
+        more = ("--resume", str(path))
+
+
+@pytest.mark.parametrize(
+    ("counts", "more", "told"),
+    [
+        ({at: 1000 + 5 * (at // 4) for at in range(41)}, ["--all"], "no single commit changed it by more"),
+        ({at: 1000 + 5 * (at // 4) for at in range(41)}, [], "changed it by 0.4"),
+        ({0: 1000, 20: 1009, 21: 1018}, [], "no single commit changed it by more than 1.0 % where"),
+    ],
+)
+def test_of_many_small_changes_none_is_named(
+    toll: Toll,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    counts: Mapping[int, int],
+    more: list[str],
+    told: str,
+) -> None:
+    """Each below the threshold, all together beyond it."""
+    project = programs(tmp_path / "project", {}, 40)
+    counted_as(monkeypatch, counts)
+    assert toll(project.commits[0], "main", *COUNTED, *more, "--json") == 3
+    seen = capsys.readouterr()
+    assert json.loads(seen.out) == {"found": []}
+    assert told in seen.err
+
+
+def test_how_much_of_the_whole_was_found_is_told(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """5 % by one commit, and as much again by a creep before it."""
+    project = programs(tmp_path / "project", {}, 40)
+    counted_as(monkeypatch, {**{at: 1000 + 5 * (at // 2) for at in range(21)}, 30: 1102})
+    assert toll(project.commits[0], "main", *COUNTED, "--all") == 0
+    told = capsys.readouterr().out
+    assert told.startswith(project.commits[30][:10])
+    assert "That is 50 % of the whole: command executes 10 % more instructions from GOOD to BAD." in told
+
+
+def test_a_counted_search_without_time_knows_no_probability(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = programs(tmp_path / "project", {}, 40)
+    asked = counted_as(monkeypatch, {0: 1000, 5: 1050})
+    monkeypatch.setattr(CountedSearch, "_left_s", lambda _: 5.0 - len(asked))
+    assert toll(project.commits[0], "main", *COUNTED, "--json") == 3
+    (found,) = answer(capsys)
+    assert found["probability"] is None
+    assert ".." in found["commit"]
+    asked.clear()
+    assert toll(project.commits[0], "main", *COUNTED) == 3
+    assert "(100 %)" not in (told := capsys.readouterr().out)
+    assert "commits, executes 5.0 % more instructions:" in told
+    assert ", 100 %:" not in told
 
 
 @needs_valgrind

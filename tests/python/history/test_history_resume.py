@@ -12,6 +12,7 @@ import pytest
 from bisected import WORDS, Project, Toll, answer, history, toll_in_project
 
 from tollbench.compare.raw_file import RawFile
+from tollbench.history.commit_search import CommitSearch
 
 GUILTY = 8
 
@@ -23,6 +24,11 @@ def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
 
 def records_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def records_of_whole(path: Path) -> list[dict[str, Any]]:
+    """Without a line that was cut short."""
+    return [json.loads(line) for line in path.read_bytes().rpartition(b"\n")[0].splitlines()]
 
 
 def killed(toll: Toll, project: Project, monkeypatch: pytest.MonkeyPatch, moment: str, *more: str) -> Path:
@@ -50,6 +56,70 @@ def killed(toll: Toll, project: Project, monkeypatch: pytest.MonkeyPatch, moment
     return path
 
 
+def rounds_by_what(records: list[dict[str, Any]]) -> dict[str, list[int]]:
+    """The numbers of the rounds that stand under each comparison."""
+    of = ""
+    found: dict[str, list[int]] = {}
+    for record in records:
+        of = record.get("begin", of)
+        if "measurement" in record and "done" in record:
+            found.setdefault(of, []).append(record["round"])
+    return found
+
+
+def assert_rounds_stand_where_they_belong(records: list[dict[str, Any]]) -> None:
+    """A comparison counts its rounds, those that were seen again too."""
+    for rounds in rounds_by_what(records).values():
+        assert rounds == list(range(1, len(rounds) + 1))
+
+
+def test_rounds_of_the_ends_stand_under_the_ends(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last round of GOOD against BAD is lost, and others were compared since."""
+    project = history(tmp_path / "project", {GUILTY: {"sum": 10_600}}, count=12)
+    path = killed(toll, project, monkeypatch, "last")
+    lines = path.read_text().splitlines(keepends=True)[:-1]
+    ends = [at for at, line in enumerate(lines) if '"measurement"' in line and '"done"' in line]
+    path.write_text("".join(lines[: ends[-1]] + lines[ends[-1] + 1 :]))
+    capsys.readouterr()
+    for _ in range(2):
+        assert toll(project.commits[0], "main", *WORDS, "--json", "--resume", str(path)) == 0
+        assert answer(capsys)[0]["commit"] == project.commits[GUILTY]
+        assert_rounds_stand_where_they_belong(records_of(path))
+        assert len(rounds_by_what(records_of(path))) == 2
+
+
+def test_it_goes_on_with_the_benchmark_that_was_searched(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever changed most by what is seen since: looks at commits are of one alone."""
+    changes = {0: {"other": 10_000}, 4: {"sum": 10_600}, 9: {"other": 10_590}}
+    project = history(tmp_path / "project", changes, count=12)
+    path = killed(toll, project, monkeypatch, "search")
+    (searched,) = [record["searching"] for record in records_of_whole(path) if "searching" in record]
+    compare_ends = CommitSearch._compare_ends
+
+    def the_other_first(search: CommitSearch, *words: Any) -> Any:
+        rows, told = compare_ends(search, *words)
+        return tuple(sorted(rows, key=lambda row: row.benchmark == searched)), told
+
+    monkeypatch.setattr(CommitSearch, "_compare_ends", the_other_first)
+    capsys.readouterr()
+    assert toll(project.commits[0], "main", *WORDS, "--json", "--resume", str(path)) == 0
+    (found,) = answer(capsys)
+    assert found["benchmark"] == searched
+    assert found["commit"] == project.commits[{"sum": 4, "other": 9}[searched]]
+
+    def without_it(search: CommitSearch, *words: Any) -> Any:
+        rows, told = compare_ends(search, *words)
+        return tuple(row for row in rows if row.benchmark != searched), told
+
+    monkeypatch.setattr(CommitSearch, "_compare_ends", without_it)
+    assert toll(project.commits[0], "main", *WORDS, "--resume", str(path)) == 2
+    assert f"the earlier start searched {searched}, which does not differ" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("moment", ["ends", "search", "last"])
 def test_a_killed_search_goes_on(
     toll: Toll,
@@ -70,14 +140,13 @@ def test_a_killed_search_goes_on(
     assert path.read_bytes().startswith(whole)
     assert list(path.parent.iterdir()) == [path]
     after = records_of(path)
-    assert [record["begin"] for record in after if "begin" in record].count("ends") == 1
+    assert_rounds_stand_where_they_belong(after)
     assert found["launches"] == sum("side" in record for record in after)
     assert found["launches"] > sum("side" in record for record in known)
     rounds = [record for record in after if "took_s" in record]
     assert sum(step["rounds"] for step in found["path"]) == len(rounds)
     if moment != "ends":  # the ends were known: not a round more of them
-        of_ends = [record for record in after if record.get("measurement") == 0 and "done" in record]
-        assert len(of_ends) >= sum(record.get("measurement") == 0 and "done" in record for record in known)
+        assert rounds_by_what(after)["ends"] == rounds_by_what(known)["ends"]
     assert toll(project.commits[0], "main", *WORDS, "--json", "--resume", str(path)) == 0
     assert answer(capsys)[0]["commit"] == project.commits[GUILTY]
 
@@ -126,7 +195,7 @@ def test_a_file_that_is_none_of_bisect_is_refused(
     project = history(tmp_path / "project", {}, count=1)
     path = tmp_path / "file.jsonl"
     ends = [project.commits[0], "main", *WORDS]
-    header = json.dumps({"toll_bisect": 2, "question": {}})
+    header = json.dumps({"toll_bisect": 3, "question": {}})
     for content, told in (
         ("", "holds no launches of toll"),
         ("not JSON\n", "has no record of toll in line 1"),
