@@ -147,6 +147,13 @@ def searched(request: BisectRequest, *, wait: bool) -> tuple[BisectionOutcome, T
     The second is what ended it where the disk took no more launches.
     """
     request.settings(None).check()
+    if request.every and not request.counted:
+        raise TollError(
+            "--all by time would promise more than it keeps: that no further change is missed, and that"
+            " all that are named are right, needs more launches than a search has",
+            "add --count instructions; or search without --all, and then between GOOD and the commit before"
+            " what was found, and between that and BAD",
+        )
     check_pattern(request.pattern)
     check_kind(request.kind)
     if request.read:

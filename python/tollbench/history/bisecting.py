@@ -2,13 +2,13 @@
 
 A round launches GOOD, a commit and BAD, as a comparison of three sides would, so that what the machine does
 to all of them cancels. What a round says of the commit, and which commit is next, is
-`tollbench.stats.bisection`'s, or with several changes `tollbench.stats.several_changes`'.
+`tollbench.stats.bisection`'s.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from tollbench.compare import Comparison, Subject, Verdict, WrittenSide
@@ -21,7 +21,6 @@ from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.numbers import difference
 from tollbench.stats import equivalence
 from tollbench.stats.bisection import Bisection, ItemRun
-from tollbench.stats.several_changes import SeveralChanges
 
 FINAL_SHARE = 0.15  # of the time, kept for the commit against the one before it
 _TRIES = 5  # of a round, for kinds whose benchmarks have to come again alone
@@ -36,7 +35,6 @@ _NOBODY = (
     "every commit that may be it executes the code of the one before it: the files differ in where their"
     " code lies, or the machine made the difference"
 )
-_UNSURE = "some of these are not known well enough: commits may differ by where their code lies"
 _CHANCES = 2  # of a commit to be measured: whatever fails once may have been the machine
 _COMMIT = 1  # of the sides of a round: GOOD, the commit, BAD
 
@@ -67,14 +65,11 @@ class Search(CommitSearch):
         if not self._changes:
             end = SearchEnd.UNDECIDED if unknown else SearchEnd.NO_CHANGE
             return self._outcome(end, reason=unknown or self._no_change())
-        kind = SeveralChanges if self._settings.every else Bisection
-        bisection = kind(self._commits.last, self._settings.probability)
+        bisection = Bisection(self._commits.last, self._settings.probability)
         for pair in self._pairs[self._name]:
             bisection.pair(*pair)
         try:
             self._see_again(bisection)
-            if isinstance(bisection, SeveralChanges):
-                return self._all_of(bisection)
             found = self._search(bisection)
             row = self._final(found, eliminated=bisection.eliminated)
             return self._outcome(SearchEnd.FOUND, [FoundRun(found, row)])
@@ -302,14 +297,14 @@ class Search(CommitSearch):
             return self._changes[0]  # too little time was left
         return row
 
-    def _against_the_one_before(self, found: ItemRun, share: float = 1.0) -> Comparison:
+    def _against_the_one_before(self, found: ItemRun) -> Comparison:
         """Raises Undecided where the two cannot be measured."""
         before, commit = (self._commits.commits[place] for place in (found.first - 1, found.last))
         compared = self._compared(
             [self._builds.of(before), self._builds.of(commit)],
             f"{before.commit}..{commit.commit}",
             f"{commit.short} against {before.short}",
-            share,
+            1.0,
             names=[self._name],
         )
         row = next((row for row in compared.comparisons if row.benchmark == self._name), None)
@@ -319,34 +314,8 @@ class Search(CommitSearch):
         return row
 
     def _undecided(self, bisection: Bisection, reason: str, end: SearchEnd) -> BisectionOutcome:
-        if isinstance(bisection, SeveralChanges):
-            suspects: Sequence[ItemRun] = [*bisection.found(), *bisection.open_runs()]
-        else:
-            suspects = bisection.smallest_set(self._settings.probability)
-        others = bisection.no_other() if isinstance(bisection, SeveralChanges) else None
-        runs = [FoundRun(run, self._changes[0]) for run in sorted(suspects)]
-        return self._outcome(end, runs, reason, others=None if others is None else 1.0 - others)
-
-    # Several changes.
-
-    def _all_of(self, bisection: SeveralChanges) -> BisectionOutcome:
-        """Each change that is known, compared with the commit before it. Raises Undecided, Interrupted."""
-        while (place := self._next(bisection)) is not None:
-            self._take(bisection, place)
-        if self._builds_doubted:
-            self._check_builds()
-        runs, unsure = bisection.found(), bisection.open_runs()
-        found: list[FoundRun] = []
-        for number, run in enumerate(runs):
-            row = self._against_the_one_before(run, 1.0 / (len(runs) - number))
-            if not self._equivalent(row):  # smaller ones are none
-                found.append(FoundRun(run, row))
-        if unsure or not found:
-            reason = _UNSURE if unsure else "no single commit changed it by more than the threshold"
-            found += [FoundRun(run, self._changes[0]) for run in unsure]
-            found.sort(key=lambda one: one.run.first)
-            return self._outcome(SearchEnd.UNDECIDED, found, reason, others=1.0 - bisection.no_other())
-        return self._outcome(SearchEnd.FOUND, found, others=1.0 - bisection.no_other())
+        suspects = bisection.smallest_set(self._settings.probability)
+        return self._outcome(end, [FoundRun(run, self._changes[0]) for run in sorted(suspects)], reason)
 
     # GOOD and BAD.
 

@@ -98,7 +98,6 @@ class BisectionOutcome:
     notes: tuple[str, ...] = ()  # what befell the machine meanwhile
     raw: str = ""
     lacking: tuple[Lacking, ...] = ()  # benchmarks that GOOD or BAD does not have
-    others: float | None = None  # the probability of further changes, where several were searched
     by_counts: bool = False  # exact: no probability
     explained: float | None = None  # by counts: share of the change, in logarithms, that was found
     path: tuple[SearchStep, ...] = ()  # also where nothing was found

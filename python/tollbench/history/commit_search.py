@@ -64,7 +64,7 @@ class SearchSettings:
     seed: int = 1
     kind: str = AUTO
     measuring: MeasuringOptions = field(default_factory=lambda: MeasuringOptions(1200.0))
-    every: bool = False  # several changes are looked for
+    every: bool = False  # by counts: several changes are looked for
 
     def check(self) -> None:
         """Raises TollError for numbers that no search can be made with."""

@@ -37,13 +37,6 @@ def _found(outcome: BisectionOutcome) -> list[str]:
     for number, (found, commits) in enumerate(zip(outcome.printed.found, outcome.suspects, strict=True)):
         told += _one(found, commits, exact=outcome.by_counts)
         told += [f"  why: {clean(command)}" for command in outcome.why[number : number + 1] if command]
-    if outcome.others is not None and not outcome.by_counts:
-        chance = numbers.percent(outcome.others, 2)
-        count = several(len(outcome.suspects), "commit")
-        told.append(
-            f"{count} found; that another one changed it, as far as single commits show, has a probability of"
-            f" {'below 0.1 %' if outcome.others < 0.001 else chance}."
-        )
     return [*told, *_explained(outcome)]
 
 
@@ -100,7 +93,7 @@ def _undecided(outcome: BisectionOutcome) -> list[str]:
     change = outcome.printed.found[0]
     how = _executes if outcome.by_counts else _changed
     whole = how(outcome.changes[0] if outcome.changes else change)
-    if outcome.others is not None or outcome.by_counts:
+    if outcome.by_counts:
         told.append(f"{clean(change.benchmark)} {whole} from GOOD to BAD. Known so far, or likely:")
     else:
         told.append(

@@ -14,14 +14,15 @@ from bisected import BUILD, GOOD_BUILD, WORDS, Project, Toll, answer, history, t
 
 from tollbench.cli.sandboxing import sandbox_for
 from tollbench.cli.searching import exit_code
-from tollbench.compare import Comparisons, MeasuringOptions, Subject, WrittenSide, compare
+from tollbench.compare import Comparison, Comparisons, MeasuringOptions, Subject, WrittenSide, compare
 from tollbench.compare.revisions import RevisionBuild
 from tollbench.errors import TollError
-from tollbench.history import commit_search
+from tollbench.history import commit_search, same_code
 from tollbench.history.bisecting import Search, _EndFailed
 from tollbench.history.bisections import Between, SearchEnd
 from tollbench.history.commit_range import Commit, commit_range
 from tollbench.history.commit_search import SearchSettings
+from tollbench.history.same_code import SameCode
 from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.failure import Interrupted
 from tollbench.report import bisection_lines
@@ -564,27 +565,37 @@ def test_in_a_sandbox(
     assert "does not build" in capsys.readouterr().err
 
 
-def test_several_changes_are_found_as_several(
-    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_all_by_time_is_refused(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = history(tmp_path / "project", {}, count=1)
+    assert toll(project.commits[0], "main", *WORDS, "--all") == 2
+    told = capsys.readouterr().err
+    assert "--all by time would promise more than it keeps" in told
+    assert "next: add --count instructions" in told
+
+
+def test_what_elimination_leaves_has_to_be_measured(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last one takes back a half of the first two."""
-    changes = {6: {"sum": 10_400}, 15: {"sum": 11_000}, 24: {"sum": 10_500}}
-    project = history(tmp_path / "project", changes)
-    words = (project.commits[0], "main", *WORDS, "--all", "--seed", "4")
-    assert toll(*words, "--json") == 0
-    found = answer(capsys)
-    assert [one["commit"] for one in found] == [project.commits[number] for number in (6, 15, 24)]
-    assert all(one["probability"] >= 0.95 and one["between"] == "commits" for one in found)
-    assert [one["ratio"] > 1.0 for one in found] == [True, True, False]
-    assert 1.035 < found[0]["low"] < 1.045
-    assert toll(*words) == 0
+    """Proofs that contradict what is measured leave the fifth, and too little time is left to tell."""
+    project = history(tmp_path / "project", {8: {"sum": 10_600}}, count=12)
+    monkeypatch.setattr(Search, "_same_as", lambda _self, place, _known: 0 if place < 5 else 12)
+
+    def open_yet(search: Search, *_: object) -> Comparison:
+        return search._changes[0].model_copy(update={"low": 0.97, "high": 1.04, "reason": "not told apart"})
+
+    monkeypatch.setattr(Search, "_against_the_one_before", open_yet)
+    assert toll(project.commits[0], "main", *WORDS) == 3
     told = capsys.readouterr().out
-    assert told.count("since then; probability") == 3
-    assert "3 commits found; that another one changed it, as far as single commits show, has" in told
+    assert told.startswith("Undecided: every other commit executes the code of one on its side, which leaves")
+    assert "--resume" not in told  # more time would not change it
 
 
-def test_one_change_among_all_is_one(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    project = history(tmp_path / "project", {9: {"sum": 10_400}}, count=20)
-    assert toll(project.commits[0], "main", *WORDS, "--all", "--json") == 0
-    (found,) = answer(capsys)
-    assert found["commit"] == project.commits[9]
+def test_a_program_of_another_kind_is_no_proof_and_no_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unlike(*_: object) -> None:
+        raise TollError("one is a Google Benchmark executable, one is a command line", "")
+
+    monkeypatch.setattr(same_code, "resolve", unlike)
+    looking = SameCode("auto", MeasuringOptions(1.0), 10.0)
+    assert looking.among("sum", [WrittenSide("a", str(tmp_path)), WrittenSide("b", str(tmp_path))]) is None

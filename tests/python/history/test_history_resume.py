@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from bisected import WORDS, Project, Toll, answer, history, toll_in_project
 
+from tollbench.compare import raw_file
 from tollbench.compare.raw_file import RawFile
 from tollbench.history.commit_search import CommitSearch
 
 GUILTY = 8
+ROUND = {"measurement": 1, "round": 1, "values": {"sum": [1, 2]}, "order": {"sum": [0, 1]}, "done": []}
 
 
 @pytest.fixture
@@ -222,12 +224,72 @@ def test_records_that_make_no_sense_are_refused(
     whole = path.read_bytes()[: path.read_bytes().rindex(b"\n") + 1]
     for record, told in (
         ({"took_s": 1.0, "commit": "x", "values": [0, 1, 2]}, "is no record of a search"),
+        ({"took_s": 1e8, "commit": "x", "values": [1, 1, 2]}, "took longer than the whole search"),
+        ({"at_s": 1e8}, "took longer than the whole search"),
+        ({"same": project.commits[1], "other": project.commits[1]}, "the file is damaged"),
+        ({"searching": "else"}, "is of another benchmark than those before: else"),
+        ({"counted": project.commits[1], "benchmark": "b", "how": "", "amounts": []}, "is no record of"),
+        ({"counted": project.commits[1], "benchmark": "b", "how": "", "amounts": [[1, 0]]}, "is no record"),
+        ({**ROUND, "values": {"sum": [1]}}, "do not fit 2 sides"),
+        ({**ROUND, "order": {"sum": [0, 0]}}, "do not fit 2 sides"),
+        ({**ROUND, "order": {"sum": [0, 7]}}, "do not fit 2 sides"),
+        ({**ROUND, "seconds": {"sum": 1e8}}, "took longer than the whole search"),
         ({"took_s": 1.0, "commit": "x", "values": [1, 1, 2]}, "launches of x, which is no commit between"),
         ({"left_out": project.commits[0], "reason": ""}, "which is no commit between GOOD and BAD"),
     ):
-        path.write_bytes(whole + json.dumps(record).encode() + b"\n")
+        content = whole + json.dumps(record).encode() + b'\n{"cut short'
+        path.write_bytes(content)
         assert toll(project.commits[0], "main", *WORDS, "--resume", str(path)) == 2
-        assert told in capsys.readouterr().err
+        error = capsys.readouterr().err
+        assert told in error
+        if "is damaged: line" in error:  # nothing is cut off before all is accepted
+            assert path.read_bytes() == content
+
+
+def test_looks_at_a_commit_that_was_left_out_are_damage(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = history(tmp_path / "project", {2: {"sum": 10_600}}, count=3)
+    path = killed(toll, project, monkeypatch, "search")
+    (look, *_) = [record for record in records_of_whole(path) if "took_s" in record]
+    whole = path.read_bytes().rpartition(b"\n")[0] + b"\n"
+    left_out = {"left_out": look["commit"], "reason": "it crashed"}
+    path.write_bytes(whole + b"".join(json.dumps(one).encode() + b"\n" for one in (left_out, look)))
+    assert toll(project.commits[0], "main", *WORDS, "--resume", str(path)) == 2
+    assert "the file is damaged: item" in capsys.readouterr().err
+
+
+def test_what_stands_behind_a_line_that_is_too_long_is_not_lost(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raw_file, "MAX_LINE_BYTES", 2**20)
+    project = history(tmp_path / "project", {2: {"sum": 10_600}}, count=3)
+    path = killed(toll, project, monkeypatch, "search")
+    header, _, rest = path.read_bytes().partition(b"\n")
+    for end in (b"\n" + rest, b""):
+        content = header + b'\n{"x": "' + b"a" * 2**20 + b'"}' + end
+        path.write_bytes(content)
+        assert toll(project.commits[0], "main", *WORDS, "--resume", str(path)) == 2
+        assert "is damaged: line 2 is longer than 1 MiB" in capsys.readouterr().err
+        assert path.read_bytes() == content
+
+
+def test_another_compiler_kernel_or_toll_is_another_search(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = history(tmp_path / "project", {2: {"sum": 10_600}}, count=3)
+    path = killed(toll, project, monkeypatch, "ends")
+    header, _, rest = path.read_bytes().partition(b"\n")
+    for key in ("compilers", "kernel", "version of toll"):
+        other = json.loads(header)
+        other["question"][key] = "another"
+        path.write_bytes(json.dumps(other).encode() + b"\n" + rest)
+        assert toll(project.commits[0], "main", *WORDS, "--resume", str(path)) == 2
+        assert f"is of another search: its {key} was another, and now it is " in capsys.readouterr().err
+    path.write_bytes(header + b"\n" + rest)
+    monkeypatch.setenv("CXXFLAGS", "-O3")
+    assert toll(project.commits[0], "main", *WORDS, "--resume", str(path)) == 2
+    assert "its CXXFLAGS was not given, and now it is -O3" in capsys.readouterr().err
 
 
 def test_two_searches_of_one_file_at_once(
