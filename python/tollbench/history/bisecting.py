@@ -31,6 +31,8 @@ _NOTHING_MORE = (
 _SCATTERED = (
     "builds may differ among each other by so much, against the change, that no probability would hold"
 )
+_SHORT = "; so few show little of how builds scatter: name a GOOD some commits older"
+_SHORT_ROW = 5  # commits, GOOD not among them: docs/bisect.md has how seldom so short a row has an answer
 _NOBODY = (
     "every commit that may be it executes the code of the one before it: the files differ in where their"
     " code lies, or the machine made the difference"
@@ -122,7 +124,8 @@ class Search(CommitSearch):
                     self._check_builds()
                 if bisection.nobody:
                     raise Refuted(_NOBODY)
-                raise Undecided(_SCATTERED if bisection.too_scattered else _NOTHING_MORE)
+                told = _SCATTERED if bisection.too_scattered else _NOTHING_MORE
+                raise Undecided(told + _SHORT * (self._commits.last <= _SHORT_ROW))
             self._take(bisection, place)
         if self._builds_doubted and found.first < found.last:  # it has commits that did not build
             self._check_builds()

@@ -599,3 +599,14 @@ def test_a_program_of_another_kind_is_no_proof_and_no_end(
     monkeypatch.setattr(same_code, "resolve", unlike)
     looking = SameCode("auto", MeasuringOptions(1.0), 10.0)
     assert looking.among("sum", [WrittenSide("a", str(tmp_path)), WrittenSide("b", str(tmp_path))]) is None
+
+
+def test_in_a_row_too_short_to_show_how_builds_scatter_an_older_good_helps(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {6: {"sum": 10_600}}, count=7)
+    assert toll(project.commits[5], "main", *WORDS) == 3
+    assert "show little of how builds scatter: name a GOOD some commits older" in capsys.readouterr().out
+    assert toll(project.commits[0], "main", *WORDS, "--json") == 0
+    (found,) = answer(capsys)
+    assert found["commit"] == project.commits[6]
