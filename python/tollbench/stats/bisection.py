@@ -95,14 +95,12 @@ class Bisection:
     It ends with an answer of this `probability`, or without one.
     """
 
-    reach = 2.0  # the height that looks are told apart up to, in gaps
-
     def __init__(self, count: int, probability: float = 0.95) -> None:
         if count < 1:
             raise ValueError("a row needs an item besides its first")
         self.count = count
         self.probability = probability
-        self._levels = ItemLevels(self.reach)
+        self._levels = ItemLevels()
         self._measurable = np.ones(count + 1, dtype=bool)
         self._possible = np.ones(count + 1, dtype=bool)  # it may have brought the change
         self._possible[0] = False

@@ -25,16 +25,17 @@ LEAST_NOISE = 0.05  # of the gap: what fewer than some dozens of looks can rule 
 SMOOTHED_BY = 2.0  # a scale of n pairs is taken (1 + this / n) times as large
 REFIT_GROWTH = 1.1  # pairs since the gap was taken last, before it is taken anew
 FREEDOM = 4.0  # of Student's t
+REACH = 2.0  # the largest height that looks are told apart up to, in gaps
 STEP = 0.05  # of the grid of heights
 _HALF_A_PAIR = 0.75**0.5  # item against the mean of both ends, to last against first: sqrt(3/2) to sqrt(2)
 _MAD = 1.4826  # to a normal distribution's standard deviation
 
 
 class ItemLevels:
-    """Looks at items, and what they say of where each lies; `reach` is the largest height that is told."""
+    """Looks at items, and what they say of where each lies."""
 
-    def __init__(self, reach: float = 2.0) -> None:
-        steps = round(reach / STEP)
+    def __init__(self) -> None:
+        steps = round(REACH / STEP)
         self.grid: Floats = np.arange(-steps, steps + 1, dtype=np.float64) * STEP
         apart = (self.grid[:, None] - self.grid) / SPREADS[:, None, None]
         near = np.exp(-0.5 * apart**2)
