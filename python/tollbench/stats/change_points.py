@@ -1,0 +1,336 @@
+"""Where the level of a series changed: steps in what scatters, with single values that are far off.
+
+A value has a known error of its own measuring, and all scatter besides by something that is found from the
+series: what a build's layout does, what a day does. Steps are looked for in windows of all lengths, the
+narrowest that shows one first (Baranowski, Chen and Fryzlewicz 2019, "Narrowest-over-threshold detection of
+multiple change points"; windows as of Kovács, Bühlmann, Li and Munk 2023, "Seeded binary segmentation"). A
+value that is far off counts as much as one at three standard deviations. Where a step lies, and how probable
+it is, is told by a likelihood in which one value in fifty is an outlier.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+FEWEST = 4  # values on either side of a step: fewer may be one bad day
+# Of one place in one window; docs/history.md has what comes of it.
+_FALSE_ALARM = 6e-5
+_CLIP = 3.0  # standard deviations: what is further off counts as this
+_MEDIAN_REACH = 5  # values to either side that a running median looks at
+_OUTLIERS, _OUTLIER_WIDTH = 0.02, 10.0  # their share, and how much wider they scatter
+_FAR = 4.0  # standard deviations from its level: an outlier is called one
+_LEAST_SCATTER = 1e-4  # of a series: no two builds are known to be closer
+_CHANCE = 0.01  # of a commit to bring a step, before anything is known
+_USUAL_SIZE = 0.03  # of a step, likewise: a standard deviation, log scale
+_SHRINK = math.sqrt(0.5)  # from the windows of one length to those of the next
+_SMALLEST_WINDOW = 3 * FEWEST
+_ROUNDS = 4  # of moving steps to where they fit best
+_NEAR = 25  # values on either side that tell a step's size: those further off may have drifted
+_INFORMATIVE = 0.4  # of a series' differences, as much as their median absolute deviation tells
+
+
+class Step(NamedTuple):
+    """One step of the level, log scale; places count from 0."""
+
+    place: int  # the first value of the new level, as is most probable
+    first: int  # the new level begins at `first` at the earliest and at `last` at the latest, with the level
+    last: int
+    size: float  # level behind it less level before it
+    low: float
+    high: float
+    certainty: float  # posterior probability that there is a step and not only scatter
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What is known of one series."""
+
+    steps: tuple[Step, ...]
+    scatter: float  # standard deviation of a value around its level, its own error left out
+    levels: tuple[float, ...]  # before the first step, behind it and so on; one more than steps
+    outliers: tuple[int, ...]  # places of values that are far off, log scale
+    recent: int  # how many of the last values are off to one side, too few for a step yet; else 0
+
+
+def find_steps(values: ArrayLike, errors: ArrayLike, level: float = 0.95, least: float = 0.0) -> Steps:
+    """The steps of a series.
+
+    `values` are logarithms, one a commit in order; `errors` the standard errors of their measuring, 0 where
+    that is not known. `level` is that of all intervals; steps smaller than `least` are left out.
+    """
+    series = _Series(values, errors)
+    if series.count < 2 * FEWEST:
+        middle = (float(np.median(series.values)),) if series.count else ()
+        return Steps((), series.scatter, middle, (), 0)
+    places = _supported(series, _moved(series, _found(series)))
+    places = _supported(series, _moved(series, _missed(series, places)))
+    steps = [_step(series, *around, level) for around in _around(series, places)]
+    while steps and abs(weakest := min(steps, key=lambda step: abs(step.size)).size) < least:
+        gone = next(step.place for step in steps if step.size == weakest)
+        places = _moved(series, [place for place in places if place != gone])
+        steps = [_step(series, *around, level) for around in _around(series, places)]
+    levels = [_level(series, begin, end)[0] for begin, end in _spans(series, places)]
+    far = series.far_from(levels, _spans(series, places))
+    return Steps(
+        tuple(steps),
+        series.scatter,
+        tuple(levels),
+        tuple(np.nonzero(np.abs(far) > _FAR)[0].tolist()),
+        _recent(far[places[-1] if places else 0 :]),
+    )
+
+
+class _Series:
+    """Values with what they scatter by, and sums from which the mean of any part is known at once."""
+
+    def __init__(self, values: ArrayLike, errors: ArrayLike) -> None:
+        self.values: Floats = np.asarray(values, dtype=np.float64)
+        own: Floats = np.asarray(errors, dtype=np.float64)
+        self.count = self.values.size
+        self.scatter = _scatter(self.values, own)
+        self.sd: Floats = np.sqrt(self.scatter**2 + own**2)
+        self.freedom = max(2.0, _INFORMATIVE * (self.count - 1))  # of the scatter, in Student's sense
+        weights = 1.0 / self.sd**2
+        self.weight_sums = np.concatenate(([0.0], np.cumsum(weights)))
+        self.sums = np.concatenate(([0.0], np.cumsum(weights * _clipped(self.values, self.sd))))
+        self.least_z = _student(_FALSE_ALARM / 2.0, self.freedom)
+
+    def far_from(self, levels: Sequence[float], spans: Sequence[tuple[int, int]]) -> Floats:
+        """Of each value its distance from its level, in standard deviations."""
+        expected = np.repeat(np.array(levels), [end - begin for begin, end in spans])
+        told: Floats = (self.values - expected) / self.sd
+        return told
+
+
+def _student(tail: float, freedom: float) -> float:
+    """The quantile above which `tail` of Student's distribution lies."""
+    from scipy.special import stdtrit
+
+    return -float(stdtrit(freedom, tail))
+
+
+def _scatter(values: Floats, errors: Floats) -> float:
+    """Of neighbours, whose level mostly is the same; without what their measuring explains."""
+    if values.size < 3:
+        return _LEAST_SCATTER
+    differences = np.diff(values)
+    whole = 1.4826 * float(np.median(np.abs(differences - np.median(differences)))) / math.sqrt(2.0)
+    return math.sqrt(max(whole**2 - float(np.median(errors)) ** 2, _LEAST_SCATTER**2))
+
+
+def _clipped(values: Floats, sd: Floats) -> Floats:
+    """Values no further from a running median than three standard deviations: a median keeps steps."""
+    if values.size < 2:
+        return values
+    if values.size <= 2 * _MEDIAN_REACH:
+        least, most = _bounds_of_halves(values, sd)
+        return np.minimum(np.maximum(values, least), most)
+    padded = np.pad(values, _MEDIAN_REACH, mode="symmetric")
+    middle = np.median(sliding_window_view(padded, 2 * _MEDIAN_REACH + 1), axis=1)
+    clipped: Floats = np.clip(values, middle - _CLIP * sd, middle + _CLIP * sd)
+    return clipped
+
+
+def _bounds_of_halves(values: Floats, sd: Floats) -> tuple[float, float]:
+    """For few values: beyond the medians of both halves."""
+    half = values.size // 2
+    middles = (float(np.median(values[:half])), float(np.median(values[half:])))
+    reach = _CLIP * float(np.median(sd))
+    return min(middles) - reach, max(middles) + reach
+
+
+def _found(series: _Series) -> list[int]:
+    """Places of steps, from the narrowest window that shows one to the widest."""
+    places: list[int] = []
+    length = _SMALLEST_WINDOW
+    lengths = []
+    while length < series.count:
+        lengths.append(length)
+        length = math.ceil(length / _SHRINK)
+    for size in [*lengths, series.count]:
+        begins = np.arange(0, series.count - size + 1, max(1, size // 4))
+        if begins[-1] != series.count - size:
+            begins = np.append(begins, series.count - size)
+        z, best = _best_split(series, begins, size)
+        for index in np.argsort(-z):
+            if z[index] <= series.least_z:
+                break
+            begin = int(begins[index])
+            if not any(begin < place < begin + size for place in places):
+                places.append(int(best[index]))
+    return sorted(places)
+
+
+def _best_split(series: _Series, begins: NDArray[np.int_], size: int) -> tuple[Floats, NDArray[np.int_]]:
+    """Of each window, which all are `size` long: the largest difference of means and its place."""
+    inner = np.arange(FEWEST, size - FEWEST + 1)
+    at = begins[:, None] + inner[None, :]
+    ends = begins + size
+    left = series.weight_sums[at] - series.weight_sums[begins][:, None]
+    right = series.weight_sums[ends][:, None] - series.weight_sums[at]
+    means_left = (series.sums[at] - series.sums[begins][:, None]) / left
+    means_right = (series.sums[ends][:, None] - series.sums[at]) / right
+    z = np.abs(means_right - means_left) / np.sqrt(1.0 / left + 1.0 / right)
+    best = np.argmax(z, axis=1)
+    return z[np.arange(len(begins)), best], begins + inner[best]
+
+
+def _missed(series: _Series, places: Sequence[int]) -> list[int]:
+    """With a step in the middle of what lies between two others, where there is one."""
+    found = list(places)
+    for begin, end in _spans(series, places):
+        if end - begin >= 2 * FEWEST:
+            z, best = _best_split(series, np.array([begin]), end - begin)
+            if z[0] > series.least_z:
+                found.append(int(best[0]))
+    return sorted(found)
+
+
+def _spans(series: _Series, places: Sequence[int]) -> list[tuple[int, int]]:
+    ends = [0, *places, series.count]
+    return list(pairwise(ends))
+
+
+def _around(series: _Series, places: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Each place with where the level before it begins and the one behind it ends."""
+    ends = [0, *places, series.count]
+    return [(ends[index - 1], ends[index], ends[index + 1]) for index in range(1, len(ends) - 1)]
+
+
+def _moved(series: _Series, places: Sequence[int]) -> list[int]:
+    """Each step to where it fits best between its neighbours, until none moves."""
+    found = list(places)
+    for _ in range(_ROUNDS):
+        before = list(found)
+        for index in range(len(found)):
+            begin = found[index - 1] if index else 0
+            end = found[index + 1] if index + 1 < len(found) else series.count
+            if end - begin >= 2:
+                logs = _fits(series, begin, found[index], end)
+                found[index] = begin + 1 + int(np.argmax(logs))
+        found = sorted(set(found))
+        if found == before:
+            break
+    return found
+
+
+def _supported(series: _Series, places: Sequence[int]) -> list[int]:
+    """Without those that their neighbours' values do not show, the weakest first."""
+    found = list(places)
+    while found:
+        strengths = [_strength(series, *around) for around in _around(series, found)]
+        weakest = int(np.argmin(strengths))
+        if strengths[weakest] > series.least_z:
+            break
+        del found[weakest]
+        found = _moved(series, found)
+    return found
+
+
+def _strength(series: _Series, begin: int, place: int, end: int) -> float:
+    """How far apart both levels are, in standard errors; 0 where one side has too few values."""
+    if min(place - begin, end - place) < FEWEST:
+        return 0.0
+    before, before_sd = _level(series, begin, place)
+    after, after_sd = _level(series, place, end)
+    return abs(after - before) / math.hypot(before_sd, after_sd)
+
+
+def _level(series: _Series, begin: int, end: int) -> tuple[float, float]:
+    """Mean of a part, in which outliers count next to nothing, and its standard error."""
+    values, sd = series.values[begin:end], series.sd[begin:end]
+    middle = float(np.median(values))
+    weights = 1.0 / sd**2
+    for _ in range(3):
+        own = weights * _belongs((values - middle) / sd)
+        if own.sum() <= 0.0:
+            break
+        middle = float(np.sum(own * values) / own.sum())
+    kept = max(float(np.sum(weights * _belongs((values - middle) / sd))), float(weights.min()))
+    return middle, 1.0 / math.sqrt(kept)
+
+
+def _belongs(z: Floats) -> Floats:
+    """The probability of a value so many standard deviations off to be no outlier."""
+    usual = (1.0 - _OUTLIERS) * np.exp(-0.5 * np.minimum(z**2, 1400.0))
+    outlier = _OUTLIERS / _OUTLIER_WIDTH / (1.0 + (z / _OUTLIER_WIDTH) ** 2)
+    told: Floats = usual / (usual + outlier)
+    return told
+
+
+def _log_likelihood(z: Floats) -> Floats:
+    """Of values so many standard deviations off, up to a constant; one in fifty is an outlier."""
+    told: Floats = np.logaddexp(
+        math.log1p(-_OUTLIERS) - 0.5 * z**2,
+        math.log(_OUTLIERS / _OUTLIER_WIDTH) - np.log1p((z / _OUTLIER_WIDTH) ** 2),
+    )
+    return told
+
+
+def _fits(series: _Series, begin: int, place: int, end: int) -> Floats:
+    """Log likelihood of the step at begin + 1, begin + 2 ... end - 1, with the levels that `place` makes."""
+    place = min(max(place, begin + 1), end - 1)
+    before, before_sd = _level(series, begin, place)
+    after, after_sd = _level(series, place, end)
+    values, sd = series.values[begin:end], series.sd[begin:end]
+    left = np.cumsum(_log_likelihood((values - before) / np.hypot(sd, before_sd)))
+    right = np.cumsum(_log_likelihood((values - after) / np.hypot(sd, after_sd))[::-1])[::-1]
+    told: Floats = left[:-1] + right[1:]
+    return told
+
+
+def _step(series: _Series, begin: int, place: int, end: int, level: float) -> Step:
+    logs = _fits(series, begin, place, end)
+    share = np.exp(logs - logs.max())
+    reached = np.cumsum(share) / share.sum()
+    tail = (1.0 - level) / 2.0
+    first = begin + 1 + int(np.searchsorted(reached, tail))
+    last = begin + 1 + min(int(np.searchsorted(reached, 1.0 - tail)), share.size - 1)
+    before, before_sd = _level(series, max(begin, place - _NEAR), place)
+    after, after_sd = _level(series, place, min(end, place + _NEAR))
+    error = math.hypot(before_sd, after_sd)
+    reach = _student(tail, series.freedom) * error
+    size = after - before
+    return Step(
+        place,
+        min(first, place),
+        max(last, place),
+        size,
+        size - reach,
+        size + reach,
+        _certainty(series, (begin, end), logs, error),
+    )
+
+
+def _certainty(series: _Series, span: tuple[int, int], logs: Floats, error: float) -> float:
+    """By Bayes' rule, over all places of the step and sizes of some percent."""
+    values, sd = series.values[slice(*span)], series.sd[slice(*span)]
+    middle, _ = _level(series, *span)
+    none = float(_log_likelihood((values - middle) / sd).sum())
+    gain = max(0.0, float(logs.max()) - none)
+    # The scatter itself is only estimated: Student's likelihood instead of the normal one.
+    told = 0.5 * (series.freedom + 1.0) * math.log1p(2.0 * gain / series.freedom)
+    places = float(np.exp(logs - logs.max()).sum())
+    size_known = error / math.hypot(error, _USUAL_SIZE)
+    odds = math.log(_CHANCE / (1.0 - _CHANCE)) + told + math.log(places) + math.log(size_known)
+    return 1.0 / (1.0 + math.exp(-min(odds, 700.0)))
+
+
+def _recent(far: Floats) -> int:
+    """How many of the last values lie off to one side, all beyond two standard deviations and one far."""
+    best = 0
+    for count in range(1, min(FEWEST, far.size)):
+        last = far[-count:]
+        if (np.all(last > 2.0) or np.all(last < -2.0)) and np.max(np.abs(last)) > _FAR:
+            best = count
+    return best

@@ -1,0 +1,100 @@
+"""Steps in series whose steps are known; the figures of docs/history.md come from change_point_trials.py."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from change_point_trials import LEAST, counted, drawn, intervals, own
+
+from tollbench.stats.change_points import FEWEST, find_steps
+
+
+def test_steps_of_two_percent_are_found_and_few_that_are_none() -> None:
+    """A part of the proof: 60 series with noise of 0.3 to 1 %, outliers and drift."""
+    rng = np.random.default_rng(7)
+    series = [drawn(rng, float(rng.uniform(0.003, 0.01)), 2, size=0.02) for _ in range(60)]
+    result = counted(own, series)
+    assert sum(result.found[0.02]) >= 0.9 * len(result.found[0.02])
+    assert result.false <= 0.002 * result.commits
+    inside, covered = intervals(series)
+    assert sum(inside) >= 0.92 * len(inside)
+    assert sum(covered) >= 0.85 * len(covered)
+
+
+def test_without_a_step_none_is_found() -> None:
+    rng = np.random.default_rng(8)
+    series = [drawn(rng, 0.01, 0) for _ in range(40)]
+    assert counted(own, series).false <= 8
+
+
+def test_a_step_has_its_place_size_and_certainty() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.normal(0.0, 0.002, 60)
+    values[40:] += math.log(1.02)
+    (step,) = find_steps(values, np.full(60, 0.001)).steps
+    assert step.place == 40
+    assert step.first <= 40 <= step.last
+    assert step.last - step.first <= 2
+    assert step.low < math.log(1.02) < step.high
+    assert step.high - step.low < 0.005
+    assert step.certainty > 0.999
+
+
+@pytest.mark.parametrize("off", [0.05, 0.5, 5.0])
+def test_one_bad_day_is_no_step_and_is_named(off: float) -> None:
+    values = np.random.default_rng(2).normal(0.0, 0.003, 50)
+    values[20:22] += off
+    found = find_steps(values, np.zeros(50))
+    assert found.steps == ()
+    assert found.outliers == (20, 21)
+
+
+@pytest.mark.parametrize("off", [0.03, -0.03])
+def test_the_last_values_off_are_no_step_yet_and_are_told(off: float) -> None:
+    values = np.random.default_rng(3).normal(0.0, 0.003, 50)
+    values[-2:] += off
+    found = find_steps(values, np.zeros(50))
+    assert (found.steps, found.recent) == ((), 2)
+    assert find_steps(values[:-2], np.zeros(48)).recent == 0
+
+
+def test_a_known_error_of_measuring_counts() -> None:
+    """The same values, of which the last are known to be measured badly."""
+    values = np.random.default_rng(4).normal(0.0, 0.003, 40)
+    values[30:] += 0.02
+    assert len(find_steps(values, np.zeros(40)).steps) == 1
+    badly = np.where(np.arange(40) < 30, 0.0, 0.05)
+    assert find_steps(values, badly).steps == ()
+
+
+def test_smaller_steps_than_asked_for_are_left_out() -> None:
+    values = np.random.default_rng(5).normal(0.0, 0.001, 80)
+    values[40:] += 0.006
+    assert len(find_steps(values, np.zeros(80), least=LEAST).steps) == 1
+    assert find_steps(values, np.zeros(80), least=0.01).steps == ()
+
+
+@pytest.mark.parametrize("count", range(2 * FEWEST + 2))
+def test_few_values_are_no_trouble(count: int) -> None:
+    found = find_steps(np.linspace(0.0, 0.001, count), np.zeros(count))
+    assert found.steps == ()
+
+
+def test_values_that_do_not_scatter_at_all() -> None:
+    values = np.zeros(40)
+    assert find_steps(values, values).steps == ()
+    (step,) = find_steps(np.where(np.arange(40) < 20, 0.0, 0.01), values).steps
+    assert (step.place, step.first, step.last) == (20, 20, 20)
+
+
+def test_a_long_series_is_read_whole() -> None:
+    rng = np.random.default_rng(6)
+    values = rng.normal(0.0, 0.003, 10_000)
+    for place in range(500, 10_000, 500):
+        values[place:] += 0.02 * (-1) ** (place // 500)
+    found = find_steps(values, np.zeros(10_000), least=LEAST)
+    true = {place: [s for s in found.steps if abs(s.place - place) <= 2] for place in range(500, 10_000, 500)}
+    assert all(len(near) == 1 for near in true.values())
+    assert len(found.steps) <= len(true) + 5
