@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "counting": {"launching", "writing"},
     "linking": {"launching"},
     "compare": {"writing", "stats", "analysis", "launching", "linking", "counting"},
-    "history": {"stats", "compare", "launching"},
+    "history": {"writing", "stats", "compare", "launching"},
     "report": {
         "analysis.results",
         "analysis.several_results",
@@ -57,6 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "compare.explanations",
         "history.bisections",
         "history.commit_range",
+        "history.histories",
     },
     "export": {"writing", "store", "analysis"},
     "notebook": {"store", "analysis", "export"},

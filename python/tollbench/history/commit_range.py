@@ -11,7 +11,7 @@ from tollbench.compare.revisions import Revision, revisions
 from tollbench.errors import TollError
 from tollbench.text import clean, shown
 
-_FIELDS = "%x00%H %T%x00%an%x00%s%x00"  # a subject may hold a line break of any kind, but no NUL
+_FIELDS = "%x00%H %T %ct%x00%an%x00%s%x00"  # a subject may hold a line break of any kind, but no NUL
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class Commit:
     author: str
     subject: str
     name: str = ""  # as the user wrote it, of both ends
+    committed_s: int = 0  # seconds since 1970
 
     @property
     def short(self) -> str:
@@ -102,8 +103,52 @@ def submodules(repository: Path, commit: str) -> list[str]:
     return [clean(path) for _, path in rows]
 
 
+def latest_commits(repository: Path, count: int, tip: str = "HEAD", *, first_parent: bool) -> CommitRange:
+    """The last `count` commits that lead to `tip`, the oldest first.
+
+    Raises TollError outside of a repository, for an unknown revision, and in a shallow clone that has fewer.
+    """
+    last = revisions(repository, (tip, tip))[0]
+    way = ["--first-parent"] if first_parent else ["--topo-order"]
+    commits = _listed(repository, *way, "--reverse", f"--max-count={count}", last.commit)
+    shallow = git(repository, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
+    if shallow and len(commits) < count:
+        raise TollError(
+            f"{repository} is in a shallow clone, which has {len(commits)} of the last {count} commits",
+            f"bring them: git fetch --deepen={count}, or ask for fewer: --last {len(commits)}",
+        )
+    return CommitRange(repository, tuple(commits), first_parent)
+
+
+def one_commit(repository: Path, name: str) -> Commit:
+    """What a revision names. Raises TollError outside of a repository, and for an unknown one."""
+    revision = revisions(repository, (name, name))[0]
+    return _listed(repository, "--max-count=1", revision.commit)[0]
+
+
+def tagged_commits(repository: Path, pattern: str) -> CommitRange:
+    """The commits of all tags whose names match a pattern of git, those of older commits first.
+
+    Raises TollError outside of a repository, and where no tag or only one matches.
+    """
+    revisions(repository, ("HEAD", "HEAD"))
+    options = ("--sort=creatordate", "--format=%(refname:strip=2)", f"refs/tags/{pattern}")
+    names = git(repository, "for-each-ref", *options).stdout.split()
+    if len(names) < 2:
+        raise TollError(
+            f"{len(names)} tags match {shown(pattern, 100)!r} in {repository}",
+            "`git tag --list` shows them; `git fetch --tags` brings those of others",
+        )
+    found: dict[str, Commit] = {}
+    for revision in revisions(repository, names):
+        (commit,) = _listed(repository, "--max-count=1", revision.commit)
+        found.setdefault(commit.commit, _named(commit, revision.name))
+    row = sorted(found.values(), key=lambda commit: commit.committed_s)
+    return CommitRange(repository, tuple(row), True)
+
+
 def _named(item: Commit, name: str) -> Commit:
-    return Commit(item.commit, item.tree, item.author, item.subject, name)
+    return replace(item, name=name)
 
 
 def _leads_to(repository: Path, older: Revision, newer: Revision) -> bool:
@@ -122,6 +167,6 @@ def _listed(repository: Path, *words: str) -> list[Commit]:
     pieces = told.stdout.split("\0")  # "commit HASH", hashes, author, subject, and again
     found = []
     for ids, author, subject in zip(pieces[1::4], pieces[2::4], pieces[3::4], strict=True):
-        commit, tree = ids.split(" ")
-        found.append(Commit(commit, tree, clean(author), clean(subject)))
+        commit, tree, committed = ids.split(" ")
+        found.append(Commit(commit, tree, clean(author), clean(subject), committed_s=int(committed)))
     return found

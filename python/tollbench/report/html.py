@@ -39,7 +39,7 @@ def render(results: Results) -> str:
 
     Raises TollError where the checkout lacks the chart library.
     """
-    style, behaviour, charts = "".join(map(FILES.text, STYLES)), FILES.text("page.js"), _chart_library()
+    style, behaviour, charts = "".join(map(FILES.text, STYLES)), FILES.text("page.js"), chart_library()
     sections = page(results)
     return (
         _templates()
@@ -101,7 +101,8 @@ def _digest(script: str) -> str:
 
 
 @cache
-def _chart_library() -> str:
+def chart_library() -> str:
+    """ECharts, as it is embedded. Raises TollError where it is not there."""
     try:
         return ECHARTS.read_text(encoding="utf-8").replace("\r\n", "\n").strip()
     except OSError as error:

@@ -39,7 +39,7 @@ _NEAR = 25  # values on either side that tell a step's size: those further off m
 _INFORMATIVE = 0.4  # of a series' differences, as much as their median absolute deviation tells
 
 
-class Step(NamedTuple):
+class LevelStep(NamedTuple):
     """One step of the level, log scale; places count from 0."""
 
     place: int  # the first value of the new level, as is most probable
@@ -52,17 +52,17 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class LevelSteps:
     """What is known of one series."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[LevelStep, ...]
     scatter: float  # standard deviation of a value around its level, its own error left out
     levels: tuple[float, ...]  # before the first step, behind it and so on; one more than steps
     outliers: tuple[int, ...]  # places of values that are far off, log scale
     recent: int  # how many of the last values are off to one side, too few for a step yet; else 0
 
 
-def find_steps(values: ArrayLike, errors: ArrayLike, level: float = 0.95, least: float = 0.0) -> Steps:
+def find_steps(values: ArrayLike, errors: ArrayLike, level: float = 0.95, least: float = 0.0) -> LevelSteps:
     """The steps of a series.
 
     `values` are logarithms, one a commit in order; `errors` the standard errors of their measuring, 0 where
@@ -71,7 +71,7 @@ def find_steps(values: ArrayLike, errors: ArrayLike, level: float = 0.95, least:
     series = _Series(values, errors)
     if series.count < 2 * FEWEST:
         middle = (float(np.median(series.values)),) if series.count else ()
-        return Steps((), series.scatter, middle, (), 0)
+        return LevelSteps((), series.scatter, middle, (), 0)
     places = _supported(series, _moved(series, _found(series)))
     places = _supported(series, _moved(series, _missed(series, places)))
     steps = [_step(series, *around, level) for around in _around(series, places)]
@@ -81,7 +81,7 @@ def find_steps(values: ArrayLike, errors: ArrayLike, level: float = 0.95, least:
         steps = [_step(series, *around, level) for around in _around(series, places)]
     levels = [_level(series, begin, end)[0] for begin, end in _spans(series, places)]
     far = series.far_from(levels, _spans(series, places))
-    return Steps(
+    return LevelSteps(
         tuple(steps),
         series.scatter,
         tuple(levels),
@@ -289,7 +289,7 @@ def _fits(series: _Series, begin: int, place: int, end: int) -> Floats:
     return told
 
 
-def _step(series: _Series, begin: int, place: int, end: int, level: float) -> Step:
+def _step(series: _Series, begin: int, place: int, end: int, level: float) -> LevelStep:
     logs = _fits(series, begin, place, end)
     share = np.exp(logs - logs.max())
     reached = np.cumsum(share) / share.sum()
@@ -301,7 +301,7 @@ def _step(series: _Series, begin: int, place: int, end: int, level: float) -> St
     error = math.hypot(before_sd, after_sd)
     reach = _student(tail, series.freedom) * error
     size = after - before
-    return Step(
+    return LevelStep(
         place,
         min(first, place),
         max(last, place),

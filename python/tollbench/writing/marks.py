@@ -53,6 +53,10 @@ def _page(of: bytes) -> bytes:
 
 
 _COMPARISON_XML = rb'<\?xml version="1.0" encoding="UTF-8"\?>\s*<testsuites>\s*<testsuite name="toll compare"'
+_HISTORY_FEED = (
+    rb'<\?xml version="1.0" encoding="UTF-8"\?>\s*<feed xmlns="http://www.w3.org/2005/Atom">'
+    rb"<generator>toll history</generator>"
+)
 
 # By the form that a user asks for.
 OF_RUN: Final = {
@@ -80,6 +84,11 @@ OF_EXPLANATION: Final = {
     "markdown": Mark("the Markdown of an explanation", rb"<!-- toll why -->\n"),
 }
 OF_SEARCH: Final = {"html": Mark("the page of a search", _page(b"toll bisect"))}
+OF_HISTORY: Final = {
+    "html": Mark("the page of a history", _page(b"toll history")),
+    "markdown": Mark("the Markdown of a history", rb"<!-- toll history -->\n"),
+    "feed": Mark("the feed of a history", _HISTORY_FEED),
+}
 OF_EXPORT: Final = {
     "json": Mark("the JSON of an export", rb'\{"toll_export": 1,'),
     "google-benchmark": Mark(

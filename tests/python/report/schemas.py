@@ -20,6 +20,7 @@ from tollbench.compare.rebuilds import Rebuilds
 from tollbench.compare.trials import Trust
 from tollbench.compare.verdicts import Comparisons
 from tollbench.history.bisections import Bisections
+from tollbench.history.histories import Histories
 
 MODELS: Mapping[str, type[BaseModel]] = {
     "report": Results,
@@ -29,6 +30,7 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "trust-rebuild": Rebuilds,
     "why": Explanations,
     "bisect": Bisections,
+    "history": Histories,
 }
 
 

@@ -85,11 +85,11 @@ def test_the_chart_library_is_the_one_that_was_vendored():
 
 def test_a_checkout_without_the_library_is_told_how_to_mend_it(monkeypatch, tmp_path):
     monkeypatch.setattr(html, "ECHARTS", tmp_path / "none.js")
-    html._chart_library.cache_clear()
+    html.chart_library.cache_clear()
     with pytest.raises(TollError) as caught:
         html.render(samples.empty_results())
     assert "git checkout" in caught.value.next_step
-    html._chart_library.cache_clear()
+    html.chart_library.cache_clear()
 
 
 def test_the_policy_forbids_everything_but_the_two_embedded_scripts(page, document):

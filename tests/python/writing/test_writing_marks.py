@@ -18,6 +18,7 @@ from tollbench.writing.marks import (
     OF_COMPARISON,
     OF_EXPLANATION,
     OF_EXPORT,
+    OF_HISTORY,
     OF_RUN,
     OF_SEARCH,
     RAW_FILE,
@@ -28,7 +29,8 @@ from tollbench.writing.marks import (
 
 ALL = (
     *OF_RUN.values(), *OF_COMPARISON.values(), *OF_EXPLANATION.values(), *OF_EXPORT.values(), BASELINE,
-    *OF_SEARCH.values(), parquet_of("cases"), parquet_of("samples"), csv_of("cases", ["workload", "kind"]),
+    *OF_SEARCH.values(), *OF_HISTORY.values(),
+    parquet_of("cases"), parquet_of("samples"), csv_of("cases", ["workload", "kind"]),
 )  # fmt: skip
 
 

@@ -1,0 +1,361 @@
+"""One `toll history` from its words to what is shown; `tollbench.cli.history` is the table of contents."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import tollbench
+from tollbench.catalog import machine
+from tollbench.cli import places
+from tollbench.cli.comparing import check_pattern, machine_line, raw_path, seconds
+from tollbench.cli.console import progress, say, tell, tell_json
+from tollbench.cli.machine_use import machine_taken
+from tollbench.compare import MeasuringOptions
+from tollbench.compare.adapters import AUTO, check_kind
+from tollbench.compare.adapters.read_output import KIND as READ
+from tollbench.compare.raw_file import Keeping, RawFile
+from tollbench.compare.readings import Reading
+from tollbench.compare.revisions import RevisionBuild, changed
+from tollbench.errors import Exit, TollError
+from tollbench.history.choosing_commits import order_of_measuring
+from tollbench.history.commit_range import (
+    Commit,
+    CommitRange,
+    commit_range,
+    latest_commits,
+    one_commit,
+    tagged_commits,
+)
+from tollbench.history.histories import Histories
+from tollbench.history.history_folder import HistoryFolder
+from tollbench.history.measuring_commits import CommitSession, SessionProgress, SessionSettings, group_folder
+from tollbench.history.reading_history import ReadHistory, read_history
+from tollbench.history.tree_builds import TreeBuilds
+from tollbench.launching.clock import SystemClock
+from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.meanwhile import Meanwhile
+from tollbench.launching.sandbox import Sandbox, sandboxed
+from tollbench.report.histories import history_feed, history_html, history_markdown, history_terminal
+from tollbench.text import as_text, several
+from tollbench.writing import Output, check_outputs, delete_tree, scratch_folder
+from tollbench.writing.marks import OF_HISTORY
+
+_USUAL_LAST = 50
+_RENDERERS = {
+    "html": history_html.render,
+    "markdown": history_markdown.render,
+    "feed": history_feed.render,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRequest:
+    """What the command line asked for."""
+
+    commits: str
+    last: int | None
+    tags: str
+    merged: bool
+    build: str  # "": nothing is measured
+    program: str
+    reference: str
+    into: Path | None
+    pattern: str
+    threshold: float
+    budget_s: float  # of launches; 0: nothing is measured
+    commit_s: float
+    kind: str
+    read: str
+    folder: Path | None
+    any_exit_code: bool
+    seed: int | None
+    sandbox: Sandbox | None
+
+    def settings(self, interrupt: Interrupt | None) -> SessionSettings:
+        """How commits are measured."""
+        return SessionSettings(
+            threshold=self.threshold,
+            measuring_s=self.budget_s,
+            commit_s=self.commit_s,
+            seed=secrets.randbelow(2**31) if self.seed is None else self.seed,
+            kind=self.kind,
+            measuring=MeasuringOptions(
+                max(self.budget_s, 0.001), interrupt, self.pattern, self.any_exit_code, read=self.read
+            ),
+        )
+
+
+def budget_seconds(text: str) -> float:
+    """A length of time, which here may be none. Raises TollError."""
+    return 0.0 if text in ("0", "0s") else seconds("--budget", text)
+
+
+def outputs(html: Path | None, markdown: Path | None, feed: Path | None, *, force: bool) -> dict[str, Output]:
+    """Files to be written, by form."""
+    named = {"html": html, "markdown": markdown, "feed": feed}
+    return {
+        form: Output(path, OF_HISTORY[form], f"--{form}", force)
+        for form, path in named.items()
+        if path is not None
+    }
+
+
+def kept(
+    request: HistoryRequest, files: Mapping[str, Output], *, wait: bool
+) -> tuple[Histories, TollError | None]:
+    """Measures what is new, as far as its time goes, and reads all that is known.
+
+    The second is what ended it where the disk took no more. Raises TollError for what makes no sense or
+    cannot be built at all.
+    """
+    _check(request)
+    here = Path.cwd()
+    row = _row(request, here)
+    folder = HistoryFolder(request.into or places.in_runs("history"))
+    check_outputs(list(files.values()), sorted(folder.path.glob("measured-*.jsonl")))
+    error: TollError | None = None
+    interrupted = False
+    if request.budget_s > 0.0:
+        if changed(here):
+            say("note: changes in this checkout that are not committed are in none of the commits")
+        if request.reference:
+            one_commit(here, request.reference)  # before anything is made
+        with folder.taken():
+            try:
+                error = _measured(request, row, folder, wait=wait)
+            except Interrupted:
+                interrupted = True
+    elif not folder.path.is_dir():
+        raise TollError(
+            f"there is no history in {folder.path}", "measure one: --build COMMAND --program PATH"
+        )
+    known = _read(request, row, folder).told
+    told = {
+        "interrupted": interrupted,
+        "toll_version": tollbench.__version__,
+        "machine": machine_line(),
+    }
+    return known.model_copy(update=told), error
+
+
+def _check(request: HistoryRequest) -> None:
+    """Raises TollError."""
+    request.settings(None).check()
+    check_pattern(request.pattern)
+    check_kind(request.kind)
+    if request.read:
+        Reading.of(request.read)
+        if request.kind not in (AUTO, READ):
+            raise TollError(f"--kind {request.kind} does not read with --read", "leave out one of the two")
+    if request.build and not request.program.strip():
+        raise TollError("--build without --program", "for example: --build 'make bench' --program ./bench")
+    if request.program and not request.build.strip():
+        raise TollError("--program without --build", "for example: --build 'make bench' --program ./bench")
+    asked = [bool(request.commits), request.last is not None, bool(request.tags)]
+    if sum(asked) > 1:
+        raise TollError("a range, --last and --tags each name commits", "choose one of them")
+
+
+def _row(request: HistoryRequest, here: Path) -> CommitRange:
+    """The commits, oldest first."""
+    if request.tags:
+        return tagged_commits(here, request.tags)
+    if request.commits:
+        first, dots, last = request.commits.partition("..")
+        if not dots or not first or last.startswith("."):
+            raise TollError(
+                f"{request.commits} is no range of commits", "write for example v1.0..HEAD, or --last 50"
+            )
+        return commit_range(here, first, last or "HEAD", first_parent=not request.merged)
+    return latest_commits(here, request.last or _USUAL_LAST, first_parent=not request.merged)
+
+
+def _read(request: HistoryRequest, row: CommitRange, folder: HistoryFolder) -> ReadHistory:
+    return read_history(row, folder.sessions(), threshold=request.threshold)
+
+
+def _measured(
+    request: HistoryRequest, row: CommitRange, folder: HistoryFolder, *, wait: bool
+) -> TollError | None:
+    """One session. Raises TollError, Interrupted; returns what a full disk ended."""
+    with ExitStack() as stack:
+        interrupt = stack.enter_context(Interrupt())
+        stack.enter_context(machine_taken(interrupt, wait=wait))
+        stack.enter_context(sandboxed(request.sandbox))
+        meanwhile = stack.enter_context(Meanwhile())
+        scratch = stack.enter_context(scratch_folder())
+        settings = request.settings(interrupt)
+        recipe = RevisionBuild(request.build, request.program, request.folder)
+        reference = _reference(request, row, folder)
+        side = folder.kept_reference(reference, recipe)
+        if side is None:
+            say(f"building the reference {reference.short}")
+            side = folder.build_reference(row.repository, reference, recipe, interrupt)
+        written, digest = side
+        raw = stack.enter_context(RawFile(raw_path(None, "history"), _header(request, reference, digest)))
+        keeping = Keeping(raw)
+        session = stack.enter_context(RawFile(_session_path(folder), _header(request, reference, digest)))
+        say(f"every launch goes to {raw.path}; Ctrl-C stops and reports")
+        with progress("measuring") as bar:
+
+            def hear(at: SessionProgress) -> None:
+                left = max(0.0, at.budget_s - at.spent_s)
+                bar.step(min(at.spent_s, at.budget_s), at.budget_s, at.told, left)
+
+            groups = _Groups(row.repository, recipe, scratch, interrupt)
+            work = CommitSession(
+                written,
+                groups.another,
+                settings,
+                session,
+                keep=keeping,
+                hear=hear,
+                check_builds=lambda: groups.check(reference),
+                meanwhile=meanwhile,
+            )
+            try:
+                _all_groups(request, row, folder, work)
+            except Interrupted:
+                if keeping.error is not None:  # a full disk, which ends a session like somebody's Ctrl-C
+                    return keeping.error
+                raise
+            except TollError as error:
+                if error.code == Exit.INCONCLUSIVE:  # the session's file took no more
+                    return error
+                raise
+            finally:
+                groups.close()
+                for sentence in meanwhile.look():
+                    say(f"note: {sentence}")
+    return None
+
+
+def _all_groups(
+    request: HistoryRequest, row: CommitRange, folder: HistoryFolder, work: CommitSession
+) -> None:
+    """Groups of the most important commits, until time is spent or none is left worth it."""
+    tried: set[int] = set()
+    while work.left_s > 0.0:
+        known = _read(request, row, folder)
+        order = order_of_measuring(len(row.commits), known.visits, known.runs, known.doubted)
+        chosen: dict[str, Commit] = {}
+        for place in order:
+            commit = row.commits[place]
+            if place not in tried and len(chosen) < work.settings.together:
+                tried.add(place)
+                chosen.setdefault(commit.tree, commit)
+        if not chosen:
+            return
+        say(f"{several(len(chosen), 'commit')}, {chosen[next(iter(chosen))].short} first")
+        work.measure(list(chosen.values()))
+
+
+class _Groups:
+    """A folder of builds for each group: those of the one before go."""
+
+    def __init__(self, repository: Path, recipe: RevisionBuild, scratch: Path, interrupt: Interrupt) -> None:
+        self._repository, self._recipe, self._scratch = repository, recipe, scratch
+        self._interrupt = interrupt
+        self._number = 0
+        self._folder: Path | None = None
+
+    def another(self) -> TreeBuilds:
+        """Empty."""
+        self.close()
+        self._number += 1
+        self._folder = group_folder(self._scratch, self._number)
+        return TreeBuilds(
+            self._repository,
+            self._recipe,
+            self._folder,
+            self._interrupt,
+            lambda revision: say(f"building {revision.label}"),
+        )
+
+    def check(self, reference: Commit) -> None:
+        """Raises TollError where the reference, which was built, does not build any more."""
+        self._number += 1
+        folder = group_folder(self._scratch, self._number)
+        try:
+            TreeBuilds(self._repository, self._recipe, folder, self._interrupt).anew(reference)
+        except LaunchFailed as failure:
+            raise TollError(
+                f"the reference was built before, and now it is not: {failure.reason}",
+                "look at the room on the disk and at what the build needs; then start again",
+            ) from None
+        finally:
+            delete_tree(folder)
+
+    def close(self) -> None:
+        """Removes the builds of the last group."""
+        if self._folder is not None:
+            with suppress(OSError):
+                delete_tree(self._folder)
+            self._folder = None
+
+
+def _reference(request: HistoryRequest, row: CommitRange, folder: HistoryFolder) -> Commit:
+    """As asked; else that of the last session, where it is still to be had; else the newest commit."""
+    if request.reference:
+        return one_commit(row.repository, request.reference)
+    sessions = folder.sessions()
+    if sessions:
+        before = sessions[-1].header.reference
+        try:
+            return one_commit(row.repository, before)
+        except TollError:
+            say(
+                f"note: the reference {before[:10]} is no longer in the repository;"
+                " the newest commit takes its place"
+            )
+    return row.commits[-1]
+
+
+def _session_path(folder: HistoryFolder) -> Path:
+    now = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S-%f")
+    return folder.path / f"measured-{now}.jsonl"
+
+
+def _header(request: HistoryRequest, reference: Commit, digest: str) -> dict[str, object]:
+    return {
+        "toll_history": 1,
+        "toll_version": tollbench.__version__,
+        "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
+        "started_utc": SystemClock().utc(),
+        "reference": reference.commit,
+        "reference_digest": digest,
+        "build": as_text(request.build),
+        "program": as_text(request.program),
+        "kind": request.kind,
+        "sandbox": request.sandbox.told() if request.sandbox is not None else "",
+        "machine": machine.describe(ask_compilers=True),
+        "conditions": machine.conditions(),
+    }
+
+
+def show(found: Histories, files: Mapping[str, Output], *, as_json: bool) -> None:
+    """Writes the files, and prints the summary or the JSON."""
+    for form, output in files.items():
+        output.write(
+            _RENDERERS[form](found), "the history is kept: the same command with --budget 0s shows it"
+        )
+    if as_json:
+        tell_json(found.model_dump_json(indent=None))
+        return
+    for line in history_terminal.lines(found):
+        tell(line)
+
+
+def exit_code(found: Histories) -> Exit:
+    """130 after Ctrl-C, 3 where there is no value at all, else 0."""
+    if found.interrupted:
+        return Exit.INTERRUPTED
+    return Exit.FINE if found.lines else Exit.INCONCLUSIVE

@@ -1,0 +1,112 @@
+"""Which commits a history measures next: what is new, what lies around a change, and the middle of gaps.
+
+Old commits that nothing happened at are measured last, and thinly; pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from itertools import pairwise
+from typing import NamedTuple
+
+MOST_VISITS = 3  # of a commit whose value is doubted
+_HALF_LIFE = 0.25  # of the row: a gap that lies further back by so much counts half
+
+
+class CommitRun(NamedTuple):
+    """Places in the row, both included: a change came with one of them."""
+
+    first: int
+    last: int
+
+
+def order_of_measuring(
+    count: int,
+    visits: Sequence[int],
+    changes: Sequence[CommitRun] = (),
+    doubted: Set[int] = frozenset(),
+) -> list[int]:
+    """Places of commits, the most important first; each once, and no more than are worth a visit.
+
+    `visits` says of each place in how many sessions it was measured. First the newest and the oldest; then
+    the middle of what a change may have come with, again and again; then those whose value is `doubted`, and
+    those that a change of several commits lies between, until they were visited three times; then the
+    middles of gaps, in which a recent commit counts more.
+    """
+    order: dict[int, None] = {}
+    known = {place for place in range(count) if visits[place]}
+    for place in (count - 1, 0):
+        if count and place not in known:
+            order[place] = None
+            known.add(place)
+    for place in _halving(changes, known):
+        order[place] = None
+    again = [*sorted(doubted, reverse=True), *(place for run in changes for place in _near(run, count))]
+    for place in again:
+        if 0 < visits[place] < MOST_VISITS:
+            order[place] = None
+    for place in _middles(count, known | set(order)):
+        order[place] = None
+    return list(order)
+
+
+def _near(run: CommitRun, count: int) -> range:
+    """The commits that decide with which of several a change came."""
+    if run.first == run.last:
+        return range(0)
+    return range(max(0, run.first - 1), min(count, run.last + 1))
+
+
+def _halving(changes: Sequence[CommitRun], known: Set[int]) -> list[int]:
+    """Of each change in turn the commit that halves the longest run of unmeasured ones it may lie in."""
+    found: list[int] = []
+    seen = set(known)
+    left = list(changes)
+    while left:
+        again = []
+        for run in left:
+            place = _middle_of_longest(run.first - 1, run.last + 1, seen)
+            if place is not None:
+                seen.add(place)
+                found.append(place)
+                again.append(run)
+        left = again
+    return found
+
+
+def _middle_of_longest(before: int, after: int, seen: Set[int]) -> int | None:
+    """The middle of the longest run between both that nobody has seen."""
+    ends = [before, *(place for place in range(before + 1, after) if place in seen), after]
+    begin, end = max(pairwise(ends), key=lambda ends: ends[1] - ends[0])
+    return (begin + end) // 2 if end - begin > 1 else None
+
+
+def _middles(count: int, known: Set[int]) -> list[int]:
+    """The middles of gaps, the most important first, until none is left."""
+    import heapq
+
+    ends = sorted(known)
+    gaps = [_Gap.of(begin, end, count) for begin, end in pairwise(ends) if end - begin > 1]
+    heapq.heapify(gaps)
+    found = []
+    while gaps:
+        gap = heapq.heappop(gaps)
+        middle = (gap.begin + gap.end) // 2
+        found.append(middle)
+        for begin, end in ((gap.begin, middle), (middle, gap.end)):
+            if end - begin > 1:
+                heapq.heappush(gaps, _Gap.of(begin, end, count))
+    return found
+
+
+class _Gap(NamedTuple):
+    """Between two commits that are measured; the most important one sorts first."""
+
+    rank: float
+    begin: int
+    end: int
+
+    @staticmethod
+    def of(begin: int, end: int, count: int) -> _Gap:
+        age = (count - end) / max(1.0, _HALF_LIFE * count)
+        return _Gap(-(end - begin) * 0.5**age, begin, end)

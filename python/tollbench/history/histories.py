@@ -1,0 +1,93 @@
+"""What a history found: the contract of `toll history --json` (schemas/history.schema.json)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tollbench.compare.printed import ComparisonRecord
+from tollbench.compare.verdicts import NotNegative, Positive
+
+Place = Annotated[int, Field(ge=0)]
+Certainty = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class HistoryCommit(ComparisonRecord):
+    """One commit of the row."""
+
+    commit: str
+    author: str
+    subject: str
+    utc: str = Field(description="when it was committed, ISO 8601")
+    name: str = Field(default="", description="the tag by which it was asked for")
+    reason: str = Field(
+        default="", description="why it could not be measured; empty: it could, or was not yet"
+    )
+
+
+class HistoryChange(ComparisonRecord):
+    """A change of one benchmark that lasted."""
+
+    benchmark: str
+    commit: str = Field(description="most probably the first with the new level, of those that were measured")
+    place: Place = Field(description="of that one in `commits`")
+    first: Place = Field(description="it came with this commit at the earliest, at the level of intervals")
+    last: Place = Field(description="and with this one at the latest")
+    range: str = Field(description="the same as git writes it, A..B")
+    unmeasured: Place = Field(description="commits from first to last that were not measured")
+    ratio: Positive = Field(description="level behind it over level before it")
+    low: Positive = Field(description="lower end of that ratio's interval")
+    high: Positive = Field(description="upper end")
+    certainty: Certainty = Field(description="posterior probability that it is a change and not scatter")
+    part: Place = Field(description="of the history, between two breaks")
+    found_utc: str = Field(description="when the session began that measured the new level first")
+
+
+class HistoryBreak(ComparisonRecord):
+    """From here on values are not comparable with those before."""
+
+    utc: str = Field(description="when the session began that is the first of the new part")
+    place: Place = Field(description="of the newest commit that was measured before it")
+    reason: str
+
+
+class BenchmarkLine(ComparisonRecord):
+    """One benchmark over commits: columns of equal length, an entry a commit and part."""
+
+    benchmark: str
+    place: tuple[Place, ...] = Field(description="of the commit in `commits`")
+    part: tuple[Place, ...] = Field(description="of the history, between two breaks")
+    ratio: tuple[Positive, ...] = Field(description="time of the commit over that of the reference")
+    low: tuple[Positive, ...] = Field(description="lower end of the ratio's interval")
+    high: tuple[Positive, ...] = Field(description="upper end")
+    visits: tuple[int, ...] = Field(description="sessions in which it was measured")
+    outliers: tuple[int, ...] = Field(default=(), description="entries that are far off their level")
+    reference_ns: Positive = Field(description="nanoseconds an operation of the reference, latest part")
+    scatter: NotNegative = Field(
+        description="of commits around their level besides the error of measuring, relative, latest part"
+    )
+    recent: int = Field(
+        default=0, description="how many of the last commits are off, too few for a change yet"
+    )
+    since: str = Field(default="", description="the first commit with it, where those before it have it not")
+    until: str = Field(default="", description="the first commit without it, where it is gone")
+
+
+class Histories(ComparisonRecord):
+    """All that is known of the row. Fields may be added."""
+
+    made_by: Literal["toll history"] = Field(default="toll history", description="by which a file is known")
+    reference: str = Field(description="the commit that all others are measured against, latest part")
+    threshold: Positive = Field(description="smaller changes are not told: 0.01 is 1 %")
+    level: Positive = Field(description="of all intervals, each alone")
+    commits: tuple[HistoryCommit, ...] = Field(description="oldest first")
+    measured: int = Field(ge=0, description="commits of the row that have values")
+    lines: tuple[BenchmarkLine, ...]
+    changes: tuple[HistoryChange, ...] = Field(description="newest first")
+    breaks: tuple[HistoryBreak, ...] = ()
+    notes: tuple[str, ...] = Field(default=(), description="what a reader has to know besides")
+    sessions: int = Field(default=0, ge=0)
+    interrupted: bool = False
+    toll_version: str = ""
+    machine: str = ""

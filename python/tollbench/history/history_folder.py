@@ -1,0 +1,251 @@
+"""Where a history lies: a folder with a file for each session of measuring, and the built reference.
+
+    FOLDER/measured-DATE.jsonl    a line a commit; only ever made anew and added to
+    FOLDER/reference/             the checkout that all commits are measured against, and `reference.json`
+    FOLDER/lock                   held by whoever measures
+
+A session's file is never opened again for writing, so that nothing in it can be lost by a later one; a kill
+loses the line in flight, which a reader passes over. Files may come from a stranger: every line is checked.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import math
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from tollbench.compare.revisions import RevisionBuild, built
+from tollbench.compare.sides import WrittenSide
+from tollbench.errors import TollError
+from tollbench.history.commit_range import Commit
+from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.sandbox import show_inside
+from tollbench.text import shown
+from tollbench.writing import delete_tree, write_own
+
+_Hash = Annotated[str, Field(pattern="^[0-9a-f]{7,64}$")]
+_Text = Annotated[str, Field(max_length=20_000)]
+_Time = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+_Size = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+# Of a commit and a benchmark: ratio to the reference, both ends of its interval, pairs, standard error of the
+# ratio's logarithm, ns an operation of the reference and of the commit.
+MeasuredPoint = tuple[_Time, _Time | None, _Time | None, Annotated[int, Field(ge=1)], _Size, _Time, _Time]
+_MOST_BYTES = 1 << 31  # of a session's file
+_UNTRUSTED = ConfigDict(frozen=True, extra="ignore")
+
+
+class SessionHeader(BaseModel):
+    """The first line of a session's file."""
+
+    model_config = _UNTRUSTED
+    toll_history: Literal[1]
+    started_utc: _Text
+    reference: _Hash
+    reference_digest: _Text  # SHA-256 of its program
+    machine: dict[str, Any]
+    kind: _Text = ""
+
+
+class MeasuredCommit(BaseModel):
+    """One commit beside the reference; no points and a reason: it could not be measured."""
+
+    model_config = _UNTRUSTED
+    commit: _Hash
+    tree: _Hash
+    points: dict[_Text, MeasuredPoint] = Field(default_factory=dict)
+    failed: dict[_Text, _Text] = Field(default_factory=dict)  # benchmark -> reason
+    lacks: tuple[_Text, ...] = ()  # benchmarks that the reference has and it has not
+    new: tuple[_Text, ...] = ()  # benchmarks that it has and the reference has not
+    unbuilt: _Text = ""
+
+
+class MeasuredControl(BaseModel):
+    """What the reference measured against itself, beside a group of commits: benchmark -> ratio."""
+
+    model_config = _UNTRUSTED
+    control: dict[_Text, _Time]
+    commits: tuple[_Hash, ...]
+
+
+_LINE: TypeAdapter[MeasuredCommit | MeasuredControl] = TypeAdapter(MeasuredCommit | MeasuredControl)
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySession:
+    """One file, as far as it can be read."""
+
+    path: Path
+    header: SessionHeader
+    commits: tuple[MeasuredCommit, ...]
+    controls: tuple[MeasuredControl, ...]
+    unreadable: int  # lines
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFolder:
+    """One history."""
+
+    path: Path
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Held against others, who would measure the same commits. Raises TollError where it is held."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            lock = os.open(self.path / "lock", flags, 0o666)
+        except OSError as error:
+            raise TollError(
+                f"the history cannot be kept in {self.path}: {error.strerror}",
+                "name another folder: --into FOLDER",
+            ) from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise TollError(
+                f"another toll history measures into {self.path}",
+                "wait for its end, or name another folder: --into FOLDER",
+            ) from None
+        finally:
+            os.close(lock)
+
+    def sessions(self) -> list[HistorySession]:
+        """All that was measured, in order of time. Raises TollError for a file that is none of a history."""
+        paths = sorted(self.path.glob("measured-*.jsonl"))
+        return sorted((_read(path) for path in paths), key=lambda one: one.header.started_utc)
+
+    @property
+    def reference(self) -> Path:
+        """The folder of the built reference."""
+        return self.path / "reference"
+
+    def kept_reference(self, commit: Commit, recipe: RevisionBuild) -> tuple[WrittenSide, str] | None:
+        """The reference as it was built before, and its program's digest; None where it is not there."""
+        note = self.reference / "reference.json"
+        try:
+            known = _KeptReference.model_validate_json(note.read_bytes())
+        except (OSError, ValidationError):
+            return None
+        checkout = self._checkout(commit)
+        if (known.commit, known.build, known.program) != (commit.commit, recipe.build, recipe.program):
+            return None
+        if _digest(checkout, recipe.program) != known.digest:
+            return None
+        show_inside(self.reference)
+        return self._side(commit, recipe), known.digest
+
+    def build_reference(
+        self, repository: Path, commit: Commit, recipe: RevisionBuild, interrupt: Interrupt | None
+    ) -> tuple[WrittenSide, str]:
+        """Builds it into the folder, where it stays. Raises TollError where it does not build."""
+        try:
+            if self.reference.exists():
+                delete_tree(self.reference)
+            self.reference.mkdir()
+            built(repository, [commit.revision], recipe, self.reference, interrupt=interrupt)
+            digest = _digest(self._checkout(commit), recipe.program)
+            known = _KeptReference(
+                commit=commit.commit, build=recipe.build, program=recipe.program, digest=digest
+            )
+            write_own(self.reference / "reference.json", known.model_dump_json())
+        except LaunchFailed as failure:
+            raise TollError(
+                failure.reason,
+                "the reference has to build: name another one with --reference, or mend --build",
+            ) from None
+        except OSError as error:
+            raise TollError(
+                f"the reference cannot be built in {self.reference}: {error.strerror}",
+                "make room on that disk, or name another folder: --into FOLDER",
+            ) from None
+        return self._side(commit, recipe), digest
+
+    def _checkout(self, commit: Commit) -> Path:
+        return self.reference / f"0-{commit.commit[:10]}"
+
+    def _side(self, commit: Commit, recipe: RevisionBuild) -> WrittenSide:
+        checkout = self._checkout(commit)
+        return WrittenSide(recipe.program, f"reference {commit.short}", checkout, recipe.folder or checkout)
+
+
+class _KeptReference(BaseModel):
+    """What was built."""
+
+    commit: str
+    build: str
+    program: str
+    digest: str
+
+
+def _digest(checkout: Path, program: str) -> str:
+    """Of the file that the program's first word names; "" where that is none in the checkout."""
+    words = program.split()
+    file = checkout / words[0] if words else checkout
+    if words and "/" not in words[0]:
+        file = Path(shutil.which(words[0]) or file)
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _read(path: Path) -> HistorySession:
+    """Raises TollError where it does not begin as a session does, or cannot be read."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise TollError(f"{path} is larger than a session can be", "move it out of the folder")
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise TollError(f"cannot read {path}: {error.strerror}", "look at the folder's rights") from None
+    try:
+        header = SessionHeader.model_validate_json(lines[0] if lines else b"")
+    except ValidationError:
+        raise TollError(
+            f"{shown(str(path))} is no session of a history, or of a newer toll",
+            "move it out of the folder; toll changes and removes no session",
+        ) from None
+    commits: list[MeasuredCommit] = []
+    controls: list[MeasuredControl] = []
+    unreadable = 0
+    for line in lines[1:]:
+        try:
+            found = _LINE.validate_json(line)
+        except ValidationError:
+            unreadable += 1  # what a kill left of a line
+            continue
+        (commits if isinstance(found, MeasuredCommit) else controls).append(found)  # type: ignore[arg-type]
+    return HistorySession(path, header, tuple(commits), tuple(controls), unreadable)
+
+
+# What a history cannot go on from: the same ratio means another thing there. Not the kernel: both run on it.
+_SAME = (
+    *("cpu", "architecture", "cpus", "packages", "cores", "threads_per_core", "usable_cpus"),
+    *("caches", "virtualization", "libc", "compilers"),
+)
+
+
+def machine_difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What is another machine, or built by other compilers, in words; "" where it is the same."""
+    changed = [key for key in _SAME if before.get(key) != now.get(key)]
+    return ", ".join(key.replace("_", " ") for key in changed)
+
+
+def log_median(ratios: list[float]) -> float:
+    """Of ratios, the middle one's logarithm; 0 for none."""
+    logs = sorted(map(math.log, ratios))
+    if not logs:
+        return 0.0
+    middle = len(logs) // 2
+    return logs[middle] if len(logs) % 2 else (logs[middle - 1] + logs[middle]) / 2.0

@@ -1,0 +1,56 @@
+"""The changes of a history as an Atom feed (RFC 4287): an entry a change, which keeps its name."""
+
+from __future__ import annotations
+
+import uuid
+from xml.sax.saxutils import escape
+
+from tollbench.history.histories import Histories
+from tollbench.report.histories import history_lines
+
+_MOST = 100  # entries
+_SPACE = uuid.UUID("7c2f4f38-6a7f-5b0e-9a55-0d7f1f6c8f10")  # drawn once: of names made from changes
+_NEVER = "1970-01-01T00:00:00Z"
+
+
+def render(found: Histories) -> str:
+    """The feed. A change is known by its benchmark, direction and the last commit it may have come with."""
+    entries = []
+    updated = _NEVER
+    pairs = zip(found.changes, history_lines.change_lines(found), strict=True)
+    for change, line in sorted(pairs, key=lambda pair: pair[0].found_utc, reverse=True)[:_MOST]:
+        when = _instant(change.found_utc)
+        updated = max(updated, when)
+        where = f" It came {line.where}: {line.range}." if line.where else ""
+        told = (
+            f"{line.benchmark} is {line.word} by {line.size} ({line.span}) since {line.commit}"
+            f" by {line.author}: {line.subject}. Certainty {line.certainty}.{where}"
+        )
+        entries += [
+            "<entry>",
+            f"<id>urn:uuid:{_name(found, change.benchmark, change.commit, line.word)}</id>",
+            f"<title>{escape(f'{line.benchmark}: {line.word} by {line.size}')}</title>",
+            f"<updated>{when}</updated>",
+            f"<author><name>{escape(line.author) or 'unknown'}</name></author>",
+            f"<summary>{escape(told)}</summary>",
+            "</entry>",
+        ]
+    feed = uuid.uuid5(_SPACE, found.commits[0].commit if found.commits else "")
+    head = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<feed xmlns="http://www.w3.org/2005/Atom"><generator>toll history</generator>',
+        f"<id>urn:uuid:{feed}</id>",
+        "<title>Changes of benchmarks</title>",
+        f"<updated>{updated}</updated>",
+        "<author><name>toll history</name></author>",
+    ]
+    return "\n".join([*head, *entries, "</feed>"]) + "\n"
+
+
+def _name(_found: Histories, benchmark: str, commit: str, word: str) -> uuid.UUID:
+    return uuid.uuid5(_SPACE, "\0".join((benchmark, commit, word)))
+
+
+def _instant(utc: str) -> str:
+    """To the second, as all instants of the feed, so that they sort."""
+    return f"{utc[:19]}Z" if len(utc) >= 19 else _NEVER

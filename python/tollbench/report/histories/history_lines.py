@@ -1,0 +1,119 @@
+"""What all forms of a history say in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tollbench import numbers
+from tollbench.history.histories import BenchmarkLine, Histories, HistoryChange, HistoryCommit
+from tollbench.text import clean, instant, several
+
+_CERTAIN = 0.999  # more is not told of a probability that rests on a model
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLine:
+    """One change in words, harmless."""
+
+    benchmark: str
+    word: str  # slower, faster
+    size: str  # "2.1 %"
+    span: str  # "1.7 to 2.4 %"
+    commit: str  # ten digits
+    author: str
+    subject: str
+    date: str
+    where: str  # of the commits that it may have come with; "" for one
+    certainty: str
+    range: str
+
+
+def change_lines(found: Histories) -> list[ChangeLine]:
+    """Newest first."""
+    return [change_line(found, change) for change in found.changes]
+
+
+def change_line(found: Histories, change: HistoryChange) -> ChangeLine:
+    """One of them."""
+    commit = found.commits[change.place]
+    ends = sorted(
+        (abs(change.low - 1.0), abs(change.high - 1.0))
+    )  # of a change that is told, both lie on one side
+    count = change.last - change.first + 1
+    where = "" if count == 1 else f"with one of {several(count, 'commit')}"
+    if change.unmeasured:
+        where += f", {change.unmeasured} of them not measured yet"
+    return ChangeLine(
+        clean(change.benchmark),
+        "slower" if change.ratio > 1.0 else "faster",
+        numbers.difference(abs(change.ratio - 1.0)),
+        f"{numbers.difference(ends[0])} to {numbers.difference(ends[1])}",
+        commit.commit[:10],
+        commit.author,
+        commit.subject,
+        commit.utc[:10],
+        where,
+        "above 99.9 %"
+        if change.certainty > _CERTAIN
+        else numbers.percent(change.certainty, 3, most_decimals=1),
+        "..".join(end[:10] for end in change.range.split("..")),
+    )
+
+
+def headline(found: Histories) -> str:
+    """One sentence."""
+    if not found.lines:
+        return "Nothing is measured yet"
+    slower = sum(change.ratio > 1.0 for change in found.changes)
+    faster = len(found.changes) - slower
+    told = [f"{slower} slower"] * bool(slower) + [f"{faster} faster"] * bool(faster)
+    what = f"{several(len(found.changes), 'change')} ({', '.join(told)})" if told else "No change"
+    return f"{what} in {several(len(found.lines), 'benchmark')} over {several(len(found.commits), 'commit')}"
+
+
+def footing(found: Histories) -> str:
+    """What all of it rests on."""
+    return (
+        f"{found.measured:,} of {several(len(found.commits), 'commit')} have values, measured in"
+        f" {several(found.sessions, 'session')} beside {found.reference[:10]}; changes below"
+        f" {numbers.difference(found.threshold)} are not told"
+    )
+
+
+def break_lines(found: Histories) -> list[str]:
+    """Sentences on breaks: no change is looked for across one."""
+    return [
+        f"{instant(one.utc)}: {clean(one.reason)}; values before and after are not comparable"
+        for one in found.breaks
+    ]
+
+
+def unbuilt(found: Histories) -> list[HistoryCommit]:
+    """Commits that could not be measured."""
+    return [commit for commit in found.commits if commit.reason]
+
+
+def now(line: BenchmarkLine) -> str:
+    """The newest value against the reference."""
+    return _against(line.ratio[-1])
+
+
+def _against(ratio: float) -> str:
+    sign = "+" if ratio > 1.0 else "−"
+    return f"{sign}{numbers.difference(abs(ratio - 1.0))}"
+
+
+def states(line: BenchmarkLine) -> list[str]:
+    """What else is to be said of one benchmark."""
+    told = []
+    if line.since:
+        told.append(f"since {line.since[:10]}")
+    if line.until:
+        told.append(f"gone since {line.until[:10]}")
+    if line.recent:
+        told.append(
+            f"the last {several(line.recent, 'commit')} off: too few for a change, measured again first"
+        )
+    if line.outliers:
+        told.append(f"{several(len(line.outliers), 'commit')} far off alone")
+    return told
