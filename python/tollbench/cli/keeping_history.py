@@ -23,6 +23,7 @@ from tollbench.compare.adapters.read_output import KIND as READ
 from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.readings import Reading
 from tollbench.compare.revisions import RevisionBuild, changed
+from tollbench.compare.sides import WrittenSide
 from tollbench.errors import Exit, TollError
 from tollbench.history.choosing_commits import order_of_measuring
 from tollbench.history.commit_range import (
@@ -195,11 +196,15 @@ def _measured(
         settings = request.settings(interrupt)
         recipe = RevisionBuild(request.build, request.program, request.folder)
         reference = _reference(request, row, folder)
-        side = folder.kept_reference(reference, recipe)
-        if side is None:
-            say(f"building the reference {reference.short}")
-            side = folder.build_reference(row.repository, reference, recipe, interrupt)
-        written, digest = side
+
+        def built(commit: Commit) -> tuple[WrittenSide, str]:
+            kept = folder.kept_reference(commit, recipe)
+            if kept is None:
+                say(f"building the reference {commit.short}")
+                kept = folder.build_reference(row.repository, commit, recipe, interrupt)
+            return kept
+
+        written, digest = built(reference)
         raw = stack.enter_context(RawFile(raw_path(None, "history"), _header(request, reference, digest)))
         keeping = Keeping(raw)
         session = stack.enter_context(RawFile(_session_path(folder), _header(request, reference, digest)))
@@ -219,6 +224,7 @@ def _measured(
                 keep=keeping,
                 hear=hear,
                 check_builds=lambda: groups.check(reference),
+                other_reference=lambda name: built(one_commit(row.repository, name)),
                 meanwhile=meanwhile,
             )
             try:
@@ -245,6 +251,7 @@ def _all_groups(
     tried: set[int] = set()
     while work.left_s > 0.0:
         known = _read(request, row, folder)
+        work.others.update(known.others)
         order = order_of_measuring(len(row.commits), known.visits, known.runs, known.doubted)
         chosen: dict[str, Commit] = {}
         for place in order:

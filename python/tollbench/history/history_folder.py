@@ -1,7 +1,7 @@
 """Where a history lies: a folder with a file for each session of measuring, and the built reference.
 
     FOLDER/measured-DATE.jsonl    a line a commit; only ever made anew and added to
-    FOLDER/reference/             the checkout that all commits are measured against, and `reference.json`
+    FOLDER/reference-COMMIT/      the checkout that commits are measured against, and `reference.json`
     FOLDER/lock                   held by whoever measures
 
 A session's file is never opened again for writing, so that nothing in it can be lost by a later one; a kill
@@ -67,13 +67,17 @@ class MeasuredCommit(BaseModel):
     lacks: tuple[_Text, ...] = ()  # benchmarks that the reference has and it has not
     new: tuple[_Text, ...] = ()  # benchmarks that it has and the reference has not
     unbuilt: _Text = ""
+    beside: _Text = (
+        ""  # another reference than the session's, which has these benchmarks; its program's digest
+    )
+    beside_digest: _Text = ""
 
 
 class MeasuredControl(BaseModel):
-    """What the reference measured against itself, beside a group of commits: benchmark -> ratio."""
+    """What the reference measured against itself, beside a group: benchmark -> ratio and interval."""
 
     model_config = _UNTRUSTED
-    control: dict[_Text, _Time]
+    control: dict[_Text, tuple[_Time, _Time | None, _Time | None]]
     commits: tuple[_Hash, ...]
 
 
@@ -125,14 +129,9 @@ class HistoryFolder:
         paths = sorted(self.path.glob("measured-*.jsonl"))
         return sorted((_read(path) for path in paths), key=lambda one: one.header.started_utc)
 
-    @property
-    def reference(self) -> Path:
-        """The folder of the built reference."""
-        return self.path / "reference"
-
     def kept_reference(self, commit: Commit, recipe: RevisionBuild) -> tuple[WrittenSide, str] | None:
         """The reference as it was built before, and its program's digest; None where it is not there."""
-        note = self.reference / "reference.json"
+        note = self._of(commit) / "reference.json"
         try:
             known = _KeptReference.model_validate_json(note.read_bytes())
         except (OSError, ValidationError):
@@ -142,7 +141,7 @@ class HistoryFolder:
             return None
         if _digest(checkout, recipe.program) != known.digest:
             return None
-        show_inside(self.reference)
+        show_inside(self._of(commit))
         return self._side(commit, recipe), known.digest
 
     def build_reference(
@@ -150,15 +149,16 @@ class HistoryFolder:
     ) -> tuple[WrittenSide, str]:
         """Builds it into the folder, where it stays. Raises TollError where it does not build."""
         try:
-            if self.reference.exists():
-                delete_tree(self.reference)
-            self.reference.mkdir()
-            built(repository, [commit.revision], recipe, self.reference, interrupt=interrupt)
+            folder = self._of(commit)
+            if folder.exists():
+                delete_tree(folder)
+            folder.mkdir()
+            built(repository, [commit.revision], recipe, folder, interrupt=interrupt)
             digest = _digest(self._checkout(commit), recipe.program)
             known = _KeptReference(
                 commit=commit.commit, build=recipe.build, program=recipe.program, digest=digest
             )
-            write_own(self.reference / "reference.json", known.model_dump_json())
+            write_own(self._of(commit) / "reference.json", known.model_dump_json())
         except LaunchFailed as failure:
             raise TollError(
                 failure.reason,
@@ -166,13 +166,16 @@ class HistoryFolder:
             ) from None
         except OSError as error:
             raise TollError(
-                f"the reference cannot be built in {self.reference}: {error.strerror}",
+                f"the reference cannot be built in {self.path}: {error.strerror}",
                 "make room on that disk, or name another folder: --into FOLDER",
             ) from None
         return self._side(commit, recipe), digest
 
+    def _of(self, commit: Commit) -> Path:
+        return self.path / f"reference-{commit.commit[:10]}"
+
     def _checkout(self, commit: Commit) -> Path:
-        return self.reference / f"0-{commit.commit[:10]}"
+        return self._of(commit) / f"0-{commit.commit[:10]}"
 
     def _side(self, commit: Commit, recipe: RevisionBuild) -> WrittenSide:
         checkout = self._checkout(commit)

@@ -49,6 +49,9 @@ _FEW_PAIRS = 4  # of fewer the scatter of one commit alone says nothing
 _UNKNOWN_ERROR = 0.05  # log scale, where there are too few pairs to say
 
 
+_New = dict[str, list[str]]  # commit -> benchmarks that it has and the reference has not
+
+
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
     """How commits are measured; seconds, shares."""
@@ -101,10 +104,12 @@ class CommitSession:
     keep: Keep = lambda _record: None  # every launch
     hear: Callable[[SessionProgress], None] = lambda _progress: None
     check_builds: Callable[[], None] = lambda: None  # raises TollError where nothing builds any more
+    # Another reference by its hash, with its digest, for benchmarks that the first one does not have.
+    other_reference: Callable[[str], tuple[WrittenSide, str]] | None = None
+    others: dict[str, str] = field(default_factory=dict)  # benchmark -> the hash of its reference
     meanwhile: Meanwhile = field(default_factory=Meanwhile)
     clock: Clock = field(default_factory=SystemClock)
     spent_s: float = 0.0
-    measured: int = 0
     _random: random.Random = field(init=False)
     _checked: bool = False
 
@@ -130,16 +135,60 @@ class CommitSession:
                     self._checked = True
                 self._store(commit, {"unbuilt": failure.reason})
         built = [commit for commit in commits if commit.commit in sides]
-        if built and not self._together(built, sides) and len(built) > 1:
+        new = self._measured(built, sides)
+        if new is None and len(built) > 1:
+            new = {}
             for commit in built:  # one of them spoils it for all
                 if self.left_s > 0.0:
-                    self._together([commit], sides)
+                    new |= self._measured([commit], sides) or {}
+        self._measure_new([commit for commit in built if commit.commit in (new or {})], sides, new or {})
 
-    def _together(self, commits: Sequence[Commit], sides: Mapping[str, WrittenSide]) -> bool:
-        """Whether the group could be measured; of one commit alone the reason is stored where not."""
+    def _measured(self, commits: Sequence[Commit], sides: Mapping[str, WrittenSide]) -> _New | None:
+        """A group beside the reference: what each has that the reference has not; None where it failed.
+
+        Of one commit alone the reason is stored then. Raises TollError where it is the reference's.
+        """
+        if not commits:
+            return {}
+        found, logs, failed = self._compared(self.reference, commits, sides)
+        if failed:
+            if len(commits) == 1:
+                if failed.startswith(self.reference.label):
+                    raise TollError(failed, "the reference has to run: name another one with --reference")
+                self._store(commits[0], {"unbuilt": failed.replace(commits[0].commit, commits[0].short)})
+            return None
+        assert found is not None
+        return self._keep_group(commits, found, logs)
+
+    def _measure_new(self, commits: Sequence[Commit], sides: Mapping[str, WrittenSide], new: _New) -> None:
+        """Benchmarks that the reference does not have, beside the first commit that was seen to have them."""
+        if self.other_reference is None:
+            return
+        for commit in commits:
+            for name in new[commit.commit]:
+                self.others.setdefault(name, commit.commit)
+        for other in dict.fromkeys(self.others[name] for names in new.values() for name in names):
+            names = {name for name, reference in self.others.items() if reference == other}
+            having = [commit for commit in commits if names & set(new[commit.commit])]
+            if self.left_s <= 0.0:
+                return
+            side, digest = self.other_reference(other)
+            asked = sorted(names & {name for commit in having for name in new[commit.commit]})
+            found, logs, failed = self._compared(side, having, sides, asked)
+            if found is not None and not failed:
+                self._keep_group(having, found, logs, {"beside": other, "beside_digest": digest})
+
+    def _compared(
+        self,
+        reference: WrittenSide,
+        commits: Sequence[Commit],
+        sides: Mapping[str, WrittenSide],
+        names: Sequence[str] | None = None,
+    ) -> tuple[Comparisons | None, _Logs, str]:
+        """What was found, and why nothing was. Raises Interrupted."""
         written = [
-            self.reference,
-            replace(self.reference, label=_AGAIN),
+            reference,
+            replace(reference, label=_AGAIN),
             *(replace(sides[commit.commit], label=commit.commit) for commit in commits),
         ]
         logs = _Logs(self.keep)
@@ -157,6 +206,7 @@ class CommitSession:
                     clock=self.clock,
                     keep=logs,
                     on_step=lambda at: self._tell(f"{len(commits)} commits  {at.benchmark}", at.elapsed_s),
+                    names=names,
                     meanwhile=self.meanwhile,
                 )
             except TollError as error:  # the sides do not fit together
@@ -165,21 +215,25 @@ class CommitSession:
             raise Interrupted
         if found is not None:
             failed = _nothing_of(found)
-        if failed:
-            if len(commits) == 1:
-                self._store(commits[0], {"unbuilt": failed.replace(commits[0].commit, commits[0].short)})
-            return False
-        assert found is not None
-        self._keep_group(commits, found, logs)
-        return True
+        return found, logs, failed
 
-    def _keep_group(self, commits: Sequence[Commit], found: Comparisons, logs: _Logs) -> None:
+    def _keep_group(
+        self,
+        commits: Sequence[Commit],
+        found: Comparisons,
+        logs: _Logs,
+        beside: Mapping[str, str] | None = None,
+    ) -> _New:
+        """Stores it; `beside` names a reference that is not the session's."""
         rows = {(row.b, row.benchmark): row for row in found.comparisons}
         control = {
-            name: row.ratio for (side, name), row in rows.items() if side == _AGAIN and row.ratio is not None
+            name: (row.ratio, row.low, row.high)
+            for (side, name), row in rows.items()
+            if side == _AGAIN and row.ratio is not None
         }
         self.session({"control": control, "commits": [commit.commit for commit in commits]})
         reference = found.sides[0]
+        new_of: dict[str, list[str]] = {}
         for number, commit in enumerate(commits, 2):
             own = {name: row for (side, name), row in rows.items() if side == commit.commit}
             points = {
@@ -188,6 +242,9 @@ class CommitSession:
                 if (point := _point(row, logs.error(name, number))) is not None
             }
             failed = {name: row.reason for name, row in own.items() if row.verdict is Verdict.FAILED}
+            if beside is not None:
+                self._store(commit, {**beside, "points": points, "failed": failed})
+                continue
             lacks = [one.benchmark for one in found.lacking if commit.commit in one.missing_in]
             new = [
                 one.benchmark
@@ -195,7 +252,9 @@ class CommitSession:
                 if reference in one.missing_in and commit.commit not in one.missing_in
             ]
             self._store(commit, {"points": points, "failed": failed, "lacks": lacks, "new": new})
-            self.measured += 1
+            if new:
+                new_of[commit.commit] = new
+        return new_of
 
     def _store(self, commit: Commit, told: Mapping[str, Any]) -> None:
         self.session({"commit": commit.commit, "tree": commit.tree, "utc": self.clock.utc(), **told})

@@ -12,7 +12,7 @@ from statistics import NormalDist, median
 
 import numpy as np
 
-from tollbench.history.choosing_commits import CommitRun
+from tollbench.history.choosing_commits import MOST_VISITS, CommitRun
 from tollbench.history.commit_range import Commit, CommitRange
 from tollbench.history.histories import (
     BenchmarkLine,
@@ -45,6 +45,8 @@ class _Part:
     extra: dict[tuple[str, str], float] = field(default_factory=dict)  # (benchmark, tree) -> control's log
     reference_ns: dict[str, list[float]] = field(default_factory=dict)
     seen_utc: dict[str, str] = field(default_factory=dict)  # tree -> session
+    # benchmark -> hash and digest of its reference; "" for that of the session
+    beside: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -57,7 +59,7 @@ class _Known:
     lacks: dict[str, frozenset[str]] = field(default_factory=dict)
     new: dict[str, frozenset[str]] = field(default_factory=dict)
     failed: dict[tuple[str, str], str] = field(default_factory=dict)  # (tree, benchmark) -> reason
-    disturbed: int = 0  # groups in which the reference differed from itself
+    elsewhere: set[str] = field(default_factory=set)  # benchmarks with values beside another reference
     notes: list[str] = field(default_factory=list)
 
 
@@ -69,6 +71,7 @@ class ReadHistory:
     visits: tuple[int, ...]  # sessions of each commit of the row; one that does not build counts as one
     runs: tuple[CommitRun, ...]  # in which changes lie
     doubted: frozenset[int]  # places of outliers, and of the last commits where they are off
+    others: Mapping[str, str]  # benchmark -> hash of its reference, where that is not the session's
 
 
 def read_history(
@@ -102,10 +105,23 @@ def read_history(
     runs = [
         CommitRun(change.first, change.last) for change in told.changes if change.part == len(known.parts) - 1
     ]
-    visits = tuple(
-        1 if commit.tree in known.unbuilt else known.visits.get(commit.tree, 0) for commit in row.commits
+    visits = tuple(_visits(known, commit.tree) for commit in row.commits)
+    others = (
+        {name: hash_ for name, (hash_, _) in known.parts[-1].beside.items() if hash_} if known.parts else {}
     )
-    return ReadHistory(told, visits, tuple(runs), frozenset(doubted))
+    return ReadHistory(told, visits, tuple(runs), frozenset(doubted), others)
+
+
+def _visits(known: _Known, tree: str) -> int:
+    """Sessions; none where a benchmark that got a reference later has no value yet."""
+    if tree in known.unbuilt:
+        return 1
+    count = known.visits.get(tree, 0)
+    if 0 < count < MOST_VISITS and known.new.get(tree):
+        part = known.parts[-1]
+        if any(name in part.points and tree not in part.points[name] for name in known.new[tree]):
+            return 0
+    return count
 
 
 def _known(sessions: Sequence[HistorySession]) -> _Known:
@@ -160,7 +176,7 @@ def _take(known: _Known, session: HistorySession) -> None:
         part.reference_ns.setdefault(name, []).extend(values)
     off: dict[tuple[str, str], float] = {}
     for control in session.controls:
-        logs = {name: abs(math.log(ratio)) for name, ratio in control.control.items()}
+        logs = {name: _beyond_chance(*values) for name, values in control.control.items()}
         off |= {(name, commit): log for name, log in logs.items() for commit in control.commits}
     visited = set()
     for commit in session.commits:
@@ -168,16 +184,28 @@ def _take(known: _Known, session: HistorySession) -> None:
             known.unbuilt.setdefault(commit.tree, commit.unbuilt)
             continue
         visited.add(commit.tree)
-        known.lacks[commit.tree] = frozenset(commit.lacks)
-        known.new[commit.tree] = frozenset(commit.new)
+        beside = (commit.beside, commit.beside_digest)
+        if not commit.beside:
+            known.lacks[commit.tree] = frozenset(commit.lacks)
+            known.new[commit.tree] = frozenset(commit.new)
         part.seen_utc.setdefault(commit.tree, session.header.started_utc)
         known.failed |= {(commit.tree, name): reason for name, reason in commit.failed.items()}
         for name, point in commit.points.items():
+            if part.beside.setdefault(name, beside) != beside:
+                known.elsewhere.add(name)
+                continue
             part.points[name].setdefault(commit.tree, []).append(point)
             if (own := off.get((name, commit.commit), 0.0)) > 0.0:
                 part.extra[name, commit.tree] = min(own, part.extra.get((name, commit.tree), own))
     for tree in visited:
         known.visits[tree] = known.visits.get(tree, 0) + 1
+
+
+def _beyond_chance(ratio: float, low: float | None, high: float | None) -> float:
+    """By how much the reference differed from itself, log scale; 0 where its interval has 1."""
+    if low is None or high is None or low <= 1.0 <= high:
+        return 0.0
+    return abs(math.log(ratio))
 
 
 def _places(commits: Sequence[Commit]) -> dict[str, int]:
@@ -324,8 +352,12 @@ def _lifetime(name: str, known: _Known, row: CommitRange, places: Iterable[float
     """The first commit with a benchmark where earlier ones lack it, and the first one that lacks it again."""
     has = [int(place) for place in places]
     first, last = min(has), max(has)
+    own = any(part.beside.get(name, ("", ""))[0] == "" for part in known.parts if name in part.beside)
     lacking = [
-        place for place, commit in enumerate(row.commits) if name in known.lacks.get(commit.tree, frozenset())
+        place
+        for place, commit in enumerate(row.commits)
+        if commit.tree in known.lacks
+        and (name in known.lacks[commit.tree] if own else name not in known.new[commit.tree])
     ]
     since = row.commits[first].commit if any(place < first for place in lacking) else ""
     gone = [place for place in lacking if place > last]
@@ -377,13 +409,18 @@ def _notes(
         if line.until
         for other in by_since.get(line.until, ())
     ]
-    new = sorted({name for commit in row.commits for name in known.new.get(commit.tree, frozenset())})
+    told += [
+        f"{clean(name)}: some values are beside another reference, or another file of it, and not in its line"
+        for name in sorted(known.elsewhere)[:_MOST_NAMED]
+    ]
+    has = {line.benchmark for line in lines}
+    new = {name for commit in row.commits for name in known.new.get(commit.tree, frozenset())} - has
     if new:
+        named = [clean(name) for name in sorted(new)]
         more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
         told.append(
-            f"not measured, as the reference does not have {'it' if len(new) == 1 else 'them'}:"
-            f" {', '.join(map(clean, new[:_MOST_NAMED]))}{more}; --reference names a newer commit, from which"
-            " the lines begin anew"
+            f"not measured yet, as the reference does not have {'it' if len(new) == 1 else 'them'}:"
+            f" {', '.join(named[:_MOST_NAMED])}{more}"
         )
     trees = {commit.tree: commit for commit in row.commits}
     failures = [(tree, name) for tree, name in known.failed if tree in trees]

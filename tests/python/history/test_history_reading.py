@@ -97,7 +97,24 @@ def test_benchmarks_that_come_and_go_are_told(tmp_path: Path) -> None:
     assert (early.since, early.until) == ("", commit_hash(12))
     notes = " ".join(found.notes)
     assert f"early is gone since {commit_hash(12)[:10]}, where late came" in notes
-    assert "the reference does not have it: newest" in notes
+    assert "not measured yet, as the reference does not have it: newest" in notes
+
+
+def test_a_benchmark_that_came_later_has_a_reference_of_its_own(tmp_path: Path) -> None:
+    """Beside commit 12; commit 20 had it before it got one, and is measured again."""
+    ratios = scattered(40, {30: 0.05})
+    lines = [line(n, {"sum": ratios[n]}, new=["late"] if n >= 12 else []) for n in range(40)]
+    beside = {"beside": commit_hash(12), "beside_digest": "x"}
+    lines += [line(n, {"late": ratios[n]}, **beside) for n in range(12, 40) if n != 20]
+    lines.append(line(21, {"late": 3.0}, beside=commit_hash(12), beside_digest="another file"))
+    session(tmp_path, 1, lines)
+    found = read(tmp_path, 40)
+    assert {change.benchmark: change.place for change in found.told.changes} == {"sum": 30, "late": 30}
+    assert found.others == {"late": commit_hash(12)}
+    assert [place for place, visits in enumerate(found.visits) if visits == 0] == [20]
+    late = next(item for item in found.told.lines if item.benchmark == "late")
+    assert (late.since, max(late.ratio) < 2.0) == (commit_hash(12), True)
+    assert any("late: some values are beside another reference" in note for note in found.told.notes)
 
 
 def test_commits_that_do_not_build_or_fail_are_rows(tmp_path: Path) -> None:
@@ -128,7 +145,7 @@ def test_a_group_in_which_the_reference_differed_from_itself_counts_less(tmp_pat
     ]
     session(tmp_path / "a", 1, lines)
     assert read(tmp_path / "a", 40).told.changes
-    control = {"control": {"sum": 1.03}, "commits": [commit_hash(n) for n in bad]}
+    control = {"control": {"sum": [1.03, 1.02, 1.04]}, "commits": [commit_hash(n) for n in bad]}
     session(tmp_path / "b", 1, [*lines, control])
     assert read(tmp_path / "b", 40).told.changes == ()
 
