@@ -235,7 +235,9 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     page = history_html.render(found)
     assert "<script>alert" not in page
     assert "\x1b" not in page + history_markdown.render(found) + "".join(history_terminal.lines(found))
-    ET.fromstring(history_feed.render(found))
+    (entry,) = ET.fromstring(history_feed.render(found)).findall(f"{ATOM}entry")
+    for part in ("title", "summary"):
+        assert "<script>alert(1)</script>" in entry.findtext(f"{ATOM}{part}", "")
 
 
 def test_a_page_does_not_grow_with_the_commits(tmp_path: Path) -> None:
@@ -252,6 +254,6 @@ def test_a_page_does_not_grow_with_the_commits(tmp_path: Path) -> None:
 
 def test_nothing_measured_yet(tmp_path: Path) -> None:
     found = read(tmp_path, 3).told
-    assert history_terminal.lines(found)[0] == "Nothing is measured yet."
+    assert history_terminal.lines(found) == ["Nothing is measured yet.", "none of 3 commits has a value."]
     assert "Nothing is measured yet" in history_html.render(found)
     ET.fromstring(history_feed.render(found))

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ import jsonschema
 import pytest
 from test_history_reading import SCHEMA
 
+from checkouts import ROOT
 from tollbench import cli
 from tollbench.cli import machine_use, places
 from tollbench.compare.raw_file import RawFile
 from tollbench.history.history_folder import HistoryFolder
+from tollbench.interpreters import interpreter_with_path
 
 WORDS = (
     *("--build", "sh build.sh", "--program", "./bench", "--read", "csv:name,ns"),
@@ -118,6 +121,42 @@ def test_two_nights(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert toll("--last", "13", "--json") == 0
     again = json.loads(capsys.readouterr().out)
     assert again["changes"] == found["changes"]
+
+
+@pytest.mark.slow
+def test_a_kill_loses_no_commit_that_was_measured(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = Branch(tmp_path / "project")
+    for _ in range(12):
+        project.commit(sum=10_000)
+    unlocked = (
+        "from tollbench.cli import machine_use, main; machine_use.LOCK_FILES = ();"
+        " import sys; sys.argv[0] = 'toll'; main()"
+    )
+    into = tmp_path / "runs/history"
+    words = ("history", "--last", "12", "--into", str(into), *WORDS)
+    with subprocess.Popen(
+        interpreter_with_path("-c", unlocked, *words),
+        cwd=project.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as killed:
+        while sum(path.read_bytes().count(b"\n") for path in into.glob("measured-*")) < 4:
+            assert killed.poll() is None, "it ended by itself"
+            time.sleep(0.01)
+        killed.kill()
+    (before,) = into.glob("measured-*")
+    content = before.read_bytes()
+    assert toll("--last", "12", *WORDS, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["measured"], found["sessions"]) == (12, 2)
+    assert before.read_bytes() == content
+    again = next(path for path in into.glob("measured-*") if path != before).read_text()
+    commits = {json.loads(text)["commit"] for text in content.decode().splitlines()[2:]}
+    assert len(commits) >= 2
+    assert not any(json.loads(text).get("commit") in commits for text in again.splitlines()[2:])
 
 
 def test_benchmarks_that_some_commits_lack_and_a_program_that_crashes(

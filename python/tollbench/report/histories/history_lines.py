@@ -73,6 +73,8 @@ def headline(found: Histories) -> str:
 
 def footing(found: Histories) -> str:
     """What all of it rests on."""
+    if not found.sessions:
+        return f"none of {several(len(found.commits), 'commit')} has a value"
     return (
         f"{found.measured:,} of {several(len(found.commits), 'commit')} have values, measured in"
         f" {several(found.sessions, 'session')} beside {found.reference[:10]}; changes below"
