@@ -45,7 +45,7 @@ from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.meanwhile import Meanwhile
 from tollbench.launching.sandbox import Sandbox, sandboxed
 from tollbench.report.histories import history_feed, history_html, history_markdown, history_terminal
-from tollbench.text import as_text, several
+from tollbench.text import as_text, several, shown
 from tollbench.writing import Output, check_outputs, delete_tree, scratch_folder
 from tollbench.writing.marks import OF_HISTORY
 
@@ -130,10 +130,15 @@ def kept(
         if request.reference:
             one_commit(here, request.reference)  # before anything is made
         with folder.taken():
+            _check_folder(request, folder)
             try:
                 error = _measured(request, row, folder, wait=wait)
             except Interrupted:
                 interrupted = True
+            except TollError as raised:
+                if not folder.sessions():
+                    raise
+                error = raised  # what is known is shown all the same
     elif not folder.path.is_dir():
         raise TollError(
             f"there is no history in {folder.path}", "measure one: --build COMMAND --program PATH"
@@ -180,7 +185,20 @@ def _row(request: HistoryRequest, here: Path) -> CommitRange:
 
 
 def _read(request: HistoryRequest, row: CommitRange, folder: HistoryFolder) -> ReadHistory:
-    return read_history(row, folder.sessions(), threshold=request.threshold)
+    notes: list[str] = []
+    sessions = folder.sessions(notes.append)
+    return read_history(row, sessions, threshold=request.threshold, pattern=request.pattern, notes=notes)
+
+
+def _check_folder(request: HistoryRequest, folder: HistoryFolder) -> None:
+    """Raises TollError where the usual folder has the history of another program."""
+    programs = {one.header.program.split()[0] for one in folder.sessions() if one.header.program.split()}
+    wanted = request.program.split()[0]
+    if request.into is None and programs and wanted not in programs:
+        raise TollError(
+            f"{folder.path} is the history of {shown(sorted(programs)[0])}, and not of {shown(wanted)}",
+            "give each program a folder of its own: --into FOLDER",
+        )
 
 
 def _measured(
@@ -195,7 +213,7 @@ def _measured(
         scratch = stack.enter_context(scratch_folder())
         settings = request.settings(interrupt)
         recipe = RevisionBuild(request.build, request.program, request.folder)
-        reference = _reference(request, row, folder)
+        reference = _reference(request, row, folder, recipe)
 
         def built(commit: Commit) -> tuple[WrittenSide, str]:
             kept = folder.kept_reference(commit, recipe)
@@ -223,8 +241,11 @@ def _measured(
                 session,
                 keep=keeping,
                 hear=hear,
+                note=lambda sentence: say(f"note: {sentence}"),
                 check_builds=lambda: groups.check(reference),
-                other_reference=lambda name: built(one_commit(row.repository, name)),
+                other_reference=lambda name: (
+                    folder.kept_reference(_gone(name), recipe) or built(one_commit(row.repository, name))
+                ),
                 meanwhile=meanwhile,
             )
             try:
@@ -252,14 +273,14 @@ def _all_groups(
     while work.left_s > 0.0:
         known = _read(request, row, folder)
         work.others.update(known.others)
-        order = order_of_measuring(len(row.commits), known.visits, known.runs, known.doubted)
+        order = order_of_measuring(len(row.commits), known.visits, known.runs, known.doubted, known.failed)
         chosen: dict[str, Commit] = {}
         for place in order:
             commit = row.commits[place]
             if place not in tried and len(chosen) < work.settings.together:
                 tried.add(place)
                 chosen.setdefault(commit.tree, commit)
-        if not chosen:
+        if not chosen or work.left_s < work.round_s(len(chosen)):
             return
         say(f"{several(len(chosen), 'commit')}, {chosen[next(iter(chosen))].short} first")
         work.measure(list(chosen.values()))
@@ -289,6 +310,8 @@ class _Groups:
 
     def check(self, reference: Commit) -> None:
         """Raises TollError where the reference, which was built, does not build any more."""
+        if not reference.tree:
+            return  # it is built, and no longer in the repository
         self._number += 1
         folder = group_folder(self._scratch, self._number)
         try:
@@ -309,8 +332,15 @@ class _Groups:
             self._folder = None
 
 
-def _reference(request: HistoryRequest, row: CommitRange, folder: HistoryFolder) -> Commit:
-    """As asked; else that of the last session, where it is still to be had; else the newest commit."""
+def _gone(commit: str) -> Commit:
+    """One that the repository need not have: rewritten, or this is another clone."""
+    return Commit(commit, "", "", "")
+
+
+def _reference(
+    request: HistoryRequest, row: CommitRange, folder: HistoryFolder, recipe: RevisionBuild
+) -> Commit:
+    """As asked; else that of the last session, built or in the repository; else the newest commit."""
     if request.reference:
         return one_commit(row.repository, request.reference)
     sessions = folder.sessions()
@@ -319,6 +349,9 @@ def _reference(request: HistoryRequest, row: CommitRange, folder: HistoryFolder)
         try:
             return one_commit(row.repository, before)
         except TollError:
+            gone = _gone(before)
+            if folder.kept_reference(gone, recipe) is not None:
+                return gone
             say(
                 f"note: the reference {before[:10]} is no longer in the repository;"
                 " the newest commit takes its place"
@@ -342,6 +375,8 @@ def _header(request: HistoryRequest, reference: Commit, digest: str) -> dict[str
         "build": as_text(request.build),
         "program": as_text(request.program),
         "kind": request.kind,
+        "read": request.read,
+        "folder": as_text(str(request.folder)) if request.folder is not None else "",
         "sandbox": request.sandbox.told() if request.sandbox is not None else "",
         "machine": machine.describe(ask_compilers=True),
         "conditions": machine.conditions(),

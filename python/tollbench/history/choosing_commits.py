@@ -25,13 +25,14 @@ def order_of_measuring(
     visits: Sequence[int],
     changes: Sequence[CommitRun] = (),
     doubted: Set[int] = frozenset(),
+    failed: Set[int] = frozenset(),
 ) -> list[int]:
     """Places of commits, the most important first; each once, and no more than are worth a visit.
 
     `visits` says of each place in how many sessions it was measured. First the newest and the oldest; then
     the middle of what a change may have come with, again and again; then those whose value is `doubted`, and
-    those that a change of several commits lies between, until they were visited three times; then the
-    middles of gaps, in which a recent commit counts more.
+    those that a change of several commits lies between, until they were visited three times; then those that
+    `failed` to build or to run, as often; then the middles of gaps, in which a recent commit counts more.
     """
     order: dict[int, None] = {}
     known = {place for place in range(count) if visits[place]}
@@ -41,7 +42,8 @@ def order_of_measuring(
             known.add(place)
     for place in _halving(changes, known):
         order[place] = None
-    again = [*sorted(doubted, reverse=True), *(place for run in changes for place in _near(run, count))]
+    near = (place for run in changes for place in _near(run, count) if place not in failed)
+    again = [*sorted(doubted, reverse=True), *near, *sorted(failed, reverse=True)]
     for place in again:
         if 0 < visits[place] < MOST_VISITS:
             order[place] = None

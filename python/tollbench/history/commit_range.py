@@ -127,7 +127,7 @@ def one_commit(repository: Path, name: str) -> Commit:
 
 
 def tagged_commits(repository: Path, pattern: str) -> CommitRange:
-    """The commits of all tags whose names match a pattern of git, those of older commits first.
+    """The commits of all tags whose names match a pattern of git, each behind those that it comes from.
 
     Raises TollError outside of a repository, and where no tag or only one matches.
     """
@@ -143,7 +143,10 @@ def tagged_commits(repository: Path, pattern: str) -> CommitRange:
     for revision in revisions(repository, names):
         (commit,) = _listed(repository, "--max-count=1", revision.commit)
         found.setdefault(commit.commit, _named(commit, revision.name))
-    row = sorted(found.values(), key=lambda commit: commit.committed_s)
+    # By descent, as a clock may be wrong; the date decides between those that do not come from each other.
+    listed = git(repository, "rev-list", "--date-order", "--reverse", *found).stdout.split()
+    order = {commit: place for place, commit in enumerate(listed)}
+    row = sorted(found.values(), key=lambda commit: order.get(commit.commit, len(order)))
     return CommitRange(repository, tuple(row), True)
 
 

@@ -8,7 +8,9 @@ from pydantic import Field
 
 from tollbench.compare.printed import ComparisonRecord
 from tollbench.compare.verdicts import NotNegative, Positive
+from tollbench.stats import change_points
 
+MOST_CERTAIN = change_points.MOST_CERTAIN
 Place = Annotated[int, Field(ge=0)]
 Certainty = Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -36,12 +38,15 @@ class HistoryChange(ComparisonRecord):
     last: Place = Field(description="and with this one at the latest")
     range: str = Field(description="the same as git writes it, A..B")
     unmeasured: Place = Field(description="commits from first to last that were not measured")
+    unbuilt: Place = Field(default=0, description="and others of them that do not build or run")
     ratio: Positive = Field(description="level behind it over level before it")
     low: Positive = Field(description="lower end of that ratio's interval")
     high: Positive = Field(description="upper end")
-    certainty: Certainty = Field(description="posterior probability that it is a change and not scatter")
+    certainty: Certainty = Field(
+        description="posterior probability that it is a change and not scatter, 0.9 at most"
+    )
     part: Place = Field(description="of the history, between two breaks")
-    found_utc: str = Field(description="when the session began that measured the new level first")
+    found_utc: str = Field(description="when the session began by which both levels had four values")
 
 
 class HistoryBreak(ComparisonRecord):
@@ -79,6 +84,7 @@ class Histories(ComparisonRecord):
 
     made_by: Literal["toll history"] = Field(default="toll history", description="by which a file is known")
     reference: str = Field(description="the commit that all others are measured against, latest part")
+    first_session: str = Field(default="", description="when it began, and its reference: the same for ever")
     threshold: Positive = Field(description="smaller changes are not told: 0.01 is 1 %")
     level: Positive = Field(description="of all intervals, each alone")
     commits: tuple[HistoryCommit, ...] = Field(description="oldest first")

@@ -15,7 +15,8 @@ import hashlib
 import math
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+import stat
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,16 +31,24 @@ from tollbench.history.commit_range import Commit
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.sandbox import show_inside
-from tollbench.text import shown
+from tollbench.text import several, shown
 from tollbench.writing import delete_tree, write_own
 
 _Hash = Annotated[str, Field(pattern="^[0-9a-f]{7,64}$")]
 _Text = Annotated[str, Field(max_length=20_000)]
-_Time = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
-_Size = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+# Within what sums, squares and quotients of them stay finite, and far beyond what is measured.
+_Ratio = Annotated[float, Field(ge=1e-9, le=1e9)]
+_Time = Annotated[float, Field(ge=1e-6, le=1e18)]
+_Size = Annotated[float, Field(ge=0.0, le=100.0)]
+_Instant = Annotated[
+    str,
+    Field(
+        pattern=r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d[.\d]{0,10}(Z|[+-]\d\d:\d\d)$"
+    ),
+]
 # Of a commit and a benchmark: ratio to the reference, both ends of its interval, pairs, standard error of the
 # ratio's logarithm, ns an operation of the reference and of the commit.
-MeasuredPoint = tuple[_Time, _Time | None, _Time | None, Annotated[int, Field(ge=1)], _Size, _Time, _Time]
+MeasuredPoint = tuple[_Ratio, _Ratio | None, _Ratio | None, Annotated[int, Field(ge=1)], _Size, _Time, _Time]
 _MOST_BYTES = 1 << 31  # of a session's file
 _UNTRUSTED = ConfigDict(frozen=True, extra="ignore")
 
@@ -49,11 +58,16 @@ class SessionHeader(BaseModel):
 
     model_config = _UNTRUSTED
     toll_history: Literal[1]
-    started_utc: _Text
+    started_utc: _Instant
     reference: _Hash
     reference_digest: _Text  # SHA-256 of its program
     machine: dict[str, Any]
+    build: _Text = ""
+    program: _Text = ""
     kind: _Text = ""
+    read: _Text = ""
+    folder: _Text = ""
+    sandbox: _Text = ""
 
 
 class MeasuredCommit(BaseModel):
@@ -67,6 +81,8 @@ class MeasuredCommit(BaseModel):
     lacks: tuple[_Text, ...] = ()  # benchmarks that the reference has and it has not
     new: tuple[_Text, ...] = ()  # benchmarks that it has and the reference has not
     unbuilt: _Text = ""
+    group: int = 0  # of the session: commits that were measured in turns with each other
+    shared: dict[_Text, _Size] = Field(default_factory=dict)  # what a group shares of a point's error
     beside: _Text = (
         ""  # another reference than the session's, which has these benchmarks; its program's digest
     )
@@ -77,7 +93,7 @@ class MeasuredControl(BaseModel):
     """What the reference measured against itself, beside a group: benchmark -> ratio and interval."""
 
     model_config = _UNTRUSTED
-    control: dict[_Text, tuple[_Time, _Time | None, _Time | None]]
+    control: dict[_Text, tuple[_Ratio, _Ratio | None, _Ratio | None]]
     commits: tuple[_Hash, ...]
 
 
@@ -92,7 +108,7 @@ class HistorySession:
     header: SessionHeader
     commits: tuple[MeasuredCommit, ...]
     controls: tuple[MeasuredControl, ...]
-    unreadable: int  # lines
+    damaged: tuple[int, ...]  # numbers of lines that are none, but for a last one that was cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +140,13 @@ class HistoryFolder:
         finally:
             os.close(lock)
 
-    def sessions(self) -> list[HistorySession]:
-        """All that was measured, in order of time. Raises TollError for a file that is none of a history."""
-        paths = sorted(self.path.glob("measured-*.jsonl"))
-        return sorted((_read(path) for path in paths), key=lambda one: one.header.started_utc)
+    def sessions(self, note: Callable[[str], None] = lambda _sentence: None) -> list[HistorySession]:
+        """All that was measured, in order of time; `note` hears of what a file lacks.
+
+        Raises TollError for a file that is none of a history.
+        """
+        found = [_read(path, note) for path in sorted(self.path.glob("measured-*.jsonl"))]
+        return sorted((one for one in found if one is not None), key=lambda one: one.header.started_utc)
 
     def kept_reference(self, commit: Commit, recipe: RevisionBuild) -> tuple[WrittenSide, str] | None:
         """The reference as it was built before, and its program's digest; None where it is not there."""
@@ -204,16 +223,19 @@ def _digest(checkout: Path, program: str) -> str:
         return ""
 
 
-def _read(path: Path) -> HistorySession:
-    """Raises TollError where it does not begin as a session does, or cannot be read."""
+def _read(path: Path, note: Callable[[str], None]) -> HistorySession | None:
+    """None for a file that a full disk or a crash left without a letter.
+
+    Raises TollError where it does not begin as a session does, or cannot be read.
+    """
+    content = _content(path)
+    name = shown(path.name)
+    if not content.strip(b"\0\r\n \t"):
+        note(f"{name} is empty, as after a full disk or a crash of the machine: passed over")
+        return None
+    lines = content.splitlines(keepends=True)
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise TollError(f"{path} is larger than a session can be", "move it out of the folder")
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise TollError(f"cannot read {path}: {error.strerror}", "look at the folder's rights") from None
-    try:
-        header = SessionHeader.model_validate_json(lines[0] if lines else b"")
+        header = SessionHeader.model_validate_json(lines[0])
     except ValidationError:
         raise TollError(
             f"{shown(str(path))} is no session of a history, or of a newer toll",
@@ -221,15 +243,37 @@ def _read(path: Path) -> HistorySession:
         ) from None
     commits: list[MeasuredCommit] = []
     controls: list[MeasuredControl] = []
-    unreadable = 0
-    for line in lines[1:]:
+    damaged: list[int] = []
+    for number, line in enumerate(lines[1:], 2):
         try:
             found = _LINE.validate_json(line)
         except ValidationError:
-            unreadable += 1  # what a kill left of a line
+            if number < len(lines) or line.endswith(b"\n"):  # else what a kill left of a line
+                damaged.append(number)
             continue
         (commits if isinstance(found, MeasuredCommit) else controls).append(found)  # type: ignore[arg-type]
-    return HistorySession(path, header, tuple(commits), tuple(controls), unreadable)
+    if damaged:
+        note(
+            f"{name}: {several(len(damaged), 'damaged line')} passed over, line {damaged[0]} first;"
+            " the commits of it count as not measured there"
+        )
+    return HistorySession(path, header, tuple(commits), tuple(controls), tuple(damaged))
+
+
+def _content(path: Path) -> bytes:
+    """Of a file, and of nothing that only looks like one. Raises TollError."""
+    told = shown(str(path))
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with os.fdopen(opened, "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise TollError(f"{told} is no file", "move it out of the folder")
+            if found.st_size > _MOST_BYTES:
+                raise TollError(f"{told} is larger than a session can be", "move it out of the folder")
+            return file.read()
+    except OSError as error:
+        raise TollError(f"cannot read {told}: {error.strerror}", "look at the folder's rights") from None
 
 
 # What a history cannot go on from: the same ratio means another thing there. Not the kernel: both run on it.

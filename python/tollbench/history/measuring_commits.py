@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.meanwhile import Meanwhile
+from tollbench.text import several
 
 TOGETHER = 8  # commits of a group: more, and launches of one round are no longer close in time
 _AGAIN = "the reference again"
@@ -47,6 +49,7 @@ _MEDIAN_ERROR = 1.2533  # of a median over the standard error of a mean, of norm
 _MAD = 1.4826  # to a normal distribution's standard deviation
 _FEW_PAIRS = 4  # of fewer the scatter of one commit alone says nothing
 _UNKNOWN_ERROR = 0.05  # log scale, where there are too few pairs to say
+_USUAL_SHARE = 0.5  # of a ratio's variance that is the reference's, where there are too few pairs to say
 
 
 _New = dict[str, list[str]]  # commit -> benchmarks that it has and the reference has not
@@ -103,6 +106,7 @@ class CommitSession:
     session: RawFile  # of the history
     keep: Keep = lambda _record: None  # every launch
     hear: Callable[[SessionProgress], None] = lambda _progress: None
+    note: Callable[[str], None] = lambda _sentence: None
     check_builds: Callable[[], None] = lambda: None  # raises TollError where nothing builds any more
     # Another reference by its hash, with its digest, for benchmarks that the first one does not have.
     other_reference: Callable[[str], tuple[WrittenSide, str]] | None = None
@@ -111,7 +115,9 @@ class CommitSession:
     clock: Clock = field(default_factory=SystemClock)
     spent_s: float = 0.0
     _random: random.Random = field(init=False)
-    _checked: bool = False
+    _group: int = 0
+    _side_s: float = 0.0  # of one side in one round, as last seen
+    _lost: set[str] = field(default_factory=set)  # other references that are not to be had
 
     def __post_init__(self) -> None:
         self.settings.check()
@@ -122,18 +128,25 @@ class CommitSession:
         """Of the time for launches."""
         return self.settings.measuring_s - self.spent_s
 
+    def round_s(self, commits: int) -> float:
+        """What one round of so many commits takes, as was seen; 0 before that."""
+        return self._side_s * (commits + 2)
+
     def measure(self, commits: Sequence[Commit]) -> None:
         """One group. Raises Interrupted, and TollError where it is no commit's fault."""
         builds = self.builds()
         sides: dict[str, WrittenSide] = {}
+        broken: dict[str, str] = {}
         for commit in commits:
             try:
                 sides[commit.commit] = builds.of(commit)
             except LaunchFailed as failure:
-                if not self._checked:
-                    self.check_builds()
-                    self._checked = True
-                self._store(commit, {"unbuilt": failure.reason})
+                broken[commit.commit] = failure.reason
+        if broken:
+            self.check_builds()  # before any of them is put down as the commit's fault
+        for commit in commits:
+            if commit.commit in broken:
+                self._store(commit, {"unbuilt": broken[commit.commit]})
         built = [commit for commit in commits if commit.commit in sides]
         new = self._measured(built, sides)
         if new is None and len(built) > 1:
@@ -152,7 +165,7 @@ class CommitSession:
             return {}
         found, logs, failed = self._compared(self.reference, commits, sides)
         if failed:
-            if len(commits) == 1:
+            if len(commits) == 1 and self.left_s > 0.0:  # else it may be the time that ended it
                 if failed.startswith(self.reference.label):
                     raise TollError(failed, "the reference has to run: name another one with --reference")
                 self._store(commits[0], {"unbuilt": failed.replace(commits[0].commit, commits[0].short)})
@@ -166,13 +179,19 @@ class CommitSession:
             return
         for commit in commits:
             for name in new[commit.commit]:
-                self.others.setdefault(name, commit.commit)
+                if self.others.get(name, "") in {"", *self._lost}:
+                    self.others[name] = commit.commit
         for other in dict.fromkeys(self.others[name] for names in new.values() for name in names):
             names = {name for name, reference in self.others.items() if reference == other}
             having = [commit for commit in commits if names & set(new[commit.commit])]
-            if self.left_s <= 0.0:
+            if self.left_s <= self.round_s(len(having)):
                 return
-            side, digest = self.other_reference(other)
+            try:
+                side, digest = self.other_reference(other)
+            except TollError as error:
+                self._lost.add(other)
+                self.note(f"{several(len(names), 'benchmark')} not measured with this group: {error.what}")
+                continue
             asked = sorted(names & {name for commit in having for name in new[commit.commit]})
             found, logs, failed = self._compared(side, having, sides, asked)
             if found is not None and not failed:
@@ -194,6 +213,7 @@ class CommitSession:
         logs = _Logs(self.keep)
         failed = ""
         found: Comparisons | None = None
+        before_s = self.spent_s
         with self._spending():
             try:
                 measuring = self.settings.measuring
@@ -211,6 +231,8 @@ class CommitSession:
                 )
             except TollError as error:  # the sides do not fit together
                 failed = error.what
+        if logs.rounds:
+            self._side_s = (self.spent_s - before_s) / logs.rounds / len(written)
         if found is not None and found.interrupted:
             raise Interrupted
         if found is not None:
@@ -231,6 +253,7 @@ class CommitSession:
             for (side, name), row in rows.items()
             if side == _AGAIN and row.ratio is not None
         }
+        self._group += 1
         self.session({"control": control, "commits": [commit.commit for commit in commits]})
         reference = found.sides[0]
         new_of: dict[str, list[str]] = {}
@@ -241,9 +264,13 @@ class CommitSession:
                 for name, row in own.items()
                 if (point := _point(row, logs.error(name, number))) is not None
             }
+            shared = {name: point[4] * math.sqrt(logs.shared(name)) for name, point in points.items()}
             failed = {name: row.reason for name, row in own.items() if row.verdict is Verdict.FAILED}
+            if self.left_s <= 0.0:
+                failed = {}  # it may be the time that ended it
+            told = {"group": self._group, "points": points, "shared": shared, "failed": failed}
             if beside is not None:
-                self._store(commit, {**beside, "points": points, "failed": failed})
+                self._store(commit, {**beside, **told})
                 continue
             lacks = [one.benchmark for one in found.lacking if commit.commit in one.missing_in]
             new = [
@@ -251,7 +278,7 @@ class CommitSession:
                 for one in found.lacking
                 if reference in one.missing_in and commit.commit not in one.missing_in
             ]
-            self._store(commit, {"points": points, "failed": failed, "lacks": lacks, "new": new})
+            self._store(commit, {**told, "lacks": lacks, "new": new})
             if new:
                 new_of[commit.commit] = new
         return new_of
@@ -292,6 +319,7 @@ class _Logs:
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
         self._values: dict[str, list[Sequence[float]]] = {}
+        self._shared: dict[str, float] = {}
 
     def __call__(self, record: Mapping[str, Any]) -> None:
         self._keep(record)
@@ -299,6 +327,22 @@ class _Logs:
         if isinstance(values, Mapping):
             for name, row in values.items():
                 self._values.setdefault(name, []).append(row)
+
+    @property
+    def rounds(self) -> int:
+        """Of the benchmark that has most of them."""
+        return max(map(len, self._values.values()), default=0)
+
+    def shared(self, name: str) -> float:
+        """The share of the variance of log ratios that is common to all sides: that of the first one.
+
+        By covariances of the sides' rounds, each from median absolute deviations of sums and differences
+        (Gnanadesikan and Kettenring 1972, "Robust estimates, residuals, and outlier detection").
+        """
+        if name not in self._shared:
+            rows = np.array(self._values.get(name, []), dtype=np.float64)
+            self._shared[name] = _common(np.log(rows[:, 1:] / rows[:, :1])) if rows.size else _USUAL_SHARE
+        return self._shared[name]
 
     def error(self, name: str, side: int) -> float:
         """Standard error of the median log ratio of a side to the first one.
@@ -323,6 +367,19 @@ def _off_middle(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of the rounds that a side has: by how much each is off its median."""
     known = logs[np.isfinite(logs)]
     return known - np.median(known) if known.size else known
+
+
+def _common(logs: NDArray[np.float64]) -> float:
+    """Of rounds (rows) and sides: the middle correlation of two sides; half where too few rounds tell."""
+    found = []
+    for first, second in combinations(logs.T, 2):
+        both = np.isfinite(first) & np.isfinite(second)
+        if both.sum() >= 2 * _FEW_PAIRS:
+            one, other = _off_middle(first[both]), _off_middle(second[both])
+            together, apart = (float(np.median(np.abs(one + sign * other))) ** 2 for sign in (1.0, -1.0))
+            if together + apart > 0.0:
+                found.append((together - apart) / (together + apart))
+    return min(max(float(np.median(found)), 0.0), 1.0) if found else _USUAL_SHARE
 
 
 def group_folder(scratch: Path, number: int) -> Path:

@@ -6,6 +6,9 @@ narrowest that shows one first (Baranowski, Chen and Fryzlewicz 2019, "Narrowest
 multiple change points"; windows as of Kovács, Bühlmann, Li and Munk 2023, "Seeded binary segmentation"). A
 value that is far off counts as much as one at three standard deviations. Where a step lies, and how probable
 it is, is told by a likelihood in which one value in fifty is an outlier.
+
+Values that were measured together share a part of their error: it moves all of them alike, so that any number
+of them know a level no better than that.
 """
 
 from __future__ import annotations
@@ -23,8 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 FEWEST = 4  # values on either side of a step: fewer may be one bad day
-# Of one place in one window; docs/history.md has what comes of it.
-_FALSE_ALARM = 6e-5
+# Of one place in one window, of all series of a page together; docs/history.md has what comes of it.
+FALSE_ALARM = 6e-5
+_MAD = 1.4826  # from a median absolute deviation to a normal distribution's standard deviation
 _CLIP = 3.0  # standard deviations: what is further off counts as this
 _MEDIAN_REACH = 5  # values to either side that a running median looks at
 _OUTLIERS, _OUTLIER_WIDTH = 0.02, 10.0  # their share, and how much wider they scatter
@@ -37,6 +41,9 @@ _SMALLEST_WINDOW = 3 * FEWEST
 _ROUNDS = 4  # of moving steps to where they fit best
 _NEAR = 25  # values on either side that tell a step's size: those further off may have drifted
 _INFORMATIVE = 0.4  # of a series' differences, as much as their median absolute deviation tells
+_LOCAL = 50  # differences that tell the scatter at one place
+_LOUDER = 1.4  # times the scatter of the whole series: less may be chance, of so few differences
+MOST_CERTAIN = 0.90  # what trials bear out, with two bad days in a hundred: the model alone says more
 
 
 class LevelStep(NamedTuple):
@@ -48,7 +55,7 @@ class LevelStep(NamedTuple):
     size: float  # level behind it less level before it
     low: float
     high: float
-    certainty: float  # posterior probability that there is a step and not only scatter
+    certainty: float  # posterior probability that there is a step and not only scatter, 0.9 at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +69,30 @@ class LevelSteps:
     recent: int  # how many of the last values are off to one side, too few for a step yet; else 0
 
 
-def find_steps(values: ArrayLike, errors: ArrayLike, level: float = 0.95, least: float = 0.0) -> LevelSteps:
+class Together(NamedTuple):
+    """Which values were measured together, and the standard error that those of a group share."""
+
+    groups: ArrayLike  # a number for each value: the same for the same group
+    shared: ArrayLike  # of each value, a part of its whole standard error
+
+
+def find_steps(
+    values: ArrayLike,
+    errors: ArrayLike,
+    level: float = 0.95,
+    least: float = 0.0,
+    *,
+    together: Together | None = None,
+    alarm: float = FALSE_ALARM,
+) -> LevelSteps:
     """The steps of a series.
 
     `values` are logarithms, one a commit in order; `errors` the standard errors of their measuring, 0 where
-    that is not known. `level` is that of all intervals; steps smaller than `least` are left out.
+    that is not known, of which `together` says what is shared. `level` is that of all intervals; steps
+    smaller than `least` are left out. `alarm` is the share of windows without a step that show one: who looks
+    at several series divides it by their number.
     """
-    series = _Series(values, errors)
+    series = _Series(values, errors, together, alarm)
     if series.count < 2 * FEWEST:
         middle = (float(np.median(series.values)),) if series.count else ()
         return LevelSteps((), series.scatter, middle, (), 0)
@@ -93,17 +117,26 @@ def find_steps(values: ArrayLike, errors: ArrayLike, level: float = 0.95, least:
 class _Series:
     """Values with what they scatter by, and sums from which the mean of any part is known at once."""
 
-    def __init__(self, values: ArrayLike, errors: ArrayLike) -> None:
+    def __init__(self, values: ArrayLike, errors: ArrayLike, together: Together | None, alarm: float) -> None:
         self.values: Floats = np.asarray(values, dtype=np.float64)
-        own: Floats = np.asarray(errors, dtype=np.float64)
+        whole: Floats = np.asarray(errors, dtype=np.float64)
         self.count = self.values.size
-        self.scatter = _scatter(self.values, own)
-        self.sd: Floats = np.sqrt(self.scatter**2 + own**2)
+        given = together if together is not None else Together(np.arange(self.count), np.zeros(self.count))
+        self.groups: NDArray[np.int_] = np.unique(np.asarray(given.groups), return_inverse=True)[1]
+        self.shared: Floats = np.minimum(np.asarray(given.shared, dtype=np.float64), whole)
+        self.grouped = bool(np.any(self.shared > 0.0))
+        # What is shared scatters neighbours of other groups, and moves those of the same one together.
+        lone = _lone(self.groups) if self.grouped else np.zeros(self.count)
+        own = whole**2 - self.shared**2
+        seen = own + lone * self.shared**2
+        self.scatter, around = _scatter(self.values, np.sqrt(seen))
+        self.own: Floats = np.sqrt(around**2 + own)
+        self.sd: Floats = np.sqrt(around**2 + seen)
         self.freedom = max(2.0, _INFORMATIVE * (self.count - 1))  # of the scatter, in Student's sense
         weights = 1.0 / self.sd**2
         self.weight_sums = np.concatenate(([0.0], np.cumsum(weights)))
         self.sums = np.concatenate(([0.0], np.cumsum(weights * _clipped(self.values, self.sd))))
-        self.least_z = _student(_FALSE_ALARM / 2.0, self.freedom)
+        self.least_z = _student(alarm / 2.0, self.freedom)
 
     def far_from(self, levels: Sequence[float], spans: Sequence[tuple[int, int]]) -> Floats:
         """Of each value its distance from its level, in standard deviations."""
@@ -119,13 +152,35 @@ def _student(tail: float, freedom: float) -> float:
     return -float(stdtrit(freedom, tail))
 
 
-def _scatter(values: Floats, errors: Floats) -> float:
-    """Of neighbours, whose level mostly is the same; without what their measuring explains."""
+def _lone(groups: NDArray[np.int_]) -> Floats:
+    """Of each value the share of its neighbours that are of another group."""
+    if groups.size <= 2 * _MEDIAN_REACH:
+        return np.asarray((groups[:, None] != groups[None, :]).mean(axis=1))
+    padded = np.pad(groups, _MEDIAN_REACH, mode="symmetric")
+    others = sliding_window_view(padded, 2 * _MEDIAN_REACH + 1) != groups[:, None]
+    told: Floats = others.sum(axis=1) / (2.0 * _MEDIAN_REACH)
+    return told
+
+
+def _scatter(values: Floats, errors: Floats) -> tuple[float, Floats]:
+    """Of neighbours, whose level mostly is the same; without what their measuring explains.
+
+    Of the whole series, and at each value: more than that where its surroundings scatter more.
+    """
     if values.size < 3:
-        return _LEAST_SCATTER
+        return _LEAST_SCATTER, np.full(values.size, _LEAST_SCATTER)
     differences = np.diff(values)
-    whole = 1.4826 * float(np.median(np.abs(differences - np.median(differences)))) / math.sqrt(2.0)
-    return math.sqrt(max(whole**2 - float(np.median(errors)) ** 2, _LEAST_SCATTER**2))
+    off = np.abs(differences - np.median(differences))
+    measuring = float(np.median(errors)) ** 2
+    whole = _MAD * float(np.median(off)) / math.sqrt(2.0)
+    scatter = math.sqrt(max(whole**2 - measuring, _LEAST_SCATTER**2))
+    around = np.full(values.size, scatter)
+    if off.size > _LOCAL:
+        near = _MAD * np.median(sliding_window_view(off, _LOCAL), axis=1) / math.sqrt(2.0)
+        near = np.pad(near, (_LOCAL // 2, values.size - near.size - _LOCAL // 2), mode="edge")
+        louder = np.sqrt(np.maximum(near**2 - measuring, 0.0))
+        around = np.where(near > _LOUDER * whole, np.maximum(louder, scatter), scatter)
+    return scatter, around
 
 
 def _clipped(values: Floats, sd: Floats) -> Floats:
@@ -250,14 +305,19 @@ def _level(series: _Series, begin: int, end: int) -> tuple[float, float]:
     """Mean of a part, in which outliers count next to nothing, and its standard error."""
     values, sd = series.values[begin:end], series.sd[begin:end]
     middle = float(np.median(values))
-    weights = 1.0 / sd**2
+    weights = 1.0 / series.own[begin:end] ** 2
     for _ in range(3):
         own = weights * _belongs((values - middle) / sd)
         if own.sum() <= 0.0:
             break
         middle = float(np.sum(own * values) / own.sum())
-    kept = max(float(np.sum(weights * _belongs((values - middle) / sd))), float(weights.min()))
-    return middle, 1.0 / math.sqrt(kept)
+    own = weights * _belongs((values - middle) / sd)
+    kept = max(float(own.sum()), float(weights.min()))
+    if not series.grouped or own.sum() <= 0.0:
+        return middle, 1.0 / math.sqrt(kept)
+    # What a group shares does not average out over its values, only over groups.
+    of_groups = np.bincount(series.groups[begin:end], own * series.shared[begin:end]) / own.sum()
+    return middle, math.hypot(1.0 / math.sqrt(kept), float(np.sqrt(np.sum(of_groups**2))))
 
 
 def _belongs(z: Floats) -> Floats:
@@ -308,22 +368,23 @@ def _step(series: _Series, begin: int, place: int, end: int, level: float) -> Le
         size,
         size - reach,
         size + reach,
-        _certainty(series, (begin, end), logs, error),
+        _certainty(series, (begin, end), logs, _strength(series, begin, place, end), error),
     )
 
 
-def _certainty(series: _Series, span: tuple[int, int], logs: Floats, error: float) -> float:
-    """By Bayes' rule, over all places of the step and sizes of some percent."""
+def _certainty(series: _Series, span: tuple[int, int], logs: Floats, strength: float, error: float) -> float:
+    """By Bayes' rule, over all places of the step and sizes of some percent; as much as trials bear out."""
     values, sd = series.values[slice(*span)], series.sd[slice(*span)]
     middle, _ = _level(series, *span)
     none = float(_log_likelihood((values - middle) / sd).sum())
-    gain = max(0.0, float(logs.max()) - none)
+    # No more than the levels' own errors allow, which know of groups.
+    gain = min(max(0.0, float(logs.max()) - none), 0.5 * strength**2)
     # The scatter itself is only estimated: Student's likelihood instead of the normal one.
     told = 0.5 * (series.freedom + 1.0) * math.log1p(2.0 * gain / series.freedom)
     places = float(np.exp(logs - logs.max()).sum())
     size_known = error / math.hypot(error, _USUAL_SIZE)
     odds = math.log(_CHANCE / (1.0 - _CHANCE)) + told + math.log(places) + math.log(size_known)
-    return 1.0 / (1.0 + math.exp(-min(odds, 700.0)))
+    return min(MOST_CERTAIN, 1.0 / (1.0 + math.exp(-min(max(odds, -700.0), 700.0))))
 
 
 def _recent(far: Floats) -> int:

@@ -42,6 +42,7 @@ def session(
     machine: Mapping[str, Any] = MACHINE,
     digest: str = "d",
     reference: int = 0,
+    commands: Mapping[str, str] = {},
 ) -> Path:
     """The file of one night; each commit as a line of it."""
     folder.mkdir(exist_ok=True)
@@ -51,6 +52,7 @@ def session(
         "reference": commit_hash(reference),
         "reference_digest": digest,
         "machine": machine,
+        **commands,
     }
     path = folder / f"measured-2026-03-{number:02}.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in (header, *commits)), encoding="utf-8")
@@ -73,5 +75,9 @@ def scattered(count: int, step: Mapping[int, float] = {}, seed: int = 1) -> list
     return ratios
 
 
-def read(folder: Path, count: int, threshold: float = 0.01) -> ReadHistory:
-    return read_history(row(count), HistoryFolder(folder).sessions(), threshold=threshold)
+def read(
+    folder: Path, count: int, threshold: float = 0.01, pattern: str = "", commits: CommitRange | None = None
+) -> ReadHistory:
+    notes: list[str] = []
+    sessions = HistoryFolder(folder).sessions(notes.append)
+    return read_history(commits or row(count), sessions, threshold=threshold, pattern=pattern, notes=notes)

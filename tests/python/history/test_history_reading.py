@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
-from made_histories import MACHINE, commit_hash, line, read, scattered, session
+from made_histories import MACHINE, commit_hash, line, read, row, scattered, session
 
 from tollbench.errors import TollError
 from tollbench.history.choosing_commits import CommitRun, order_of_measuring
-from tollbench.history.histories import Histories
+from tollbench.history.commit_range import CommitRange
+from tollbench.history.histories import MOST_CERTAIN, Histories
 from tollbench.history.history_folder import HistoryFolder
+from tollbench.history.reading_history import ReadHistory
 from tollbench.report.histories import history_feed, history_html, history_markdown, history_terminal
 from tollbench.report.html import chart_library
 from tollbench.writing.marks import OF_HISTORY
@@ -38,7 +44,7 @@ def test_a_change_has_its_commits_size_and_certainty(tmp_path: Path) -> None:
     assert change.first <= 40 <= change.last
     assert change.range == f"{commit_hash(change.first - 1)}..{commit_hash(change.last)}"
     assert change.low < 1.03 < change.high
-    assert change.certainty > 0.999
+    assert change.certainty == MOST_CERTAIN
     assert change.unmeasured == 0
     assert found.measured == 60
     assert {item.benchmark for item in found.lines} == {"sum", "map"}
@@ -158,7 +164,7 @@ def test_what_a_kill_left_of_a_line_is_passed_over(tmp_path: Path) -> None:
         assert read(tmp_path, 5).told.measured == 4
 
 
-@pytest.mark.parametrize("content", [b"", b"{}\n", b"\xff\xfe", b'{"toll_history": 2}\n'])
+@pytest.mark.parametrize("content", [b"{}\n", b"\xff\xfe", b'{"toll_history": 2}\n'])
 def test_what_is_no_session_is_a_sentence(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "measured-x.jsonl").write_bytes(content)
     with pytest.raises(TollError, match="is no session of a history"):
@@ -257,3 +263,222 @@ def test_nothing_measured_yet(tmp_path: Path) -> None:
     assert history_terminal.lines(found) == ["Nothing is measured yet.", "none of 3 commits has a value."]
     assert "Nothing is measured yet" in history_html.render(found)
     ET.fromstring(history_feed.render(found))
+
+
+def unbuilt(number: int, reason: str = "no header") -> dict[str, Any]:
+    return {"commit": commit_hash(number), "tree": commit_hash(number), "unbuilt": reason}
+
+
+def order(found: ReadHistory) -> list[int]:
+    return order_of_measuring(len(found.visits), found.visits, found.runs, found.doubted, found.failed)
+
+
+def test_what_a_group_shares_makes_no_change(tmp_path: Path) -> None:
+    """Groups of eight are off by 1 % as a whole."""
+    ratios, off = scattered(80), np.random.default_rng(3).normal(0.0, 0.01, 10)
+    lines = []
+    for n in range(80):
+        own = line(n, {"sum": ratios[n] * math.exp(off[n // 8])}, group=1 + n // 8, shared={"sum": 0.01})
+        own["points"]["sum"][4] = 0.01
+        lines.append(own)
+    session(tmp_path / "a", 1, lines)
+    assert read(tmp_path / "a", 80).told.changes == ()
+    session(tmp_path / "b", 1, [own | {"shared": {}} for own in lines])
+    assert read(tmp_path / "b", 80).told.changes, "the values are no proof"
+
+
+def test_two_machines_in_turn_are_two_parts_that_go_on(tmp_path: Path) -> None:
+    ratios = scattered(60, {40: 0.03})
+    for night in range(6):
+        machine = MACHINE | ({"cpu": "another one"} if night % 2 else {})
+        lines = [line(n, {"sum": ratios[n]}) for n in range(night // 2, 60, 3)]
+        session(tmp_path, night + 1, lines, machine=machine)
+    found = read(tmp_path, 60)
+    assert len(found.told.breaks) == 1
+    assert set(found.visits) == {1}
+    assert [change.place for change in found.told.changes] == [40]
+
+
+def test_one_slow_night_does_not_end_a_part(tmp_path: Path) -> None:
+    ratios = scattered(60, {40: 0.03})
+    for night in range(3):
+        ns = 130.0 if night == 1 else 100.0
+        session(
+            tmp_path, night + 1, [line(n, {"sum": ratios[n]}, reference_ns=ns) for n in range(night, 60, 3)]
+        )
+    found = read(tmp_path, 60)
+    assert len(found.told.breaks) == 1
+    assert [place for place, visits in enumerate(found.visits) if not visits] == list(range(1, 60, 3))
+    (change,) = found.told.changes
+    assert change.first <= 40 <= change.last
+
+
+@pytest.mark.parametrize("option", ["program", "build", "kind", "read", "folder", "sandbox"])
+def test_another_command_is_another_part(tmp_path: Path, option: str) -> None:
+    before, after = scattered(30), scattered(30, seed=2)
+    session(tmp_path, 1, [line(n, {"sum": before[n]}) for n in range(30)], commands={option: "old"})
+    session(
+        tmp_path, 2, [line(30 + n, {"sum": 1.05 * after[n]}) for n in range(30)], commands={option: "new"}
+    )
+    found = read(tmp_path, 60).told
+    assert found.changes == ()
+    assert [one.reason for one in found.breaks] == [f"another --{option}: new instead of old"]
+
+
+def test_many_benchmarks_ask_for_more_than_one(tmp_path: Path) -> None:
+    ratios = scattered(40, {20: 0.0042})
+    alone, many = tmp_path / "a", tmp_path / "b"
+    session(alone, 1, [line(n, {"sum": ratios[n]}) for n in range(40)])
+    same = [scattered(40, seed=seed) for seed in range(2, 202)]
+    others = [{f"map{number}": values[n] for number, values in enumerate(same)} for n in range(40)]
+    session(many, 1, [line(n, {"sum": ratios[n]} | others[n]) for n in range(40)])
+    assert len(read(alone, 40, threshold=0.001).told.changes) == 1
+    assert read(many, 40, threshold=0.001).told.changes == ()
+
+
+def test_what_did_not_build_is_tried_again_on_three_nights(tmp_path: Path) -> None:
+    ratios = scattered(30)
+    for night in range(1, 4):
+        others = [line(n, {"sum": ratios[n]}) for n in range(30) if n != 5] if night == 1 else []
+        session(tmp_path, night, [unbuilt(5), *others])
+        found = read(tmp_path, 30)
+        assert found.visits[5] == night
+        assert found.told.commits[5].reason == "no header"
+        assert (5 in order(found)) == (night < 3)
+    session(tmp_path, 4, [line(5, {"sum": 1.0})])
+    found = read(tmp_path, 30)
+    assert (found.told.commits[5].reason, found.told.measured) == ("", 30)
+
+
+def test_another_build_command_forgets_what_did_not_build(tmp_path: Path) -> None:
+    session(tmp_path, 1, [unbuilt(5), line(6, {"sum": 1.0})], commands={"build": "old"})
+    session(tmp_path, 2, [line(6, {"sum": 1.0})], commands={"build": "new"})
+    found = read(tmp_path, 8)
+    assert (found.visits[5], found.told.commits[5].reason) == (0, "")
+
+
+def test_what_does_not_build_is_counted_apart(tmp_path: Path) -> None:
+    """Of the commits between which a change lies one does not build and one is not measured yet."""
+    ratios = scattered(40, {20: 0.05})
+    lines = [line(n, {"sum": ratios[n]}) for n in range(40) if n not in (19, 20)]
+    session(tmp_path, 1, [*lines, unbuilt(20)])
+    found = read(tmp_path, 40)
+    (change,) = found.told.changes
+    assert (change.first, change.last, change.unmeasured, change.unbuilt) == (19, 21, 1, 1)
+    assert order(found)[:1] == [19]
+    assert "1 of them could not be measured" in "\n".join(history_terminal.lines(found.told))
+
+
+def test_a_benchmark_that_a_filter_left_out_is_measured_later(tmp_path: Path) -> None:
+    ratios = scattered(20)
+    session(tmp_path, 1, [line(n, {"sum": ratios[n]}) for n in range(20)])
+    session(tmp_path, 2, [line(19, {"sum": ratios[19], "map": 1.0})])
+    assert read(tmp_path, 20).visits == (0,) * 19 + (1,)
+    assert set(read(tmp_path, 20, pattern="sum").visits) == {1, 2}
+
+
+def test_a_second_reference_built_anew_begins_its_line_anew(tmp_path: Path) -> None:
+    ratios = scattered(40)
+    lines = [line(n, {"sum": ratios[n]}, new=["late"]) for n in range(40)]
+
+    def late(n: int, digest: str) -> dict[str, Any]:
+        return line(n, {"late": ratios[n]}, beside=commit_hash(12), beside_digest=digest)
+
+    session(tmp_path, 1, [*lines, *(late(n, "x") for n in range(30))])
+    session(tmp_path, 2, [late(n, "y") for n in range(30, 40)])
+    found = read(tmp_path, 40)
+    assert found.visits == (0,) * 30 + (1,) * 10
+    own = next(item for item in found.told.lines if item.benchmark == "late")
+    assert own.place == tuple(range(30, 40))
+    assert any("late: some values are beside another reference" in note for note in found.told.notes)
+
+
+def test_a_revert_has_the_value_of_what_it_restores(tmp_path: Path) -> None:
+    """20 has the files of 9, before 10 made it slower: measured once, the change is told where it is."""
+    ratios = scattered(30, {10: 0.05, 20: -1.0 + 1.0 / 1.05})
+    commits = list(row(30).commits)
+    commits[20] = replace(commits[20], tree=commits[9].tree)
+    session(tmp_path, 1, [line(n, {"sum": ratios[n]}) for n in range(30) if n != 20])
+    found = read(tmp_path, 30, commits=CommitRange(Path(), tuple(commits), True)).told
+    assert [change.place for change in found.changes] == [20, 10]
+    assert [change.unmeasured for change in found.changes] == [0, 0]
+
+
+def test_merged_branches_make_no_changes(tmp_path: Path) -> None:
+    ratios = scattered(40, {20: 0.05})
+    session(tmp_path, 1, [line(n, {"sum": ratios[n]}) for n in range(40)])
+    found = read(tmp_path, 40, commits=CommitRange(Path(), row(40).commits, False)).told
+    assert found.changes == ()
+    assert any("changes are not looked for with --merged" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 5000, b"\n"])
+def test_what_a_full_disk_left_empty_is_passed_over(tmp_path: Path, content: bytes) -> None:
+    session(tmp_path, 1, [line(0, {"sum": 1.0})])
+    (tmp_path / "measured-x.jsonl").write_bytes(content)
+    found = read(tmp_path, 1).told
+    assert found.measured == 1
+    assert any("measured-x.jsonl is empty" in note for note in found.notes)
+
+
+def test_a_damaged_line_in_the_middle_is_told(tmp_path: Path) -> None:
+    path = session(tmp_path, 1, [line(n, {"sum": 1.0}) for n in range(5)])
+    texts = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*texts[:2], "{broken\n", *texts[3:], '{"cut']))
+    found = read(tmp_path, 5).told
+    assert found.measured == 4
+    (note,) = (note for note in found.notes if "damaged" in note)
+    assert "1 damaged line passed over, line 3 first" in note
+
+
+def test_a_pipe_or_a_link_is_no_session(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "measured-x.jsonl")
+    with pytest.raises(TollError, match="is no file"):
+        HistoryFolder(tmp_path).sessions()
+    (tmp_path / "measured-x.jsonl").unlink()
+    (tmp_path / "measured-x.jsonl").symlink_to("/dev/zero")
+    with pytest.raises(TollError, match="cannot read"):
+        HistoryFolder(tmp_path).sessions()
+
+
+@pytest.mark.parametrize(("at", "value"), [(0, 1e308), (0, 1e-320), (4, 1e300), (5, 1e-320), (6, 1e308)])
+def test_numbers_that_nobody_measures_are_no_values(tmp_path: Path, at: int, value: float) -> None:
+    lines = [line(n, {"sum": 1.0}) for n in range(10)]
+    lines[3]["points"]["sum"][at] = value
+    session(tmp_path, 1, lines)
+    found = read(tmp_path, 10).told
+    assert found.measured == 9
+    for render in (history_html.render, history_markdown.render, history_feed.render):
+        assert render(found)
+
+
+def test_a_feed_keeps_its_name_and_holds_no_letter_that_xml_has_not(tmp_path: Path) -> None:
+    ratios = scattered(40, {20: 0.05})
+    session(tmp_path, 1, [line(n, {"su\uffffm": ratios[n]}) for n in range(40)])
+    feeds = [
+        ET.fromstring(
+            history_feed.render(
+                read(tmp_path, 40, commits=CommitRange(Path(), row(40).commits[begin:], True)).told
+            )
+        )
+        for begin in (0, 1)
+    ]
+    assert feeds[0].findtext(f"{ATOM}id") == feeds[1].findtext(f"{ATOM}id")
+    assert feeds[0].findtext(f"{ATOM}entry/{ATOM}title", "").startswith("su\ufffdm: slower")
+
+
+def test_a_change_was_found_when_both_levels_had_their_values(tmp_path: Path) -> None:
+    ratios = scattered(40, {20: 0.05})
+    session(tmp_path, 1, [line(n, {"sum": ratios[n]}) for n in range(0, 40, 8)])
+    session(tmp_path, 2, [line(n, {"sum": ratios[n]}) for n in range(0, 40) if n % 8])
+    session(tmp_path, 3, [line(39, {"sum": ratios[39]})])
+    (change,) = read(tmp_path, 40).told.changes
+    assert change.found_utc == "2026-03-02T01:00:00Z"
+
+
+@pytest.mark.parametrize("utc", ["<b>&2026-03-01T01:00:00Z", "2026-13-01T01:00:00Z", "soon"])
+def test_a_session_has_an_instant(tmp_path: Path, utc: str) -> None:
+    path = session(tmp_path, 1, [line(0, {"sum": 1.0})])
+    path.write_text(path.read_text().replace("2026-03-01T01:00:00Z", utc))
+    with pytest.raises(TollError, match="is no session of a history"):
+        HistoryFolder(tmp_path).sessions()

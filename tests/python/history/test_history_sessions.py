@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 from test_history_reading import SCHEMA
 
@@ -20,7 +22,9 @@ from checkouts import ROOT
 from tollbench import cli
 from tollbench.cli import machine_use, places
 from tollbench.compare.raw_file import RawFile
+from tollbench.history.commit_range import tagged_commits
 from tollbench.history.history_folder import HistoryFolder
+from tollbench.history.measuring_commits import _Logs
 from tollbench.interpreters import interpreter_with_path
 
 WORDS = (
@@ -284,3 +288,149 @@ def test_tags_are_a_row(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixtur
     found = json.loads(capsys.readouterr().out)
     assert [commit["name"] for commit in found["commits"]] == ["v0", "v1", "v3"]
     assert found["measured"] == 3
+
+
+def test_what_failed_for_a_while_is_tried_again(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One commit's build needs what is not there in the first night, and one's program."""
+    project = Branch(tmp_path / "project")
+    server = tmp_path / "server"
+    project.commit(sum=10_000)
+    project.commit(f"test -e {server} && {GOOD_BUILD}", sum=10_000)
+    asking = f"printf '#!/bin/sh\\ntest -e {server} && exec ./real\\n' > bench; chmod +x bench real"
+    project.commit(f"cp bench.sh real; {asking}", sum=10_000)
+    project.commit(sum=10_000)
+    assert toll("--last", "4", *WORDS, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [bool(commit["reason"]) for commit in found["commits"]] == [False, True, True, False]
+    server.touch()
+    assert toll("--last", "4", *WORDS, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [commit["reason"] for commit in found["commits"]] == [""] * 4
+    assert found["measured"] == 4
+
+
+def test_where_nothing_builds_any_more_no_commit_is_blamed(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first commit that does not build is honest; behind it, everything fails."""
+    project = Branch(tmp_path / "project")
+    counted = tmp_path / "builds"
+    for number in range(6):
+        project.commit("exit 4" if number == 3 else GOOD_BUILD, sum=10_000)
+    words = list(WORDS)
+    words[1] = f"echo >> {counted}; test $(wc -l < {counted}) -lt 5 && sh build.sh"
+    assert toll("--last", "6", *words) == 2
+    told = capsys.readouterr()
+    assert "the reference was built before, and now it is not" in told.err
+    assert "0 of 6 commits have values" in told.out
+    (kept,) = (tmp_path / "runs/history").glob("measured-*")
+    assert "unbuilt" not in kept.read_text()
+
+
+def test_a_reference_that_git_has_lost_is_gone_on_with(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """History is rewritten, in another clone: the built reference is there, that of `late` is not."""
+    project = Branch(tmp_path / "project")
+    for number in range(4):
+        if number > 1:
+            project.commit(sum=10_000, late=5_000)
+        else:
+            project.commit(sum=10_000)
+    first = project.commits[0]
+    assert toll("--last", "4", "--reference", first, *WORDS) == 0
+    (late,) = (
+        path for path in (tmp_path / "runs/history").glob("reference-*") if first[:10] not in path.name
+    )
+    for path in late.glob("*.json"):
+        path.unlink()
+    capsys.readouterr()
+    project.git("checkout", "-q", "--orphan", "anew")
+    for _ in range(3):
+        project.commit(sum=10_000, late=5_000)
+    project.folder.rename(tmp_path / "old")
+    subprocess.run(
+        ["git", "clone", "-q", "--single-branch", f"file://{tmp_path / 'old'}", str(project.folder)],
+        check=True,
+    )
+    assert toll("--last", "3", *WORDS, "--json") == 0
+    told = capsys.readouterr()
+    found = json.loads(told.out)
+    assert found["reference"] == first
+    assert found["breaks"] == []
+    assert found["measured"] == 3
+    assert "building the reference" not in told.err.replace("building the reference " + late.name[10:], "")
+    assert "there is no revision" in told.err
+
+
+def test_what_is_known_is_shown_where_a_night_fails(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = Branch(tmp_path / "project")
+    for _ in range(3):
+        project.commit(sum=10_000)
+    assert toll("--last", "3", *WORDS) == 0
+    project.commit("exit 3", sum=10_000)
+    capsys.readouterr()
+    chat = tmp_path / "chat.md"
+    assert toll("--last", "4", *WORDS, "--reference", "HEAD", "--markdown", str(chat)) == 2
+    told = capsys.readouterr()
+    assert "3 of 4 commits have values" in told.out
+    assert "the reference has to build" in told.err
+    assert "3 of 4 commits" in chat.read_text()
+
+
+def test_too_little_time_is_no_fault_of_a_commit(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = Branch(tmp_path / "project")
+    (project.folder / "bench.sh").write_text("#!/bin/sh\nsleep 0.2\necho name,ns\necho sum,1000\n")
+    for _ in range(2):
+        project.commit(sum=1)
+    words = [word if word != "60s" else "0.1s" for word in WORDS]
+    assert toll("--last", "2", *words) == 3
+    capsys.readouterr()
+    (kept,) = (tmp_path / "runs/history").glob("measured-*")
+    assert "unbuilt" not in kept.read_text()
+    assert toll("--last", "2", *[word if word != "60s" else "4s" for word in WORDS]) == 0
+    assert "2 of 2 commits have values" in capsys.readouterr().out
+
+
+def test_the_usual_folder_is_of_one_program(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = Branch(tmp_path / "project")
+    for _ in range(2):
+        project.commit("cp bench.sh bench; chmod +x bench; cp bench other", sum=10_000)
+    assert toll("--last", "2", *WORDS) == 0
+    words = [word if word != "./bench" else "./other" for word in WORDS]
+    capsys.readouterr()
+    assert toll("--last", "2", *words) == 2
+    assert "is the history of ./bench, and not of ./other" in capsys.readouterr().err
+    assert toll("--last", "2", *words, "--into", str(tmp_path / "theirs")) == 0
+
+
+def test_tags_are_in_order_of_descent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One committer's clock is far behind."""
+    project = Branch(tmp_path / "project")
+    for number, when in enumerate((100, 200, 10, 300)):
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"{1_700_000_000 + when} +0000")
+        project.commit(sum=1)
+        project.git("tag", f"v{number}")
+    assert [one.name for one in tagged_commits(project.folder, "v*").commits] == ["v0", "v1", "v2", "v3"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "own", "share"), [(0.01, 0.01, 0.5), (0.0, 0.01, 0.0), (0.03, 0.01, 0.9)]
+)
+def test_what_sides_share_is_seen_in_their_rounds(reference: float, own: float, share: float) -> None:
+    rng = np.random.default_rng(1)
+    logs = _Logs(lambda _record: None)
+    for _ in range(60):
+        first = rng.normal(0.0, reference)
+        logs({"values": {"sum": [math.exp(first), *np.exp(rng.normal(0.0, own, 9)).tolist()]}})
+    assert logs.shared("sum") == pytest.approx(share, abs=0.15)
+    assert logs.shared("unknown") == 0.5
+    assert logs.rounds == 60

@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tollbench.stats.change_points import find_steps
+from tollbench.stats.change_points import FALSE_ALARM, MOST_CERTAIN, LevelStep, Together, find_steps
 
 COMMITS = 200
+GROUP = 8  # commits that are measured together
 WITHIN = 2  # commits: as close a step counts as found
 APART = 15  # commits at least between two steps, and to the ends
 LEAST = 0.005  # smaller steps are not told, by any of them
@@ -31,13 +32,23 @@ class Drawn(NamedTuple):
     values: Floats
     errors: Floats
     steps: dict[int, float]
+    together: Together
 
 
 def drawn(
-    rng: np.random.Generator, noise: float, steps: int, *, size: float = 0.0, plain: bool = False
+    rng: np.random.Generator,
+    noise: float,
+    steps: int,
+    *,
+    size: float = 0.0,
+    plain: bool = False,
+    group: int = GROUP,
+    layout: float | None = None,
 ) -> Drawn:
     """200 commits. `noise` is the standard deviation of a commit's value, half of its variance measuring.
 
+    `group` neighbours are measured beside the same launches of the reference: half of the variance of their
+    measuring is one and the same for all of them. `layout`: the rest, where it is not the other half.
     Besides, one day in fifty is off by 3 to 10 % (one or two commits), and the level drifts by 0.2 % up and
     down; not where `plain`.
     """
@@ -52,14 +63,18 @@ def drawn(
         step = float(size or rng.choice(SIZES)) * float(rng.choice((-1.0, 1.0)))
         sizes[place] = step
         level[place:] += math.log1p(step)
-    errors = noise * math.sqrt(0.5) * rng.uniform(0.7, 1.3, COMMITS)
-    values = level + rng.normal(0.0, noise * math.sqrt(0.5), COMMITS) + rng.normal(0.0, errors)
+    groups = np.arange(COMMITS) // group
+    errors = noise * math.sqrt(0.5) * rng.uniform(0.7, 1.3, groups[-1] + 1)[groups]
+    shared = errors * math.sqrt(0.5)
+    values = level + rng.normal(0.0, noise * math.sqrt(0.5) if layout is None else layout, COMMITS)
+    values += rng.normal(0.0, 1.0, COMMITS) * np.sqrt(errors**2 - shared**2)
+    values += rng.normal(0.0, 1.0, groups[-1] + 1)[groups] * shared
     if not plain:
         values += 0.002 * np.sin(2.0 * math.pi * (np.arange(COMMITS) / COMMITS * 1.5 + rng.uniform()))
         for day in np.nonzero(rng.random(COMMITS) < 0.02)[0]:
             off = float(rng.choice((-1.0, 1.0)) * rng.uniform(0.03, 0.1))
             values[day : day + int(rng.integers(1, 3))] += off
-    return Drawn(values, errors, sizes)
+    return Drawn(values, errors, sizes, Together(groups, shared))
 
 
 class Counted(NamedTuple):
@@ -70,8 +85,26 @@ class Counted(NamedTuple):
     commits: int
 
 
+def steps_of(series: Drawn, least: float = LEAST, alarm: float = FALSE_ALARM) -> tuple[LevelStep, ...]:
+    return find_steps(series.values, series.errors, least=least, together=series.together, alarm=alarm).steps
+
+
 def own(series: Drawn) -> list[int]:
-    return [step.place for step in find_steps(series.values, series.errors, least=LEAST).steps]
+    return [step.place for step in steps_of(series)]
+
+
+def of_hundred(series: Drawn) -> list[int]:
+    """As one of a hundred benchmarks of a page."""
+    return [step.place for step in steps_of(series, alarm=FALSE_ALARM / 100)]
+
+
+def calibrated(series: Sequence[Drawn]) -> list[tuple[float, bool]]:
+    """Of each step that is told: its certainty, and whether there is one within five commits."""
+    return [
+        (step.certainty, any(abs(step.place - place) <= 5 for place in one.steps))
+        for one in series
+        for step in steps_of(one)
+    ]
 
 
 def matched(steps: dict[int, float], places: Sequence[int]) -> tuple[dict[int, int], int]:
@@ -102,7 +135,7 @@ def intervals(series: Sequence[Drawn]) -> tuple[list[bool], list[bool]]:
     """Of the steps that were found: whether the intervals of place and size hold the truth."""
     inside, covered = [], []
     for one in series:
-        steps = find_steps(one.values, one.errors, least=LEAST).steps
+        steps = steps_of(one)
         pairs, _ = matched(one.steps, [step.place for step in steps])
         for place, near in pairs.items():
             step = next(step for step in steps if step.place == near)
@@ -157,7 +190,7 @@ def row(name: str, noise: str, result: Counted, seconds: float) -> str:
 
 def main(*words: str) -> None:
     count = int(next((word for word in words if word.isdecimal()), "400"))
-    finders: dict[str, Callable[[Drawn], Sequence[int]]] = {"toll": own}
+    finders: dict[str, Callable[[Drawn], Sequence[int]]] = {"toll": own, "toll, of 100": of_hundred}
     if "--otava" in words:
         finders["Otava"] = otava()
     if "--ruptures" in words:
@@ -183,6 +216,10 @@ def main(*words: str) -> None:
             if failed := getattr(find, "failed", None):
                 print(f"({name} failed on {len(failed)} of {count})")
                 failed.clear()
+        told_so = calibrated(series)
+        sure = [true for certainty, true in told_so if certainty >= MOST_CERTAIN]
+        if sure:
+            print(f"(toll's of the highest certainty: {100 * np.mean(sure):.1f} % of {len(sure)} are true)")
         inside, covered = intervals(series)
         if inside:
             print(

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from change_point_trials import LEAST, counted, drawn, intervals, own
+from change_point_trials import LEAST, calibrated, counted, drawn, intervals, own, steps_of
 
-from tollbench.stats.change_points import FEWEST, find_steps
+from tollbench.stats.change_points import FALSE_ALARM, FEWEST, MOST_CERTAIN, Together, find_steps
 
 
 def test_steps_of_two_percent_are_found_and_few_that_are_none() -> None:
@@ -39,7 +39,7 @@ def test_a_step_has_its_place_size_and_certainty() -> None:
     assert step.last - step.first <= 2
     assert step.low < math.log(1.02) < step.high
     assert step.high - step.low < 0.005
-    assert step.certainty > 0.999
+    assert step.certainty == MOST_CERTAIN
 
 
 @pytest.mark.parametrize("off", [0.05, 0.5, 5.0])
@@ -98,3 +98,62 @@ def test_a_long_series_is_read_whole() -> None:
     true = {place: [s for s in found.steps if abs(s.place - place) <= 2] for place in range(500, 10_000, 500)}
     assert all(len(near) == 1 for near in true.values())
     assert len(found.steps) <= len(true) + 5
+
+
+def test_commits_of_one_group_share_its_error() -> None:
+    """Measuring alone, at 1 %: each group of eight is off as a whole, and no step."""
+    rng = np.random.default_rng(9)
+    series = [drawn(rng, 0.014, 0, plain=True, layout=0.003) for _ in range(40)]
+    grouped = sum(len(steps_of(one, least=0.01)) for one in series)
+    alone = sum(len(find_steps(one.values, one.errors, least=0.01).steps) for one in series)
+    assert grouped <= 2
+    assert alone >= 20, "the series are no proof"
+
+
+def test_a_step_within_groups_is_still_found() -> None:
+    rng = np.random.default_rng(10)
+    series = [drawn(rng, 0.006, 1, size=0.03) for _ in range(30)]
+    assert sum(counted(own, series).found[0.03]) >= 26
+
+
+def test_groups_laid_through_each_other_hide_no_step() -> None:
+    """Each eighth commit is of one group: what they share is scatter of neighbours, which averages out."""
+    rng = np.random.default_rng(11)
+    groups = np.arange(80) % 10
+    values = rng.normal(0.0, 0.001, 80) + rng.normal(0.0, 0.005, 10)[groups]
+    assert find_steps(values, np.full(80, 0.005), together=Together(groups, np.full(80, 0.005))).steps == ()
+    values[40:] += 0.02
+    (step,) = find_steps(values, np.full(80, 0.005), together=Together(groups, np.full(80, 0.005))).steps
+    assert abs(step.place - 40) <= 2
+
+
+def test_the_highest_certainty_is_borne_out() -> None:
+    """One series in two has a step of 1 to 5 %."""
+    rng = np.random.default_rng(12)
+    series = [drawn(rng, float(rng.uniform(0.003, 0.01)), number % 2) for number in range(160)]
+    sure = [true for certainty, true in calibrated(series) if certainty >= MOST_CERTAIN]
+    assert len(sure) >= 40
+    assert sum(sure) >= MOST_CERTAIN * len(sure)
+
+
+def test_a_part_that_scatters_more_makes_no_steps() -> None:
+    """The last third scatters five times as much as the rest."""
+    rng = np.random.default_rng(13)
+    false = 0
+    for _ in range(30):
+        scatter = np.where(np.arange(240) < 160, 0.002, 0.01)
+        values = rng.normal(0.0, 1.0, 240) * scatter
+        false += len(find_steps(values, np.zeros(240), least=0.005).steps)
+    assert false <= 20  # 127, were there one scatter for the whole series
+
+
+def test_who_looks_at_many_series_asks_for_more() -> None:
+    rng = np.random.default_rng(14)
+    weak = 0
+    for _ in range(40):
+        values = rng.normal(0.0, 0.005, 60)
+        values[30:] += 0.0065
+        weak += len(find_steps(values, np.zeros(60)).steps) - len(
+            find_steps(values, np.zeros(60), alarm=FALSE_ALARM / 100).steps
+        )
+    assert weak > 3

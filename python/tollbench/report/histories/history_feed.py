@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import UTC, datetime
 from xml.sax.saxutils import escape
 
 from tollbench.history.histories import Histories
@@ -10,6 +11,7 @@ from tollbench.report.histories import history_lines
 
 _MOST = 100  # entries
 _SPACE = uuid.UUID("7c2f4f38-6a7f-5b0e-9a55-0d7f1f6c8f10")  # drawn once: of names made from changes
+_NO_XML = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # letters that no document may hold, nor escape
 _NEVER = "1970-01-01T00:00:00Z"
 
 
@@ -35,7 +37,7 @@ def render(found: Histories) -> str:
             f"<summary>{escape(told)}</summary>",
             "</entry>",
         ]
-    feed = uuid.uuid5(_SPACE, found.commits[0].commit if found.commits else "")
+    feed = uuid.uuid5(_SPACE, found.first_session)
     head = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom"><generator>toll history</generator>',
@@ -44,7 +46,7 @@ def render(found: Histories) -> str:
         f"<updated>{updated}</updated>",
         "<author><name>toll history</name></author>",
     ]
-    return "\n".join([*head, *entries, "</feed>"]) + "\n"
+    return "\n".join([*head, *entries, "</feed>"]).translate(_NO_XML) + "\n"
 
 
 def _name(_found: Histories, benchmark: str, commit: str, word: str) -> uuid.UUID:
@@ -52,5 +54,8 @@ def _name(_found: Histories, benchmark: str, commit: str, word: str) -> uuid.UUI
 
 
 def _instant(utc: str) -> str:
-    """To the second, as all instants of the feed, so that they sort."""
-    return f"{utc[:19]}Z" if len(utc) >= 19 else _NEVER
+    """To the second and in UTC, as all instants of the feed, so that they sort."""
+    try:
+        return datetime.fromisoformat(utc).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):
+        return _NEVER

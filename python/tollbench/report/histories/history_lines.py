@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tollbench import numbers
-from tollbench.history.histories import BenchmarkLine, Histories, HistoryChange, HistoryCommit
+from tollbench.history.histories import MOST_CERTAIN, BenchmarkLine, Histories, HistoryChange, HistoryCommit
 from tollbench.text import clean, instant, several
-
-_CERTAIN = 0.999  # more is not told of a probability that rests on a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +41,8 @@ def change_line(found: Histories, change: HistoryChange) -> ChangeLine:
     where = "" if count == 1 else f"with one of {several(count, 'commit')}"
     if change.unmeasured:
         where += f", {change.unmeasured} of them not measured yet"
+    if change.unbuilt:
+        where += f", {change.unbuilt} of them could not be measured"
     return ChangeLine(
         clean(change.benchmark),
         "slower" if change.ratio > 1.0 else "faster",
@@ -53,8 +53,8 @@ def change_line(found: Histories, change: HistoryChange) -> ChangeLine:
         commit.subject,
         commit.utc[:10],
         where,
-        "above 99.9 %"
-        if change.certainty > _CERTAIN
+        f"above {numbers.percent(MOST_CERTAIN)}"
+        if change.certainty >= MOST_CERTAIN
         else numbers.percent(change.certainty, 3, most_decimals=1),
         "..".join(end[:10] for end in change.range.split("..")),
     )
