@@ -1,7 +1,8 @@
 """How well steps are found, on drawn series whose steps are known; docs/history.md has the figures.
 
-`PYTHONPATH=python .venv/bin/python tests/python/stats/change_point_trials.py [SERIES] [--otava]`:
-`--otava` and `--ruptures` give the same series to those, where they are installed.
+`PYTHONPATH=python .venv/bin/python tests/python/stats/change_point_trials.py [SERIES] [--otava --ruptures]`:
+the last two give the same series to those, where they are installed (apache-otava 0.8.0, ruptures 1.1.10).
+`--alone`: no two commits share anything of their errors.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ def otava() -> Callable[[Drawn], Sequence[int]]:
 
 
 def ruptures() -> Callable[[Drawn], Sequence[int]]:
-    """ruptures, means, a penalty of 3 log n in units of the scatter of neighbours."""
+    """ruptures, means, a penalty of 3 log n in units of the scatter of neighbours; steps below LEAST go."""
     import ruptures as rpt  # type: ignore[import-not-found]
 
     def find(series: Drawn) -> list[int]:
@@ -174,7 +175,9 @@ def ruptures() -> Callable[[Drawn], Sequence[int]]:
         found = (
             rpt.KernelCPD(kernel="linear", min_size=4).fit(series.values[:, None] / sd).predict(pen=penalty)
         )
-        return [int(place) for place in found[:-1]]
+        means = [float(part.mean()) for part in np.split(series.values, found[:-1])]
+        steps = zip(found[:-1], np.diff(means), strict=True)
+        return [int(place) for place, size in steps if abs(size) >= LEAST]
 
     return find
 
@@ -206,7 +209,13 @@ def main(*words: str) -> None:
     ):
         rng = np.random.default_rng(20)
         series = [
-            drawn(rng, float(rng.uniform(*noises)), int(rng.integers(steps[0], steps[1] + 1)), plain=plain)
+            drawn(
+                rng,
+                float(rng.uniform(*noises)),
+                int(rng.integers(steps[0], steps[1] + 1)),
+                plain=plain,
+                group=1 if "--alone" in words else GROUP,
+            )
             for _ in range(count)
         ]
         for name, find in finders.items():
