@@ -81,6 +81,7 @@ void Launch::fill_in(Batch& batch, std::uint64_t iterations) const {
     batch.units = iterations * state_->units_per_iteration();
     batch.details = state_->details();
     batch.cells = state_->cells();
+    batch.used = batch.used + state_->used_elsewhere();
     const Checksum expected = state_->expected(iterations);
     if (batch.checksum != expected) {
         throw WrongAnswer("the checksum of " + std::to_string(iterations) + " iterations is " +

@@ -31,6 +31,8 @@ public:
     /// Both are about the last request, and empty where the workload offers none.
     [[nodiscard]] virtual Details details() const = 0;
     [[nodiscard]] virtual std::vector<Cell> cells() const = 0;
+    /// What other processes used for the last request; nothing where the workload offers none.
+    [[nodiscard]] virtual Resources used_elsewhere() const = 0;
 };
 
 /// One contender that this program offers.
@@ -72,6 +74,12 @@ concept OffersBeforeBatch = requires(W& workload) { workload.before_batch(); };
 template <class W>
 concept PreparesBatches = OffersBeforeBatch<W> && requires(W& workload) {
     { workload.after_batch() } noexcept;
+};
+template <class W>
+concept OffersUseElsewhere = requires(W& workload) { workload.used_elsewhere(); };
+template <class W>
+concept TellsUseElsewhere = requires(const W& workload) {
+    { workload.used_elsewhere() } -> std::convertible_to<Resources>;
 };
 template <class W>
 concept OncePerProcess = requires { requires W::once_per_process; };
@@ -128,6 +136,13 @@ public:
             return {};
         }
     }
+    [[nodiscard]] Resources used_elsewhere() const override {
+        if constexpr (TellsUseElsewhere<W>) {
+            return workload_.used_elsewhere();
+        } else {
+            return {};
+        }
+    }
 
 private:
     W workload_;
@@ -152,6 +167,8 @@ struct Registration {
                   "toll: before_batch() needs after_batch() noexcept beside it");
     static_assert(!detail::OffersCells<W> || detail::TellsCells<W>,
                   "toll: cells() must be const and return std::vector<toll::Cell>");
+    static_assert(!detail::OffersUseElsewhere<W> || detail::TellsUseElsewhere<W>,
+                  "toll: used_elsewhere() must be const and return toll::Resources");
 
     Registration(std::string_view name, Library library) {
         detail::add(Contender{

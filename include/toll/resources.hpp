@@ -32,6 +32,11 @@ struct Resources {
                 late.involuntary_switches - early.involuntary_switches,
                 late.minor_faults - early.minor_faults, late.major_faults - early.major_faults};
     }
+    friend Resources operator+(const Resources& one, const Resources& other) noexcept {
+        return {one.cpu_ns + other.cpu_ns, one.voluntary_switches + other.voluntary_switches,
+                one.involuntary_switches + other.involuntary_switches, one.minor_faults + other.minor_faults,
+                one.major_faults + other.major_faults};
+    }
 };
 
 /// CPU time that an interval around nothing shows; batches remove it.

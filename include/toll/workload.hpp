@@ -76,9 +76,11 @@ struct Cell {
     std::uint64_t count = 0;
 };
 
-/// What every workload offers beside its timed part. It may also offer, both asked after each timed request:
+/// What every workload offers beside its timed part. It may also offer, all asked after each timed request:
 ///   Details details() const;
 ///   std::vector<Cell> cells() const;   // Kind::samples: the counts add up to the samples
+///   Resources used_elsewhere() const;  // CPU time, switches and faults of other processes that worked for
+///   it
 template <class W>
 concept DescribedWorkload = std::destructible<W> && std::constructible_from<W, const Arguments&> &&
                             requires(const W& workload, std::uint64_t iterations) {

@@ -52,6 +52,9 @@ def planned(selection: Selection, wishes: Wishes, output: str, *, force: bool = 
     plan = make(catalogue, selection, environments.OFFERED, settings, cpus)
     session = Session(plan, _new_path(output), resume=False, force=force)
     session.precision_asked = wishes.precision is not None
+    session.left_out = tuple(
+        dict.fromkeys(one.name.partition("/")[0] for one in catalogue if one.by_name_only)
+    )
     return session
 
 
@@ -93,6 +96,7 @@ class Session:
         self._resume = resume
         self._names_each = False
         self.precision_asked = False
+        self.left_out: tuple[str, ...] = ()  # topics that a run without names does not measure
         self._alone = ExitStack()
 
     def check_page(self, *inputs: Path) -> None:

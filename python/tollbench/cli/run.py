@@ -98,12 +98,19 @@ def command(
     if not no_html:
         session.check_page(*([Path(input_file)] if input_file else []))
     if not (selection or resume):
-        say("measuring the headline of every workload; all contenders: toll run '*' --profile standard")
+        _say_what_is_chosen(session.left_out)
     with session:
         session.take_machine(wait=wait)
         session.prepare(install=not no_install)
         session.measure(names_each=full)
     raise typer.Exit(session.show(html=not no_html, form=form))
+
+
+def _say_what_is_chosen(left_out: tuple[str, ...]) -> None:
+    """Of a run that names nothing; `left_out` are topics."""
+    say("measuring the headline of every workload; all contenders: toll run '*' --profile standard")
+    if left_out:
+        say(f"measured where it is named: {', '.join(f'toll run {topic}' for topic in left_out)}")
 
 
 def _form(*, as_json: bool, full: bool) -> Literal["screen", "tables", "json"]:

@@ -13,10 +13,11 @@
 
 namespace toll::latency {
 
-/// Tells from another thread whether a thread sleeps in the kernel: /proc/self/task/TID/syscall names the
-/// system call that a blocked thread is in, once it has left its CPU, and says "running" of any other
-/// (proc_pid_syscall(5)). Where a kernel has no such file, the state in `stat` must do (proc_pid_stat(5),
-/// field 3), which turns to S a moment before the thread leaves its CPU. One look takes about 1 us.
+/// Tells from another thread, or process, whether a thread sleeps in the kernel: /proc/PID/task/TID/syscall
+/// names the system call that a blocked thread is in, once it has left its CPU, and says "running" of any
+/// other (proc_pid_syscall(5)). Where a kernel has no such file, the state in `stat` must do
+/// (proc_pid_stat(5), field 3), which turns to S a moment before the thread leaves its CPU. One look takes
+/// about 1 us.
 class Sleeper {
 public:
     Sleeper() = default;
@@ -27,16 +28,12 @@ public:
     }
 
     /// Called once by the thread that will sleep, before it sleeps.
-    void watch_this_thread() {
-        const auto folder = "/proc/self/task/" + std::to_string(::syscall(SYS_gettid));
-        int file = ::open((folder + "/syscall").c_str(), O_RDONLY | O_CLOEXEC);
-        char probe = 0;
-        names_call_ = file >= 0 && ::pread(file, &probe, 1, 0) == 1;
-        if (!names_call_) {
-            if (file >= 0) { ::close(file); }
-            file = ::open((folder + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
-        }
-        file_.store(file, std::memory_order_release);
+    void watch_this_thread() { watch("/proc/self/task/" + std::to_string(::syscall(SYS_gettid))); }
+
+    /// Likewise for a thread of any process, called by who will look. Of another process the kernel shows the
+    /// system call to those alone who may trace it (ptrace(2)), the state to everybody.
+    void watch_thread(pid_t process, pid_t thread) {
+        watch("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread));
     }
 
     /// Returns once the watched thread sleeps, or as soon as `gave_up()` is true; `relax()` is called between
@@ -61,6 +58,18 @@ public:
     }
 
 private:
+    /// `folder` is that of a thread.
+    void watch(const std::string& folder) {
+        int file = ::open((folder + "/syscall").c_str(), O_RDONLY | O_CLOEXEC);
+        char probe = 0;
+        names_call_ = file >= 0 && ::pread(file, &probe, 1, 0) == 1;
+        if (!names_call_) {
+            if (file >= 0) { ::close(file); }
+            file = ::open((folder + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+        }
+        file_.store(file, std::memory_order_release);
+    }
+
     [[nodiscard]] bool asleep() const {
         char text[256];
         const auto length = ::pread(file_.load(std::memory_order_acquire), text, sizeof text, 0);

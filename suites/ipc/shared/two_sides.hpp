@@ -1,0 +1,389 @@
+// Two processes, or two threads of one, with a channel between them; kept in step outside the timed part.
+#pragma once
+
+#include "../../latency/shared/placement.hpp"
+#include "../../latency/shared/sleeper.hpp"
+#include "ipc_channel.hpp"
+#include "shared_memory.hpp"
+#include "stamped_message.hpp"
+#include "watch.hpp"
+
+#include <toll/clock.hpp>
+#include <toll/contender.hpp>
+#include <toll/errors.hpp>
+#include <toll/resources.hpp>
+#include <toll/threads.hpp>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace toll::ipc {
+
+/// What the answerer does with the messages of a request.
+enum class Errand : std::uint32_t {
+    answer,         ///< answers each at once
+    answer_asleep,  ///< answers each once the asker is seen asleep
+    take,           ///< takes them
+    end,
+};
+
+/// What the two sides tell each other beside the channel. In memory that both share.
+struct Control {
+    enum class State : std::uint32_t { starting, ready, unsupported, failed };
+
+    alignas(line_bytes) Word requests{0};  ///< how many were made; what follows is written before it grows
+    Errand errand{};
+    std::uint64_t first = 0;  ///< number of the first message
+    std::uint64_t count = 0;
+
+    alignas(line_bytes) Word answers{0};  ///< how many requests are done; likewise
+    std::uint64_t right = 0;              ///< messages with the right contents
+    Resources used;                       ///< of the answerer, where it is a process
+    int cpu = -1;                         ///< where it is
+
+    alignas(line_bytes) Word state{0};
+    char why[400] = {};  ///< written before `state` says that something went wrong
+
+    alignas(line_bytes) std::atomic<Ticks> away{0};  ///< what the answerer did before its answer
+    Watched watched;
+};
+
+/// All that a kernel thread of its own may be tied to, for as long as an end is made: a library's own threads
+/// inherit it, and shall not all be on the one CPU that the side is then tied to.
+class Untied {
+public:
+    Untied() : cpus_(allowed()) {
+        cpu_set_t all;
+        CPU_ZERO(&all);
+        for (const int cpu : usable_cpus()) { CPU_SET(static_cast<std::size_t>(cpu), &all); }
+        ::sched_setaffinity(0, sizeof all, &all);
+    }
+    Untied(const Untied&) = delete;
+    Untied& operator=(const Untied&) = delete;
+    ~Untied() { ::sched_setaffinity(0, sizeof cpus_, &cpus_); }
+
+private:
+    static cpu_set_t allowed() {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        ::sched_getaffinity(0, sizeof set, &set);
+        return set;
+    }
+    cpu_set_t cpus_;
+};
+
+/// Plan of a launch by its arguments; `polling` as the workload has it.
+inline Plan plan_of(const Arguments& arguments, bool polling, const latency::PlacedPair& place) {
+    const std::string& between = arguments.text("between");
+    if (between != "processes" && between != "threads") {
+        throw Unsupported("between is processes or threads, got " + between);
+    }
+    if (polling && !place.apart()) {
+        throw Unsupported(
+            "who polls keeps the CPU that the other side needs: on one CPU the scheduler's time slice would "
+            "be "
+            "measured" +
+            (place.refusal().empty() ? std::string() : "; " + place.refusal()));
+    }
+    return {.bytes = arguments.number("bytes", 1, std::uint64_t{1} << 30),
+            .polling = polling,
+            .processes = between == "processes",
+            .apart = place.apart()};
+}
+
+/// The parameters of every workload of the topic.
+inline Parameter bytes_parameter() {
+    return {"bytes", "64", "bytes", "length of a message, known to both sides"};
+}
+inline Parameter between_parameter() {
+    return {"between", "processes", "",
+            "processes: a process and its child; threads: two threads of one process"};
+}
+
+/// The asker's view of both. The answerer lives as long as this, and dies with the process that made it,
+/// however that ends.
+template <Channel C>
+class TwoSides {
+public:
+    TwoSides(const Arguments& arguments, bool polling) : room_(std::make_shared<Room>(arguments, polling)) {
+        if (threads_only<C> && room_->plan.processes) {
+            throw Unsupported("two processes cannot share this one: --set between=threads");
+        }
+        Watched& watched = control().watched;
+        watched.busy.store(true);
+        start();
+        try {
+            const Untied untied;
+            watch_.emplace(watched, child_, most_looks<C>());
+            end_.emplace(room_->channel, Side::asker);
+            await_ready();
+        } catch (...) {
+            abandon();
+            throw;
+        }
+        watched.busy.store(false);
+    }
+    TwoSides(const TwoSides&) = delete;
+    TwoSides& operator=(const TwoSides&) = delete;
+
+    ~TwoSides() {
+        if (under_way_) {
+            abandon();
+            return;
+        }
+        control().watched.may_end.store(true, std::memory_order_release);
+        request(Errand::end, 0, 0);
+        end_.reset();
+        watch_.reset();
+        if (peer_.joinable()) { peer_.join(); }
+        if (child_ != 0) { reap(); }
+    }
+
+    /// Asks the answerer for its part in `count` messages, the first of which is message `first`. done()
+    /// belongs to it.
+    void request(Errand errand, std::uint64_t first, std::uint64_t count) {
+        Control& told = control();
+        told.errand = errand;
+        told.first = first;
+        told.count = count;
+        under_way_ = errand != Errand::end;
+        told.watched.busy.store(under_way_, std::memory_order_relaxed);
+        told.requests.fetch_add(1, std::memory_order_release);
+        wake_one(told.requests);
+    }
+
+    /// Returns once the answerer has done what it was asked for: how many messages it found right.
+    std::uint64_t done() {
+        Control& told = control();
+        const std::uint32_t wanted = told.requests.load(std::memory_order_relaxed);
+        // A look at the clock of most requests; who polls is not to be seen asleep for the last one's sake.
+        for (int looks = 0; looks < 4000 && told.answers.load(std::memory_order_acquire) != wanted; ++looks) {
+            plan().relax();
+        }
+        for (std::uint32_t seen = 0; (seen = told.answers.load(std::memory_order_acquire)) != wanted;) {
+            sleep_on(told.answers, seen);
+        }
+        under_way_ = false;
+        told.watched.busy.store(false, std::memory_order_relaxed);
+        if (plan().processes) { used_ = told.used; }
+        room_->place.check_still_there(::sched_getcpu(), told.cpu);
+        return told.right;
+    }
+
+    /// After each message, for the watch.
+    void note_progress(std::uint64_t number) noexcept {
+        control().watched.progress.store(number, std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] typename C::End& end() noexcept { return *end_; }
+    [[nodiscard]] const Plan& plan() const noexcept { return room_->plan; }
+    [[nodiscard]] Control& control() const noexcept { return *room_->control; }
+    /// What the other process used for the last request.
+    [[nodiscard]] Resources used_elsewhere() const noexcept { return used_; }
+
+    /// Returns once the answerer sleeps in the kernel.
+    void await_answerer_asleep() {
+        answerer_.await_asleep([] { return false; }, [this] { plan().relax(); });
+    }
+
+    [[nodiscard]] Footing footing() const {
+        Footing seen{{"threads", std::int64_t{2}},
+                     {"pinned_cpus", room_->place.pinned_cpus()},
+                     {"placement", room_->place.placement()},
+                     {"between", plan().processes ? "a process and its child" : "two threads of one process"},
+                     {"waits", plan().polling ? "polls" : "blocks"}};
+        return seen;
+    }
+    [[nodiscard]] const char* sleep_seen_by() const noexcept { return answerer_.seen_by(); }
+
+private:
+    /// What both sides have. A thread holds it as long as it lives.
+    struct Room {
+        Room(const Arguments& arguments, bool polling)
+            : place("auto"), plan(plan_of(arguments, polling, place)), channel(std::as_const(plan)) {}
+        latency::PlacedPair place;
+        Plan plan;
+        Shared<Control> control;
+        C channel;
+        pid_t asker = ::getpid();
+        pid_t asker_thread = static_cast<pid_t>(::syscall(SYS_gettid));
+    };
+
+    void start() {
+        std::fflush(nullptr);  // else a child's copy of what is buffered could be written twice
+        if (room_->plan.processes) {
+            child_ = ::fork();
+            if (child_ < 0) { throw std::system_error(errno, std::generic_category(), "fork"); }
+            if (child_ == 0) { be_child(); }
+            answerer_.watch_thread(child_, child_);
+            return;
+        }
+        peer_ = std::thread([room = room_] {
+            room->control->cpu = static_cast<int>(::syscall(SYS_gettid));  // its first word: who it is
+            serve(*room);
+        });
+    }
+
+    [[noreturn]] void be_child() {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != room_->asker) { ::_exit(1); }  // it died before that
+        // The protocol's input is the asker's alone.
+        const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (nothing >= 0) { ::dup2(nothing, STDIN_FILENO); }
+        ::_exit(serve(*room_) ? 0 : 1);
+    }
+
+    /// The answerer, from its first step to its last. Whether it did all that it was asked for.
+    static bool serve(Room& room) {
+        Control& told = *room.control;
+        const auto fail = [&told](Control::State state, const char* why) {
+            const bool first = told.state.load() == static_cast<std::uint32_t>(Control::State::starting);
+            std::snprintf(told.why, sizeof told.why, "%s", why);
+            if (first) { told.watched.may_end.store(true); }
+            told.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
+            wake_one(told.state);
+            if (!first) {
+                // The asker may sleep in the kernel or poll memory: nothing reaches it there.
+                std::fprintf(stderr, "the answering side failed: %s\n", why);
+                ::_exit(1);
+            }
+            return false;
+        };
+        try {
+            Answerer(room).serve();
+            return true;
+        } catch (const Unsupported& cannot) {
+            return fail(Control::State::unsupported, cannot.what());
+        } catch (const std::exception& error) { return fail(Control::State::failed, error.what()); }
+    }
+
+    class Answerer {
+    public:
+        explicit Answerer(Room& room)
+            : room_(room), end_(made_untied(room)), messages_(Side::answerer, room.plan.bytes) {
+            room.place.pin_peer();
+            asker_.watch_thread(room.asker, room.asker_thread);
+        }
+
+        void serve() {
+            Control& told = *room_.control;
+            told.cpu = static_cast<int>(::syscall(SYS_gettid));
+            told.state.store(static_cast<std::uint32_t>(Control::State::ready), std::memory_order_release);
+            wake_one(told.state);
+            for (std::uint32_t number = 0;; ++number) {
+                while (told.requests.load(std::memory_order_acquire) == number) {
+                    sleep_on(told.requests, number);
+                }
+                if (told.errand == Errand::end) { return; }
+                const auto before = Resources::at_start();
+                told.right = told.errand == Errand::take            ? take(told.first, told.count)
+                             : told.errand == Errand::answer_asleep ? answer<true>(told.first, told.count)
+                                                                    : answer<false>(told.first, told.count);
+                told.used = Resources::at_stop() - before;
+                told.cpu = ::sched_getcpu();
+                told.answers.store(number + 1, std::memory_order_release);
+                wake_one(told.answers);
+            }
+        }
+
+    private:
+        static std::unique_ptr<typename C::End> made_untied(Room& room) {
+            const Untied untied;
+            return std::make_unique<typename C::End>(room.channel, Side::answerer);
+        }
+
+        std::uint64_t take(std::uint64_t first, std::uint64_t count) {
+            std::uint64_t right = 0;
+            for (std::uint64_t number = first; number != first + count; ++number) {
+                end_->receive(messages_.in());
+                if (messages_.received(number)) [[likely]] { ++right; }
+            }
+            return messages_.received_whole(first + count - 1) ? right : 0;
+        }
+
+        template <bool once_asleep>
+        std::uint64_t answer(std::uint64_t first, std::uint64_t count) {
+            const Clock& clock = clock_;
+            std::uint64_t right = 0;
+            for (std::uint64_t number = first; number != first + count; ++number) {
+                const auto reply = messages_.stamped(number);
+                end_->receive(messages_.in());
+                if constexpr (!once_asleep) {
+                    if (messages_.received(number)) [[likely]] { ++right; }
+                } else {
+                    const Ticks came = clock.stop();
+                    if (messages_.received(number)) { ++right; }
+                    asker_.await_asleep([] { return false; }, [this] { room_.plan.relax(); });
+                    room_.control->away.store(clock.start() - came, std::memory_order_relaxed);
+                }
+                end_->send(reply);
+            }
+            flush(*end_);
+            return messages_.received_whole(first + count - 1) ? right : 0;
+        }
+
+        Room& room_;
+        std::unique_ptr<typename C::End> end_;
+        Messages messages_;
+        Clock clock_ = Clock::system();
+        latency::Sleeper asker_;
+    };
+
+    void await_ready() {
+        Control& told = control();
+        std::uint32_t seen = 0;
+        while ((seen = told.state.load(std::memory_order_acquire)) == 0) { sleep_on(told.state, seen); }
+        const auto state = static_cast<Control::State>(seen);
+        if (state == Control::State::unsupported) { throw Unsupported(std::string(told.why)); }
+        if (state == Control::State::failed) { throw std::runtime_error(std::string(told.why)); }
+        if (!room_->plan.processes) { answerer_.watch_thread(room_->asker, told.cpu); }
+    }
+
+    /// After a failure: the answerer may wait for a message that nobody will send.
+    void abandon() noexcept {
+        control().watched.may_end.store(true, std::memory_order_release);
+        watch_.reset();
+        if (child_ != 0) {
+            ::kill(child_, SIGKILL);
+            reap();
+        }
+        if (peer_.joinable()) { peer_.detach(); }  // it keeps the room; this process ends soon
+    }
+
+    /// A child that does not end by itself within two seconds is killed.
+    void reap() noexcept {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+        while (::waitpid(child_, nullptr, WNOHANG) == 0) {
+            if (std::chrono::steady_clock::now() > deadline) { ::kill(child_, SIGKILL); }
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+    }
+
+    std::shared_ptr<Room> room_;
+    pid_t child_ = 0;
+    std::thread peer_;
+    std::optional<typename C::End> end_;
+    std::optional<Watch> watch_;
+    latency::Sleeper answerer_;
+    Resources used_;
+    bool under_way_ = false;
+};
+
+}  // namespace toll::ipc

@@ -1,0 +1,111 @@
+// Contenders of ipc that go wrong in the ways that channels do; test_faults.py looks at what becomes of each.
+#include "shared/both.hpp"
+#include "shared/ring.hpp"
+
+#include <csignal>
+#include <stdexcept>
+#include <thread>
+
+namespace {
+
+using toll::ipc::NoBell;
+using toll::ipc::Plan;
+using toll::ipc::RingChannel;
+using toll::ipc::Side;
+
+/// A ring in which something befalls the answerer at its fifth message, which is the first that counts.
+template <class Fault>
+struct Faulty {
+    static constexpr double copies = 2;
+    static constexpr bool never_sleeps = true;
+    static constexpr unsigned most_looks = 3;
+
+    explicit Faulty(const Plan& plan) : ring(plan) {}
+
+    struct End {
+        End(Faulty& channel, Side its_side) : end(channel.ring, its_side), side(its_side) {}
+        void send(std::span<const std::byte> message) { end.send(message); }
+        void receive(std::span<std::byte> message) {
+            end.receive(message);
+            if (side == Side::answerer && ++received == 5) { Fault::befall(message); }
+        }
+        RingChannel<NoBell>::End end;
+        Side side;
+        int received = 0;
+    };
+
+    RingChannel<NoBell> ring;
+};
+
+struct None {
+    static void befall(std::span<std::byte>) {}
+};
+struct FlipsFirst {
+    static void befall(std::span<std::byte> message) { message.front() ^= std::byte{1}; }
+};
+struct FlipsLast {
+    static void befall(std::span<std::byte> message) { message.back() ^= std::byte{1}; }
+};
+/// Between two stamps, where the look at each message does not see it.
+struct FlipsInside {
+    static void befall(std::span<std::byte> message) { message[message.size() / 2 + 9] ^= std::byte{1}; }
+};
+struct Dies {
+    static void befall(std::span<std::byte>) { ::raise(SIGKILL); }
+};
+struct Hangs {
+    static void befall(std::span<std::byte>) { std::this_thread::sleep_for(std::chrono::hours(1)); }
+};
+struct Throws {
+    static void befall(std::span<std::byte>) { throw std::runtime_error("this channel broke"); }
+};
+
+/// Its answerer computes for a while, which its asker sleeps through.
+struct Burns {
+    static constexpr double copies = 2;
+    using Channel = RingChannel<toll::ipc::FutexBell>;
+    explicit Burns(const Plan& plan) : ring(plan) {}
+
+    struct End {
+        End(Burns& channel, Side its_side) : end(channel.ring, its_side), side(its_side) {}
+        void send(std::span<const std::byte> message) { end.send(message); }
+        void receive(std::span<std::byte> message) {
+            end.receive(message);
+            if (side == Side::asker) { return; }
+            const auto used_ns = [] { return toll::Resources::at_stop(toll::Scope::thread).cpu_ns; };
+            for (const auto begin = used_ns(); used_ns() - begin < 20'000'000;) {}
+        }
+        Channel::End end;
+        Side side;
+    };
+
+    Channel ring;
+};
+
+/// What the answerer's side of it cannot have.
+template <class Error>
+struct Refused {
+    static constexpr double copies = 2;
+    static constexpr bool never_sleeps = true;
+    explicit Refused(const Plan&) {}
+    struct End {
+        End(Refused&, Side side) {
+            if (side == Side::answerer) { throw Error("no such end here"); }
+        }
+        static void send(std::span<const std::byte>) {}
+        static void receive(std::span<std::byte>) {}
+    };
+};
+
+}  // namespace
+
+TOLL_IPC_CONTENDER(right, Faulty<None>);
+TOLL_IPC_CONTENDER(flips_first, Faulty<FlipsFirst>);
+TOLL_IPC_CONTENDER(flips_last, Faulty<FlipsLast>);
+TOLL_IPC_CONTENDER(flips_inside, Faulty<FlipsInside>);
+TOLL_IPC_CONTENDER(dies, Faulty<Dies>);
+TOLL_IPC_CONTENDER(hangs, Faulty<Hangs>);
+TOLL_IPC_CONTENDER(throws, Faulty<Throws>);
+TOLL_IPC_CONTENDER(burns, Burns);
+TOLL_IPC_CONTENDER(refused, Refused<toll::Unsupported>);
+TOLL_IPC_CONTENDER(failed, Refused<std::runtime_error>);

@@ -1,0 +1,160 @@
+"""What becomes of a channel between processes that goes wrong: it is told, and nothing stays behind.
+
+Usage: test_faults.py PROGRAM
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PROGRAM = sys.argv[1]
+TRIP, FLOW = "ipc/round_trip", "ipc/throughput"
+WAYS = [(TRIP, "processes"), (TRIP, "threads"), (FLOW, "processes"), (FLOW, "threads")]
+
+
+@contextmanager
+def started(workload: str, contender: str, *parameters: str) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(
+        [PROGRAM, "serve", workload, contender, *parameters],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def request(workload: str, amount: int) -> bytes:
+    kind, key = ("samples", "count") if workload == TRIP else ("batch", "iterations")
+    return json.dumps({"type": kind, key: amount}).encode() + b"\n"
+
+
+def answers(out: bytes) -> list[dict[str, Any]]:
+    found = []
+    while out:
+        line, _, out = out.partition(b"\n")
+        found.append(json.loads(line))
+        out = out[found[-1].get("bytes", 0) if found[-1]["type"] == "samples" else 0 :]
+    return found
+
+
+def talk(
+    workload: str, contender: str, *parameters: str, amount: int = 100
+) -> tuple[int, list[dict[str, Any]], str]:
+    with started(workload, contender, *parameters) as process:
+        out, err = process.communicate(request(workload, amount) * 2 + b'{"type": "stop"}\n', timeout=60)
+        return process.returncode, answers(out), err.decode()
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def lives(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+@unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "who polls needs a CPU beside the other side's")
+class Faults(unittest.TestCase):
+    def test_a_channel_that_is_right_answers(self) -> None:
+        for workload, between in WAYS:
+            for size in (1, 7, 8, 9, 64, 4096, 100_000):
+                with self.subTest(workload=workload, between=between, size=size):
+                    code, said, err = talk(
+                        workload, "right", f"between={between}", f"bytes={size}", amount=50
+                    )
+                    kinds = [one["type"] for one in said]
+                    answer = "samples" if workload == TRIP else "batch"
+                    self.assertEqual((code, kinds), (0, ["ready", answer, answer, "stopped"]), err)
+                    self.assertEqual(said[0]["footing"]["threads"], 2)
+
+    def test_the_other_process_counts_too(self) -> None:
+        """Its answerer uses 20 ms a message, while its asker sleeps."""
+        for workload, between in WAYS:
+            with self.subTest(workload=workload, between=between):
+                _, said, err = talk(workload, "burns", f"between={between}", amount=5)
+                self.assertGreater(said[2]["cpu_ns"], 5 * 20e6, err)
+                self.assertLess(said[2]["cpu_ns"], 5 * 60e6, err)
+
+    def test_a_flipped_bit_is_a_wrong_answer(self) -> None:
+        for contender in ("flips_first", "flips_last", "flips_inside"):
+            for workload, between in WAYS:
+                with self.subTest(contender=contender, workload=workload, between=between):
+                    parameters = (f"between={between}", "bytes=1000")
+                    # What is flipped inside is seen of the last message of a request.
+                    amount = 1 if workload == TRIP else 5
+                    code, said, _ = talk(workload, contender, *parameters, amount=amount)
+                    self.assertEqual((code, said[-1]["type"], said[-1]["kind"]), (1, "error", "wrong_answer"))
+
+    def test_a_peer_that_dies_hangs_or_fails_ends_the_program(self) -> None:
+        for contender, between, words in [
+            ("dies", "processes", "the other process ended (signal 9)"),
+            ("hangs", "processes", "no message came through"),
+            ("hangs", "threads", "no message came through"),
+            ("throws", "processes", "the answering side failed: this channel broke"),
+            ("throws", "threads", "the answering side failed: this channel broke"),
+        ]:
+            with self.subTest(contender=contender, between=between):
+                code, said, err = talk(TRIP, contender, f"between={between}")
+                self.assertEqual((code, said[-1]["type"]), (1, "ready"))
+                self.assertIn(words, err)
+
+    def test_an_end_that_cannot_be_made_is_told(self) -> None:
+        for contender, kind in (("refused", "unsupported"), ("failed", "internal")):
+            for between in ("processes", "threads"):
+                with self.subTest(contender=contender, between=between):
+                    code, said, _ = talk(FLOW, contender, f"between={between}")
+                    self.assertEqual((code, said[-1]["kind"]), (1, kind))
+                    self.assertIn("no such end here", said[-1]["message"])
+
+    def test_parameters_that_make_no_sense_are_told(self) -> None:
+        for word in ("waiter=hot", "waiter=blocking", "between=machines"):
+            with self.subTest(word):
+                code, said, _ = talk(TRIP, "right", word)
+                self.assertEqual((code, said[-1]["kind"]), (1, "unsupported"))
+
+    def test_a_child_does_not_outlive_its_parent(self) -> None:
+        with started(TRIP, "right") as process:
+            assert process.stdin
+            assert process.stdout
+            process.stdout.readline()
+            (child,) = children(process.pid)
+            process.stdin.write(request(TRIP, 10_000_000))
+            process.stdin.flush()
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            deadline = time.monotonic() + 30
+            while lives(child) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            self.assertFalse(lives(child))
+
+    def test_a_hanging_peer_is_killed(self) -> None:
+        with started(TRIP, "hangs") as process:
+            assert process.stdin
+            assert process.stdout
+            process.stdout.readline()
+            (child,) = children(process.pid)
+            process.stdin.write(request(TRIP, 10))
+            process.stdin.flush()
+            self.assertEqual(process.wait(timeout=60), 1)
+            self.assertFalse(lives(child))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
