@@ -87,6 +87,9 @@ public:
           slots_(memory + sizeof(Bells)),
           plan_(plan) {}
 
+    /// Called by one side, after both have done: bells may hold what has to be given back.
+    void unmake() noexcept { std::destroy_at(bells_); }
+
     static std::size_t bytes_for(const RingShape& shape) noexcept {
         return sizeof(Bells) + shape.slots * shape.stride;
     }
@@ -176,6 +179,12 @@ public:
     explicit RingChannel(const Plan& plan)
         : plan_(plan), shape_(plan.bytes), memory_(2 * Ring<Bell>::bytes_for(shape_)) {
         for (const std::size_t way : {0, 1}) { made_[way].emplace(shape_, memory_of(way), plan_); }
+    }
+
+    RingChannel(const RingChannel&) = delete;
+    RingChannel& operator=(const RingChannel&) = delete;
+    ~RingChannel() {
+        for (auto& ring : made_) { ring->unmake(); }
     }
 
     class End {

@@ -1,0 +1,11 @@
+# libevent: an event loop with buffered connections; its core alone.
+find_path(TOLL_LIBEVENT_INCLUDE event2/bufferevent.h)
+find_library(TOLL_LIBEVENT_LIBRARY event_core)
+if(TOLL_LIBEVENT_INCLUDE AND TOLL_LIBEVENT_LIBRARY)
+  add_library(toll_contender_libevent INTERFACE)
+  target_include_directories(toll_contender_libevent SYSTEM INTERFACE "${TOLL_LIBEVENT_INCLUDE}")
+  target_link_libraries(toll_contender_libevent INTERFACE "${TOLL_LIBEVENT_LIBRARY}")
+else()
+  set(TOLL_LIBEVENT_REASON "libevent was not found")
+  set(TOLL_LIBEVENT_PACKAGE libevent-dev)
+endif()

@@ -1,0 +1,11 @@
+# liburing: io_uring without its system calls by hand.
+find_path(TOLL_LIBURING_INCLUDE liburing.h)
+find_library(TOLL_LIBURING_LIBRARY uring)
+if(TOLL_LIBURING_INCLUDE AND TOLL_LIBURING_LIBRARY)
+  add_library(toll_contender_liburing INTERFACE)
+  target_include_directories(toll_contender_liburing SYSTEM INTERFACE "${TOLL_LIBURING_INCLUDE}")
+  target_link_libraries(toll_contender_liburing INTERFACE "${TOLL_LIBURING_LIBRARY}")
+else()
+  set(TOLL_LIBURING_REASON "liburing was not found")
+  set(TOLL_LIBURING_PACKAGE liburing-dev)
+endif()

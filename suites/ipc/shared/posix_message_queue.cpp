@@ -1,0 +1,69 @@
+#include "both.hpp"
+#include "descriptors.hpp"
+
+#include <mqueue.h>
+
+#include <algorithm>
+
+/// Two queues, one each way, which lose their names before the first message: both sides inherit the
+/// descriptors.
+class PosixMessageQueue {
+public:
+    static constexpr double copies = 2;  // into the kernel and out of it
+
+    explicit PosixMessageQueue(const toll::ipc::Plan& plan) : plan_(plan) {
+        mq_attr shape{};
+        shape.mq_maxmsg = 10;  // mq_overview(7): what everybody may ask for, unless it was changed
+        shape.mq_msgsize = static_cast<long>(std::min(plan.bytes, most));
+        for (std::size_t way = 0; way < queues_.size(); ++way) {
+            const std::string name = "/toll-" + std::to_string(::getpid()) + "-" + std::to_string(way);
+            ::mq_unlink(name.c_str());
+            const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | (plan.polling ? O_NONBLOCK : 0);
+            queues_[way] = {::mq_open(name.c_str(), flags, 0600, &shape), "mq_open"};
+            ::mq_unlink(name.c_str());
+        }
+    }
+
+    class End {
+    public:
+        End(const PosixMessageQueue& channel, toll::ipc::Side side)
+            : plan_(channel.plan_),
+              out_(channel.queues_[index_of(side)].get()),
+              in_(channel.queues_[index_of(other(side))].get()) {}
+        void send(std::span<const std::byte> message) const {
+            toll::ipc::in_parts(message, most, [this](std::span<const std::byte> part) {
+                const auto send = [this](const std::byte* from, std::size_t size) -> ssize_t {
+                    return ::mq_send(out_, reinterpret_cast<const char*>(from), size, 0) == 0
+                               ? static_cast<ssize_t>(size)
+                               : -1;
+                };
+                toll::ipc::transfer_all(part, "mq_send", send, [this] { plan_.relax(); });
+            });
+        }
+        /// A place for a message has to be as long as the queue's longest: so is each part but the last one.
+        void receive(std::span<std::byte> message) {
+            toll::ipc::in_parts(message, most, [this](std::span<std::byte> part) {
+                const bool whole = part.size() == std::min(plan_.bytes, most);
+                const auto receive = [this, whole](std::byte* to, std::size_t size) {
+                    return ::mq_receive(in_, reinterpret_cast<char*>(whole ? to : last_.data()),
+                                        whole ? size : last_.size(), nullptr);
+                };
+                toll::ipc::transfer_all(part, "mq_receive", receive, [this] { plan_.relax(); });
+                if (!whole) { std::copy_n(last_.begin(), part.size(), part.begin()); }
+            });
+        }
+
+    private:
+        toll::ipc::Plan plan_;
+        int out_;
+        int in_;
+        std::vector<std::byte> last_ = std::vector<std::byte>(most);
+    };
+
+private:
+    static constexpr std::size_t most = 8192;  // likewise
+    toll::ipc::Plan plan_;
+    std::array<toll::ipc::OwnedDescriptor, 2> queues_;  // mqd_t is a descriptor in Linux
+};
+
+TOLL_IPC_CONTENDER(posix_message_queue, PosixMessageQueue);

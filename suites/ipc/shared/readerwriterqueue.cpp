@@ -1,0 +1,122 @@
+#include "both.hpp"
+#include "shared_memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+namespace {
+
+/// Where the queue's blocks come from while it is made; both processes have this memory at the same place.
+std::byte* room = nullptr;
+std::size_t room_left = 0;
+
+}  // namespace
+
+// The library asks std::malloc for its blocks, all of them when a queue is made, and has no parameter for it.
+namespace std {  // NOLINT(cert-dcl58-cpp)
+inline void* toll_shared_malloc(std::size_t bytes) {
+    bytes = (bytes + 63) / 64 * 64;
+    if (bytes > room_left) { return nullptr; }
+    room_left -= bytes;
+    return std::exchange(room, room + bytes);
+}
+inline void toll_shared_free(void*) noexcept {}
+}  // namespace std
+#define malloc toll_shared_malloc
+#define free toll_shared_free
+#include <readerwriterqueue/readerwriterqueue.h>
+#undef malloc
+#undef free
+
+namespace {
+
+/// A message, or a part of a long one.
+template <std::size_t size>
+struct Piece {
+    std::array<std::byte, size> bytes;
+};
+
+/// Two queues with as many places as they will ever have.
+template <class P>
+struct Queues {
+    std::array<moodycamel::ReaderWriterQueue<P>, 2> way;
+    explicit Queues(std::size_t places)
+        : way{moodycamel::ReaderWriterQueue<P>(places), moodycamel::ReaderWriterQueue<P>(places)} {}
+};
+
+}  // namespace
+
+/// moodycamel::ReaderWriterQueue in shared memory; its own sleeping variant knows threads alone.
+class ReaderWriterQueueChannel {
+    using Short = Piece<64>;
+    using Long = Piece<4096>;
+
+public:
+    static constexpr double copies = 2;  // into the queue and out of it
+    static constexpr bool never_sleeps = true;
+
+    explicit ReaderWriterQueueChannel(const toll::ipc::Plan& plan) : plan_(plan), memory_(2 * 1024 * 1024) {
+        room = memory_.data();
+        room_left = 2 * 1024 * 1024;
+        if (plan.bytes <= sizeof(Short)) {
+            short_ =
+                std::construct_at(static_cast<Queues<Short>*>(std::toll_shared_malloc(sizeof *short_)), 64);
+        } else {
+            long_ = std::construct_at(static_cast<Queues<Long>*>(std::toll_shared_malloc(sizeof *long_)), 64);
+        }
+    }
+
+    class End {
+    public:
+        End(ReaderWriterQueueChannel& channel, toll::ipc::Side side)
+            : channel_(channel), out_(index_of(side)), in_(index_of(other(side))) {}
+        void send(std::span<const std::byte> message) {
+            channel_.short_ != nullptr ? send(channel_.short_->way[out_], message)
+                                       : send(channel_.long_->way[out_], message);
+        }
+        void receive(std::span<std::byte> message) {
+            channel_.short_ != nullptr ? receive(channel_.short_->way[in_], message)
+                                       : receive(channel_.long_->way[in_], message);
+        }
+
+    private:
+        template <class P>
+        void send(moodycamel::ReaderWriterQueue<P>& queue, std::span<const std::byte> message) {
+            toll::ipc::in_parts(message, sizeof(P), [&](std::span<const std::byte> part) {
+                if (part.size() == sizeof(P)) {
+                    const P& whole = *reinterpret_cast<const P*>(part.data());
+                    while (!queue.try_enqueue(whole)) { channel_.plan_.relax(); }
+                } else {
+                    P piece;
+                    std::memcpy(&piece, part.data(), part.size());
+                    while (!queue.try_enqueue(piece)) { channel_.plan_.relax(); }
+                }
+            });
+        }
+        template <class P>
+        void receive(moodycamel::ReaderWriterQueue<P>& queue, std::span<std::byte> message) {
+            toll::ipc::in_parts(message, sizeof(P), [&](std::span<std::byte> part) {
+                P* place = nullptr;
+                while ((place = queue.peek()) == nullptr) { channel_.plan_.relax(); }
+                std::memcpy(part.data(), place, part.size());
+                queue.pop();
+            });
+        }
+
+        ReaderWriterQueueChannel& channel_;
+        std::size_t out_;
+        std::size_t in_;
+    };
+
+private:
+    toll::ipc::Plan plan_;
+    toll::ipc::SharedMemory memory_;
+    Queues<Short>* short_ = nullptr;
+    Queues<Long>* long_ = nullptr;
+};
+
+TOLL_IPC_CONTENDER(readerwriterqueue, ReaderWriterQueueChannel);

@@ -1,0 +1,117 @@
+// UDP on loopback. It drops what finds no room, so that each side says how far it has come.
+#pragma once
+
+#include "sockets.hpp"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+
+namespace toll::ipc {
+
+/// Datagrams of up to 32 KiB with a head of two numbers: of this datagram, and of how many the sender has
+/// received itself. So an answer acknowledges its question; who only receives sends a bare head each half of
+/// the window. A number that is missing is an error: within the window nothing is dropped on loopback.
+template <class Waiting>
+class UdpChannel {
+public:
+    static constexpr double copies = 2;  // into the kernel and out of it
+
+    explicit UdpChannel(const Plan& plan) : plan_(plan), sockets_(connected_datagram(Address::loopback())) {
+        for (const OwnedDescriptor& socket : sockets_) {
+            const int room = 1 << 20;  // the kernel gives what it allows: twice rmem_max, mostly 416 KiB
+            check_call(::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &room, sizeof room), "setsockopt");
+        }
+    }
+
+    class End {
+    public:
+        End(const UdpChannel& channel, Side side)
+            : socket_(channel.sockets_[index_of(side)].get()),
+              waiting_(socket_, channel.plan_),
+              // A quarter of the room: a datagram takes more of it than its bytes.
+              window_(std::clamp<std::uint32_t>(
+                  static_cast<std::uint32_t>(100 * 1024 / (std::min(channel.plan_.bytes, most) + 1024)), 3,
+                  64)) {}
+
+        void send(std::span<const std::byte> message) {
+            in_parts(message, most, [this](std::span<const std::byte> part) {
+                while (sent_ - acknowledged_ >= window_) { take({}); }
+                put(part);
+            });
+        }
+        void receive(std::span<std::byte> message) {
+            in_parts(message, most, [this](std::span<std::byte> part) {
+                while (!take(part)) {}
+                if (received_ - told_ >= (window_ + 1) / 2) { put({}); }
+            });
+        }
+
+    private:
+        static constexpr std::size_t most = 32 * 1024;
+
+        struct Head {
+            std::uint32_t number;  ///< of this datagram among those with bytes; of a bare head the last one's
+            std::uint32_t received;  ///< by who sends it
+        };
+
+        void put(std::span<const std::byte> part) {
+            if (!part.empty()) { ++sent_; }
+            told_ = received_;
+            Head head{sent_, received_};
+            std::array<iovec, 2> pieces{
+                {{&head, sizeof head}, {const_cast<std::byte*>(part.data()), part.size()}}};
+            msghdr whole{};
+            whole.msg_iov = pieces.data();
+            whole.msg_iovlen = part.empty() ? 1 : 2;
+            while (::sendmsg(socket_, &whole, MSG_NOSIGNAL | waiting_.flags) < 0) {
+                if (errno == EAGAIN || errno == EWOULDBLOCK) {
+                    waiting_.await(true);
+                } else if (errno != EINTR) {
+                    check_call(-1, "sendmsg");
+                }
+            }
+        }
+
+        /// One datagram; whether it had bytes, which are then all of `part`.
+        bool take(std::span<std::byte> part) {
+            Head head{};
+            std::array<iovec, 2> pieces{{{&head, sizeof head}, {part.data(), part.size()}}};
+            msghdr whole{};
+            whole.msg_iov = pieces.data();
+            whole.msg_iovlen = pieces.size();
+            if constexpr (Waiting::asks_first) { waiting_.await(false); }
+            ssize_t came = 0;
+            while ((came = ::recvmsg(socket_, &whole, waiting_.flags)) < 0) {
+                if (errno == EAGAIN || errno == EWOULDBLOCK) {
+                    waiting_.await(false);
+                } else if (errno != EINTR) {
+                    check_call(-1, "recvmsg");
+                }
+            }
+            acknowledged_ = head.received;
+            if (came == sizeof head) { return false; }
+            if (head.number != ++received_ || static_cast<std::size_t>(came) != sizeof head + part.size()) {
+                throw std::runtime_error("a datagram was lost, or came out of turn");
+            }
+            return true;
+        }
+
+        int socket_;
+        Waiting waiting_;
+        std::uint32_t window_;
+        std::uint32_t sent_ = 0;
+        std::uint32_t acknowledged_ = 0;
+        std::uint32_t received_ = 0;
+        std::uint32_t told_ = 0;
+    };
+
+private:
+    Plan plan_;
+    SocketPair sockets_;
+};
+
+}  // namespace toll::ipc

@@ -1,0 +1,6 @@
+#include "both.hpp"
+#include "udp.hpp"
+
+using UdpPoll = toll::ipc::UdpChannel<toll::ipc::Polls>;
+
+TOLL_IPC_CONTENDER(udp_poll, UdpPoll);
