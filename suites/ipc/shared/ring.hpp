@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -24,13 +25,17 @@ inline constexpr std::size_t most_in_slot = 32 * 1024;
 struct RingShape {
     std::size_t payload;  ///< of a slot
     std::size_t stride;   ///< from slot to slot
-    std::size_t slots;    ///< a power of two
+    static constexpr std::size_t most_slots = 64;
+    std::size_t slots;  ///< a power of two
+    unsigned slots_log2;
 
     explicit RingShape(std::size_t message_bytes)
         : payload(std::min(message_bytes, most_in_slot)),
           stride((sizeof(std::uint32_t) * 2 + payload + line_bytes - 1) / line_bytes * line_bytes),
-          slots(std::clamp<std::size_t>(256 * 1024 / stride, 8, 64)) {
-        while ((slots & (slots - 1)) != 0) { slots &= slots - 1; }
+          slots(std::clamp<std::size_t>(256 * 1024 / stride, 8, most_slots)),
+          slots_log2(0) {
+        slots_log2 = static_cast<unsigned>(std::bit_width(slots) - 1);
+        slots = std::size_t{1} << slots_log2;
     }
 };
 
@@ -104,9 +109,10 @@ public:
     }
 
 private:
+    /// A single word says that a slot is full and how long its part is: what lies behind is written before
+    /// it.
     struct Slot {
-        Word lap{0};
-        std::uint32_t length = 0;
+        std::atomic<std::uint64_t> lap_and_length{0};
     };
     struct Bells {
         alignas(line_bytes) std::atomic<std::uint64_t> taken{0};  ///< written by the consumer
@@ -114,13 +120,30 @@ private:
         alignas(line_bytes) Bell emptied;
     };
 
-    [[nodiscard]] Slot& slot(std::uint64_t number) const noexcept {
-        return *reinterpret_cast<Slot*>(slots_ + (number & (shape_.slots - 1)) * shape_.stride);
+    /// The order in which slots are filled is that of their numbers read backwards, bit by bit: in a plain
+    /// order the consumer's prefetcher fetches the next slot while the producer is about to write it, and its
+    /// line moves twice.
+    [[nodiscard]] Slot* slot(std::uint64_t number) const noexcept {
+        static_assert(RingShape::most_slots <= 64);
+        std::uint64_t index = number << (6 - shape_.slots_log2) & 63U;
+        index = (index & 0b000'111U) << 3U | index >> 3U;
+        index = (index & 0b001'001U) << 2U | (index & 0b010'010U) | (index >> 2U & 0b001'001U);
+        return reinterpret_cast<Slot*>(slots_ + index * shape_.stride);
     }
-    [[nodiscard]] std::uint32_t lap(std::uint64_t number) const noexcept {
-        return static_cast<std::uint32_t>(number / shape_.slots) + 1;
+    /// What the word of a slot is, in the lap of `number`, with a part of `length` bytes.
+    [[nodiscard]] std::uint64_t full_word(std::uint64_t number, std::size_t length) const noexcept {
+        return ((number >> shape_.slots_log2) + 1) << 32U | length;
     }
     static std::byte* payload(Slot& slot) noexcept { return reinterpret_cast<std::byte*>(&slot + 1); }
+
+    /// memcpy() is a call where the length is not known: dear for a few bytes.
+    static void copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+        if (bytes == sizeof(std::uint64_t)) {
+            std::memcpy(to, from, sizeof(std::uint64_t));
+        } else {
+            std::memcpy(to, from, bytes);
+        }
+    }
 
     template <class Ready>
     void await(Bell& bell, Ready ready) {
@@ -139,21 +162,22 @@ private:
                 return next_ - known_taken_ < shape_.slots;
             });
         }
-        Slot& here = slot(next_);
-        here.length = static_cast<std::uint32_t>(part.size());
-        std::memcpy(payload(here), part.data(), part.size());
-        here.lap.store(lap(next_), std::memory_order_release);
-        ++next_;
+        Slot& here = *next_slot_;
+        copy(payload(here), part.data(), part.size());
+        here.lap_and_length.store(full_word(next_, part.size()), std::memory_order_release);
+        next_slot_ = slot(++next_);
         bells_->filled.ring();
     }
 
     void take(std::span<std::byte> part) {
-        Slot& here = slot(next_);
-        const std::uint32_t wanted = lap(next_);
-        const auto full = [&here, wanted] { return here.lap.load(std::memory_order_acquire) == wanted; };
+        Slot& here = *next_slot_;
+        const std::uint64_t wanted = full_word(next_, part.size());  // of another length would never come
+        const auto full = [&here, wanted] {
+            return here.lap_and_length.load(std::memory_order_acquire) == wanted;
+        };
         if (!full()) { await(bells_->filled, full); }
-        std::memcpy(part.data(), payload(here), std::min<std::size_t>(part.size(), here.length));
-        ++next_;
+        copy(part.data(), payload(here), part.size());
+        next_slot_ = slot(++next_);
         if (next_ - told_taken_ >= shape_.slots / 4) {
             told_taken_ = next_;
             bells_->taken.store(next_, std::memory_order_release);
@@ -165,7 +189,8 @@ private:
     Bells* bells_;
     std::byte* slots_;
     Plan plan_;
-    std::uint64_t next_ = 0;         ///< of this side: the slot that it fills, or empties, next
+    std::uint64_t next_ = 0;  ///< of this side: the slot that it fills, or empties, next
+    Slot* next_slot_ = slot(0);
     std::uint64_t known_taken_ = 0;  ///< the producer's last look
     std::uint64_t told_taken_ = 0;   ///< the consumer's last word
 };
