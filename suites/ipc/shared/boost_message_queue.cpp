@@ -66,7 +66,7 @@ public:
     };
 
 private:
-    static constexpr std::size_t most = 64 * 1024;
+    static constexpr std::size_t most = std::size_t{64} * 1024;
     toll::ipc::Plan plan_;
     std::array<std::optional<Queue>, 2> queues_;
 };

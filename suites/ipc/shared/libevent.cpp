@@ -43,7 +43,7 @@ public:
         }
 
     private:
-        static constexpr std::size_t most_waiting = 64 * 1024;
+        static constexpr std::size_t most_waiting = std::size_t{64} * 1024;
 
         static bufferevent* made(event_base* base, int socket) {
             toll::ipc::set_non_blocking(socket);

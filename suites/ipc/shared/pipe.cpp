@@ -41,7 +41,7 @@ public:
     };
 
 private:
-    static constexpr std::size_t usual_room = 64 * 1024;
+    static constexpr std::size_t usual_room = std::size_t{64} * 1024;
     static constexpr int most_room = 1024 * 1024;  // pipe(7): /proc/sys/fs/pipe-max-size, unless changed
 
     struct Way {

@@ -13,6 +13,7 @@ namespace {
 /// Where the queue's blocks come from while it is made; both processes have this memory at the same place.
 std::byte* room = nullptr;
 std::size_t room_left = 0;
+constexpr std::size_t room_bytes = std::size_t{2} * 1024 * 1024;
 
 }  // namespace
 
@@ -59,9 +60,9 @@ public:
     static constexpr double copies = 2;  // into the queue and out of it
     static constexpr bool never_sleeps = true;
 
-    explicit ReaderWriterQueueChannel(const toll::ipc::Plan& plan) : plan_(plan), memory_(2 * 1024 * 1024) {
+    explicit ReaderWriterQueueChannel(const toll::ipc::Plan& plan) : plan_(plan), memory_(room_bytes) {
         room = memory_.data();
-        room_left = 2 * 1024 * 1024;
+        room_left = room_bytes;
         if (plan.bytes <= sizeof(Short)) {
             short_ =
                 std::construct_at(static_cast<Queues<Short>*>(std::toll_shared_malloc(sizeof *short_)), 64);

@@ -20,7 +20,7 @@ namespace toll::ipc {
 
 /// As long as a message needs, at most what keeps a message of 1 MiB on its way in several pieces, so that
 /// one side copies in while the other one copies out.
-inline constexpr std::size_t most_in_slot = 32 * 1024;
+inline constexpr std::size_t most_in_slot = std::size_t{32} * 1024;
 
 struct RingShape {
     std::size_t payload;  ///< of a slot
@@ -32,7 +32,7 @@ struct RingShape {
     explicit RingShape(std::size_t message_bytes)
         : payload(std::min(message_bytes, most_in_slot)),
           stride((sizeof(std::uint32_t) * 2 + payload + line_bytes - 1) / line_bytes * line_bytes),
-          slots(std::clamp<std::size_t>(256 * 1024 / stride, 8, most_slots)),
+          slots(std::clamp<std::size_t>(std::size_t{256} * 1024 / stride, 8, most_slots)),
           slots_log2(0) {
         slots_log2 = static_cast<unsigned>(std::bit_width(slots) - 1);
         slots = std::size_t{1} << slots_log2;

@@ -132,7 +132,7 @@ public:
         try {
             const Untied untied;
             watch_.emplace(watched, child_, most_looks<C>());
-            end_.emplace(room_->channel, Side::asker);
+            end_ = std::make_unique<typename C::End>(room_->channel, Side::asker);
             await_ready();
         } catch (...) {
             abandon();
@@ -379,7 +379,7 @@ private:
     std::shared_ptr<Room> room_;
     pid_t child_ = 0;
     std::thread peer_;
-    std::optional<typename C::End> end_;
+    std::unique_ptr<typename C::End> end_;
     std::optional<Watch> watch_;
     latency::Sleeper answerer_;
     Resources used_;

@@ -51,7 +51,7 @@ public:
         }
 
     private:
-        static constexpr std::size_t most = 32 * 1024;
+        static constexpr std::size_t most = std::size_t{32} * 1024;
 
         struct Head {
             std::uint32_t number;  ///< of this datagram among those with bytes; of a bare head the last one's

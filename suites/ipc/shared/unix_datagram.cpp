@@ -31,7 +31,8 @@ public:
         }
 
     private:
-        static constexpr std::size_t most = 64 * 1024;  // well below the usual send buffer, wmem_default
+        static constexpr std::size_t most =
+            std::size_t{64} * 1024;  // well below the usual send buffer, wmem_default
         toll::ipc::Plan plan_;
         int socket_;
         int flags_;
