@@ -17,13 +17,15 @@ public:
     static constexpr double copies = 2;  // into the queue and out of it
 
     explicit BoostMessageQueue(const toll::ipc::Plan& plan) : plan_(plan) {
-        for (std::size_t way = 0; way < queues_.size(); ++way) {
-            const std::string name = "toll-" + std::to_string(::getpid()) + "-" + std::to_string(way);
-            Queue::remove(name.c_str());
-            queues_[way].emplace(boost::interprocess::create_only, name.c_str(), 16,
-                                 std::min(plan.bytes, most));
+        for (auto& queue : queues_) {
+            const std::string name = toll::ipc::new_name();
+            queue.emplace(boost::interprocess::create_only, name.c_str(), places, std::min(plan.bytes, most));
             Queue::remove(name.c_str());
         }
+    }
+
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        return std::max<std::uint64_t>(1, places / ((plan_.bytes + most - 1) / most));
     }
 
     class End {
@@ -67,6 +69,7 @@ public:
 
 private:
     static constexpr std::size_t most = std::size_t{64} * 1024;
+    static constexpr std::size_t places = 16;
     toll::ipc::Plan plan_;
     std::array<std::optional<Queue>, 2> queues_;
 };

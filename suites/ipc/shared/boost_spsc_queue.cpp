@@ -3,18 +3,24 @@
 
 #include <boost/lockfree/spsc_queue.hpp>
 
+#include <algorithm>
 #include <array>
 
 /// Boost.Lockfree's ring of bytes, whose capacity is in its type, so that it lies in shared memory as it is.
 /// Many bytes are pushed and popped at once.
 class BoostSpscQueue {
-    using Queue = boost::lockfree::spsc_queue<std::byte, boost::lockfree::capacity<256 * 1024>>;
+    static constexpr std::size_t capacity_bytes = std::size_t{256} * 1024;
+    using Queue = boost::lockfree::spsc_queue<std::byte, boost::lockfree::capacity<capacity_bytes>>;
 
 public:
     static constexpr double copies = 2;  // into the ring and out of it
     static constexpr bool never_sleeps = true;
 
     explicit BoostSpscQueue(const toll::ipc::Plan& plan) : plan_(plan) {}
+
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        return std::max<std::uint64_t>(1, capacity_bytes / plan_.bytes);
+    }
 
     class End {
     public:

@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -55,7 +56,14 @@ struct Plan {
 ///  - `never_sleeps` (optional): true for what can do nothing but poll;
 ///  - `threads_only` (optional): true for what two processes cannot share;
 ///  - `once_per_process` (optional): true for a library that is set up once and cannot be taken down before a
-///    fork().
+///    fork();
+///  - `messages_held()` (optional): how many messages can be on their way at once, in one direction. A batch
+///  of
+///    ipc/throughput is several times as long: one that fits would measure how quickly the channel is filled;
+///  - `footing()` (optional): what was seen of the channel, beside what is told of every row;
+///  - `leave_nothing()` (optional, noexcept): called where a side ends without destructors, by either side:
+///  for
+///    what the kernel keeps after its users are gone.
 template <class C>
 concept Channel =
     std::constructible_from<C, const Plan&> && std::constructible_from<typename C::End, C&, Side> &&
@@ -80,6 +88,22 @@ constexpr unsigned most_looks() {
         return C::most_looks;
     } else {
         return 50;
+    }
+}
+
+/// See `leave_nothing()` above.
+template <class C>
+void leave_nothing(C& channel) noexcept {
+    if constexpr (requires { channel.leave_nothing(); }) { channel.leave_nothing(); }
+}
+
+/// See `messages_held()` above; 0 where a channel does not tell.
+template <class C>
+[[nodiscard]] std::uint64_t messages_held(const C& channel) noexcept {
+    if constexpr (requires { channel.messages_held(); }) {
+        return channel.messages_held();
+    } else {
+        return 0;
     }
 }
 

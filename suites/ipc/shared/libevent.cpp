@@ -16,6 +16,10 @@ public:
 
     explicit Libevent(const toll::ipc::Plan& plan) : plan_(plan), sockets_(toll::ipc::connected_tcp()) {}
 
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        return toll::ipc::messages_in_buffers(sockets_, plan_.bytes);
+    }
+
     class End {
     public:
         End(const Libevent& channel, toll::ipc::Side side)

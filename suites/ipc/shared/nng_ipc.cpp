@@ -1,8 +1,10 @@
 #include "both.hpp"
+#include "shared_memory.hpp"
 
 #include <nng/nng.h>
 #include <nng/protocol/pair0/pair.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -12,10 +14,15 @@ struct NngIpc {
     static constexpr bool once_per_process = true;  // nng: "not safe to use after fork() by the child"
 
     explicit NngIpc(const toll::ipc::Plan& its_plan)
-        : plan(its_plan), where("abstract://toll-" + std::to_string(::getpid())) {}
+        : plan(its_plan), where("abstract://" + toll::ipc::new_name()) {}
 
     static void check(int result, const char* call) {
         if (result != 0) { throw std::runtime_error(std::string(call) + ": " + ::nng_strerror(result)); }
+    }
+
+    /// What two Unix sockets take by default (wmem_default), as the library shows neither.
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        return std::max<std::uint64_t>(1, std::uint64_t{2} * 212'992 / (plan.bytes + 704));
     }
 
     struct End {

@@ -13,9 +13,18 @@ public:
             std::array<int, 2> ends{-1, -1};
             toll::ipc::check_call(::pipe2(ends.data(), O_CLOEXEC | (plan.polling ? O_NONBLOCK : 0)), "pipe2");
             way = {{ends[0], "pipe2"}, {ends[1], "pipe2"}};
+            // Refused where pipe-max-size or pipe-user-pages-soft says less: the footing tells what it has.
             if (plan.bytes > usual_room) { (void)::fcntl(ends[1], F_SETPIPE_SZ, most_room); }
         }
+        const int room = ::fcntl(ways_[0].write.get(), F_GETPIPE_SZ);
+        toll::ipc::check_call(room, "F_GETPIPE_SZ");
+        room_ = static_cast<std::size_t>(room);
     }
+
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        return std::max<std::uint64_t>(1, room_ / plan_.bytes);
+    }
+    [[nodiscard]] toll::Footing footing() const { return {{"pipe_bytes", room_}}; }
 
     class End {
     public:
@@ -50,6 +59,7 @@ private:
     };
     toll::ipc::Plan plan_;
     std::array<Way, 2> ways_;
+    std::size_t room_ = 0;  ///< of one pipe
 };
 
 TOLL_IPC_CONTENDER(pipe, Pipe);

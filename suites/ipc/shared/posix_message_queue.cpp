@@ -13,15 +13,18 @@ public:
 
     explicit PosixMessageQueue(const toll::ipc::Plan& plan) : plan_(plan) {
         mq_attr shape{};
-        shape.mq_maxmsg = 10;  // mq_overview(7): what everybody may ask for, unless it was changed
+        shape.mq_maxmsg = places;  // mq_overview(7): what everybody may ask for, unless it was changed
         shape.mq_msgsize = static_cast<long>(std::min(plan.bytes, most));
-        for (std::size_t way = 0; way < queues_.size(); ++way) {
-            const std::string name = "/toll-" + std::to_string(::getpid()) + "-" + std::to_string(way);
-            ::mq_unlink(name.c_str());
+        for (auto& queue : queues_) {
+            const std::string name = "/" + toll::ipc::new_name();
             const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | (plan.polling ? O_NONBLOCK : 0);
-            queues_[way] = {::mq_open(name.c_str(), flags, 0600, &shape), "mq_open"};
+            queue = {::mq_open(name.c_str(), flags, 0600, &shape), "mq_open"};
             ::mq_unlink(name.c_str());
         }
+    }
+
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        return std::max<std::uint64_t>(1, places / ((plan_.bytes + most - 1) / most));
     }
 
     class End {
@@ -62,6 +65,7 @@ public:
 
 private:
     static constexpr std::size_t most = 8192;  // likewise
+    static constexpr long places = 10;
     toll::ipc::Plan plan_;
     std::array<toll::ipc::OwnedDescriptor, 2> queues_;  // mqd_t is a descriptor in Linux
 };

@@ -20,6 +20,8 @@ public:
         ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     }
 
+    static constexpr std::uint64_t messages_held() noexcept { return 2; }
+
     class End {
     public:
         End(ProcessVmReadv& channel, toll::ipc::Side side)
@@ -62,7 +64,7 @@ public:
                 throw std::runtime_error("process_vm_readv read a part of the message alone");
             }
             channel_.state_->taken[side_].fetch_add(1, std::memory_order_release);
-            channel_.state_->bell[side_].ring();
+            if (!channel_.polling_) { channel_.state_->bell[side_].ring(); }
         }
 
     private:

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -39,6 +38,7 @@ namespace {
 template <std::size_t size>
 struct Piece {
     std::array<std::byte, size> bytes;
+    explicit Piece(std::span<const std::byte> part) noexcept { std::ranges::copy(part, bytes.begin()); }
 };
 
 /// Two queues with as many places as they will ever have.
@@ -55,6 +55,7 @@ struct Queues {
 class ReaderWriterQueueChannel {
     using Short = Piece<64>;
     using Long = Piece<4096>;
+    static constexpr std::size_t places = 64;
 
 public:
     static constexpr double copies = 2;  // into the queue and out of it
@@ -64,11 +65,17 @@ public:
         room = memory_.data();
         room_left = room_bytes;
         if (plan.bytes <= sizeof(Short)) {
-            short_ =
-                std::construct_at(static_cast<Queues<Short>*>(std::toll_shared_malloc(sizeof *short_)), 64);
+            short_ = std::construct_at(static_cast<Queues<Short>*>(std::toll_shared_malloc(sizeof *short_)),
+                                       places);
         } else {
-            long_ = std::construct_at(static_cast<Queues<Long>*>(std::toll_shared_malloc(sizeof *long_)), 64);
+            long_ =
+                std::construct_at(static_cast<Queues<Long>*>(std::toll_shared_malloc(sizeof *long_)), places);
         }
+    }
+
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        const std::size_t piece = short_ != nullptr ? sizeof(Short) : sizeof(Long);
+        return std::max<std::uint64_t>(1, places / ((plan_.bytes + piece - 1) / piece));
     }
 
     class End {
@@ -88,14 +95,7 @@ public:
         template <class P>
         void send(moodycamel::ReaderWriterQueue<P>& queue, std::span<const std::byte> message) {
             toll::ipc::in_parts(message, sizeof(P), [&](std::span<const std::byte> part) {
-                if (part.size() == sizeof(P)) {
-                    const P& whole = *reinterpret_cast<const P*>(part.data());
-                    while (!queue.try_enqueue(whole)) { channel_.plan_.relax(); }
-                } else {
-                    P piece;
-                    std::memcpy(&piece, part.data(), part.size());
-                    while (!queue.try_enqueue(piece)) { channel_.plan_.relax(); }
-                }
+                while (!queue.try_emplace(part)) { channel_.plan_.relax(); }
             });
         }
         template <class P>
@@ -103,7 +103,7 @@ public:
             toll::ipc::in_parts(message, sizeof(P), [&](std::span<std::byte> part) {
                 P* place = nullptr;
                 while ((place = queue.peek()) == nullptr) { channel_.plan_.relax(); }
-                std::memcpy(part.data(), place, part.size());
+                std::copy_n(place->bytes.begin(), part.size(), part.begin());
                 queue.pop();
             });
         }

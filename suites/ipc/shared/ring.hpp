@@ -79,6 +79,37 @@ private:
     Word sleeps_{0};
 };
 
+/// The first and the last `piece` bytes of `bytes`, which has at least one piece and at most two.
+template <std::size_t piece>
+void copy_both_ends(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+    std::array<std::byte, piece> first;
+    std::array<std::byte, piece> last;
+    std::memcpy(first.data(), from, piece);
+    std::memcpy(last.data(), from + bytes - piece, piece);
+    std::memcpy(to, first.data(), piece);
+    std::memcpy(to + bytes - piece, last.data(), piece);
+}
+
+/// memcpy() of a length that the compiler does not know is a call: dear for a few bytes, which are moved in
+/// two pieces that overlap.
+inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+    if (bytes > 64) {
+        std::memcpy(to, from, bytes);
+    } else if (bytes > 32) {
+        copy_both_ends<32>(to, from, bytes);
+    } else if (bytes >= 16) {
+        copy_both_ends<16>(to, from, bytes);
+    } else if (bytes >= 8) {
+        copy_both_ends<8>(to, from, bytes);
+    } else if (bytes >= 4) {
+        copy_both_ends<4>(to, from, bytes);
+    } else if (bytes >= 2) {
+        copy_both_ends<2>(to, from, bytes);
+    } else if (bytes == 1) {
+        *to = *from;
+    }
+}
+
 /// One direction. The slots are filled in turn; slot i of lap n is full once its number is n + 1. The
 /// consumer tells how far it has come in a line of its own, each quarter of the ring, so that its reading
 /// costs the producer's next write nothing.
@@ -136,15 +167,6 @@ private:
     }
     static std::byte* payload(Slot& slot) noexcept { return reinterpret_cast<std::byte*>(&slot + 1); }
 
-    /// memcpy() is a call where the length is not known: dear for a few bytes.
-    static void copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-        if (bytes == sizeof(std::uint64_t)) {
-            std::memcpy(to, from, sizeof(std::uint64_t));
-        } else {
-            std::memcpy(to, from, bytes);
-        }
-    }
-
     template <class Ready>
     void await(Bell& bell, Ready ready) {
         if (NoBell* const none = nullptr; plan_.polling || std::is_same_v<Bell, NoBell>) {
@@ -155,6 +177,11 @@ private:
         }
     }
 
+    /// Nobody sleeps where both poll.
+    void ring(Bell& bell) {
+        if (!plan_.polling) { bell.ring(); }
+    }
+
     void put(std::span<const std::byte> part) {
         if (next_ - known_taken_ == shape_.slots) {
             await(bells_->emptied, [this] {
@@ -163,10 +190,10 @@ private:
             });
         }
         Slot& here = *next_slot_;
-        copy(payload(here), part.data(), part.size());
+        copy_bytes(payload(here), part.data(), part.size());
         here.lap_and_length.store(full_word(next_, part.size()), std::memory_order_release);
         next_slot_ = slot(++next_);
-        bells_->filled.ring();
+        ring(bells_->filled);
     }
 
     void take(std::span<std::byte> part) {
@@ -176,12 +203,12 @@ private:
             return here.lap_and_length.load(std::memory_order_acquire) == wanted;
         };
         if (!full()) { await(bells_->filled, full); }
-        copy(part.data(), payload(here), part.size());
+        copy_bytes(part.data(), payload(here), part.size());
         next_slot_ = slot(++next_);
         if (next_ - told_taken_ >= shape_.slots / 4) {
             told_taken_ = next_;
             bells_->taken.store(next_, std::memory_order_release);
-            bells_->emptied.ring();
+            ring(bells_->emptied);
         }
     }
 
@@ -210,6 +237,10 @@ public:
     RingChannel& operator=(const RingChannel&) = delete;
     ~RingChannel() {
         for (auto& ring : made_) { ring->unmake(); }
+    }
+
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        return std::max<std::uint64_t>(1, shape_.slots * shape_.payload / plan_.bytes);
     }
 
     class End {

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -14,10 +15,25 @@
 #include <ctime>
 #include <memory>
 #include <new>
+#include <string>
 #include <system_error>
 #include <utility>
 
 namespace toll::ipc {
+
+/// A name that nobody else has, for what has to have one until both sides have opened it.
+inline std::string new_name() {
+    std::array<unsigned char, 12> random{};
+    if (::getentropy(random.data(), random.size()) != 0) {
+        throw std::system_error(errno, std::generic_category(), "getentropy");
+    }
+    std::string name = "toll-";
+    for (const unsigned byte : random) {
+        name += "0123456789abcdef"[byte >> 4U];
+        name += "0123456789abcdef"[byte & 15U];
+    }
+    return name;
+}
 
 inline constexpr std::size_t line_bytes = 128;  // two lines: prefetchers take them in pairs
 

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdio>
@@ -99,6 +100,23 @@ inline SocketPair connected_datagram(const Address& where) {
     connect_to(pair[0], Address::of(pair[1].get()));
     connect_to(pair[1], Address::of(pair[0].get()));
     return pair;
+}
+
+/// How many messages of `bytes` lie between the two at most, by the send buffer of a Unix socket, of which
+/// the kernel takes more than the bytes: the head of each message's buffer (skb). An Internet socket's grows
+/// as it is used, up to 4 MiB and more (tcp_wmem): there this is where it begins.
+inline std::uint64_t messages_in_buffers(const SocketPair& sockets, std::size_t bytes) noexcept {
+    std::uint64_t room = 0;
+    for (const int option : {SO_SNDBUF, SO_RCVBUF}) {
+        int size = 0;
+        socklen_t length = sizeof size;
+        if (::getsockopt(sockets[option == SO_RCVBUF ? 1 : 0].get(), SOL_SOCKET, option, &size, &length) ==
+            0) {
+            room += static_cast<std::uint64_t>(size);
+        }
+    }
+    constexpr std::uint64_t head = 704;
+    return std::max<std::uint64_t>(1, room / (bytes + head));
 }
 
 /// How a side waits for its socket. A waiting has
@@ -232,6 +250,9 @@ class StreamChannel {
 public:
     static constexpr double copies = 2;  // into the kernel and out of it
     explicit StreamChannel(const Plan& plan) : plan_(plan), sockets_(connected()) {}
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        return messages_in_buffers(sockets_, plan_.bytes);
+    }
 
     class End : public StreamEnd<Waiting> {
     public:

@@ -10,26 +10,36 @@
 #include <vector>
 
 /// One queue, whose types tell the two ways apart. Such a queue has no descriptor and stays until it is
-/// removed. So it is made in a namespace that ends with its last process, where the kernel lets us; else it
-/// is removed in the end, and what a killed launch left, by the next one.
+/// removed. So it is made in a namespace that ends with its last process, where the kernel lets us
+/// (CAP_SYS_ADMIN); else it is removed in the end. What a killed launch of this user left is removed by the
+/// next one, which finds it by its key: a prefix and the process that made it.
 class SystemVQueue {
 public:
     static constexpr double copies =
         4;  // beside its type, into the kernel, out of it, and to where it belongs
 
     explicit SystemVQueue(const toll::ipc::Plan& plan) : plan_(plan), owner_(::getpid()) {
-        alone_ = ::unshare(CLONE_NEWIPC) == 0;
-        for (key_t key = first_key; queue_ < 0 && key < first_key + 16; ++key) {
-            if (!alone_) { remove_left_behind(key); }
-            queue_ = ::msgget(key, IPC_CREAT | IPC_EXCL | 0600);
-            if (queue_ < 0 && errno != EEXIST) { break; }
+        if (::unshare(CLONE_NEWIPC) != 0) { remove_left_behind(); }
+        queue_ = ::msgget(key_of(owner_), IPC_CREAT | IPC_EXCL | 0600);
+        if (queue_ < 0 && errno == ENOSPC) {
+            throw toll::Unsupported(
+                "the kernel has no room for one more System V queue (kernel.msgmni): `ipcs -q` lists them, "
+                "`ipcrm -q ID` removes one");
         }
         toll::ipc::check_call(queue_, "msgget");
     }
     SystemVQueue(const SystemVQueue&) = delete;
     SystemVQueue& operator=(const SystemVQueue&) = delete;
     ~SystemVQueue() {
-        if (::getpid() == owner_) { ::msgctl(queue_, IPC_RMID, nullptr); }
+        if (::getpid() == owner_) { leave_nothing(); }
+    }
+    void leave_nothing() noexcept { ::msgctl(queue_, IPC_RMID, nullptr); }
+
+    /// By the bytes that the kernel lets lie in the queue; both ways share them.
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        msqid_ds state{};
+        if (::msgctl(queue_, IPC_STAT, &state) != 0) { return 0; }
+        return std::max<std::uint64_t>(1, state.msg_qbytes / plan_.bytes);
     }
 
     class End {
@@ -75,25 +85,32 @@ public:
     };
 
 private:
-    static constexpr std::size_t most = 8192;       // msgmax, unless it was changed
-    static constexpr key_t first_key = 0x746f6c6c;  // "toll"
+    static constexpr std::size_t most = 8192;  // msgmax, unless it was changed
+    static constexpr key_t prefix = 0x74000000;
+    static constexpr key_t process_bits = 0x3fffff;  // a process's number is below 2^22
 
-    /// A queue of a launch whose processes are gone.
-    static void remove_left_behind(key_t key) {
-        msqid_ds state{};
-        const int queue = ::msgget(key, 0);
-        if (queue < 0 || ::msgctl(queue, IPC_STAT, &state) != 0) { return; }
-        const auto gone = [](pid_t process) {
-            return process == 0 || (::kill(process, 0) != 0 && errno == ESRCH);
-        };
-        if (state.msg_lspid != 0 && gone(state.msg_lspid) && gone(state.msg_lrpid)) {
-            ::msgctl(queue, IPC_RMID, nullptr);
+    static constexpr key_t key_of(pid_t process) noexcept { return prefix | (process & process_bits); }
+
+    /// Removes the queues of this user whose process is gone, and one of this process's number: only an
+    /// earlier bearer of it can have made that.
+    static void remove_left_behind() noexcept {
+        msginfo all{};
+        const int highest = ::msgctl(0, MSG_INFO, reinterpret_cast<msqid_ds*>(&all));
+        for (int index = 0; index <= highest; ++index) {
+            msqid_ds state{};
+            const int queue = ::msgctl(index, MSG_STAT, &state);
+            if (queue < 0 || state.msg_perm.uid != ::geteuid() ||
+                (state.msg_perm.__key & ~process_bits) != prefix) {
+                continue;
+            }
+            const pid_t process = state.msg_perm.__key & process_bits;
+            const bool gone = ::kill(process, 0) != 0 && errno == ESRCH;
+            if (gone || process == ::getpid()) { ::msgctl(queue, IPC_RMID, nullptr); }
         }
     }
 
     toll::ipc::Plan plan_;
     pid_t owner_;
-    bool alone_ = false;
     int queue_ = -1;
 };
 

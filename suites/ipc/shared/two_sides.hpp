@@ -33,6 +33,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <variant>
 
 namespace toll::ipc {
 
@@ -56,10 +57,14 @@ struct Control {
     alignas(line_bytes) Word answers{0};  ///< how many requests are done; likewise
     std::uint64_t right = 0;              ///< messages with the right contents
     Resources used;                       ///< of the answerer, where it is a process
-    int cpu = -1;                         ///< where it is
+    pid_t thread = 0;                     ///< the answerer's, written before `state` says that it is ready
+    int cpu = -1;                         ///< where it ran when the last request was done
 
     alignas(line_bytes) Word state{0};
     char why[400] = {};  ///< written before `state` says that something went wrong
+
+    alignas(line_bytes) Word spins{0};  ///< the next request comes at once: the answerer is to spin for it
+    Word spinning{0};                   ///< its echo
 
     alignas(line_bytes) std::atomic<Ticks> away{0};  ///< what the answerer did before its answer
     Watched watched;
@@ -131,7 +136,7 @@ public:
         start();
         try {
             const Untied untied;
-            watch_.emplace(watched, child_, most_looks<C>());
+            watch_.emplace(watched, child_, most_looks<C>(), [this] { leave_nothing(room_->channel); });
             end_ = std::make_unique<typename C::End>(room_->channel, Side::asker);
             await_ready();
         } catch (...) {
@@ -154,6 +159,26 @@ public:
         watch_.reset();
         if (peer_.joinable()) { peer_.join(); }
         if (child_ != 0) { reap(); }
+    }
+
+    /// Has the answerer awake, and spinning for the next request, where it has a CPU of its own: else a batch
+    /// would begin with its wake-up. let_sleep() belongs to it.
+    void keep_awake() noexcept {
+        if (!plan().apart) { return; }
+        Control& told = control();
+        told.spins.store(1);
+        while (told.spinning.load() == 0) {
+            wake_one(told.requests);
+            plan().relax();
+        }
+    }
+    void let_sleep() noexcept {
+        Control& told = control();
+        told.spins.store(0);
+        if (under_way_) {
+            return;
+        }  // the request failed: the answerer may wait for a message that nobody sends
+        while (told.spinning.load() != 0) { plan().relax(); }
     }
 
     /// Asks the answerer for its part in `count` messages, the first of which is message `first`. done()
@@ -198,9 +223,12 @@ public:
     /// What the other process used for the last request.
     [[nodiscard]] Resources used_elsewhere() const noexcept { return used_; }
 
+    /// How many messages can be on their way at once; 0 where the channel does not tell.
+    [[nodiscard]] std::uint64_t held() const noexcept { return messages_held(room_->channel); }
+
     /// Returns once the answerer sleeps in the kernel.
     void await_answerer_asleep() {
-        answerer_.await_asleep([] { return false; }, [this] { plan().relax(); });
+        answerer_.await_settled([this] { plan().relax(); });
     }
 
     [[nodiscard]] Footing footing() const {
@@ -209,6 +237,13 @@ public:
                      {"placement", room_->place.placement()},
                      {"between", plan().processes ? "a process and its child" : "two threads of one process"},
                      {"waits", plan().polling ? "polls" : "blocks"}};
+        if (held() != 0) { seen.set({"messages_held", held()}); }
+        if constexpr (requires { room_->channel.footing(); }) {
+            const Footing told_by_channel = room_->channel.footing();
+            for (const auto& [name, value] : told_by_channel.all()) {
+                std::visit([&](const auto& told) { seen.set({name, told}); }, value);
+            }
+        }
         return seen;
     }
     [[nodiscard]] const char* sleep_seen_by() const noexcept { return answerer_.seen_by(); }
@@ -236,7 +271,7 @@ private:
             return;
         }
         peer_ = std::thread([room = room_] {
-            room->control->cpu = static_cast<int>(::syscall(SYS_gettid));  // its first word: who it is
+            room->control->thread = static_cast<pid_t>(::syscall(SYS_gettid));
             serve(*room);
         });
     }
@@ -253,7 +288,7 @@ private:
     /// The answerer, from its first step to its last. Whether it did all that it was asked for.
     static bool serve(Room& room) {
         Control& told = *room.control;
-        const auto fail = [&told](Control::State state, const char* why) {
+        const auto fail = [&told, &room](Control::State state, const char* why) {
             const bool first = told.state.load() == static_cast<std::uint32_t>(Control::State::starting);
             std::snprintf(told.why, sizeof told.why, "%s", why);
             if (first) { told.watched.may_end.store(true); }
@@ -262,6 +297,7 @@ private:
             if (!first) {
                 // The asker may sleep in the kernel or poll memory: nothing reaches it there.
                 std::fprintf(stderr, "the answering side failed: %s\n", why);
+                leave_nothing(room.channel);
                 ::_exit(1);
             }
             return false;
@@ -284,13 +320,11 @@ private:
 
         void serve() {
             Control& told = *room_.control;
-            told.cpu = static_cast<int>(::syscall(SYS_gettid));
+            told.thread = static_cast<pid_t>(::syscall(SYS_gettid));
             told.state.store(static_cast<std::uint32_t>(Control::State::ready), std::memory_order_release);
             wake_one(told.state);
             for (std::uint32_t number = 0;; ++number) {
-                while (told.requests.load(std::memory_order_acquire) == number) {
-                    sleep_on(told.requests, number);
-                }
+                await_request(number);
                 if (told.errand == Errand::end) { return; }
                 const auto before = Resources::at_start();
                 told.right = told.errand == Errand::take            ? take(told.first, told.count)
@@ -304,6 +338,22 @@ private:
         }
 
     private:
+        /// Sleeps, or spins where it is told to, until there is a request beyond `number`.
+        void await_request(std::uint32_t number) {
+            Control& told = *room_.control;
+            while (told.requests.load(std::memory_order_acquire) == number) {
+                if (told.spins.load() == 0) {
+                    told.spinning.store(0);
+                    sleep_on(told.requests, number);
+                    continue;
+                }
+                told.spinning.store(1);
+                while (told.spins.load() != 0 && told.requests.load(std::memory_order_acquire) == number) {
+                    room_.plan.relax();
+                }
+            }
+        }
+
         static std::unique_ptr<typename C::End> made_untied(Room& room) {
             const Untied untied;
             return std::make_unique<typename C::End>(room.channel, Side::answerer);
@@ -330,7 +380,7 @@ private:
                 } else {
                     const Ticks came = clock.stop();
                     if (messages_.received(number)) { ++right; }
-                    asker_.await_asleep([] { return false; }, [this] { room_.plan.relax(); });
+                    asker_.await_settled([this] { room_.plan.relax(); });
                     room_.control->away.store(clock.start() - came, std::memory_order_relaxed);
                 }
                 end_->send(reply);
@@ -353,7 +403,7 @@ private:
         const auto state = static_cast<Control::State>(seen);
         if (state == Control::State::unsupported) { throw Unsupported(std::string(told.why)); }
         if (state == Control::State::failed) { throw std::runtime_error(std::string(told.why)); }
-        if (!room_->plan.processes) { answerer_.watch_thread(room_->asker, told.cpu); }
+        if (!room_->plan.processes) { answerer_.watch_thread(room_->asker, told.thread); }
     }
 
     /// After a failure: the answerer may wait for a message that nobody will send.

@@ -27,15 +27,16 @@ public:
         }
     }
 
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        return std::max<std::uint64_t>(1, window(plan_) / ((plan_.bytes + most - 1) / most));
+    }
+
     class End {
     public:
         End(const UdpChannel& channel, Side side)
             : socket_(channel.sockets_[index_of(side)].get()),
               waiting_(socket_, channel.plan_),
-              // A quarter of the room: a datagram takes more of it than its bytes.
-              window_(std::clamp<std::uint32_t>(
-                  static_cast<std::uint32_t>(100 * 1024 / (std::min(channel.plan_.bytes, most) + 1024)), 3,
-                  64)) {}
+              window_(window(channel.plan_)) {}
 
         void send(std::span<const std::byte> message) {
             in_parts(message, most, [this](std::span<const std::byte> part) {
@@ -51,8 +52,6 @@ public:
         }
 
     private:
-        static constexpr std::size_t most = std::size_t{32} * 1024;
-
         struct Head {
             std::uint32_t number;  ///< of this datagram among those with bytes; of a bare head the last one's
             std::uint32_t received;  ///< by who sends it
@@ -110,6 +109,14 @@ public:
     };
 
 private:
+    static constexpr std::size_t most = std::size_t{32} * 1024;
+
+    /// How many datagrams may be under way: a quarter of the room, as each takes more of it than its bytes.
+    static std::uint32_t window(const Plan& plan) noexcept {
+        return std::clamp<std::uint32_t>(
+            static_cast<std::uint32_t>(100 * 1024 / (std::min(plan.bytes, most) + 1024)), 3, 64);
+    }
+
     Plan plan_;
     SocketPair sockets_;
 };

@@ -9,6 +9,10 @@ public:
     explicit UnixDatagram(const toll::ipc::Plan& plan)
         : plan_(plan), sockets_(toll::ipc::connected_datagram(toll::ipc::Address::local_unnamed())) {}
 
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        return toll::ipc::messages_in_buffers(sockets_, plan_.bytes);
+    }
+
     class End {
     public:
         End(const UnixDatagram& channel, toll::ipc::Side side)

@@ -15,9 +15,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace toll::ipc {
 
@@ -35,13 +37,18 @@ inline std::string how_it_ended(const siginfo_t& end) {
 }
 
 /// A thread that looks five times a second. It cannot throw into a thread that sleeps in the kernel or polls
-/// memory: it says why, kills the other process, and ends this one with exit code 1. Nothing is left behind,
-/// as what both share has no name. Looks are counted, not seconds: a program that toll halts does not look.
+/// memory: it says why, kills the other process, and ends this one with exit code 1. Looks are counted, not
+/// seconds: a program that toll halts does not look.
 class Watch {
 public:
     /// `child` is the other process, 0 where there is none. `most_looks` without progress are too many.
-    Watch(const Watched& watched, pid_t child, unsigned most_looks)
-        : watched_(watched), child_(child), most_looks_(most_looks), stop_(::eventfd(0, EFD_CLOEXEC)) {
+    /// `clean_up` is called before this process is ended.
+    Watch(const Watched& watched, pid_t child, unsigned most_looks, std::function<void()> clean_up)
+        : watched_(watched),
+          child_(child),
+          most_looks_(most_looks),
+          clean_up_(std::move(clean_up)),
+          stop_(::eventfd(0, EFD_CLOEXEC)) {
         if (stop_ < 0) { throw std::system_error(errno, std::generic_category(), "eventfd"); }
         thread_ = std::thread([this] { look(); });
     }
@@ -88,12 +95,14 @@ private:
     [[noreturn]] void give_up(const std::string& why) const {
         std::fprintf(stderr, "%s\n", why.c_str());
         if (child_ != 0) { ::kill(child_, SIGKILL); }
+        clean_up_();
         ::_exit(1);
     }
 
     const Watched& watched_;
     pid_t child_;
     unsigned most_looks_;
+    std::function<void()> clean_up_;
     int stop_;
     std::thread thread_;
 };

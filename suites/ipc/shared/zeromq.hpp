@@ -5,6 +5,7 @@
 
 #include <zmq.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <stdexcept>
 #include <string>
@@ -24,6 +25,9 @@ public:
         if (socket_ == nullptr) { check_zeromq(-1, "zmq_socket"); }
         const int none = 0;
         ::zmq_setsockopt(socket_, ZMQ_LINGER, &none, sizeof none);
+        const int most = most_waiting(plan);
+        check_zeromq(::zmq_setsockopt(socket_, ZMQ_SNDHWM, &most, sizeof most), "ZMQ_SNDHWM");
+        check_zeromq(::zmq_setsockopt(socket_, ZMQ_RCVHWM, &most, sizeof most), "ZMQ_RCVHWM");
         if (side == Side::asker) {
             check_zeromq(::zmq_bind(socket_, where.c_str()), "zmq_bind");
         } else {
@@ -33,6 +37,12 @@ public:
     ZeromqSocket(const ZeromqSocket&) = delete;
     ZeromqSocket& operator=(const ZeromqSocket&) = delete;
     ~ZeromqSocket() { ::zmq_close(socket_); }
+
+    /// The library's own limit of 1,000 messages, but of long ones at most 4 MiB: a gigabyte of messages on
+    /// their way would measure memory.
+    static int most_waiting(const Plan& plan) noexcept {
+        return static_cast<int>(std::clamp<std::size_t>((std::size_t{4} << 20U) / plan.bytes, 1, 1000));
+    }
 
     void send(std::span<const std::byte> message) {
         while (::zmq_send(socket_, message.data(), message.size(), flags_) < 0) { check_again("zmq_send"); }

@@ -8,6 +8,10 @@ struct ZeromqInproc {
 
     explicit ZeromqInproc(const toll::ipc::Plan& its_plan) : plan(its_plan) {}
 
+    [[nodiscard]] std::uint64_t messages_held() const noexcept {
+        return 2 * static_cast<std::uint64_t>(toll::ipc::ZeromqSocket::most_waiting(plan));
+    }
+
     struct End {
         toll::ipc::ZeromqSocket socket;
         End(const ZeromqInproc& channel, toll::ipc::Side side)

@@ -5,8 +5,11 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
 #include <atomic>
+#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -25,6 +28,7 @@ public:
     Sleeper& operator=(const Sleeper&) = delete;
     ~Sleeper() {
         if (file_ >= 0) { ::close(file_); }
+        if (switches_ >= 0) { ::close(switches_); }
     }
 
     /// Called once by the thread that will sleep, before it sleeps.
@@ -33,7 +37,10 @@ public:
     /// Likewise for a thread of any process, called by who will look. Of another process the kernel shows the
     /// system call to those alone who may trace it (ptrace(2)), the state to everybody.
     void watch_thread(pid_t process, pid_t thread) {
-        watch("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread));
+        const std::string folder = "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread);
+        elsewhere_ = true;
+        switches_ = ::open((folder + "/status").c_str(), O_RDONLY | O_CLOEXEC);
+        watch(folder);
     }
 
     /// Returns once the watched thread sleeps, or as soon as `gave_up()` is true; `relax()` is called between
@@ -52,8 +59,20 @@ public:
         }
     }
 
+    /// As await_asleep(), but the thread has to be seen asleep twice without having run between: what sends
+    /// may wake a thread that finds nothing for it and sleeps again. For who called watch_thread().
+    template <class Relax>
+    void await_settled(Relax relax) const {
+        for (;;) {
+            await_asleep([] { return false; }, relax);
+            const std::uint64_t before = switches();
+            if (asleep() && switches() == before) { return; }
+        }
+    }
+
     /// How it is seen, for a Footing.
     [[nodiscard]] const char* seen_by() const noexcept {
+        if (elsewhere_) { return names_call_ ? "/proc/PID/task/TID/syscall" : "/proc/PID/task/TID/stat"; }
         return names_call_ ? "/proc/self/task/TID/syscall" : "/proc/self/task/TID/stat";
     }
 
@@ -68,6 +87,22 @@ private:
             file = ::open((folder + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
         }
         file_.store(file, std::memory_order_release);
+    }
+
+    /// How often the watched thread has given up its CPU or lost it (proc_pid_status(5)); 0 where unknown.
+    [[nodiscard]] std::uint64_t switches() const {
+        char text[4096];
+        const auto length = ::pread(switches_, text, sizeof text, 0);
+        std::uint64_t sum = 0;
+        std::string_view rest(text, length > 0 ? static_cast<std::size_t>(length) : 0);
+        constexpr std::string_view name = "voluntary_ctxt_switches:\t";  // also the end of nonvoluntary_...
+        for (auto at = rest.find(name); at != std::string_view::npos; at = rest.find(name)) {
+            rest.remove_prefix(at + name.size());
+            std::uint64_t count = 0;
+            std::from_chars(rest.data(), rest.data() + rest.size(), count);
+            sum += count;
+        }
+        return sum;
     }
 
     [[nodiscard]] bool asleep() const {
@@ -87,6 +122,8 @@ private:
 
     std::atomic<int> file_{-1};
     bool names_call_ = false;  ///< written before `file_`
+    bool elsewhere_ = false;   ///< likewise
+    int switches_ = -1;        ///< likewise
 };
 
 }  // namespace toll::latency

@@ -2,6 +2,8 @@
 #include "shared/both.hpp"
 #include "shared/ring.hpp"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <stdexcept>
 #include <thread>
@@ -82,6 +84,29 @@ struct Burns {
     Channel ring;
 };
 
+/// It polls, and does not say so.
+struct Spins {
+    static constexpr double copies = 2;
+    explicit Spins(const Plan& plan) : ring(plan) {}
+    struct End : RingChannel<NoBell>::End {
+        End(Spins& channel, Side side) : RingChannel<NoBell>::End(channel.ring, side) {}
+    };
+    RingChannel<NoBell> ring;
+};
+
+/// Tells how much it holds.
+struct Holds : Faulty<None> {
+    using Faulty::Faulty;
+    static constexpr std::uint64_t messages_held() noexcept { return 10; }
+};
+
+/// Says that it was asked to leave nothing.
+template <class Fault>
+struct Removes : Faulty<Fault> {
+    using Faulty<Fault>::Faulty;
+    static void leave_nothing() noexcept { (void)!::write(STDERR_FILENO, "removed\n", 8); }
+};
+
 /// What the answerer's side of it cannot have.
 template <class Error>
 struct Refused {
@@ -107,5 +132,9 @@ TOLL_IPC_CONTENDER(dies, Faulty<Dies>);
 TOLL_IPC_CONTENDER(hangs, Faulty<Hangs>);
 TOLL_IPC_CONTENDER(throws, Faulty<Throws>);
 TOLL_IPC_CONTENDER(burns, Burns);
+TOLL_IPC_CONTENDER(spins, Spins);
+TOLL_IPC_CONTENDER(holds, Holds);
+TOLL_IPC_CONTENDER(removes_dies, Removes<Dies>);
+TOLL_IPC_CONTENDER(removes_throws, Removes<Throws>);
 TOLL_IPC_CONTENDER(refused, Refused<toll::Unsupported>);
 TOLL_IPC_CONTENDER(failed, Refused<std::runtime_error>);

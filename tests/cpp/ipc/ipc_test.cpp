@@ -1,9 +1,11 @@
 // What the contenders of ipc share: messages that show damage, and the ring.
+#include "shared/bells.hpp"
 #include "shared/ring.hpp"
 #include "shared/stamped_message.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -80,13 +82,28 @@ TEST_CASE("each page of a long message shows that it is old") {
 }
 
 TEST_CASE("a ring hands over messages of any length, in order, many times around") {
-    for (const std::size_t bytes :
-         std::initializer_list<std::size_t>{1, 8, 56, 64, 5000, most_in_slot, most_in_slot + 1, 300'000}) {
+    for (const std::size_t bytes : std::initializer_list<std::size_t>{1, 8, 56, 57, 64, 5000, most_in_slot,
+                                                                      most_in_slot + 1, 300'000}) {
         CAPTURE(bytes);
         const std::uint64_t count = bytes < 10'000 ? 500 : 30;
         CHECK(arrive<NoBell>(bytes, count, true) == count);
         CHECK(arrive<FutexBell>(bytes, count, false) == count);
         CHECK(arrive<FutexBell>(bytes, count, true) == count);
+        CHECK(arrive<EventfdBell>(bytes, count, false) == count);
+        CHECK(arrive<SemaphoreBell>(bytes, count, false) == count);
+    }
+}
+
+TEST_CASE("few bytes are copied, and no other ones touched") {
+    for (std::size_t bytes = 0; bytes <= 70; ++bytes) {
+        CAPTURE(bytes);
+        const std::vector<std::byte> from = pattern_of(Side::asker, bytes);
+        const std::vector<std::byte> rest = pattern_of(Side::answerer, 80);
+        std::vector<std::byte> to = rest;
+        copy_bytes(to.data() + 4, from.data(), bytes);
+        CHECK(std::equal(from.begin(), from.end(), to.begin() + 4));
+        std::copy_n(rest.begin() + 4, bytes, to.begin() + 4);
+        CHECK(to == rest);
     }
 }
 

@@ -123,6 +123,24 @@ class Faults(unittest.TestCase):
                     self.assertEqual((code, said[-1]["kind"]), (1, kind))
                     self.assertIn("no such end here", said[-1]["message"])
 
+    def test_a_receiver_that_spins_is_never_seen_asleep(self) -> None:
+        code, said, _ = talk(TRIP, "spins", "waiter=asleep", amount=2)
+        self.assertEqual((code, said[-1]["type"]), (1, "error"))
+        self.assertIn("did not go to sleep", said[-1]["message"])
+
+    def test_an_iteration_is_more_messages_than_the_channel_holds(self) -> None:
+        code, said, err = talk(FLOW, "holds", amount=3)
+        self.assertEqual((code, said[0]["footing"]["messages_held"]), (0, 10), err)
+        self.assertEqual([one["units"] for one in said[1:3]], [120, 120])
+        self.assertEqual(talk(FLOW, "right", amount=3)[1][1]["units"], 3)
+
+    def test_a_channel_is_asked_to_leave_nothing(self) -> None:
+        for contender in ("removes_dies", "removes_throws"):
+            with self.subTest(contender=contender):
+                code, _, err = talk(TRIP, contender)
+                self.assertEqual(code, 1)
+                self.assertIn("removed\n", err)
+
     def test_parameters_that_make_no_sense_are_told(self) -> None:
         for word in ("waiter=hot", "waiter=blocking", "between=machines"):
             with self.subTest(word):
