@@ -26,7 +26,7 @@ from tollbench.cli.named_files import file_path, files_of_run
 from tollbench.cli.places import ROOT, build_folder, in_runs, make_folder, run_path, shown_path
 from tollbench.errors import Exit, TollError
 from tollbench.measure import Interrupt, events
-from tollbench.plan import PROFILES, Plan, Selection, make
+from tollbench.plan import PROFILES, Plan, Selection, by_name, make
 from tollbench.store import RunFile, RunHeader, now_utc
 from tollbench.text import as_text
 from tollbench.words import HOST, Environment, Program, Status, Workload
@@ -52,9 +52,7 @@ def planned(selection: Selection, wishes: Wishes, output: str, *, force: bool = 
     plan = make(catalogue, selection, environments.OFFERED, settings, cpus)
     session = Session(plan, _new_path(output), resume=False, force=force)
     session.precision_asked = wishes.precision is not None
-    session.left_out = tuple(
-        dict.fromkeys(one.name.partition("/")[0] for one in catalogue if one.by_name_only)
-    )
+    session.left_out = by_name(catalogue)
     return session
 
 
@@ -96,7 +94,7 @@ class Session:
         self._resume = resume
         self._names_each = False
         self.precision_asked = False
-        self.left_out: tuple[str, ...] = ()  # topics that a run without names does not measure
+        self.left_out: tuple[str, ...] = ()  # topics and workloads that a run without names does not measure
         self._alone = ExitStack()
 
     def check_page(self, *inputs: Path) -> None:

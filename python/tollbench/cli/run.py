@@ -107,7 +107,7 @@ def command(
 
 
 def _say_what_is_chosen(left_out: tuple[str, ...]) -> None:
-    """Of a run that names nothing; `left_out` are topics."""
+    """Of a run that names nothing; `left_out` are topics and workloads."""
     say("measuring the headline of every workload; all contenders: toll run '*' --profile standard")
     if left_out:
         say(f"measured where it is named: {', '.join(f'toll run {topic}' for topic in left_out)}")

@@ -3,7 +3,7 @@
 from tollbench.plan.arithmetic import evaluate
 from tollbench.plan.launch_order import layout_seed, round_order
 from tollbench.plan.making import Plan, headline_cases, make
-from tollbench.plan.selection import Selection
+from tollbench.plan.selection import Selection, by_name
 from tollbench.plan.settings import PROFILES, Settings
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Plan",
     "Selection",
     "Settings",
+    "by_name",
     "evaluate",
     "headline_cases",
     "layout_seed",

@@ -74,6 +74,17 @@ def select(
     return chosen
 
 
+def by_name(workloads: Sequence[Workload]) -> tuple[str, ...]:
+    """What `headlines` leaves out: topics of which nothing is left, and single workloads of others."""
+
+    def topic(workload: Workload) -> str:
+        return workload.name.partition("/")[0]
+
+    measured = {topic(one) for one in workloads if not one.by_name_only}
+    left_out = (one for one in workloads if one.by_name_only)
+    return tuple(dict.fromkeys(one.name if topic(one) in measured else topic(one) for one in left_out))
+
+
 def headlines(workloads: Sequence[Workload]) -> list[tuple[Workload, tuple[Contender, ...]]]:
     """Each workload with its headline: few enough that a first run builds and measures all in minutes.
 

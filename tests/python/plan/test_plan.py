@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tollbench.errors import TollError
-from tollbench.plan import PROFILES, Selection, Settings, evaluate, layout_seed, make, round_order
+from tollbench.plan import PROFILES, Selection, Settings, by_name, evaluate, layout_seed, make, round_order
 from tollbench.words import HOST, Contender, Environment, Kind, Parameter, ParameterValue, Workload
 
 TASKS = Parameter("tasks", (100,), "tasks", "leaves")
@@ -70,6 +70,8 @@ def test_a_run_without_names_takes_headlines_and_a_star_everything() -> None:
     assert contenders() == ["boost_fiber"]
     catalogue = (replace(catalogue[0], by_name_only=True), *others)
     assert contenders() == []
+    assert by_name(catalogue) == (skynet.name,)  # others of its topic are measured
+    assert by_name(catalogue[:1]) == ("tasks",)
     assert contenders("*") == contenders("tasks") == ["std_thread", "boost_fiber", "boost_asio"]
 
 
