@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <span>
 
 namespace toll::ipc {
@@ -230,7 +229,9 @@ public:
 
     explicit RingChannel(const Plan& plan)
         : plan_(plan), shape_(plan.bytes), memory_(2 * Ring<Bell>::bytes_for(shape_)) {
-        for (const std::size_t way : {0, 1}) { made_[way].emplace(shape_, memory_of(way), plan_); }
+        for (const std::size_t way : {0, 1}) {
+            made_[way] = std::make_unique<Ring<Bell>>(shape_, memory_of(way), plan_);
+        }
     }
 
     RingChannel(const RingChannel&) = delete;
@@ -263,7 +264,7 @@ private:
     Plan plan_;
     RingShape shape_;
     Memory memory_;
-    std::array<std::optional<Ring<Bell>>, 2> made_;
+    std::array<std::unique_ptr<Ring<Bell>>, 2> made_;
 };
 
 }  // namespace toll::ipc

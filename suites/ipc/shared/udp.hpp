@@ -114,7 +114,7 @@ private:
     /// How many datagrams may be under way: a quarter of the room, as each takes more of it than its bytes.
     static std::uint32_t window(const Plan& plan) noexcept {
         return std::clamp<std::uint32_t>(
-            static_cast<std::uint32_t>(100 * 1024 / (std::min(plan.bytes, most) + 1024)), 3, 64);
+            static_cast<std::uint32_t>(std::size_t{100} * 1024 / (std::min(plan.bytes, most) + 1024)), 3, 64);
     }
 
     Plan plan_;
