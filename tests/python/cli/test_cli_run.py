@@ -110,7 +110,7 @@ def test_a_wrong_answer_shows_no_time_and_fails_the_run(first, toll_here):
 def test_a_check_launches_once_and_fails_for_what_does_not_work(first, toll_here, checkout, contender, code):
     name = f"check_{contender}"
     chosen = (f"tasks/skynet/{contender}", "tasks/skynet/my_own")
-    done = toll_here("run", *chosen, "--profile", "check", "--no-html", "--output", name)
+    done = toll_here("run", *chosen, "--profile", "check", "--no-html", "--output", name, "--wait")
     assert done.returncode == code, done.stdout + done.stderr
     with toll.open(checkout / f"runs/{name}.toll") as run:
         assert run.file.launch_count(Purpose.MEASURE) == 1
