@@ -25,7 +25,14 @@ from tollbench.launching.starting import Starter
 from tollbench.measure.company import MOST_TIMES, REHEARSED_TURNS, Member, OutOfTime, blocks_of
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.errands import Canary, Errands
-from tollbench.measure.estimate import ROUNDS_OF_EACH, left_s, look_at, next_of, rounds_wanted
+from tollbench.measure.estimate import (
+    ROUNDS_OF_EACH,
+    left_s,
+    look_at,
+    next_of,
+    rounds_wanted,
+    steady_dear_rows,
+)
 from tollbench.measure.events import CaseEnded, Event, LaunchDone, TimePlanned
 from tollbench.measure.forecast import forecast, guessed
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
@@ -249,6 +256,7 @@ class _Run:
         self._rounds_began_s = self._elapsed_s()
         self._tell_guess()
         while going := [workload for workload in self._workloads if not workload.stopped_by]:
+            steady_dear_rows(going, self._left_s())
             workload = next_of(rng.sample(going, len(going)), self._settings, self._left_s())
             if not workload.active_cases:
                 workload.stopped_by = "failures"

@@ -14,9 +14,10 @@ from typing import NamedTuple
 from tollbench.analysis.grouping import by_setting, swept_parameters
 from tollbench.launching.piloting import alike
 from tollbench.measure.company import launch_ns
-from tollbench.measure.estimate import ROUNDS_OF_EACH, STEADY_ROUNDS, share
+from tollbench.measure.estimate import ROUNDS_OF_EACH, STEADYING, share
 from tollbench.measure.events import Expected
 from tollbench.measure.ratio_noise import Noise, noise_of, rounds_to
+from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import (
@@ -55,7 +56,7 @@ def forecast(workloads: Sequence[WorkloadState], settings: Settings, left_s: flo
         for workload, noise, look, rounds in zip(workloads, noises, looks, bought, strict=True)
     ]
     needed_s = sum(
-        workload.later_round_cost_ns() / 1e9 * (look - workload.round) if look else math.inf
+        workload.rounds_cost_ns(look) / 1e9 if look else math.inf
         for workload, look in zip(workloads, looks, strict=True)
     )
     return Forecast(tuple(found), needed_s / (1.0 - settings.canary_share))
@@ -66,8 +67,9 @@ def guessed(
 ) -> list[Expected]:
     """What `left_s` buys, before the first round: by what pilots say of the cost of launches, and as if
     ratios scattered from round to round as they were seen to elsewhere."""
-    plans = [_planned(workload, settings, memory_bytes) for workload in workloads]
-    bought = _first_rounds_bought(plans, settings, left_s * (1.0 - settings.canary_share))
+    left_s *= 1.0 - settings.canary_share
+    plans = _steadied([_planned(workload, settings, memory_bytes) for workload in workloads], left_s)
+    bought = _first_rounds_bought(plans, settings, left_s)
     return [
         Expected(workload.name, round(rounds), _usual_half_width(plan, round(rounds), settings))
         for workload, plan, rounds in zip(workloads, plans, bought, strict=True)
@@ -117,7 +119,7 @@ def _rounds_bought(
 
     def takes_s(rounds: Sequence[float]) -> float:
         each = zip(workloads, rounds, strict=True)
-        return sum(one.later_round_cost_ns() / 1e9 * (count - one.round) for one, count in each)
+        return sum(one.rounds_cost_ns(count) / 1e9 for one, count in each)
 
     largest = 1.0 + settings.max_launches / max(1e-300, min(shares, default=1.0))
     return _as_many_as_fit(bought, takes_s, largest, left_s)
@@ -129,10 +131,11 @@ class _Piloted(NamedTuple):
     tables: tuple[tuple[int, float], ...]  # of each its rows, and what its ratios are taken to scatter by
     first_s: float  # a round of all
     later_s: float  # a round on average, once dear cases have rare turns
-    fewest: int  # rounds of all
+    fewest: int  # rounds that intervals need
+    of_all: int  # rounds that all rows have, dear ones as well
 
     def takes_s(self, rounds: float) -> float:
-        return self.first_s * min(rounds, self.fewest) + self.later_s * max(0.0, rounds - self.fewest)
+        return self.first_s * min(rounds, self.of_all) + self.later_s * max(0.0, rounds - self.of_all)
 
 
 def _planned(workload: WorkloadState, settings: Settings, memory_bytes: int) -> _Piloted:
@@ -146,7 +149,15 @@ def _planned(workload: WorkloadState, settings: Settings, memory_bytes: int) -> 
     swept = swept_parameters([state.case for state in workload.cases])
     groups = by_setting([state.case for state in workload.active_cases], swept)
     tables = [(len(group), _usual_scale([workload.active_cases[at] for at in group])) for group in groups]
-    return _Piloted(tuple(tables), first_ns / 1e9, later_ns / 1e9, workload.fewest)
+    return _Piloted(tuple(tables), first_ns / 1e9, later_ns / 1e9, workload.fewest, workload.fewest)
+
+
+def _steadied(plans: Sequence[_Piloted], left_s: float) -> list[_Piloted]:
+    """With all turns of dear rows up to the steady rounds where there is time for those of all workloads."""
+    steadied = [plan._replace(of_all=max(plan.fewest, STEADY_ROUNDS)) for plan in plans]
+    needed_s = sum(plan.takes_s(max(plan.fewest, STEADY_ROUNDS)) for plan in plans)
+    more_s = sum(plan.takes_s(plan.of_all) for plan in steadied) - needed_s
+    return steadied if more_s <= STEADYING * (left_s - needed_s) else list(plans)
 
 
 def _usual_scale(table: Sequence[CaseState]) -> float:

@@ -44,7 +44,9 @@ class Ratio(NamedTuple):
 
     differences: Floats  # logs by round, without rounds in which one of the two has no value
     comparisons: int  # pairs of rows of the table, which share what intervals may err with
-    pairs_a_round: float  # that rounds to come will add: less than 1 where a dear row has rare turns
+    kept: float  # share of its rounds to come that will have both values
+    apart: int  # rounds between those that have both, where a dear row has rare turns; else 1
+    all_until: int  # the last round before that begins
     counts_as: float  # share of its values that independent ones would be; below 1 for lone rows alone
 
 
@@ -58,7 +60,9 @@ class Known:
 
     def values_at(self, rounds: float, now: int) -> float:
         """How many it will have after so many rounds, of which `now` are over."""
-        return self.ratio.differences.size + max(0.0, rounds - now) * self.ratio.pairs_a_round
+        often = max(now, min(rounds, self.ratio.all_until))
+        turns = often - now + max(0.0, rounds - often) / self.ratio.apart
+        return self.ratio.differences.size + turns * self.ratio.kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ def rounds_to(noise: Noise, settings: Settings) -> int | None:
 
 def _lone_value(logs: Floats) -> Ratio:
     values = logs[np.isfinite(logs)]
-    return Ratio(values, 1, 1.0, 1.0 / times_the_variance(values))
+    return Ratio(values, 1, 1.0, 1, 0, 1.0 / times_the_variance(values))
 
 
 def _ratios_of(
@@ -163,7 +167,9 @@ def _ratios_of(
         apart = max(workload.every.get(one.id, 1) for one in (case, reference))
         launched = sum(number in reference.values for number in case.values if number <= workload.round)
         kept = differences.size / launched if launched else 1.0
-        yield Ratio(differences, len(cases) * (len(cases) - 1) // 2, min(1.0, kept) / apart, 1.0)
+        all_until = min(workload.all_turns_until(one) for one in (case, reference))
+        comparisons = len(cases) * (len(cases) - 1) // 2
+        yield Ratio(differences, comparisons, min(1.0, kept), apart, all_until, 1.0)
 
 
 def _distances(values: Floats) -> Floats:

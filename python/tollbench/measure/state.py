@@ -18,7 +18,7 @@ from tollbench.analysis.values import (
 )
 from tollbench.launching.piloting import CaseWork, after_rehearsal, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
-from tollbench.measure.spending import rounds_between
+from tollbench.measure.spending import STEADY_ROUNDS, rounds_between
 from tollbench.plan import Plan, Settings
 from tollbench.stats import (
     Table,
@@ -123,6 +123,7 @@ class WorkloadState:
     scatter: float = 0.0  # of its intervals together, log units of one round; 0: not known yet
     resumed_at: int = 0  # the last round of which launches were stored when this run began
     every: dict[int, int] = field(default_factory=dict)  # by id: launched in every so many rounds
+    steadied: frozenset[int] = frozenset()  # ids of dear ones that have all turns up to `STEADY_ROUNDS`
     fewest: int = 1  # rounds that each of its tables needs before any ratio has an interval
     rounds_wanted: int = 0  # at which it will probably have had enough
     stopped_by: str = ""  # "" while it goes on
@@ -171,20 +172,35 @@ class WorkloadState:
         return min(settings.max_launches, max(settings.min_launches, needed))
 
     def due(self, number: int) -> list[CaseState]:
-        """Who is launched in round `number`: all in the `fewest` first ones, that any needs, and where it
-        would be nobody; of rounds that a resumed run has gone through, nobody who had no turn in them: what
-        a launch is held against would be hours old."""
+        """Who is launched in round `number`: all in the first ones (`all_turns_until`), and where it would be
+        nobody; of rounds that a resumed run has gone through, nobody who had no turn in them: what a launch
+        is held against would be hours old."""
         active = self.active_cases
-        found = active
-        if number > self.fewest:
-            found = [
-                case for case in active if (number - self.fewest) % self.every.get(case.id, 1) == 0
-            ] or active
+        found = [
+            case
+            for case in active
+            if number <= self.all_turns_until(case)
+            or (number - self.fewest) % self.every.get(case.id, 1) == 0
+        ] or active
         return [case for case in found if number >= self.resumed_at or number in case.values]
 
     def round_cost_ns(self) -> int:
         """What a round of all takes, judged by the last launches."""
         return sum(case.cost_ns for case in self.active_cases)
+
+    def all_turns_until(self, case: CaseState) -> int:
+        """The last round until which it is launched in each: those that any interval needs, and as far as
+        there is time (`estimate.steady_dear_rows`) those that leave out the farthest launches."""
+        return max(self.fewest, STEADY_ROUNDS) if case.id in self.steadied else self.fewest
+
+    def rounds_cost_ns(self, end: float) -> float:
+        """What the rounds after this one take, up to round `end`, judged by the last launches."""
+        return sum(case.cost_ns * self._turns_until(case, end) for case in self.active_cases)
+
+    def _turns_until(self, case: CaseState, end: float) -> float:
+        """Of the rounds after this one, in the mean."""
+        often = max(self.round, min(end, self.all_turns_until(case)))
+        return often - self.round + max(0.0, end - often) / self.every.get(case.id, 1)
 
     def later_round_cost_ns(self) -> int:
         """What a round takes on average once dear cases have rare turns (`plan_turns`)."""

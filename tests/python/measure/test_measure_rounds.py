@@ -20,6 +20,7 @@ from tollbench.launching.piloting import SHORT_NS
 from tollbench.measure import plan_of
 from tollbench.measure.estimate import ROUNDS_OF_EACH
 from tollbench.measure.events import CaseEnded, LaunchDone
+from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.plan import PROFILES
 from tollbench.stats import FIRST_LOOK, next_look
 from tollbench.store import RunFile
@@ -370,12 +371,24 @@ def test_a_dear_case_has_rare_turns_and_the_same_ones_after_a_resume(tmp_path: P
     else:
         made.run()
     found = rounds_of(made.path)
-    assert len(found["a"]) > 2 * FIRST_LOOK
-    later = [number for number in found["dear"] if number > FIRST_LOOK]
+    assert len(found["a"]) > 2 * STEADY_ROUNDS
+    assert found["dear"][:STEADY_ROUNDS] == list(range(1, STEADY_ROUNDS + 1))
+    later = found["dear"][STEADY_ROUNDS:]
     assert later
-    assert len(later) * 3 < len(found["a"]) - FIRST_LOOK
+    assert len(later) * 3 < len(found["a"]) - STEADY_ROUNDS
     assert all((number - FIRST_LOOK) % 4 == 0 for number in later)
     assert len(set(found["dear"])) == len(found["dear"])
+
+
+def test_where_time_is_short_a_dear_case_has_rare_turns_from_the_first_look_on(tmp_path: Path) -> None:
+    """And the others their steady rounds."""
+    made = bench(tmp_path, "dear", "a", "b", "c", cost_ns=dear_and_noisy, budget_s=7.0)
+    assert made.run() == "budget"
+    found = rounds_of(made.path)
+    assert found["dear"][:FIRST_LOOK] == list(range(1, FIRST_LOOK + 1))
+    assert sum(number <= STEADY_ROUNDS for number in found["dear"]) < STEADY_ROUNDS - 2
+    assert found["a"][:STEADY_ROUNDS] == list(range(1, STEADY_ROUNDS + 1))
+    assert made.elapsed_s() < 7.0
 
 
 def test_resume_counts_the_time_that_was_spent(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from fake_machine import plan_for, programs_for, workload
 from tollbench.analysis.grouping import fastest
 from tollbench.analysis.values import LaunchValue
 from tollbench.launching.piloting import CaseWork
-from tollbench.measure.estimate import STEADY_ROUNDS, next_of, rounds_wanted, scatter
+from tollbench.measure.estimate import next_of, rounds_wanted, scatter, steady_dear_rows
+from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import FIRST_LOOK, bonferroni, final_level, median_interval
@@ -202,6 +203,54 @@ def test_dear_cases_are_launched_in_fewer_rounds_once_all_have_what_any_needs() 
         case.cost_ns = cost_ns
     assert made.round_cost_ns() == 450
     assert made.later_round_cost_ns() == 10 + 10 + 10 + 10 + 100
+
+
+def costing(*costs_ns: int) -> WorkloadState:
+    """Rows with a turn in each, every second and every fourth round, which has had the fewest rounds."""
+    made = with_works(1e6, 1e6, 1e6, 400e6, 60e9)
+    for case, cost_ns in zip(made.cases, costs_ns, strict=True):
+        case.cost_ns = cost_ns
+    made.round = FIRST_LOOK
+    return made
+
+
+def test_dear_cases_have_all_turns_up_to_the_steady_rounds_where_there_is_time() -> None:
+    """Of nine rows, 20 launches leave out two at each end of an interval, and 14 none."""
+    made = costing(10, 10, 10, 20, 400)
+    more = STEADY_ROUNDS - FIRST_LOOK
+    needed_ns = more * (10 + 10 + 10 + 10 + 100)
+    for spare_ns, last in ((0, {0, 1, 2}), (2 * 80, {0, 1, 2, 3}), (2 * (80 + 2400), {0, 1, 2, 3, 4})):
+        for short_ns, steadied in ((0, last), (1, last - {max(last)} if spare_ns else last)):
+            steady_dear_rows([made], (needed_ns + spare_ns - short_ns) / 1e9)
+            turns = turns_of(made, STEADY_ROUNDS + 8)
+            assert [number in steadied for number in range(5)] == [
+                set(range(1, STEADY_ROUNDS + 1)) <= set(of_case) for of_case in turns
+            ]
+    assert len(turns_of(made, STEADY_ROUNDS + 8)[4]) == FIRST_LOOK + 4  # the last was a nanosecond short
+    steady_dear_rows([made], 1.0)
+    later = range(STEADY_ROUNDS + 1, STEADY_ROUNDS + 9)
+    for often, rare in ((turns_of(made, STEADY_ROUNDS + 8)[case], every) for case, every in ((3, 2), (4, 4))):
+        assert often[STEADY_ROUNDS:] == [number for number in later if (number - FIRST_LOOK) % rare == 0]
+
+
+def test_the_time_goes_to_the_cheapest_of_dear_cases_whichever_workload_is_theirs() -> None:
+    cheap, dear = costing(1, 1, 1, 2, 40), costing(10, 10, 10, 20, 400)
+    for number, case in enumerate(dear.cases, 10):
+        dear.every[number] = dear.every.pop(case.id)
+        case.id = number
+    left_ns = sum(one.rounds_cost_ns(STEADY_ROUNDS) for one in (cheap, dear)) + 2 * (8 + 80 + 240)
+    steady_dear_rows([dear, cheap], left_ns / 1e9)
+    assert (cheap.steadied, dear.steadied) == ({3, 4}, {13})
+
+
+def test_what_rounds_take_counts_the_turns_that_rows_have() -> None:
+    made = costing(10, 10, 10, 20, 400)
+    assert made.rounds_cost_ns(FIRST_LOOK - 1) == 0
+    assert made.rounds_cost_ns(FIRST_LOOK + 4) == 4 * (30 + 10 + 100)
+    made.steadied = frozenset({3})
+    assert made.rounds_cost_ns(STEADY_ROUNDS + 4) == 8 * (30 + 20 + 100) + 4 * (30 + 10 + 100)
+    made.round = FIRST_LOOK - 2
+    assert made.rounds_cost_ns(FIRST_LOOK) == 2 * made.round_cost_ns()
 
 
 @pytest.mark.parametrize("rows", [2, 6, 20, 43])
