@@ -35,6 +35,9 @@ def times_own_thread(footing: Mapping[str, Any]) -> bool:
     return one_thread(footing) and footing.get("load_threads", 0) not in (0, "0")
 
 
+# In the footing of a launch: why its program, which works while nobody asks it, took no turns with others.
+NOT_HALTED = "not_halted"
+
 # Times an undisturbed gauge (`Batch.gauge_ns`): above it the core was shared. On a core of their own gauges
 # differ by 1 %; where somebody works on its other hardware thread they take 1.4 to 2 times as long.
 SHARED_CORE = 1.1

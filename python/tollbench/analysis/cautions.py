@@ -13,7 +13,7 @@ from tollbench.analysis.spells import named, spells_told
 from tollbench.home import COMMAND
 from tollbench.store import RunHeader
 from tollbench.text import as_text
-from tollbench.words import Status
+from tollbench.words import NOT_HALTED, Status
 
 SHARED_WORTH_TELLING = 0.05  # of the batches
 
@@ -46,8 +46,22 @@ def cautions(
         for row in rows
         if row.status == Status.OK and row.failed_launches
     ]
-    told += _mixed(comparisons) + _shared(comparisons) + spells_told(rows, following)
+    told += _not_halted(rows) + _mixed(comparisons) + _shared(comparisons) + spells_told(rows, following)
     return [about(workload, sentence) for sentence in told]
+
+
+def _not_halted(rows: Sequence[Row]) -> list[str]:
+    """Rows that would have taken turns, had toll been allowed to halt them."""
+    found = [row for row in rows if row.footing.get(NOT_HALTED)]
+    if not found:
+        return []
+    names, reasons = named([row.contender for row in found]), {str(row.footing[NOT_HALTED]) for row in found}
+    return [
+        f"What works while nobody asks it had to be launched alone, before or after the others of its round"
+        f" ({names}): it {', '.join(sorted(reasons))}. Ratios to such a row are of launches that follow each"
+        " other, and scatter more than those of turns (of five locks by 1 to 4 % from launch to launch"
+        " instead of 0.2 to 1.4 %). Let toll send SIGSTOP and SIGCONT to its programs."
+    ]
 
 
 def _mixed(comparisons: Sequence[SettingComparison]) -> list[str]:

@@ -54,6 +54,25 @@ def findings(conditions: Conditions) -> list[Finding]:
     return [finding for rule in RULES if (finding := rule(conditions)) is not None]
 
 
+# Turns come one after the other, so that a quota of one CPU or more is hardly ever spent by them.
+_BELOW_ONE_CPU = (
+    "; programs that take turns are stopped in the midst of batches, which count by their time on the "
+    "processor, and have as many launches less"
+)
+
+
+def _one_cpu(c: Conditions) -> Finding | None:
+    usable = c.get("usable_cpus", ())
+    if len(usable) != 1:
+        return None
+    return Finding(
+        "CPUs to run on", "1",
+        "toll and the program that it asks take the processor in turn: each batch begins where toll has just "
+        "been at work, and a program's threads never work at the same time",
+        "let toll run on a second CPU (taskset, docker run --cpuset-cpus=...)",
+    )  # fmt: skip
+
+
 def _quota(c: Conditions) -> Finding | None:
     quota = c.get("cpu_quota")
     if quota is None or quota >= len(c.get("usable_cpus", ())):
@@ -61,7 +80,7 @@ def _quota(c: Conditions) -> Finding | None:
     return Finding(
         "CPU quota", f"{quota:g} CPUs",
         "the kernel stops all threads for the rest of each period once the quota is spent, so multi-threaded "
-        "contenders show pauses of up to 100 ms",
+        "contenders show pauses of up to 100 ms" + (_BELOW_ONE_CPU if quota < 1 else ""),
         "raise or lift the limit of the container (docker run --cpus=...)",
     )  # fmt: skip
 
@@ -101,6 +120,7 @@ def _threads(c: Conditions) -> Finding | None:
 
 
 RULES: tuple[Rule, ...] = (
+    _one_cpu,
     _quota,
     _load,
     OneCondition(

@@ -21,14 +21,18 @@ class LaunchFailed(Exception):  # an outcome, not a fault of toll
         self.side = side
 
 
+class HaltingRefused(LaunchFailed):  # nothing that the program did
+    """toll may send it no signal: a filter of system calls refuses that, or it runs as another user."""
+
+
 class Interrupted(Exception):  # somebody asked the run to stop
     """Ctrl-C or SIGTERM came while a program ran; the program is gone."""
 
 
 @contextmanager
 def fault_of(side: int) -> Iterator[None]:
-    """Whatever a program does wrong meanwhile is this side's fault. Raises LaunchFailed with `side`."""
+    """What a program does wrong meanwhile is this side's fault. Raises the same LaunchFailed with `side`."""
     try:
         yield
     except LaunchFailed as failure:
-        raise LaunchFailed(failure.reason, failure.status, side) from None
+        raise type(failure)(failure.reason, failure.status, side) from None

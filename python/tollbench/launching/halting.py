@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.failure import HaltingRefused, LaunchFailed
 
 # Of the time that nobody asked it. A program that waits for its next request uses some 10 µs after each.
 _AT_WORK = 0.05
@@ -72,7 +72,8 @@ class Halter:
             time.sleep(_LOOK_EVERY_S)
 
     def halt(self) -> None:
-        """Stops all that it does; returns when it stands still. Raises LaunchFailed where it does not."""
+        """Stops all that it does; returns when it stands still. Raises LaunchFailed where it does not, and
+        HaltingRefused where it may not be told to."""
         self._signal(signal.SIGSTOP)
         ends = time.monotonic() + _HALT_LIMIT_S
         while not self._halted():
@@ -81,12 +82,16 @@ class Halter:
             time.sleep(_CHECK_EVERY_S)
 
     def go_on(self) -> None:
-        """Lets a halted program go on. Raises LaunchFailed."""
+        """Lets a halted program go on. Raises as `halt`."""
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
         try:
             os.killpg(self._leader, number)
+        except PermissionError as error:
+            raise HaltingRefused(
+                f"may not be halted while others have their turn: {error.strerror}"
+            ) from None
         except OSError as error:
             raise LaunchFailed(f"cannot be halted while others have their turn: {error.strerror}") from None
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 QUOTED_BYTES = 80
 _SANDBOX_LIMIT_S = 10.0  # for a sandbox to be made, and to be gone
+_UNKILLED_LIMIT_S = 2.0  # for the end of a program that may not be signalled
 _PROCESSES = 3  # of a sandbox before the program begins: bubblewrap, and two shells
 _WORDS_BYTES = 1000
 
@@ -177,24 +178,42 @@ class Spawned:
             return None
         if self._inside is not None:
             self._leave(self._inside)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.popen.pid, signal.SIGKILL)
+        how, usage = 0, None
+        with contextlib.suppress(ProcessLookupError):
+            try:
+                os.killpg(self.popen.pid, signal.SIGKILL)
+            except PermissionError:
+                how = self._ask_to_end()
         self._guardian.forget(self.popen.pid)
         try:
-            _, status, usage = os.wait4(self.popen.pid, 0)
-            self.popen.returncode = os.waitstatus_to_exitcode(status)
+            pid, status, used = os.wait4(self.popen.pid, how)
         except ChildProcessError:  # SIGCHLD is ignored: the kernel reaps, and tells nothing
-            self.popen.returncode, usage, self.end_seen = 0, None, False
+            pid = 0
+        if pid:
+            self.popen.returncode, usage = os.waitstatus_to_exitcode(status), used
+        else:
+            self.popen.returncode, self.end_seen = 0, False
         if self._inside is not None:
             self.popen.returncode = exit_code(self.popen.returncode)
             self._inside.close()
         end_strays(self.popen.pid, self.before)
         if self.exit_fd >= 0:
             os.close(self.exit_fd)
+        self._close_pipes()
+        return usage
+
+    def _ask_to_end(self) -> int:
+        """Where it may not be killed: the end of its input tells a program as well, and one that goes on all
+        the same is not waited for. Returns the options to wait with."""
+        self._close_pipes()
+        if self.exit_fd >= 0:
+            _ended_within(self.exit_fd, _UNKILLED_LIMIT_S)
+        return os.WNOHANG
+
+    def _close_pipes(self) -> None:
         for pipe in (self.popen.stdin, self.popen.stdout, self.popen.stderr):
             if pipe is not None:
                 pipe.close()
-        return usage
 
 
 @dataclass(frozen=True, slots=True)

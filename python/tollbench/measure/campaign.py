@@ -22,7 +22,7 @@ from tollbench.launching.meanwhile import Meanwhile
 from tollbench.launching.piloting import CaseWork, alike, piloting
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
-from tollbench.measure.company import MOST_TIMES, REHEARSED_TURNS, Member, OutOfTime, blocks_of
+from tollbench.measure.company import MOST_TIMES, REHEARSED_TURNS, Member, NotHalted, OutOfTime, blocks_of
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.errands import Canary, Errands
 from tollbench.measure.estimate import (
@@ -233,7 +233,7 @@ class _Run:
             for index, company in enumerate(companies):
                 rng = random.Random(f"rehearsal/{self._settings.seed}/{workload.name}/{index}")
                 for _ in range(_REHEARSALS):
-                    going = [state for state in company if state.active]
+                    going = [state for state in company if state.active and not state.not_halted]
                     costs_s = _REHEARSING * sum(state.cost_ns for state in going) / 1e9
                     in_time = self._elapsed_s() + costs_s <= until_s
                     if len(going) > 1 and in_time and not all(state.rehearsed for state in going):
@@ -242,7 +242,12 @@ class _Run:
     def _rehearse_once(self, company: Sequence[CaseState], rng: random.Random) -> None:
         """All of them, as a turn among fewer is another one; who is known already learns nothing new."""
         members = self._members(company, Purpose.REHEARSAL, 0)
-        for state, outcome in self._together(company, members, REHEARSED_TURNS, rng, rehearsing=True):
+        try:
+            outcomes = self._together(company, members, REHEARSED_TURNS, rng, rehearsing=True)
+        except NotHalted as refused:
+            _apart(company, refused)
+            return
+        for state, outcome in outcomes:
             if outcome.launch.status is Status.OK and not state.rehearsed:
                 state.take_rehearsal(outcome.launch)
             elif outcome.launch.status is Status.WRONG_ANSWER:
@@ -319,7 +324,13 @@ class _Run:
         longer = workload.longer_in_vain < _MOST_IN_VAIN and self._has_time_to_spare()
         most = MOST_TIMES * blocks if longer else blocks
         made = 0
-        for state, outcome in self._together(states, members, blocks, rng, most_blocks=most):
+        try:
+            outcomes = self._together(states, members, blocks, rng, most_blocks=most)
+        except NotHalted as refused:
+            for company in _apart(states, refused):
+                self._measure(workload, company, number, rng)
+            return
+        for state, outcome in outcomes:
             made = max(made, sum(not batch.warmup for batch in outcome.launch.batches))
             state.take(outcome.launch, outcome.timed_samples())
             if not state.active:
@@ -331,7 +342,12 @@ class _Run:
         works = [work for state in states if (work := state.work) is not None]
         assert len(works) == len(states), "a company has those whose pilots went well"
         return [
-            Member(self._place(state, purpose, number, position), self._errands.measuring(state), work)
+            Member(
+                self._place(state, purpose, number, position),
+                self._errands.measuring(state),
+                work,
+                state.not_halted,
+            )
             for position, (state, work) in enumerate(
                 zip(states, alike(works, states[0].case.kind), strict=True)
             )
@@ -485,7 +501,10 @@ class _Run:
         limits = self._within_budget()
         rng = random.Random(f"canary/{self._settings.seed}/{self._beats}")
         most = MOST_TIMES * _CANARY_BLOCKS if self._has_time_to_spare() else _CANARY_BLOCKS
-        outcomes = self._recorder.together(members, _CANARY_BLOCKS, limits, rng, most_blocks=most)
+        try:
+            outcomes = self._recorder.together(members, _CANARY_BLOCKS, limits, rng, most_blocks=most)
+        except NotHalted:
+            return  # on a busy machine it was still at work; the next one says more
         self._keep([None, None], outcomes, limits)
         self._canary_ns += sum(outcome.launch.wall_ns for outcome in outcomes)
         self._failed_beats += any(outcome.launch.status is not Status.OK for outcome in outcomes)
@@ -495,3 +514,12 @@ class _Run:
 
     def _left_s(self) -> float:
         return self._settings.budget_s - self._elapsed_s() if self._settings.budget_s else math.inf
+
+
+def _apart(company: Sequence[CaseState], refused: NotHalted) -> list[list[CaseState]]:
+    """From now on those who work out of turn are launched by themselves; the companies of this round."""
+    for side in refused.sides:
+        company[side].not_halted = refused.reason
+    alone = [[state] for state in company if state.not_halted]
+    others = [state for state in company if not state.not_halted]
+    return [*alone, others] if others else alone

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from tollbench.launching.child import Limits
 from tollbench.launching.conversation import Errand
-from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.failure import HaltingRefused, LaunchFailed
 from tollbench.launching.piloting import WAITING_NS, CaseWork
 from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns
@@ -46,6 +46,7 @@ class Member:
     place: LaunchPlace
     errand: Errand
     work: CaseWork
+    not_halted: str = ""  # why it is launched alone, though it might take turns if it could be halted
 
 
 def blocks_of(works: Sequence[CaseWork], settings: Settings) -> int:
@@ -99,6 +100,15 @@ class OutOfTime(Exception):  # the run's way out, never an error
     """The run's budget ended while a program used up its limit: others are not waited for."""
 
 
+class NotHalted(Exception):  # the company's way out, never an error
+    """Those in `sides` work out of turn, and halting was refused: nobody of the company has been measured."""
+
+    def __init__(self, reason: str, sides: tuple[int, ...]) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.sides = sides
+
+
 class Company:
     """One launch of each member, alive at the same time. One that fails costs the others nothing but time."""
 
@@ -119,14 +129,24 @@ class Company:
     def launch(
         self, blocks: int, rng: random.Random, *, most_blocks: int = 0, rehearsing: bool = False
     ) -> None:
-        """From start to end. Raises only Interrupted and OutOfTime; in the end nothing is left running.
+        """From start to end. Raises only Interrupted, OutOfTime and NotHalted; in the end nothing is left
+        running.
 
         Up to `most_blocks` are made while some program lacks batches with the core to itself. In a rehearsal
         a turn has several batches (`rehearsed_batches`).
         """
+        unasked = tuple(side for side, member in enumerate(self._members) if member.work.unasked)
+        turns = Turns({}, halting=len(self._members) > 1 and bool(unasked))
+        try:
+            self._launch(turns, blocks, rng, max(blocks, most_blocks), rehearsing=rehearsing)
+        except HaltingRefused as refused:
+            at_work = turns.restless or unasked or tuple(range(len(self._members)))
+            raise NotHalted(refused.reason, at_work) from None
+
+    def _launch(
+        self, turns: Turns, blocks: int, rng: random.Random, most_blocks: int, *, rehearsing: bool
+    ) -> None:
         with ExitStack() as stack:
-            halting = len(self._members) > 1 and any(member.work.unasked for member in self._members)
-            turns = Turns({}, halting=halting)
             for side in range(len(self._members)):
                 self._alive[side] = stack.enter_context(ExitStack())
                 with self._time_of(side, turns):
@@ -210,6 +230,8 @@ class Company:
             try:
                 turns.watch(iterations)
                 break
+            except HaltingRefused:
+                raise
             except LaunchFailed as failure:
                 side = failure.side
                 if side is None:  # nothing that a program does: all of it is within fault_of
@@ -234,6 +256,8 @@ class Company:
         began_ns = self._clock.now_ns()
         try:
             yield
+        except HaltingRefused:
+            raise
         except LaunchFailed as failure:
             self._lose(side, failure, turns)
         finally:

@@ -19,7 +19,7 @@ from tollbench.launching.turns import WATCHED_S
 from tollbench.measure.company import Company, Member
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
 from tollbench.store import BatchSamples, Launch
-from tollbench.words import Status
+from tollbench.words import NOT_HALTED, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,8 @@ class Recorder:
     ) -> tuple[LaunchOutcome, ...]:
         """One launch of each, taking turns, each with its own share of the time (`Company.launch`).
 
-        Raises Interrupted, and OutOfTime where one timed out and `over` says that the run has no time left.
+        Raises Interrupted, OutOfTime where one timed out and `over` says that the run has no time left, and
+        NotHalted where toll may not halt programs that work out of turn.
         """
         scene = _Scene(self)
         company = Company(self.starter, members, limits, over)
@@ -97,6 +98,9 @@ class Recorder:
         together_ns = sum(company.spent_ns)
         for program in company.programs.values() if len(members) > 1 else ():
             program.observed["in_turns_with"] = len(members) - 1
+        for side, program in company.programs.items():
+            if members[side].not_halted:
+                program.observed[NOT_HALTED] = members[side].not_halted
         return tuple(
             scene.outcome(
                 member.place,

@@ -30,7 +30,17 @@ from tollbench.stats import (
     rounds_needed,
 )
 from tollbench.store import BatchSamples, Launch, RunFile
-from tollbench.words import SHARED_CORE, Case, Kind, Program, Purpose, Status, one_thread, times_own_thread
+from tollbench.words import (
+    NOT_HALTED,
+    SHARED_CORE,
+    Case,
+    Kind,
+    Program,
+    Purpose,
+    Status,
+    one_thread,
+    times_own_thread,
+)
 
 # Resident. A bare C++ process has 3.3 MB; pointer chases over 2.5 MB each took up to 560 % longer together.
 HOLDS_LITTLE_BYTES = 5_000_000
@@ -58,6 +68,7 @@ class CaseState:
     peak_bytes: int = 0  # of its pilot, resident
     one_thread: bool = True  # by its pilot; threads that are a load beside the timed one do not count
     rehearsed: bool = False
+    not_halted: str = ""  # why it takes no turns with others: it works out of turn, and may not be halted
     has_turn: bool = True  # False: the time for pilots was over before its own
 
     @property
@@ -101,6 +112,7 @@ class CaseState:
         Too many failures end the case, a wrong answer at once.
         """
         self.cost_ns = launch.wall_ns
+        self.not_halted = self.not_halted or str(launch.footing.get(NOT_HALTED, ""))
         self.values[launch.round] = None
         if launch.status is Status.OK:
             self.values[launch.round] = launch_value(launch, samples)
@@ -138,8 +150,9 @@ class WorkloadState:
     def companies(self, memory_bytes: int) -> list[list[list[CaseState]]]:
         """Active cases that are launched together, by setting: those that live together in `memory_bytes`.
 
-        Alone are those who would be moved by others (`CaseWork.apart`), whose batches are long, and who hold
-        much: data that a rehearsal of some turns may find in the caches, and a launch next to others not.
+        Alone are those who would be moved by others (`CaseWork.apart`) or move them, as they may not be
+        halted, whose batches are long, and who hold much: data that a rehearsal of some turns may find in the
+        caches, and a launch next to others not.
         """
         return _together(self.cases, self.active_cases, memory_bytes)
 
@@ -271,7 +284,7 @@ def _living_together(setting: Sequence[CaseState], memory_bytes: int) -> list[li
         if state.work is None:
             continue
         apart = state.work.apart or state.peak_bytes > HOLDS_LITTLE_BYTES
-        if apart or state.work.batch_ns > LONGEST_TURN_NS:
+        if apart or state.not_halted or state.work.batch_ns > LONGEST_TURN_NS:
             found.append([state])
             continue
         together_bytes = sum(one.peak_bytes for one in [*company, state])

@@ -9,12 +9,16 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 
 BATCH = {
     "wall_ns": 1000.0, "cpu_ns": 900.0, "voluntary_switches": 1, "involuntary_switches": 0,
     "minor_faults": 2, "major_faults": 0, "peak_bytes": 1 << 20, "counters": {"instructions": 5},
 }  # fmt: skip
+
+
+LEAKED = []
 
 
 def say(**message):
@@ -65,6 +69,11 @@ def ready(fault):
     )
 
 
+def spin():
+    while True:
+        pass
+
+
 def disturb(fault):
     if fault == "crash":
         print("about to fall", file=sys.stderr, flush=True)
@@ -79,6 +88,10 @@ def disturb(fault):
         hoard = [bytearray(b"x" * (8 << 20)) for _ in range(40)]
         time.sleep(3600)
         print(len(hoard))
+    if fault == "leaks":
+        LEAKED.append(bytearray(b"x" * (4 << 20)))
+    if fault == "threads_left" and threading.active_count() == 1:
+        threading.Thread(target=spin, daemon=True).start()
     if fault == "closes_output":
         os.close(1)
         time.sleep(3600)
@@ -88,6 +101,8 @@ def disturb(fault):
 
 def answer_batch(count, fault, answer):
     fields = dict(BATCH, iterations=count, units=count, wall_ns=1000.0 * count)
+    if not fields["voluntary_switches"]:
+        fields["cpu_ns"] = fields["wall_ns"]
     checksum = str(answer * count % 2**64)
     if fault == "wrong_answer":
         checksum = "41"
@@ -153,6 +168,7 @@ def answer_samples(count, fault, answer):
 def serve(parameters):
     fault = parameters.get("fault", "")
     answer = int(parameters.get("answer", "7"))
+    BATCH["voluntary_switches"] = int(parameters.get("switches", "1"))
     ready(fault)
     for line in sys.stdin:
         request = json.loads(line)

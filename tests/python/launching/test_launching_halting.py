@@ -7,10 +7,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from tollbench.launching.failure import LaunchFailed
+from tollbench.launching import spawned
+from tollbench.launching.environment import own_environment
+from tollbench.launching.failure import HaltingRefused
 from tollbench.launching.halting import Halter, Used, family
 
 SPINNING = pytest.mark.parametrize(
@@ -103,12 +106,31 @@ def test_who_may_not_be_halted_is_told(monkeypatch: pytest.MonkeyPatch, start: S
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "killpg", refused)
-        with pytest.raises(
-            LaunchFailed, match="cannot be halted while others have their turn: Operation not"
-        ):
+        with pytest.raises(HaltingRefused, match="may not be halted while others have their turn: Operation"):
             halter.halt()
 
 
 def test_what_a_new_process_uses_counts_as_a_whole() -> None:
     before = Used(1000, {1: 500, 2: 100})
     assert Used(2000, {1: 600, 3: 50}).share_since(before) == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize(("command", "ends"), [("cat", True), ("exec sleep 60", False)])
+def test_who_may_not_be_killed_is_told_by_the_end_of_its_input_and_not_waited_for_without_end(
+    monkeypatch: pytest.MonkeyPatch, command: str, ends: bool
+) -> None:
+    def refused(_group: int, _number: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(spawned, "_UNKILLED_LIMIT_S", 10.0 if ends else 0.1)
+    program = spawned.Spawned(["/bin/sh", "-c", command], own_environment(), stdin=subprocess.PIPE)
+    pid, began_s = program.popen.pid, time.monotonic()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "killpg", refused)
+        program.end()
+    assert time.monotonic() - began_s < 9
+    assert program.end_seen is ends
+    assert Path(f"/proc/{pid}").exists() is not ends
+    if not ends:
+        os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)

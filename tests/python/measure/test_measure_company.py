@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +15,10 @@ from pathlib import Path
 
 import pytest
 from fake_machine import FakeClock, FakeLauncher
+from refused_signals import UNSTARTED
 
-from tollbench.interpreters import interpreter
+from tollbench.analysis import results
+from tollbench.interpreters import interpreter, interpreter_with_path
 from tollbench.launching.child import Launcher, Limits
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.conversation import Errand
@@ -21,11 +26,12 @@ from tollbench.launching.disturbance import Disturbance
 from tollbench.launching.piloting import CaseWork
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.starting import Starter
-from tollbench.measure.company import LONGEST_TURN_NS, Member, OutOfTime, blocks_of
+from tollbench.measure.company import LONGEST_TURN_NS, Member, NotHalted, OutOfTime, blocks_of
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.recording import LaunchOutcome, Recorder
 from tollbench.plan import Settings
-from tollbench.words import Kind, Purpose, Status
+from tollbench.store import RunFile
+from tollbench.words import NOT_HALTED, Kind, Purpose, Status
 
 PROGRAM = Path(__file__).parents[1] / "fakes" / "program.py"
 SHORT = CaseWork(iterations=8, batch_ns=0.25e6, warmup=20, begin_ns=4e6)
@@ -49,10 +55,12 @@ def together(
     launcher: Launcher | None = None,
     time_s: float = 30.0,
     most_blocks: int = 0,
+    memory_bytes: int = 0,
 ) -> dict[int, LaunchOutcome]:
     clock = launcher.clock if isinstance(launcher, FakeLauncher) else SystemClock()
     recorder = Recorder(Starter(launcher or ProcessLauncher(), clock), lambda: Disturbance(0, 0))
-    found = recorder.together(members, blocks, Limits(time_s, 0), random.Random(1), most_blocks=most_blocks)
+    limits = Limits(time_s, memory_bytes)
+    found = recorder.together(members, blocks, limits, random.Random(1), most_blocks=most_blocks)
     return {outcome.launch.case_id or 0: outcome for outcome in found}
 
 
@@ -198,6 +206,52 @@ def test_one_that_hangs_in_the_end_takes_nobody_with_it() -> None:
     assert found[3].launch.status is Status.TIMED_OUT
 
 
+@pytest.mark.parametrize("fault", ["memory", "leaks"])
+def test_one_that_fills_memory_reaches_its_own_limit_and_nobody_elses(fault: str) -> None:
+    """At once, or by and by from turn to turn."""
+    found = together([real("none", 1), real(fault, 2), real("none", 3)], 60, memory_bytes=100 << 20)
+    assert found[2].launch.status is Status.OUT_OF_MEMORY
+    assert "its limit is 100 MiB" in found[2].launch.reason
+    assert found[2].launch.batches == ()
+    for number in (1, 3):
+        assert found[number].launch.status is Status.OK, found[number].launch.reason
+        assert timed(found[number]) == 60
+
+
+class Onlooker(ProcessLauncher):
+    """Notes, whenever one is asked for a batch, what the others do (proc_pid_stat(5))."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pids: list[int] = []
+        self.others: list[str] = []
+
+    def start(self, *arguments: object):
+        child = super().start(*arguments)  # type: ignore[arg-type]
+        self.pids.append(child.pid)
+        write = child.write_line
+
+        def noting(line: bytes) -> None:
+            if b'"batch"' in line:
+                others = [pid for pid in self.pids if pid != child.pid]
+                stats = [Path(f"/proc/{pid}/stat").read_text() for pid in others]
+                self.others.append("".join(stat.rpartition(")")[2].split()[0] for stat in stats))
+            write(line)
+
+        child.write_line = noting  # type: ignore[method-assign]
+        return child
+
+
+def test_threads_that_one_leaves_running_stand_still_while_others_have_their_turn() -> None:
+    launcher = Onlooker()
+    found = together([real("none", 1), real("threads_left", 2), real("none", 3)], launcher=launcher)
+    assert {outcome.launch.status for outcome in found.values()} == {Status.OK}
+    assert {timed(outcome) for outcome in found.values()} == {6}
+    assert set(launcher.others[:6]) != {"TT"}, "the warm-up, when nobody knows yet"
+    assert launcher.others[-3 * 6 :] == ["TT"] * 3 * 6
+    assert not any(Path(f"/proc/{pid}").exists() for pid in launcher.pids)
+
+
 def test_runtimes_that_become_faster_are_warmed_in_long_batches() -> None:
     """A program of 100 ns that becomes one of 10 ns after 5 ms of work, whose pilot saw the quick one."""
     launcher = Compiling()
@@ -241,6 +295,53 @@ def test_those_who_live_with_one_that_works_unasked_are_halted_out_of_turn() -> 
     assert all(outcome.launch.status is Status.OK for outcome in found.values())
     assert set(states) == {"T"}, "who was there already stood still while the next one started"
     assert not any(Path(f"/proc/{pid}").exists() for pid in Watching.pids)
+
+
+def test_who_may_not_be_halted_is_measured_alone_and_the_others_in_turns(tmp_path: Path) -> None:
+    """By a toll whose every signal the kernel refuses, with a contender that leaves a thread at work."""
+    path, rounds = tmp_path / "r.toll", 3
+    script = Path(__file__).with_name("refused_signals.py")
+    done = subprocess.run(
+        interpreter_with_path(str(script), str(path), str(rounds)),
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100, check=False,
+        env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]},
+    )  # fmt: skip
+    if done.returncode == UNSTARTED:
+        pytest.skip("no filter of system calls here")
+    assert (done.returncode, done.stdout) == (0, '"launches"\n'), done.stderr
+    with RunFile.open(path) as run_file:
+        launches = {case.contender: run_file.launches(case.id) for case in run_file.cases()}
+        found = results(run_file)
+    for name, launched in launches.items():
+        assert [(one.round, one.status) for one in launched] == [
+            (number + 1, Status.OK) for number in range(rounds)
+        ]
+        assert [one.footing.get("in_turns_with") for one in launched] == [
+            None if name == "noisy" else 1
+        ] * rounds
+    (told,) = (warning for warning in found.warnings if "launched alone" in warning)
+    assert "(noisy)" in told
+    assert "may not be halted while others have their turn: Operation not permitted" in told
+    assert [row.contender for row in found.workloads[0].rows if row.footing.get(NOT_HALTED)] == ["noisy"]
+
+
+def test_a_refusal_names_those_who_work_out_of_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them, though another one was the first that could not be halted."""
+    kill = os.killpg
+
+    def refuse(group: int, number: int) -> None:
+        if number != signal.SIGKILL:
+            raise PermissionError(1, "Operation not permitted")
+        kill(group, number)
+
+    monkeypatch.setattr(os, "killpg", refuse)
+    with pytest.raises(NotHalted) as caught:
+        together([real("none", 1), real("threads_left", 2), real("none", 3), real("threads_left", 4)])
+    assert caught.value.sides == (1, 3)
+    noisy = CaseWork(8, 0.25e6, 20, 4e6, unasked=True)
+    with pytest.raises(NotHalted) as caught:
+        together([real("none", 1), real("none", 2, noisy)])
+    assert caught.value.sides == (1,)
 
 
 def test_blocks_are_many_where_starting_is_dear_and_few_where_batches_are() -> None:

@@ -240,7 +240,8 @@ def test_the_time_goes_to_the_cheapest_of_dear_cases_whichever_workload_is_their
         case.id = number
     left_ns = sum(one.rounds_cost_ns(STEADY_ROUNDS) for one in (cheap, dear)) + 2 * (8 + 80 + 240)
     steady_dear_rows([dear, cheap], left_ns / 1e9)
-    assert (cheap.steadied, dear.steadied) == ({3, 4}, {13})
+    assert cheap.steadied == {3, 4}
+    assert dear.steadied == {13}
 
 
 def test_what_rounds_take_counts_the_turns_that_rows_have() -> None:
