@@ -54,22 +54,28 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("words", nargs="*", help="more words of `toll run`, after --")
     parser.add_argument("--loaded", action="store_true")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--seed", type=int, help="of the first run; the others have the next ones")
     parser.add_argument("--toll", type=Path, default=ROOT / "toll", help="start script")
     parser.add_argument("--read", action="store_true", help="tell of the runs in FOLDER only")
-    asked = parser.parse_args()
+    mine, words = _divided(sys.argv[1:])
+    asked = parser.parse_args(mine)
     asked.folder.mkdir(parents=True, exist_ok=True)
     kind = "loaded" if asked.loaded else "quiet"
     for _ in range(0 if asked.read else asked.runs):
         number = 1 + max((run.number for run in runs_in(asked.folder, kind)), default=0)
         file = asked.folder.resolve() / f"{kind}-{number}.toll"
         seed = asked.seed + number - 1 if asked.seed is not None else number
-        measure(asked.toll.resolve(), file, seed, asked.words, loaded=asked.loaded)
+        measure(asked.toll.resolve(), file, seed, words, loaded=asked.loaded)
     met = [tell(asked.folder, each) for each in BARS]
     return 0 if all(met) else 1
+
+
+def _divided(words: list[str]) -> tuple[list[str], list[str]]:
+    """What stands before `--` is for this program, the rest for `toll run`."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1 :]
 
 
 def measure(toll: Path, file: Path, seed: int, words: Sequence[str], *, loaded: bool) -> None:

@@ -18,7 +18,7 @@ BATCH = {
 }  # fmt: skip
 
 
-LEAKED = []
+LEAKED: list[bytearray] = []
 
 
 def say(**message):
