@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Collection, Sequence
 
@@ -11,6 +12,7 @@ from tollbench.analysis.own_core import shared_all_the_same
 from tollbench.analysis.results import Row, about
 from tollbench.analysis.spells import named, spells_told
 from tollbench.home import COMMAND
+from tollbench.stats import Interval, well_known
 from tollbench.store import RunHeader
 from tollbench.text import as_text
 from tollbench.words import NOT_HALTED, Status
@@ -105,16 +107,22 @@ def _imprecise(
     wide = [
         f"{row.contender} ({row.environment})" if several else row.contender
         for row in rows
-        if row.ratio_low and row.ratio_high and (row.ratio_high / row.ratio_low) > (1 + header.precision) ** 2
+        if row.ratio_low and row.ratio_high and not _well_known(row.ratio_low, row.ratio_high, header)
     ]
-    ratios = sum(row.ratio is not None and not row.fastest for row in rows)
+    ratios = [row.ratio for row in rows if row.ratio is not None and not row.fastest]
+    far = any(not 0.5 <= ratio <= 2.0 for ratio in ratios)
     if wide and header.precision > 0:
         told.append(
-            f"{len(wide)} of {ratios} ratios are not known to ±{numbers.percent(header.precision)}"
+            f"{len(wide)} of {len(ratios)} ratios are not known to ±{numbers.percent(header.precision)}"
+            f"{', one of 4 to twice that, of 8 to three times' if far else ''}"
             f" ({named(wide)});"
             f" `{_longer(workload, header, 'thorough')}` measures until they are."
         )
     return told
+
+
+def _well_known(low: float, high: float, header: RunHeader) -> bool:
+    return well_known(Interval(math.log(low), math.log(high), header.level), header.precision)
 
 
 def _rounds_missing(workload: str, comparisons: Sequence[SettingComparison], header: RunHeader) -> list[str]:

@@ -1,20 +1,32 @@
 """What the rounds so far let expect: how long a run still takes, and where more rounds tell most.
 
-Neither says when a workload has had enough, and both look at how values scatter, never at which is larger.
+Neither says when a workload has had enough. Both look at how values scatter, over how far apart they are:
+what is far apart need not be known as precisely. That the level survives it is simulated
+(`tests/python/measure/allocation_trials.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from tollbench.measure.ratio_noise import noise_of, rounds_to
 from tollbench.measure.spending import STEADY_ROUNDS
-from tollbench.measure.state import WorkloadState
+from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
-from tollbench.stats import bonferroni, median_interval
+from tollbench.stats import (
+    Interval,
+    bonferroni,
+    doublings,
+    level_at_look,
+    look_number,
+    median_interval,
+    next_look,
+    well_known,
+)
 from tollbench.stats.order_statistics import Floats
 
 # Of each workload before others have what intervals need: their median is no single launch.
@@ -47,22 +59,26 @@ def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
 
 
 def scatter(workload: WorkloadState, level: float) -> float:
-    """How its ratios scatter from round to round: half an interval's length times the root of the rounds.
+    """How its ratios scatter from round to round: half an interval's length, over the doublings of the ratio
+    (`stats.well_known`), times the root of the rounds.
 
     On the log scale, the median over its ratios, and values of rows that are alone in their setting, times
     their number: a round of a workload with twelve narrows twelve intervals. 0 while none has one. By the
     intervals, because a robust standard deviation does not see the tails that an interval of few rounds ends
     at.
     """
-    return _scatter(_half_lengths(workload, level), workload.round)
+    return _scatter(_intervals(workload, level), workload.round)
 
 
 def look_at(workload: WorkloadState, settings: Settings) -> None:
     """What a look tells of how long a workload takes, where rounds go, and how well it is known by now."""
-    found = _half_lengths(workload, settings.level)
+    found = _intervals(workload, settings.level)
+    half_lengths = [(one.interval.high - one.interval.low) / 2 for one in found if one.interval is not None]
+    if settings.budget_s and next_look(workload.round - 1) == workload.round:
+        workload.known_rows = _known_rows(workload, settings)
     workload.rounds_wanted = rounds_wanted(workload, settings)
     workload.scatter = _scatter(found, workload.round)
-    workload.known = math.expm1(float(np.median(found))) if found else None
+    workload.known = math.expm1(float(np.median(half_lengths))) if half_lengths else None
 
 
 def next_of(going: Sequence[WorkloadState], settings: Settings, left_s: float = math.inf) -> WorkloadState:
@@ -120,25 +136,63 @@ def share(workload: WorkloadState, scatter: float) -> float:
     return float((scatter / max(1, workload.later_round_cost_ns())) ** (2 / 3))
 
 
-def _scatter(half_lengths: Sequence[float], rounds: int) -> float:
-    return len(half_lengths) * math.sqrt(rounds) * float(np.median(half_lengths)) if half_lengths else 0.0
+class _KnownInterval(NamedTuple):
+    """What is known of one ratio, of a lone row's value: log units; None: too few rounds."""
+
+    case: CaseState
+    interval: Interval | None
+    lone: bool
+
+    @property
+    def relative_half_length(self) -> float:
+        """Over the doublings of a ratio: 47 to 6 % is as well known as 2 to 1 %."""
+        assert self.interval is not None
+        half = (self.interval.high - self.interval.low) / 2
+        return half if self.lone else half / doublings(self.interval)
 
 
-def _half_lengths(workload: WorkloadState, level: float) -> list[float]:
+def _scatter(found: Sequence[_KnownInterval], rounds: int) -> float:
+    lengths = [one.relative_half_length for one in found if one.interval is not None]
+    return len(lengths) * math.sqrt(rounds) * float(np.median(lengths)) if lengths else 0.0
+
+
+def _intervals(workload: WorkloadState, level: float) -> list[_KnownInterval]:
+    """Of all ratios of all tables, and of the values of lone rows."""
     return [
-        length / 2
-        for logs, column in workload.tables()
-        if column is not None or logs.shape[1] == 1
-        for length in _lengths_of(logs, column, level)
-        if length is not None
+        found
+        for cases, (logs, column) in workload.tables_of_cases()
+        if column is not None or len(cases) == 1
+        for found in _of_table(cases, logs, column, level)
     ]
 
 
-def _lengths_of(logs: Floats, fastest: int | None, level: float) -> list[float | None]:
-    """Lengths of the intervals of a table's ratios, of a lone row's value; None: too few rounds."""
-    cases = logs.shape[1]
-    if cases > 1 and fastest is not None:
-        logs = np.delete(logs - logs[:, [fastest]], fastest, axis=1)
-    corrected = bonferroni(level, max(1, cases * (cases - 1) // 2))
-    found = [median_interval(column[np.isfinite(column)], corrected) for column in logs.T]
-    return [None if interval is None else interval.high - interval.low for interval in found]
+def _of_table(
+    cases: Sequence[CaseState], logs: Floats, column: int | None, level: float
+) -> Iterator[_KnownInterval]:
+    corrected = bonferroni(level, max(1, len(cases) * (len(cases) - 1) // 2))
+    for at, case in enumerate(cases):
+        if at == column and len(cases) > 1:
+            continue
+        values = logs[:, at] if column is None or len(cases) == 1 else logs[:, at] - logs[:, column]
+        interval = median_interval(values[np.isfinite(values)], corrected)
+        yield _KnownInterval(case, interval, len(cases) == 1)
+
+
+def _known_rows(workload: WorkloadState, settings: Settings) -> frozenset[int]:
+    """Ids of rows that need no more rounds for what their ratios say; the row that ratios are to needs none
+    where no other row of its table does."""
+    level = level_at_look(look_number(workload.round), settings.level)
+    known: set[int] = set()
+    for cases, (logs, column) in workload.tables_of_cases():
+        if column is None or len(cases) < 2:
+            continue
+        found = list(_of_table(cases, logs, column, level))
+        precise = {
+            one.case.id
+            for one in found
+            if one.interval is not None and well_known(one.interval, settings.precision)
+        }
+        known |= precise
+        if len(precise) == len(found):
+            known.add(cases[column].id)
+    return frozenset(known)

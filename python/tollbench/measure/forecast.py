@@ -92,8 +92,9 @@ def _half_width(
 def _scatter(noise: Noise, level: float) -> float:
     """What `estimate.scatter` will say later on, of which one look of few rounds knows little."""
     rounds = _LATER * noise.now
-    found = [noise.half_length(known, rounds, level) for known in (*noise.ratios, *noise.lone)]
-    lengths = [length for length in found if length is not None]
+    found = [(noise.half_length(one, rounds, level), one.doublings) for one in noise.ratios]
+    found += [(noise.half_length(one, rounds, level), 1.0) for one in noise.lone]
+    lengths = [length / doublings for length, doublings in found if length is not None]
     return len(lengths) * math.sqrt(rounds) * median(lengths) if lengths else 0.0
 
 

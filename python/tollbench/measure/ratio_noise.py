@@ -6,7 +6,7 @@ few. The noise of one ratio is a scale times a shape. The scale is its own, draw
 ratios as far as chance explains their differences; the shape is that of all ratios together, drawn towards
 the normal one as far as there are few values.
 
-Nothing here looks at where a ratio lies, only at how its values scatter around their median.
+Where a ratio lies counts only for how well it has to be known.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Ratio(NamedTuple):
     """One ratio of a table, or the value of a row that is alone in its own, as far as it is measured."""
 
     differences: Floats  # logs by round, without rounds in which one of the two has no value
-    comparisons: int  # pairs of rows of the table, which share what intervals may err with
+    comparisons: int  # pairs of rows of the table, which share what intervals may err with; 0: a lone row
     kept: float  # share of its rounds to come that will have both values
     apart: int  # rounds between those that have both, where a dear row has rare turns; else 1
     all_until: int  # the last round before that begins
@@ -57,6 +57,11 @@ class Known:
     ratio: Ratio
     scale: float  # robust standard deviation of a round's value, log units
     uncertainty: float  # variance of the scale's logarithm
+
+    @property
+    def doublings(self) -> float:
+        """Of the ratio, 1 at least: to so many times the precision asked it has to be known."""
+        return max(1.0, abs(float(np.median(self.ratio.differences))) / math.log(2.0))
 
     def values_at(self, rounds: float, now: int) -> float:
         """How many it will have after so many rounds, of which `now` are over."""
@@ -95,9 +100,10 @@ class Noise:
             if place is None:
                 return 0.0
             if known.scale > 0:
+                asked = log_precision * known.doublings if known.ratio.comparisons else log_precision
                 error = math.sqrt(known.uncertainty + _length_variance(place, count * known.ratio.counts_as))
                 expected = known.scale * self._reach(place)
-                chance *= _NORMAL.cdf(math.log(log_precision / expected) / error)
+                chance *= _NORMAL.cdf(math.log(asked / expected) / error)
         return chance
 
     def _reach(self, place: float) -> float:
@@ -150,7 +156,7 @@ def rounds_to(noise: Noise, settings: Settings) -> int | None:
 
 def _lone_value(logs: Floats) -> Ratio:
     values = logs[np.isfinite(logs)]
-    return Ratio(values, 1, 1.0, 1, 0, 1.0 / times_the_variance(values))
+    return Ratio(values, 0, 1.0, 1, 0, 1.0 / times_the_variance(values))
 
 
 def _ratios_of(
@@ -164,7 +170,7 @@ def _ratios_of(
         differences = logs[:, at] - logs[:, column]
         differences = differences[np.isfinite(differences)]
         # Rare turns are powers of two apart: the rarer one's are turns of both.
-        apart = max(workload.every.get(one.id, 1) for one in (case, reference))
+        apart = max(workload.rounds_between(one) for one in (case, reference))
         launched = sum(number in reference.values for number in case.values if number <= workload.round)
         kept = differences.size / launched if launched else 1.0
         all_until = min(workload.all_turns_until(one) for one in (case, reference))
@@ -213,7 +219,7 @@ def _together(ratios: Sequence[Ratio]) -> list[Known]:
 def _place(known: Known, count: float, level: float) -> float | None:
     """The share of a ratio's noise that lies below its interval, made of so many values; None: of too few."""
     independent = math.floor(count * known.ratio.counts_as + 1e-9)
-    ranks = quantile_ranks(independent, 0.5, bonferroni(level, known.ratio.comparisons))
+    ranks = quantile_ranks(independent, 0.5, bonferroni(level, max(1, known.ratio.comparisons)))
     return None if ranks is None else ranks[0] / (independent + 1)
 
 

@@ -1,7 +1,4 @@
-"""What launches cost, and what that makes worth while: who is launched rarely.
-
-By pilots alone, never by a value: intervals keep their level whatever is decided here.
-"""
+"""What launches cost, and what that makes worth while: who is launched rarely."""
 
 from __future__ import annotations
 
@@ -17,11 +14,15 @@ STEADY_ROUNDS = 20  # an interval of theirs, in a table of ten rows, leaves out 
 # Rounds between launches of one that is dear: powers of two, so that rare ones meet each other, and few, as
 # it may be a near runner-up all the same.
 _RARE = (4, 2, 1)
+KNOWN_EVERY = (
+    4  # rounds between launches of one that is known well enough: seen now and then for what changes
+)
 
 
 def rounds_between(companies: Iterable[Mapping[int, CaseWork]], settings: Settings) -> dict[int, int]:
     """How many rounds lie from one launch of a case to its next, by id: 1, or more where it is dear.
 
+    By pilots alone, never by a value: intervals keep their level whatever is decided here.
     The sum of a table's intervals is least for a given time where the rounds of each row are in proportion to
     the root of (1 / cost of a launch) (Cochran, Sampling Techniques, section 5.5). `companies` has the works
     of those that are launched together, by id.

@@ -18,7 +18,7 @@ from tollbench.analysis.values import (
 )
 from tollbench.launching.piloting import CaseWork, after_rehearsal, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
-from tollbench.measure.spending import STEADY_ROUNDS, rounds_between
+from tollbench.measure.spending import KNOWN_EVERY, STEADY_ROUNDS, rounds_between
 from tollbench.plan import Plan, Settings
 from tollbench.stats import (
     Table,
@@ -136,6 +136,10 @@ class WorkloadState:
     resumed_at: int = 0  # the last round of which launches were stored when this run began
     every: dict[int, int] = field(default_factory=dict)  # by id: launched in every so many rounds
     steadied: frozenset[int] = frozenset()  # ids of dear ones that have all turns up to `STEADY_ROUNDS`
+    companions: dict[int, frozenset[int]] = field(default_factory=dict)  # by id: who is launched with it
+    known_rows: frozenset[int] = (
+        frozenset()
+    )  # ids of those whose ratio was known well enough at the last look
     fewest: int = 1  # rounds that each of its tables needs before any ratio has an interval
     rounds_wanted: int = 0  # at which it will probably have had enough
     stopped_by: str = ""  # "" while it goes on
@@ -168,6 +172,9 @@ class WorkloadState:
         companies = [company for setting in _together(self.cases, known, memory_bytes) for company in setting]
         works = [{state.id: state.work for state in company if state.work} for company in companies]
         self.every = rounds_between(works, settings) if settings.budget_s else {}
+        self.companions = {
+            one.id: frozenset(each.id for each in company) for company in companies for one in company
+        }
         stored = [number for case in self.cases for number in case.values]
         self.resumed_at = max(stored, default=0)
 
@@ -192,8 +199,7 @@ class WorkloadState:
         found = [
             case
             for case in active
-            if number <= self.all_turns_until(case)
-            or (number - self.fewest) % self.every.get(case.id, 1) == 0
+            if number <= self.all_turns_until(case) or (number - self.fewest) % self.rounds_between(case) == 0
         ] or active
         return [case for case in found if number >= self.resumed_at or number in case.values]
 
@@ -204,7 +210,17 @@ class WorkloadState:
     def all_turns_until(self, case: CaseState) -> int:
         """The last round until which it is launched in each: those that any interval needs, and as far as
         there is time (`estimate.steady_dear_rows`) those that leave out the farthest launches."""
-        return max(self.fewest, STEADY_ROUNDS) if case.id in self.steadied else self.fewest
+        steadied = case.id in self.steadied and not self.is_known(case)
+        return max(self.fewest, STEADY_ROUNDS) if steadied else self.fewest
+
+    def is_known(self, case: CaseState) -> bool:
+        """Whether it and all who are launched with it need no more rounds for what their ratios say."""
+        return self.companions.get(case.id, frozenset([case.id])) <= self.known_rows
+
+    def rounds_between(self, case: CaseState) -> int:
+        """Rounds from one launch to the next once turns may be rare: 1, or more for one that is dear, or
+        known well enough."""
+        return max(self.every.get(case.id, 1), KNOWN_EVERY if self.is_known(case) else 1)
 
     def rounds_cost_ns(self, end: float) -> float:
         """What the rounds after this one take, up to round `end`, judged by the last launches."""
@@ -213,11 +229,11 @@ class WorkloadState:
     def _turns_until(self, case: CaseState, end: float) -> float:
         """Of the rounds after this one, in the mean."""
         often = max(self.round, min(end, self.all_turns_until(case)))
-        return often - self.round + max(0.0, end - often) / self.every.get(case.id, 1)
+        return often - self.round + max(0.0, end - often) / self.rounds_between(case)
 
     def later_round_cost_ns(self) -> int:
         """What a round takes on average once dear cases have rare turns (`plan_turns`)."""
-        return sum(case.cost_ns // self.every.get(case.id, 1) for case in self.active_cases)
+        return sum(case.cost_ns // self.rounds_between(case) for case in self.active_cases)
 
     def tables(self) -> list[Table]:
         """What a report will compare: for each setting of what is swept, the logs of the values of its active

@@ -42,12 +42,14 @@ from tollbench.stats.stopping import (
     GoneOn,
     Table,
     all_precise,
+    doublings,
     final_level,
     level_at_look,
     level_shown,
     look_number,
     next_look,
     precise_enough,
+    well_known,
 )
 
 __all__ = [
@@ -66,6 +68,7 @@ __all__ = [
     "block_quantiles",
     "bonferroni",
     "count_samples",
+    "doublings",
     "drift",
     "few_runs",
     "fewest_values",
@@ -96,5 +99,6 @@ __all__ = [
     "thin_cdf",
     "tick_median",
     "times_the_variance",
+    "well_known",
     "without_block_effects",
 ]

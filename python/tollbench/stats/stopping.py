@@ -108,7 +108,7 @@ def level_shown(
 
 
 def all_precise(tables: Iterable[Table], precision: float, level: float) -> bool:
-    """Whether all rows of all tables have values, and all ratios are known within +-`precision`."""
+    """Whether all rows of all tables have values, and all ratios are known well enough."""
     return all(
         not np.isnan(logs).all(axis=0).any() and precise_enough(logs, precision, level, column)
         for logs, column in tables
@@ -116,11 +116,11 @@ def all_precise(tables: Iterable[Table], precision: float, level: float) -> bool
 
 
 def precise_enough(logs: Floats, precision: float, level: float, fastest: int | None = None) -> bool:
-    """Whether every row's ratio to the fastest is known within +-`precision` (0.01: 1 %).
+    """Whether every row's ratio to the fastest is known well enough for `precision` (0.01: 1 %).
 
     `logs` has shape (rounds, cases): log of each case's value in each round, NaN where missing;
-    `level` is that of the look (`level_at_look`), here corrected for all pairs of cases. Half an
-    interval's length on the log scale is held against log(1 + precision). Call it at looks only.
+    `level` is that of the look (`level_at_look`), here corrected for all pairs of cases. Each interval is
+    held against what it says (`well_known`). Call it at looks only.
     A single case has no ratio: then its own median must be known as precisely, rounds beside each other
     that are alike counted for fewer (`serial_median_interval`). Cases without any value
     are left out, and no case at all is not precise. `fastest` is the column that ratios are to, by
@@ -143,9 +143,23 @@ def precise_enough(logs: Floats, precision: float, level: float, fastest: int | 
         if case == fastest:
             continue
         found = quantile_interval(paired_differences(logs[:, case], logs[:, fastest]), 0.5, corrected)
-        if found is None or not _narrow(found, precision):
+        if found is None or not well_known(found, precision):
             return False
     return True
+
+
+def well_known(log_ratio: Interval, precision: float) -> bool:
+    """Whether a ratio is known as precisely as what it says asks for: up to 2 to +-`precision`, farther away
+    to as many times that as it has doublings (of 1 %: 4 to 2 %, 47 to 5.6 %).
+
+    It is held against the nearest ratio that the interval, of logarithms, leaves possible.
+    """
+    return log_ratio.high - log_ratio.low <= 2.0 * math.log1p(precision) * doublings(log_ratio)
+
+
+def doublings(log_ratio: Interval) -> float:
+    """Of the nearest ratio to 1 in the interval, above it or below, 1 at least."""
+    return max(1.0, log_ratio.low / math.log(2.0), -log_ratio.high / math.log(2.0))
 
 
 def _narrow(found: Interval, precision: float) -> bool:

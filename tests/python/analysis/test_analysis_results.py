@@ -509,7 +509,20 @@ def test_ratios_wider_than_the_asked_precision_are_counted_and_named(path: Path)
     cases.append(Made("wild", noisy(30.0, sigma=0.3)))
     warnings = read(make_run(path, cases)).warnings
     assert len(warnings) == 1
-    assert "1 of 2 ratios are not known to ±1.0 % (wild)" in warnings[0]
+    assert (
+        "1 of 2 ratios are not known to ±1.0 %, one of 4 to twice that, of 8 to three times (wild)"
+        in warnings[0]
+    )
+
+
+def test_a_ratio_that_is_far_away_need_not_be_known_as_precisely(path: Path) -> None:
+    steady = noisy(10.0, sigma=1e-5)
+    found = read(make_run(path, [Made("fast", steady), Made("far", noisy(470.0, sigma=0.1))]))
+    far = next(row for row in found.workloads[0].rows if row.contender == "far")
+    assert far.ratio_low is not None
+    assert far.ratio_high is not None
+    assert 1.02**2 < far.ratio_high / far.ratio_low < 1.055**2
+    assert found.warnings == []
 
 
 def test_a_floor_above_the_asked_precision_is_said(path: Path) -> None:

@@ -12,7 +12,7 @@ from fake_machine import plan_for, programs_for, workload
 from tollbench.analysis.grouping import fastest
 from tollbench.analysis.values import LaunchValue
 from tollbench.launching.piloting import CaseWork
-from tollbench.measure.estimate import next_of, rounds_wanted, scatter, steady_dear_rows
+from tollbench.measure.estimate import look_at, next_of, rounds_wanted, scatter, steady_dear_rows
 from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
@@ -252,6 +252,61 @@ def test_what_rounds_take_counts_the_turns_that_rows_have() -> None:
     assert made.rounds_cost_ns(STEADY_ROUNDS + 4) == 8 * (30 + 20 + 100) + 4 * (30 + 10 + 100)
     made.round = FIRST_LOOK - 2
     assert made.rounds_cost_ns(FIRST_LOOK) == 2 * made.round_cost_ns()
+
+
+def looked_at(*noises: float, settings: Settings = BUDGETED) -> WorkloadState:
+    """Rows of 1, 1.02, 4 and 47 whose launches scatter by so much, after the first look; all are launched
+    alone."""
+    steps = np.random.default_rng(3).uniform(-1, 1, (len(noises), FIRST_LOOK))
+    made = state(
+        *(
+            Measured(f"c{number}", 4, value, noise * step)
+            for number, (value, noise, step) in enumerate(
+                zip((1.0, 1.02, 4.0, 47.0), noises, steps, strict=True)
+            )
+        )
+    )
+    for case in made.cases:
+        case.work = CaseWork(1, 30e6, 0, 1e6)
+    made.plan_turns(2**30, settings)
+    made.round = FIRST_LOOK
+    look_at(made, settings)
+    return made
+
+
+def test_rows_that_are_known_well_enough_for_what_they_say_have_rare_turns() -> None:
+    """A row that is far away when it is known less precisely than one that is near."""
+    made = looked_at(0.001, 0.02, 0.015, 0.05)
+    assert made.known_rows == {2, 3}, "1.02 is known to 2 %, 4 to 1.6 %, 47 to 5 %"
+    turns = turns_of(made, FIRST_LOOK + 8)
+    assert [number for number in turns[3] if number > FIRST_LOOK] == [FIRST_LOOK + 4, FIRST_LOOK + 8]
+    assert turns[0] == turns[1] == list(range(1, FIRST_LOOK + 9)), "ratios are to the fastest: it has all"
+    made.steadied = frozenset({3})
+    assert turns_of(made, FIRST_LOOK + 8) == turns
+    assert looked_at(0.001, 0.02, 0.03, 0.1).known_rows == frozenset()
+    assert looked_at(0.001, 0.001, 0.001, 0.001).known_rows == {0, 1, 2, 3}
+    assert looked_at(0.001, 0.02, 0.015, 0.05, settings=replace(BUDGETED, budget_s=0.0)).known_rows == set()
+
+
+def test_who_is_launched_with_one_that_needs_rounds_has_them_too() -> None:
+    """A company of others would be another condition."""
+    made = looked_at(0.001, 0.02, 0.015, 0.05)
+    made.companions = {3: frozenset({1, 3}), 1: frozenset({1, 3})}
+    assert turns_of(made, FIRST_LOOK + 8)[3] == list(range(1, FIRST_LOOK + 9))
+    assert turns_of(made, FIRST_LOOK + 8)[2][-1] == FIRST_LOOK + 8
+    assert len(turns_of(made, FIRST_LOOK + 8)[2]) == FIRST_LOOK + 2
+
+
+def test_a_workload_whose_ratios_are_far_apart_leaves_its_time_to_others() -> None:
+    """The same noise: of ratios of 4 half as much is asked as of those below 2."""
+    level = BUDGETED.level
+    near = scatter(
+        state(Measured("a", 4, 10.0, ROUNDS[0] / 10), Measured("b", 4, 11.0, ROUNDS[1] / 10)), level
+    )
+    far = scatter(
+        state(Measured("a", 4, 10.0, ROUNDS[0] / 10), Measured("b", 4, 90.0, ROUNDS[1] / 10)), level
+    )
+    assert far == pytest.approx(near / 3, rel=0.1)
 
 
 @pytest.mark.parametrize("rows", [2, 6, 20, 43])

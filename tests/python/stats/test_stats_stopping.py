@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from simulate import Population, Shape, assert_covers, covers_too_little
@@ -18,7 +20,9 @@ from tollbench.stats import (
     next_look,
     precise_enough,
     ratio_interval,
+    well_known,
 )
+from tollbench.stats.order_statistics import Interval
 
 MOST_ROUNDS = 93
 CASES = 3
@@ -205,9 +209,21 @@ def test_precise_enough_asks_every_ratio() -> None:
 
 def test_precision_is_half_the_length_of_the_interval_on_the_log_scale() -> None:
     ends = np.log(1.05) * np.linspace(-1.0, 1.0, 8)  # the 95 % interval of eight values is their range
-    logs = np.column_stack([np.zeros(8), 1.0 + ends])
+    logs = np.column_stack([np.zeros(8), 0.5 + ends])
     assert precise_enough(logs, 0.0501, 0.95)
     assert not precise_enough(logs, 0.0499, 0.95)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize(("nearest", "times"), [(1.0, 1.0), (1.99, 1.0), (4.0, 2.0), (47.0, 5.5546)])
+def test_a_ratio_is_known_well_enough_for_what_it_says(side: float, nearest: float, times: float) -> None:
+    """From 2 on so many times the precision as it has doublings, by the nearest ratio that is possible."""
+    for half, enough in ((0.9999, True), (1.0001, False)):
+        length = 2.0 * half * times * math.log1p(0.01)
+        near = math.log(nearest)
+        low, high = sorted((side * near, side * (near + length)))
+        assert well_known(Interval(low, high, 0.95), 0.01) is enough
+    assert not well_known(Interval(-math.log(4.0), math.log(4.0), 0.95), 0.01)
 
 
 def test_cases_without_any_value_are_left_out() -> None:
