@@ -75,7 +75,7 @@ class _Source(Entry):
     unit: str = ""
     per: str = ""
     note: str = ""
-    differs: str = ""  # what sets today's row apart from the source's own program, or AS_PUBLISHED
+    differs: str | list[str] = ""  # AS_PUBLISHED; what sets the row apart; or names of the file's differences
 
 
 class _PublishedValue(_Source):
@@ -90,6 +90,7 @@ class _PublishedValue(_Source):
 
 class _PublishedFile(Entry):
     source: _Source = Field(default_factory=_Source)
+    differences: dict[str, str] = Field(default_factory=dict)  # sentences that `differs` may name
     published: list[_PublishedValue] = Field(default_factory=list)
     claims: list[ClaimEntry] = Field(default_factory=list)
 
@@ -235,22 +236,22 @@ def _published(file: Path, suite: _Suite) -> tuple[Published, ...]:
         known = (*STATISTICS, *suite.details)
         if entry.statistic not in known:
             raise unknown_key(file, entry.statistic, known, f'"{entry.label}" has an unknown statistic:')
-    return tuple(_published_value(file, content.source, entry) for entry in content.published)
+    return tuple(_published_value(file, content, entry) for entry in content.published)
 
 
-def _published_value(file: Path, shared: _Source, entry: _PublishedValue) -> Published:
+def _published_value(file: Path, content: _PublishedFile, entry: _PublishedValue) -> Published:
     low = entry.low if entry.low is not None else entry.value
     high = entry.high if entry.high is not None else entry.value
     if low is None or high is None or low > high:
         what = f'"{entry.label}" has neither a value nor an ordered low and high'
         raise error_at(file, entry.label, what, "write value = 12.5, or low = 10.0 and high = 15.0")
     _check_environments(file, f'"{entry.label}"', [entry.environment])
-    own = {name: getattr(entry, name) or getattr(shared, name) for name in _Source.model_fields}
+    own = {name: getattr(entry, name) or getattr(content.source, name) for name in _Source.model_fields}
     for name in ("source", "machine", "year", "unit", "per"):
         if not own[name]:
             what = f'"{entry.label}" has no {name}'
             raise error_at(file, entry.label, what, f"write {name} = ... there or in [source]")
-    own["differs"] = "" if own["differs"] == AS_PUBLISHED else own["differs"]
+    own["differs"] = _differs(file, content.differences, own["differs"])
     return Published(
         contender=entry.contender,
         label=entry.label,
@@ -260,3 +261,13 @@ def _published_value(file: Path, shared: _Source, entry: _PublishedValue) -> Pub
         environment=environments.named(entry.environment).name,
         **own,
     )
+
+
+def _differs(file: Path, differences: Mapping[str, str], told: str | list[str]) -> str:
+    """What sets the row apart from the source's program, as readers see it; "" where nothing does."""
+    if isinstance(told, str):
+        return "" if told == AS_PUBLISHED else told
+    for name in told:
+        if name not in differences:
+            raise unknown_key(file, name, differences, "differs: [differences] has no sentence")
+    return "; ".join(differences[name] for name in told)

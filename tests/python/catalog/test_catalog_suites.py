@@ -168,6 +168,18 @@ def test_what_sets_a_row_apart_is_no_part_of_the_note(root):
     assert (bounds.note, bounds.differs) == ("", "")
 
 
+def test_what_sets_a_row_apart_may_be_sentences_that_the_file_has_once(root):
+    change(root, "value = 12", 'differs = ["pool", "timer"]\nvalue = 12', "published.toml")
+    change(
+        root, "[source]", '[differences]\npool = "a pool"\ntimer = "two timers"\n\n[source]', "published.toml"
+    )
+    assert suites.load(root)[0].published[0].differs == "a pool; two timers"
+    change(root, '["pool", "timer"]', '["pool", "timr"]', "published.toml")
+    with pytest.raises(TollError, match="no sentence timr") as raised:
+        suites.load(root)
+    assert "did you mean timer?" in raised.value.next_step
+
+
 def test_published_values_inherit_their_source(root):
     value, bounds = suites.load(root)[0].published
     assert (value.low, value.high, value.year, value.machine, value.statistic) == (
