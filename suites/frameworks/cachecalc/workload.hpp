@@ -140,8 +140,8 @@ private:
 ///  - `computations_per_task` (optional): 0 for a baseline that waits only; all others compute twice;
 ///  - `never_waits` (optional): true for a baseline that computes only;
 ///  - `shards(inputs)` (optional): how many caches it wants, none of them shared;
-///  - `inside(all)` (optional): calls `all`, which runs a batch's iterations, from a thread of the
-///  framework's own:
+///  - `inside(work)` (optional): calls `work`, a batch's iterations or what precedes them, from a thread of
+///  the framework's own:
 ///    where its threads never sleep, one more that hands each iteration over would wait for a CPU;
 ///  - `footing()` (optional): what was observed besides the threads.
 template <class F>
@@ -173,9 +173,15 @@ public:
 
     [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return inputs_.tasks; }
 
+    /// Not timed; in the thread that will run the iterations.
+    void before_batch() {
+        const auto reset = [this] { load_.reset_others(); };
+        inside(reset);
+    }
+    void after_batch() noexcept {}
+
     Checksum run(std::uint64_t iterations) {
         const auto all = [&] {
-            load_.reset_others();
             for (std::uint64_t i = 0; i < iterations; ++i) {
                 load_.reset();
                 framework_.run(load_);
@@ -183,11 +189,7 @@ public:
             }
             iterations_of_batch_ = iterations;
         };
-        if constexpr (requires { framework_.inside(all); }) {
-            framework_.inside(all);
-        } else {
-            all();
-        }
+        inside(all);
         return iterations * inputs_.tasks;
     }
 
@@ -217,6 +219,15 @@ public:
 
 private:
     static constexpr bool never_waits = requires { requires F::never_waits; };
+
+    template <class Work>
+    void inside(Work& work) {
+        if constexpr (requires { framework_.inside(work); }) {
+            framework_.inside(work);
+        } else {
+            work();
+        }
+    }
 
     static constexpr std::uint64_t computations_per_task() {
         if constexpr (requires { F::computations_per_task; }) {

@@ -150,10 +150,17 @@ std::unique_ptr<toll::cachecalc::Workload<F>> made(std::uint64_t tasks, std::uin
     return std::make_unique<Workload>(toll::Arguments(Workload::parameters(), words));
 }
 
+/// Asked after the run, as the protocol does: in one comparison it may be asked before.
+template <class F>
+void check_answer(toll::cachecalc::Workload<F>& workload, std::uint64_t iterations) {
+    const toll::Checksum answer = workload.run(iterations);
+    CHECK(answer == workload.expected(iterations));
+}
+
 template <class F>
 toll::Details answered(std::uint64_t tasks, std::uint64_t wait_us = 0) {
     const auto workload = made<F>(tasks, wait_us);
-    CHECK(workload->run(3) == workload->expected(3));
+    check_answer(*workload, 3);
     return workload->details();
 }
 
@@ -195,7 +202,7 @@ TEST_CASE("a wait that is not told from both ends has no time") {
 
 TEST_CASE("a framework may run its iterations in a thread of its own, and is held to the same") {
     const auto workload = made<Inside<0>>(20, 0);
-    CHECK(workload->run(3) == workload->expected(3));
+    check_answer(*workload, 3);
     CHECK(std::get<std::string>(workload->footing().all().at("ran_inside")) == "yes");
     check_void<Inside<1>>(20, 0);
 }
@@ -210,7 +217,8 @@ TEST_CASE("each shard holds its own share of the tasks") {
     CHECK_THROWS_AS((void)loses->expected(3), toll::WrongAnswer);
     const auto again = made<Sharded<0>>(40, 0);
     for (const std::uint64_t iterations : {3, 1, 2}) {
-        CHECK(again->run(iterations) == again->expected(iterations));
+        again->before_batch();  // not timed: there the maps beside the first one are made anew
+        check_answer(*again, iterations);
     }
 }
 
