@@ -281,6 +281,9 @@ def with_tunables(environment: Mapping[str, str], glibc_tunables: Sequence[str])
 HOST = Environment("host")
 
 
+SETTINGS_OF = "settings_of"  # in a footing: parameters of which no two values are ever in one table
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """workload x contender x environment x parameters: what is measured."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from tollbench.stats import FIRST_LOOK
 from tollbench.stats.order_statistics import Floats
+from tollbench.words import SETTINGS_OF
 
 Setting = tuple[tuple[str, int | str], ...]  # a value of each swept parameter
 
@@ -29,12 +30,17 @@ class Planned(Protocol):
     def environment(self) -> str: ...
     @property
     def parameters(self) -> Mapping[str, int | str]: ...
+    @property
+    def footing(self) -> Mapping[str, Any]: ...
 
 
-def swept_parameters(cases: Sequence[Planned]) -> tuple[str, ...]:
+def swept_parameters(cases: Sequence[Planned], *, keep_apart: bool = True) -> tuple[str, ...]:
     """Parameters of which one contender has several values in one environment; others are its own choice.
 
-    `cases` is all that was planned: what failed changes nothing about the question.
+    But for those that the workload keeps apart (`SETTINGS_OF` in the footing): cases with different values of
+    one are never in one table, in a profile either that measures one value of each contender. Not so with
+    `keep_apart` False, where somebody names who is compared with whom. `cases` is all that was planned: what
+    failed changes nothing about the question.
     """
     seen: dict[Hashable, set[int | str]] = defaultdict(set)
     for case in cases:
@@ -42,7 +48,14 @@ def swept_parameters(cases: Sequence[Planned]) -> tuple[str, ...]:
             seen[name, case.contender, case.environment].add(value)
     names = dict.fromkeys(name for case in cases for name in case.parameters)
     several = {key[0] for key, values in seen.items() if isinstance(key, tuple) and len(values) > 1}
+    if keep_apart:
+        apart = {name for case in cases for name in str(case.footing.get(SETTINGS_OF, "")).split(", ")}
+        several |= {name for name in names if name in apart and len(_values(name, cases)) > 1}
     return tuple(name for name in names if name in several)
+
+
+def _values(name: str, cases: Sequence[Planned]) -> set[int | str]:
+    return {case.parameters[name] for case in cases if name in case.parameters}
 
 
 def setting_of(case: Planned, swept: Sequence[str]) -> Setting:

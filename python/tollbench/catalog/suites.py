@@ -18,7 +18,17 @@ from tollbench.catalog.suite_rules import LANGUAGES, LIBRARY, NAME, source_of
 from tollbench.catalog.toml_files import Entry, error_at, read, unknown_key
 from tollbench.errors import TollError
 from tollbench.text import enumerated
-from tollbench.words import HOST, PERCENTILES, Contender, DeclaredDetail, Kind, Parameter, Published, Workload
+from tollbench.words import (
+    HOST,
+    PERCENTILES,
+    SETTINGS_OF,
+    Contender,
+    DeclaredDetail,
+    Kind,
+    Parameter,
+    Published,
+    Workload,
+)
 
 AS_PUBLISHED = "nothing"  # differs: the row has the form of the source's own program
 # Of a published value.
@@ -31,6 +41,7 @@ class _Parameter(Entry):
     meaning: str
     values: list[int | str] = Field(default_factory=list)
     quick: int | str | None = None  # of several defaults the one that short profiles measure
+    apart: bool = False  # whether its values are tables of their own even where each contender has but one
 
 
 class _Contender(Entry):
@@ -204,10 +215,16 @@ def _contender(file: Path, workload: str, suite: _Suite, name: str) -> Contender
         source=source,
         needs=tuple(entry.needs),
         parameters=entry.parameters,
-        footing={**suite.footing, **entry.footing},
+        footing={**_settings(suite), **suite.footing, **entry.footing},
         note=entry.note,
         environments=tuple(environments.named(one).name for one in entry.environments or suite.environments),
     )
+
+
+def _settings(suite: _Suite) -> dict[str, str]:
+    """Which parameters are kept apart, as a footing has it: it goes with each case into the run file."""
+    apart = [name for name, entry in suite.parameters.items() if entry.apart]
+    return {SETTINGS_OF: ", ".join(apart)} if apart else {}
 
 
 def _check_environments(file: Path, where: str, asked: list[str], language: str = "") -> None:

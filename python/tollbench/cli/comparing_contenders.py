@@ -43,7 +43,7 @@ def subject_of_contenders(
     (environment,) = built.environments
     asked = Selection.parse((), values).values
     shared = [name for name in asked if all(name in case.parameters for case in plan.cases)]
-    swept = tuple(dict.fromkeys((*swept_parameters(plan.cases), *shared)))
+    swept = tuple(dict.fromkeys((*swept_parameters(plan.cases, keep_apart=False), *shared)))
     rows = {name: _by_setting(plan, name, swept) for name in order}
     offerings = [_offering(name, rows, programs[name], environment, folder) for name in order]
     return Programs(offerings, options)

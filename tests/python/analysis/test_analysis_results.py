@@ -17,6 +17,7 @@ import pytest
 from made_runs import Made, make_run, of_the_runs_test_alone, published
 
 from tollbench import analysis
+from tollbench.analysis.grouping import swept_parameters
 from tollbench.analysis.results import DetailEstimate, Floor, Results, Row
 from tollbench.stats import GoneOn, bonferroni, final_level, quantile_ranks, resolvable_log_ratio
 from tollbench.store import RunFile
@@ -782,6 +783,27 @@ def test_what_a_contender_chooses_for_itself_is_compared(path: Path) -> None:
     found = read(make_run(path, cases))
     assert rows(found)["own"].ratio == pytest.approx(2.0)
     assert (found.workloads[0].swept, found.workloads[0].settings) == ([], [])
+
+
+def test_what_a_workload_keeps_apart_is_never_in_one_table(path: Path) -> None:
+    """A quick run measures one number of threads of each pool: nobody has several."""
+    footing = {"settings_of": "threads"}
+    cases = [
+        Made("loop", [20.0] * 8, {"threads": 1}, footing=footing),
+        Made("fiber", [5.0] * 8, {"threads": 1}, footing=footing),
+        Made("pool", [10.0] * 8, {"threads": 8}, footing=footing),
+        Made("queue", [30.0] * 8, {"threads": 8}, footing=footing),
+    ]
+    found = read(make_run(path, cases))
+    assert {name: row.ratio for name, row in rows(found).items()} == {
+        "loop": pytest.approx(4.0), "fiber": 1.0, "pool": 1.0, "queue": pytest.approx(3.0),
+    }  # fmt: skip
+    assert {name for name, row in rows(found).items() if row.fastest} == {"fiber", "pool"}
+    assert (found.workloads[0].swept, found.workloads[0].settings) == (
+        ["threads"],
+        [{"threads": 1}, {"threads": 8}],
+    )
+    assert swept_parameters(cases, keep_apart=False) == ()
 
 
 def test_a_contender_that_fixes_what_is_swept_belongs_to_that_setting_alone(path: Path) -> None:

@@ -160,6 +160,12 @@ def test_a_published_value_may_be_of_a_detail_that_the_suite_declares(root):
     assert suites.load(root)[0].published[1].statistic == "calls"
 
 
+def test_a_parameter_that_is_kept_apart_goes_with_each_case(root):
+    assert all("settings_of" not in each.footing for each in suites.load(root)[0].contenders)
+    change(root, "default = 10\n", "default = 10\napart = true\n")
+    assert {each.footing["settings_of"] for each in suites.load(root)[0].contenders} == {"tasks"}
+
+
 def test_what_sets_a_row_apart_is_no_part_of_the_note(root):
     change(root, "value = 12", 'note = "hot"\ndiffers = "4 threads"\nvalue = 12', "published.toml")
     change(root, "year = 1990", 'differs = "nothing"\nyear = 1990', "published.toml")
