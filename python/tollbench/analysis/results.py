@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from tollbench.stats import LONG_ENOUGH
 from tollbench.words import PERCENTILES
 
 SCHEMA = "toll-report/1"
+TELLING_ROUNDS = LONG_ENOUGH  # fewer do not tell whether those beside each other are alike
 
 
 class Model(BaseModel):
@@ -78,6 +80,8 @@ class Row(NamedCase):
     each other are alike; None where they count as they are."""
     within_run: str = ""
     """Why the interval of `value` holds within this run's conditions alone; empty where that is not so."""
+    few_rounds: bool = False
+    """Whether it does for no other reason than that so few rounds do not tell whether they are alike."""
     unit: str
     per: str
     below_step: float | None = None  # the clock's step that one operation is shorter than, in `unit`

@@ -64,7 +64,8 @@ def row_with_numbers(
         return row
     step = case.below_step_ns / nanoseconds_per(case.record.unit, case.record.workload)
     return row.model_copy(
-        update=dict.fromkeys(_TIMES) | {"within_run": "", "launch_values": [], "below_step": step}
+        update=dict.fromkeys(_TIMES)
+        | {"within_run": "", "few_rounds": False, "launch_values": [], "below_step": step}
     )
 
 
@@ -88,6 +89,7 @@ def _row_with_times(
         high=own.interval and own.interval.high,
         counts_as=own.counts_as,
         within_run=own.within_run,
+        few_rounds=own.few_rounds,
         ratio=compared.ratio,
         ratio_low=compared.interval and compared.interval.low,
         ratio_high=compared.interval and compared.interval.high,

@@ -241,6 +241,7 @@ def _cell(row: Row, ratio: Estimate | None) -> SeveralCell:
         high=row.high,
         counts_as=row.counts_as,
         within_run=row.within_run,
+        few_rounds=row.few_rounds,
         below_step=row.below_step,
         ratio=None if ratio is None else ratio.value,
         ratio_low=None if ratio is None else ratio.low,

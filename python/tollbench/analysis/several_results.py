@@ -36,6 +36,7 @@ class SeveralCell(Model):
     high: float | None = None
     counts_as: float | None = None  # as many independent launches as the interval is of; None: all of them
     within_run: str = ""  # why the value's interval holds within this run's conditions alone
+    few_rounds: bool = False  # whether for no other reason than how few rounds there were
     below_step: float | None = None  # in `unit`: one operation is shorter than the clock's step
     ratio: float | None = None  # to the table's reference in the same run, paired by round
     ratio_low: float | None = None

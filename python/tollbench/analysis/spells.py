@@ -11,10 +11,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from tollbench.analysis.case_data import CaseData
-from tollbench.analysis.results import DetailEstimate, Estimate, Floor, PublishedValue, Row, WorkloadResult
+from tollbench.analysis.results import (
+    TELLING_ROUNDS,
+    DetailEstimate,
+    Estimate,
+    Floor,
+    PublishedValue,
+    Row,
+    WorkloadResult,
+)
 from tollbench.stats import Interval, few_runs, serial_median_interval
 from tollbench.text import several
 
@@ -29,15 +38,23 @@ class Valued:
     interval: Interval | None = None
     counts_as: float | None = None  # independent launches; None: as many as there are
     within_run: str = ""  # why it holds within this run's conditions alone
+    few_rounds: bool = False  # whether for no other reason than how few rounds there were
 
 
 def valued(values: ArrayLike, level: float, *, following: bool = False) -> Valued:
     """Of launches in the order of rounds; `following` says that the runs test told of them."""
-    found = serial_median_interval(values, level)
+    series = np.asarray(values, dtype=np.float64)
+    found = serial_median_interval(series, level)
     if found is None:
         return Valued()
-    if found.resolved and not (following and found.counts_as is None):
+    seen = found.counts_as is not None or following
+    if found.resolved and (found.counts_as is not None or not seen):
         return Valued(found.interval, found.counts_as)
+    if not seen and np.ptp(series) == 0.0:  # a count that is always the same has no spells
+        return Valued(found.interval)
+    if not seen:
+        few = f"{series.size} rounds are too few to tell whether those beside each other are alike"
+        return Valued(found.interval, None, f"{few} ({TELLING_ROUNDS} may)", few_rounds=True)
     alike = "rounds beside each other are alike"
     if found.counts_as is None:
         return Valued(found.interval, None, f"{alike}, for how long does not show")
@@ -64,7 +81,7 @@ def spells_told(rows: Sequence[Row], following: Collection[int]) -> list[str]:
     if not following:
         return []
     found = [rows[position] for position in sorted(following)]
-    within = [row.contender for row in found if row.within_run]
+    within = [row.contender for row in found if row.within_run and not row.few_rounds]
     measured = sum(row.value is not None for row in rows)
     told = (
         f"Rounds beside each other are alike (runs test, {several(len(found), 'row')} of {measured}:"

@@ -11,6 +11,7 @@ from tollbench.analysis.results import Grid, Latency, PublishedValue, Results, R
 from tollbench.report import grids, percentiles
 from tollbench.report.anchors import Anchors
 from tollbench.report.cases import Naming, by_setting, groups
+from tollbench.report.sentences import alike_launches
 from tollbench.report.showing import ALIKE, Column
 from tollbench.report.slopes import Slope, metrics, slopes
 from tollbench.text import clean
@@ -94,7 +95,7 @@ def _row(row: Row, workload: WorkloadResult, scale: numbers.Scale, step: int) ->
         "launches": [_short(each * scale.factor) for each in numbers.finite(row.launch_values)[::step]],
         "fastest": row.fastest,
         "text": f"{numbers.quantity(value, low, high)} {scale.unit}",
-        "interval": numbers.interval(value, low, high) + (ALIKE if row.counts_as or row.within_run else ""),
+        "interval": numbers.interval(value, low, high) + (ALIKE if alike_launches(row) else ""),
         "ratio": numbers.ratio(row.ratio, row.ratio_low, row.ratio_high),
         "cpu": _short(scale.of(row.cpu_time)),
         "busy": numbers.plain(row.cpus_busy, 2),

@@ -16,7 +16,13 @@ from tollbench.report.cases import Group, Naming, by_setting, groups
 from tollbench.report.claim_lines import TITLE, VERDICTS, claim_lines, count_sentence, of_verdict
 from tollbench.report.columns import columns
 from tollbench.report.problems import troubles
-from tollbench.report.sentences import below_table, floor_sentence, published_range, status_words
+from tollbench.report.sentences import (
+    below_table,
+    few_rounds_sentence,
+    floor_sentence,
+    published_range,
+    status_words,
+)
 from tollbench.report.showing import Column, Shown, each
 from tollbench.text import clean, headline, said, several
 from tollbench.words import Ruling
@@ -73,8 +79,9 @@ def _head(results: Results, warnings: Sequence[str]) -> list[str]:
         f"{several(run.launches, 'launch', 'launches')}, {prose(run.profile)} profile, "
         f"intervals at {numbers.percent(run.level)}, toll {prose(run.toll_version)}.",
         prose(floor_sentence(results.floor)) + ".",
+        prose(few_rounds_sentence(results)),
     ]
-    return [f"## toll: {code(run.name)}", *lines, *_quoted(warnings)]
+    return [f"## toll: {code(run.name)}", *filter(None, lines), *_quoted(warnings)]
 
 
 def _claims(results: Results) -> list[str]:

@@ -18,6 +18,7 @@ from tollbench.report.problems import troubles
 from tollbench.report.row_cells import SET_ASIDE, table
 from tollbench.report.sentences import (
     below_table,
+    few_rounds_sentence,
     floor_sentence,
     published_note,
     published_range,
@@ -131,6 +132,8 @@ def _figures(results: Results, measured: int, total: int) -> list[dict[str, str]
             "label": "Intervals",
             "value": numbers.percent(run.level),
             "note": "confidence, of every interval below",
+            "link": "floor" if few_rounds_sentence(results) else "",
+            "linked": "those of values within this run's conditions",
         },
         {"label": "Took", "value": numbers.duration(run.seconds), "note": _share_in_programs(results)},
     ]
@@ -211,6 +214,7 @@ def _floor(results: Results) -> dict[str, Any]:
     floor = results.floor
     return {
         "sentence": floor_sentence(floor),
+        "few_rounds": few_rounds_sentence(results),
         "drift": numbers.ratio(floor.drift) if floor.drift is not None else "",
         "chart": bool(floor.canary_ns and floor.canary_at_s),
         "count": len(floor.canary_ns),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tollbench import numbers
-from tollbench.analysis.results import Floor, PublishedValue, Row, WorkloadResult
+from tollbench.analysis.results import TELLING_ROUNDS, Floor, PublishedValue, Results, Row, WorkloadResult
+from tollbench.analysis.several_results import SeveralCell
 from tollbench.report.cases import Naming, groups, is_split
 from tollbench.report.showing import ALIKE
 from tollbench.text import clean, several
@@ -55,7 +56,7 @@ def below_table(workload: WorkloadResult, naming: Naming) -> list[str]:
 
 def alike_launches(row: Row) -> str:
     """Why the interval of the row's value bears a mark, in the words of its tooltip; "" where it has none."""
-    if row.within_run:
+    if row.within_run and not row.few_rounds:  # few_rounds_sentence() says that once for all rows
         return f"holds within this run's conditions: {clean(row.within_run)}"
     if row.counts_as is None:
         return ""
@@ -65,12 +66,31 @@ def alike_launches(row: Row) -> str:
     )
 
 
+def few_rounds_sentence(results: Results) -> str:
+    """Why the intervals of a short run say nothing of other runs, once a report; "" where none is so."""
+    return few_rounds_told([row for workload in results.workloads for row in workload.rows])
+
+
+def few_rounds_told(rows: Iterable[Row | SeveralCell]) -> str:
+    """The same of any rows."""
+    measured = [row for row in rows if row.value is not None]
+    few = sum(row.few_rounds for row in measured)
+    if not few:
+        return ""
+    which = "values" if few == len(measured) else f"{few} of {len(measured)} values"
+    return (
+        f"Intervals of {which} hold within this run's conditions alone: fewer than {TELLING_ROUNDS} rounds do"
+        " not tell whether those beside each other are alike. They reach at least as far as the floor;"
+        " another run may lie outside. Ratios are paired by round."
+    )
+
+
 def alike_sentence(workload: WorkloadResult) -> str:
     """What the mark behind an interval says; "" where no row has one."""
     marked = [row for row in workload.rows if alike_launches(row)]
     if not marked:
         return ""
-    within = sum(bool(row.within_run) for row in marked)
+    within = sum(bool(row.within_run) for row in marked)  # none of them for its few rounds alone
     counted = any(row.counts_as is not None for row in marked)
     either = (["is wider"] if counted else []) + (
         ["holds within this run's conditions alone"] if within else []

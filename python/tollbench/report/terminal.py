@@ -26,7 +26,13 @@ from tollbench.report.claim_lines import (
 from tollbench.report.columns import columns
 from tollbench.report.console_writer import TextColumn, Writer
 from tollbench.report.problems import troubles, troubles_in
-from tollbench.report.sentences import below_table, floor_sentence, published_range, status_words
+from tollbench.report.sentences import (
+    below_table,
+    few_rounds_sentence,
+    floor_sentence,
+    published_range,
+    status_words,
+)
 from tollbench.report.showing import C, Column, each
 from tollbench.text import clean, headline, said, several
 from tollbench.words import Ruling
@@ -65,6 +71,8 @@ def _head(results: Results, warnings: Sequence[str], writer: Writer) -> None:
         f"intervals at {numbers.percent(run.level)} · toll {clean(run.toll_version)}"
     )
     writer.line(floor_sentence(results.floor), "cyan")
+    if few := few_rounds_sentence(results):
+        writer.line(few, "cyan")
     if run.finished_utc is None:
         writer.line("This run was not finished; `toll run --resume` goes on from here.", "yellow")
     for warning in warnings:

@@ -35,7 +35,7 @@ from tollbench.stats.paired import (
 from tollbench.stats.region import Region, quotient_interval
 from tollbench.stats.runs_test import few_runs
 from tollbench.stats.scale import qn_scale
-from tollbench.stats.serial import Serial, serial_median_interval, times_the_variance
+from tollbench.stats.serial import LONG_ENOUGH, Serial, serial_median_interval, times_the_variance
 from tollbench.stats.stopping import (
     FIRST_LOOK,
     NEVER_GONE_ON,
@@ -54,6 +54,7 @@ from tollbench.stats.stopping import (
 
 __all__ = [
     "FIRST_LOOK",
+    "LONG_ENOUGH",
     "NEVER_GONE_ON",
     "Drift",
     "GoneOn",

@@ -41,7 +41,7 @@ class Serial(NamedTuple):
 
     interval: Interval
     counts_as: float | None  # independent values; None: all, as neighbours are no more alike than by chance
-    resolved: bool  # False: neighbours are alike for longer than this series can tell of
+    resolved: bool  # False: too few values to tell whether neighbours are alike, or for how long
 
 
 def serial_median_interval(values: ArrayLike, level: float) -> Serial | None:
@@ -65,7 +65,7 @@ def serial_median_interval(values: ArrayLike, level: float) -> Serial | None:
     ordered = np.sort(series)
     interval = Interval(float(ordered[ranks[0] - 1]), float(ordered[ranks[1] - 1]), ranks[2])
     if fewer == count:
-        return Serial(interval, None, True)
+        return Serial(interval, None, count >= LONG_ENOUGH)
     return Serial(interval, float(fewer), count >= LONG_ENOUGH and fewer >= ENOUGH_INDEPENDENT)
 
 

@@ -970,6 +970,30 @@ def test_details_that_hold_within_a_run_alone_reach_as_far_as_its_floor(path: Pa
     assert (today.low, today.high) == (wait.low, wait.high)
 
 
+@pytest.mark.parametrize(("rounds", "few"), [(12, True), (49, True), (50, False)])
+def test_fewer_rounds_than_tell_of_spells_hold_within_the_run(path: Path, rounds: int, few: bool) -> None:
+    """Such an interval reaches as far as the floor; one of enough rounds is as narrow as they make it."""
+    values = list(
+        np.random.default_rng(rounds).permutation([100.0 + place / 1000 for place in range(rounds)])
+    )
+    found = read(make_run(path, [Made("a", values)], canary=noisy(9.0, 60, sigma=0.05)))
+    row, floor = rows(found)["a"], found.floor.ratio
+    assert floor is not None
+    assert (row.counts_as, row.few_rounds, bool(row.within_run)) == (None, few, few)
+    assert row.value is not None
+    if few:
+        assert (row.low, row.high) == pytest.approx((row.value / floor, row.value * floor))
+    else:
+        assert row.low is not None
+        assert row.low > row.value / 1.001
+
+
+def test_a_number_that_is_always_the_same_is_that_number(path: Path) -> None:
+    found = read(make_run(path, [Made("a", [100.0] * 12)], canary=noisy(9.0, 60, sigma=0.05)))
+    row = rows(found)["a"]
+    assert (row.low, row.high, row.within_run) == (100.0, 100.0, "")
+
+
 def test_only_rows_whose_intervals_are_wider_are_said_to_have_wider_ones(tmp_path: Path) -> None:
     """Of one the runs test alone tells: its rounds count as they are, and its interval is that of others."""
     counted = [100.0 + 5.0 * (place % 8 >= 4) + place % 7 / 10 for place in range(40)]
@@ -1000,9 +1024,12 @@ def test_what_holds_within_a_run_alone_reaches_as_far_as_its_floor(path: Path) -
     assert floor > 1.02
     one, other = rows(found)["falling"], rows(found)["steady"]
     assert "they count for about" in one.within_run
-    assert other.within_run == ""
-    assert (one.low, one.high) == pytest.approx((one.value / floor, one.value * floor))  # type: ignore[operator]
-    assert (other.low, other.high) == pytest.approx((falling[-1], falling[0]), rel=1e-9)
+    assert not one.few_rounds
+    assert "12 rounds are too few" in other.within_run
+    assert other.few_rounds
+    for row in (one, other):
+        assert row.value is not None
+        assert (row.low, row.high) == pytest.approx((row.value / floor, row.value * floor))
     (today,) = [entry.today for entry in found.workloads[0].published]
     assert today is not None
     assert (today.low, today.high) == pytest.approx((one.low / 1000, one.high / 1000))  # type: ignore[operator]

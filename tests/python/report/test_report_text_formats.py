@@ -69,6 +69,29 @@ def test_an_interval_is_said_to_be_wider_only_where_its_rounds_count_for_fewer(f
     assert ("wider" in told) == ("counts_as" in changes)
 
 
+@pytest.mark.parametrize("render", [lambda found: printed(found, 120), markdown.render])
+def test_few_rounds_are_told_once_and_mark_no_row(friendly, render):
+    plain, few = (
+        {"counts_as": None, "within_run": ""},
+        {"within_run": "12 rounds are few", "few_rounds": True},
+    )
+
+    def rendered(changes, rows):
+        (first, *others) = friendly.workloads
+        marked = [
+            row.model_copy(update=plain | (changes if at < rows else {})) for at, row in enumerate(first.rows)
+        ]
+        return " ".join(render(friendly.model_copy(
+            update={"workloads": [first.model_copy(update={"rows": marked}), *others]}
+        )).split())  # fmt: skip
+
+    text = rendered(few, 1)
+    assert text.count("hold within this run's conditions alone: fewer than 50 rounds") == 1
+    assert "≈" not in text
+    assert "Intervals of 1 of" in text
+    assert "fewer than 50 rounds" not in rendered({}, 1)
+
+
 # ---- terminal
 
 

@@ -15,7 +15,7 @@ from tollbench.analysis.several_results import (
     SeveralTable,
 )
 from tollbench.report.cases import parameter_text
-from tollbench.report.sentences import status_words
+from tollbench.report.sentences import few_rounds_told, status_words
 from tollbench.report.showing import ALIKE
 from tollbench.text import clean, said, several
 from tollbench.words import HOST
@@ -110,7 +110,9 @@ def footnotes(found: SeveralRuns) -> list[str]:
         " No time of one run is divided by a time of another one."
     ]
     cells = [cell for table in found.tables for row in table.rows for cell in row.cells if cell is not None]
-    if any(cell.counts_as is not None or cell.within_run for cell in cells):
+    if few := few_rounds_told(cells):
+        notes.append(few)
+    if any(map(_marked, cells)):
         notes.append(
             f"{ALIKE.strip()} stands behind the interval of a time whose rounds are like those beside them:"
             " it is wider for that, or holds within that run's conditions alone."
@@ -121,6 +123,10 @@ def footnotes(found: SeveralRuns) -> list[str]:
             f" {'is' if found.left_out == 1 else 'are'} not shown: `toll report` of that run shows them."
         )
     return notes
+
+
+def _marked(cell: SeveralCell) -> bool:
+    return cell.counts_as is not None or (bool(cell.within_run) and not cell.few_rounds)
 
 
 def _ratio(cell: SeveralCell, *, reference: bool) -> tuple[str, str]:
@@ -139,7 +145,7 @@ def _text(cell: SeveralCell | None, scale: numbers.Scale, *, reference: bool) ->
         return CellText(value=status_words(cell.status))
     ratio, spread = _ratio(cell, reference=reference)
     value, low, high = scale.of(cell.value), scale.of(cell.low), scale.of(cell.high)
-    mark = ALIKE if cell.counts_as is not None or cell.within_run else ""
+    mark = ALIKE if _marked(cell) else ""
     return CellText(
         ratio,
         spread,
