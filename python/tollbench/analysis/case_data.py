@@ -24,10 +24,11 @@ from tollbench.analysis.values import (
     launch_value,
     median,
     nobody_waits,
+    resolution_ns,
 )
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
-from tollbench.stats import GoneOn, LaunchCounts, count_samples
+from tollbench.stats import GoneOn, LaunchCounts, Pooled, count_samples
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import BatchSamples, CaseRecord, Launch, RunFile, RunHeader, SampleCounts
 from tollbench.text import as_text
@@ -83,6 +84,16 @@ class CaseData:
     def timed(self) -> Timed:
         """How its values were taken."""
         return self.values[0].timed if self.values else PLAINLY
+
+    @property
+    def tick_ns(self) -> float:
+        """The step of the clock that its operations were read with; 0 where those are finer, as means are."""
+        return 0.0 if self.cells.launches or not self.launches else resolution_ns(self.launches[-1].clock)
+
+    @property
+    def pooled(self) -> Pooled:
+        """The samples of all its launches; there is one at least."""
+        return Pooled(self.counts, self.tick_ns)
 
     def timed_less_strictly(self) -> list[CaseData]:
         """Itself, and with the wall clock, all batches, or both, where it leaves any of that."""

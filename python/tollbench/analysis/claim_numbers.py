@@ -15,7 +15,7 @@ from tollbench.analysis.results import Floor
 from tollbench.analysis.spells import following, reaching, valued
 from tollbench.analysis.units import nanoseconds_per
 from tollbench.analysis.values import PLAINLY, LaunchValue, Timed
-from tollbench.stats import Interval, Pooled, bonferroni
+from tollbench.stats import Interval, bonferroni
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import RunHeader, WorkloadRecord
 from tollbench.words import PERCENTILES, Claim, ClaimCheck, ClaimSide, Parameters, Status
@@ -165,7 +165,7 @@ def _number(
     scale = nanoseconds_per(case.record.unit, case.record.workload)
     launches = len(case.launches)
     if side.statistic in _PROBABILITY:
-        pooled, p = Pooled(case.counts), _PROBABILITY[side.statistic]
+        pooled, p = case.pooled, _PROBABILITY[side.statistic]
         interval = _scaled(pooled.interval(p, own), scale)
         value = pooled.quantile(p) / scale
         return SideNumber(side, parameters, unit, value, interval, level, launches=launches)

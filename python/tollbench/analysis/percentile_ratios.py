@@ -8,11 +8,9 @@ from collections.abc import Mapping, Sequence
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import SettingComparison
 from tollbench.analysis.results import Estimate, Latency
-from tollbench.analysis.values import resolution_ns
 from tollbench.stats import (
     Interval,
     LaunchCounts,
-    Pooled,
     block_quantiles,
     bonferroni,
     log_ratios_of,
@@ -92,11 +90,10 @@ def of_two_rows(first: CaseData, second: CaseData, p: float, level: float) -> tu
     """
     shares = []
     for case in (first, second):
-        step = 0.0 if case.cells.launches else resolution_ns(case.launches[-1].clock)
-        pooled = Pooled(case.counts).quantile(p)
-        if not pooled > 0.0 or pooled < step:
+        pooled = case.pooled.quantile(p)
+        if not pooled > 0.0 or pooled < case.tick_ns:
             return None
-        shares.append(step / (2.0 * pooled))
+        shares.append(case.tick_ns / (2.0 * pooled))
     sides = _by_round(first), _by_round(second)
     blocks = shared_blocks(*sides, p)
     above, below = (block_quantiles(side, blocks, p) for side in sides)

@@ -142,7 +142,7 @@ def latency(case: CaseData, level: float) -> Latency:
     """The distribution of a case whose operations were timed one by one, in the workload's unit."""
     record = case.record
     scale = nanoseconds_per(record.unit, record.workload)
-    pooled = Pooled(case.counts)
+    pooled = case.pooled
     value, p_of_value = thin_cdf(pooled.values, pooled.distribution)
     return Latency(
         contender=record.contender,
@@ -151,8 +151,7 @@ def latency(case: CaseData, level: float) -> Latency:
         unit=record.unit,
         count=pooled.count,
         launches=len(case.counts),
-        # Samples of cells are means of several operations, finer than a step.
-        step=None if case.cells.launches else _step_ns(case) / scale or None,
+        step=case.tick_ns / scale or None,
         max=pooled.maximum / scale,
         launch_max=_longest(case, scale, level),
         histogram=_histogram(case, pooled, scale),
@@ -180,12 +179,8 @@ def _quantiles(pooled: Pooled, scale: float, level: float) -> dict[str, Estimate
     return quantiles
 
 
-def _step_ns(case: CaseData) -> float:
-    return resolution_ns(case.launches[-1].clock) if case.launches else 0.0
-
-
 def _histogram(case: CaseData, pooled: Pooled, scale: float) -> Histogram | None:
-    found = log_histogram(pooled.values, pooled.distribution, _step_ns(case))
+    found = log_histogram(pooled.values, pooled.distribution, resolution_ns(case.launches[-1].clock))
     if found is None:
         return None
     return Histogram(

@@ -60,7 +60,7 @@ def test_quantiles_and_their_intervals_are_those_of_the_arrays(
     (workload,) = read(path).workloads
     for latency in workload.latencies:
         taken = arrays[latency.contender]
-        pooled = Pooled([count_samples(array) for array in taken])
+        pooled = Pooled([count_samples(array) for array in taken], TICK_NS)
         wanted = _quantiles(pooled, 1.0, level_at_look(1, header().level))
         assert latency.quantiles == wanted
         assert wanted["p99"].low is not None
