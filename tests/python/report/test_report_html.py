@@ -194,6 +194,19 @@ def test_intervals_of_rows_that_are_like_their_neighbours_bear_a_mark_with_its_r
     assert "1 of 2 holds within this run's conditions alone" in document.text
 
 
+def test_that_rounds_are_few_stands_with_the_floor_and_the_head_leads_there(document):
+    few = {"counts_as": None, "within_run": "12 rounds are few", "few_rounds": True}
+    results = samples.full_results()
+    first, *others = results.workloads
+    rows = [row.model_copy(update=few) for row in first.rows]
+    changed = results.model_copy(update={"workloads": [first.model_copy(update={"rows": rows}), *others]})
+    told = html.render(changed)
+    (section,) = re.findall(r'<section id="floor".*?</section>', told, re.DOTALL)
+    assert "fewer than 50 rounds do not tell" in section
+    assert '<a href="#floor">those of values within this run' in told
+    assert "fewer than 50 rounds" not in document.text
+
+
 def heads(page: str, workload: str) -> dict[str, tuple[str, ...]]:
     """A table's head by column: the words of each line in a cell."""
     section = matched(
