@@ -21,6 +21,18 @@ private:
     std::atomic<std::uint64_t> count_{0};
 };
 
+/// As the document's program adds: sequentially consistent, which is the same instruction on x86.
+class FetchAddAsAsked {
+public:
+    void add(std::uint64_t count) {
+        for (; count != 0; --count) { count_.fetch_add(1); }
+    }
+    [[nodiscard]] std::uint64_t count() const { return count_.load(); }
+
+private:
+    std::atomic<std::uint64_t> count_{0};
+};
+
 class CompareExchange {
 public:
     std::uint64_t draw(std::uint64_t goal) {

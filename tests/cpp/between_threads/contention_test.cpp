@@ -109,6 +109,16 @@ private:
     contention::CompareExchange counter_;
 };
 
+/// Adds as often as it is asked, and forgets one of five.
+class Forgetful {
+public:
+    void add(std::uint64_t count) { counter_.add(count - count / 5); }
+    [[nodiscard]] std::uint64_t count() const { return counter_.count(); }
+
+private:
+    contention::FetchAddAsAsked counter_;
+};
+
 /// An increment takes ten milliseconds.
 class Slow {
 public:
@@ -150,6 +160,16 @@ TEST_CASE("the counter holds what the threads drew") {
     check_counts<contention::Locked<toll::locks::StdMutex>>();
     check_counts<contention::Locked<toll::locks::StdAtomicFlag>>();
     check_counts<contention::Locked<toll::locks::TestAndTestAndSet>>();
+}
+
+TEST_CASE("threads that add an equal number each make all of them, and have no shares") {
+    check_counts<contention::FetchAddAsAsked>();
+    check_counts<contention::LockedAsAsked<toll::locks::StdMutex>>();
+    auto workload = made<contention::FetchAddAsAsked>(3);
+    CHECK(workload.run(10'001) == 10'001);  // no equal parts
+    CHECK(workload.details().empty());
+    auto forgets = made<Forgetful>(2);
+    CHECK(forgets.run(4'000) != forgets.expected(4'000));
 }
 
 TEST_CASE("a lost increment is a wrong answer") {
