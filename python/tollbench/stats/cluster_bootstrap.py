@@ -59,7 +59,7 @@ def count_samples(samples: NDArray[np.float32], times: NDArray[np.int64] | None 
         return LaunchCounts(bins[starts].astype(np.int64), counts, sums, *ends)
     first = int(bins.min())
     counts = np.bincount(bins - np.uint32(first))
-    sums = np.bincount(bins - np.uint32(first), weights=positive)
+    sums = np.bincount(bins - np.uint32(first), weights=positive).astype(np.float64)
     filled = np.flatnonzero(counts)
     ends = float(positive.min()), float(positive.max())
     return LaunchCounts(filled + first, counts[filled], sums[filled], *ends)
