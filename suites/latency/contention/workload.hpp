@@ -33,9 +33,8 @@ namespace toll::contention {
 ///    waited while the others drew those between. Who draws a mark (a multiple of 256, or of more) notes the
 ///    time; from there the wait is counted.
 ///
-/// Looking at each number has its price beside an addition of 5 ns. A contender that models AddsAsAsked has
-/// the form of the document's program instead: an equal number for each thread, a plain loop, no shares or
-/// waits.
+/// A contender that models AddsAsAsked has the form of the document's program instead: an equal number for
+/// each thread, a plain loop, no shares or waits. Beside it shows what looking at each number costs.
 template <class C>
     requires Counter<C> || AddsAsAsked<C>
 class Workload {
