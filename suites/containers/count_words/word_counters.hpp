@@ -5,11 +5,11 @@
 // with one that counts.
 
 #include "../shared/counting_allocator.hpp"
+#include "../shared/text_hash.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -21,15 +21,7 @@ namespace toll::count_words {
 using Pair = std::pair<std::string, int>;        // what sequences hold
 using Node = std::pair<const std::string, int>;  // what maps hold
 
-/// Hash of words as keys and as views, so that a look-up makes no string.
-///
-/// Not noexcept on purpose: of a hash that cannot throw libstdc++ takes for granted that it is fast too, and
-/// computes those of its own words again and again instead of keeping them beside the words, as it does for
-/// std::hash<std::string>. The standard maps took up to 1.3 times as long so.
-struct WordHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view word) const { return std::hash<std::string_view>{}(word); }
-};
+using WordHash = TextHash;
 
 /// The same hash, which tells Boost's open-addressing containers that each bit of a word changes about half
 /// of its own: they then do not mix it once more. That is so for the standard libraries' hashes of texts,

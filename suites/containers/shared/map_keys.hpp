@@ -2,6 +2,8 @@
 
 // The keys of the map workloads, and the hashes that all maps share.
 
+#include "text_hash.hpp"
+
 #include <toll/errors.hpp>
 #include <toll/layout.hpp>
 
@@ -118,9 +120,7 @@ struct StdHash;
 template <>
 struct StdHash<Integer> : std::hash<Integer> {};
 template <>
-struct StdHash<Text> : std::hash<std::string_view> {
-    using is_transparent = void;
-};
+struct StdHash<Text> : TextHash {};
 
 /// A hash each of whose bits depends on all of the key's, which says so: maps that would mix another hash
 /// once more leave this one as it is. The standard libraries' hashes of texts are such; that of integers is

@@ -2,6 +2,7 @@
 #include "map_insert/workload.hpp"
 #include "map_iterate/workload.hpp"
 #include "map_lookup/workload.hpp"
+#include "shared/counting_allocator.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,6 +13,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -111,6 +114,18 @@ TEST_CASE("maps: every workload answers rightly for every kind of key, of one el
         }
     }
     answers_rightly<toll::map_lookup::Workload<Slow>>({"elements=20000", "key=string"});
+}
+
+TEST_CASE("maps: the standard map holds as much for a text as with the library's own hash") {
+    // libstdc++ keeps the hash code beside a key unless the hash is fast, as one that cannot throw is to it.
+    const auto bytes_for = [](auto map) {
+        for (const char* const text : {"some", "few", "texts"}) { map.emplace(text, 1); }
+        return map.get_allocator().counts().bytes;
+    };
+    using Allocator = toll::counting_allocator<std::pair<const Text, Value>>;
+    using Ours = std::unordered_map<Text, Value, StdHash<Text>, std::equal_to<>, Allocator>;
+    using Usual = std::unordered_map<Text, Value, std::hash<Text>, std::equal_to<>, Allocator>;
+    CHECK(bytes_for(Ours()) == bytes_for(Usual()));
 }
 
 TEST_CASE("maps: what is found, and how much memory it takes") {
