@@ -5,6 +5,8 @@
 #include "heap_in_use.hpp"
 #include "map_keys.hpp"
 
+#include <toll/keep.hpp>
+
 #include <algorithm>
 #include <array>
 #include <concepts>
@@ -133,6 +135,7 @@ public:
     [[nodiscard]] Found expected() const override { return expected_; }
 
     [[nodiscard]] Found look_up() const override {
+        clobber();  // the map may have changed since the last pass: no pass can stand for two
         const Map& map = *map_;
         const auto end = map.end();
         Found found;
@@ -171,18 +174,18 @@ public:
         const Half& in = halves_[1 - out_];
         out_ = 1 - out_;
         std::uint64_t done = 0;
+        Key leaving{};  // one for all: a text is copied into it without an allocation
         for (std::size_t i = 0; i < elements_; ++i) {
-            const auto at = map.find(looked_up<F>(out[i]));
-            if (at != map.end()) {
-                map.erase(at);
-                ++done;
-            }
+            // By the key, which returns how many went: by an iterator some maps search for the next one.
+            leaving = out[i];
+            done += map.erase(std::as_const(leaving));
             done += map.emplace(Key(in.in_keys[i]), in.in[i] + 1).second ? 1 : 0;
         }
         return done;
     }
 
     [[nodiscard]] Found all() const override {
+        clobber();
         Found found;
         for (const auto& [key, value] : *map_) {
             ++found.count;
@@ -222,15 +225,16 @@ private:
 };
 
 /// What a contender is: F::type<Key> is its map from keys to 64-bit values, with the standard containers'
-/// find, emplace, erase and iterators. F::take(map, sorted) fills one that says F::moves_half, F::View is
-/// what it takes for look-ups of texts instead of std::string_view.
+/// find, emplace, erase by key, and iterators. F::take(map, sorted) fills one that says F::moves_half,
+/// F::View is what it takes for look-ups of texts instead of std::string_view.
 template <class F>
 concept Family =
-    requires(typename F::template type<Integer> integers, typename F::template type<Text> texts) {
+    requires(typename F::template type<Integer> integers, typename F::template type<Text> texts, Text text) {
         { integers.find(Integer{}) == integers.end() } -> std::convertible_to<bool>;
         { integers.emplace(Integer{}, Value{}).second } -> std::convertible_to<bool>;
         { texts.find(looked_up<F>(std::string_view())) == texts.end() } -> std::convertible_to<bool>;
         { texts.emplace(Text(), Value{}).second } -> std::convertible_to<bool>;
+        { texts.erase(std::as_const(text)) } -> std::convertible_to<std::uint64_t>;
     };
 
 template <Family F>

@@ -54,6 +54,16 @@ struct Mistaken {
     using type = MistakenMap<Key>;
 };
 
+/// Has no erase but that by a key.
+template <class Key>
+struct ByKeyMap : std::map<Key, Value, std::less<>> {
+    std::size_t erase(const Key& key) { return std::map<Key, Value, std::less<>>::erase(key); }
+};
+struct ByKey {
+    template <class Key>
+    using type = ByKeyMap<Key>;
+};
+
 /// Would move half of its elements for a new one.
 struct Slow : Standard {
     static constexpr bool moves_half = true;
@@ -114,6 +124,12 @@ TEST_CASE("maps: every workload answers rightly for every kind of key, of one el
         }
     }
     answers_rightly<toll::map_lookup::Workload<Slow>>({"elements=20000", "key=string"});
+}
+
+TEST_CASE("maps: elements are taken out by their keys") {
+    // By an iterator, tsl's maps and others search for the element behind it as well.
+    answers_rightly<toll::map_erase::Workload<ByKey>>({"elements=100", "key=string"});
+    answers_rightly<toll::map_erase::Workload<ByKey>>({"elements=100"});
 }
 
 TEST_CASE("maps: the standard map holds as much for a text as with the library's own hash") {

@@ -1,6 +1,7 @@
 #include "../all_map_workloads.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,12 @@ public:
         const auto made = pairs_.emplace(at, std::move(key), value);
         return std::pair(typename Pairs::const_iterator(made), true);
     }
-    void erase(typename Pairs::const_iterator at) { pairs_.erase(at); }
+    std::size_t erase(const Key& key) {
+        const auto at = find(key);
+        if (at == end()) { return 0; }
+        pairs_.erase(at);
+        return 1;
+    }
     void take(const Pairs& sorted) { pairs_ = sorted; }
 
 private:
