@@ -1,5 +1,5 @@
 #include "both.hpp"
-#include "shared_memory.hpp"
+#include "left_behind.hpp"
 
 #include <boost/interprocess/ipc/message_queue.hpp>
 
@@ -17,10 +17,12 @@ public:
     static constexpr double copies = 2;  // into the queue and out of it
 
     explicit BoostMessageQueue(const toll::ipc::Plan& plan) : plan_(plan) {
+        toll::ipc::Record record(toll::ipc::Record::Kind::shared_memory, remove);
         for (auto& queue : queues_) {
             const std::string name = toll::ipc::new_name();
+            record.will_make(name);
             queue.emplace(boost::interprocess::create_only, name.c_str(), places, std::min(plan.bytes, most));
-            Queue::remove(name.c_str());
+            remove(name.c_str());
         }
     }
 
@@ -68,6 +70,8 @@ public:
     };
 
 private:
+    static int remove(const char* name) { return Queue::remove(name) ? 0 : -1; }
+
     static constexpr std::size_t most = std::size_t{64} * 1024;
     static constexpr std::size_t places = 16;
     toll::ipc::Plan plan_;

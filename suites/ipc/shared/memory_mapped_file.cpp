@@ -1,5 +1,6 @@
 #include "both.hpp"
 #include "descriptors.hpp"
+#include "left_behind.hpp"
 #include "ring.hpp"
 
 #include <cstdlib>
@@ -18,8 +19,12 @@ private:
         const std::string folder = std::filesystem::temp_directory_path();
         const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
         if (file >= 0) { return {file, "open"}; }
-        std::string name = folder + "/toll-ipc-XXXXXX";  // where the file system knows no such files
-        toll::ipc::OwnedDescriptor named(::mkostemp(name.data(), O_CLOEXEC), "mkostemp");
+        // Where the file system knows no such files it has a name for a moment.
+        toll::ipc::Record record(toll::ipc::Record::Kind::file, ::unlink);
+        const std::string name = folder + "/" + toll::ipc::new_name();
+        record.will_make(name);
+        toll::ipc::OwnedDescriptor named(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600),
+                                         "open");
         ::unlink(name.c_str());
         return named;
     }

@@ -1,9 +1,12 @@
 #include "both.hpp"
 #include "descriptors.hpp"
+#include "left_behind.hpp"
 
 #include <mqueue.h>
 
 #include <algorithm>
+#include <string>
+#include <system_error>
 
 /// Two queues, one each way, which lose their names before the first message: both sides inherit the
 /// descriptors.
@@ -15,10 +18,19 @@ public:
         mq_attr shape{};
         shape.mq_maxmsg = places;  // mq_overview(7): what everybody may ask for, unless it was changed
         shape.mq_msgsize = static_cast<long>(std::min(plan.bytes, most));
+        toll::ipc::Record record(toll::ipc::Record::Kind::message_queue, ::mq_unlink);
         for (auto& queue : queues_) {
             const std::string name = "/" + toll::ipc::new_name();
             const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | (plan.polling ? O_NONBLOCK : 0);
-            queue = {::mq_open(name.c_str(), flags, 0600, &shape), "mq_open"};
+            record.will_make(name);
+            const mqd_t made = ::mq_open(name.c_str(), flags, 0600, &shape);
+            if (made < 0) {
+                throw toll::Unsupported("the kernel gives no queue of " + std::to_string(places) +
+                                        " messages of " + std::to_string(shape.mq_msgsize) +
+                                        " bytes: " + std::generic_category().message(errno) +
+                                        " (fs.mqueue.msg_max, msgsize_max, queues_max; `ulimit -q`)");
+            }
+            queue = {made, "mq_open"};
             ::mq_unlink(name.c_str());
         }
     }

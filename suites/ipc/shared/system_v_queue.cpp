@@ -1,39 +1,50 @@
 #include "both.hpp"
 #include "descriptors.hpp"
+#include "left_behind.hpp"
 
 #include <sched.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 
 #include <algorithm>
-#include <csignal>
+#include <optional>
+#include <string>
+#include <system_error>
 #include <vector>
 
 /// One queue, whose types tell the two ways apart. Such a queue has no descriptor and stays until it is
 /// removed. So it is made in a namespace that ends with its last process, where the kernel lets us
-/// (CAP_SYS_ADMIN); else it is removed in the end. What a killed launch of this user left is removed by the
-/// next one, which finds it by its key: a prefix and the process that made it.
+/// (CAP_SYS_ADMIN); else it is a private one, which is removed in the end. What a killed launch of this user
+/// left is removed by the next one, which knows it by the record of that launch alone.
 class SystemVQueue {
 public:
     static constexpr double copies =
         4;  // beside its type, into the kernel, out of it, and to where it belongs
 
     explicit SystemVQueue(const toll::ipc::Plan& plan) : plan_(plan), owner_(::getpid()) {
-        if (::unshare(CLONE_NEWIPC) != 0) { remove_left_behind(); }
-        queue_ = ::msgget(key_of(owner_), IPC_CREAT | IPC_EXCL | 0600);
-        if (queue_ < 0 && errno == ENOSPC) {
+        if (::unshare(CLONE_NEWIPC) != 0) { record_.emplace(toll::ipc::Record::Kind::system_v_queue); }
+        queue_ = ::msgget(IPC_PRIVATE, 0600);
+        if (queue_ < 0) {
             throw toll::Unsupported(
-                "the kernel has no room for one more System V queue (kernel.msgmni): `ipcs -q` lists them, "
-                "`ipcrm -q ID` removes one");
+                "the kernel gives no System V queue: " + std::generic_category().message(errno) +
+                (errno == ENOSPC ? " (kernel.msgmni): `ipcs -q` lists them, `ipcrm -q ID` removes one" : ""));
         }
-        toll::ipc::check_call(queue_, "msgget");
+        try {
+            if (record_) { record_->has_made_queue(queue_); }
+        } catch (...) {
+            leave_nothing();
+            throw;
+        }
     }
     SystemVQueue(const SystemVQueue&) = delete;
     SystemVQueue& operator=(const SystemVQueue&) = delete;
     ~SystemVQueue() {
         if (::getpid() == owner_) { leave_nothing(); }
     }
-    void leave_nothing() noexcept { ::msgctl(queue_, IPC_RMID, nullptr); }
+    void leave_nothing() noexcept {
+        ::msgctl(queue_, IPC_RMID, nullptr);
+        if (record_) { record_->forget(); }
+    }
 
     /// By the bytes that the kernel lets lie in the queue; both ways share them.
     [[nodiscard]] std::uint64_t messages_held() const noexcept {
@@ -86,31 +97,9 @@ public:
 
 private:
     static constexpr std::size_t most = 8192;  // msgmax, unless it was changed
-    static constexpr key_t prefix = 0x74000000;
-    static constexpr key_t process_bits = 0x3fffff;  // a process's number is below 2^22
-
-    static constexpr key_t key_of(pid_t process) noexcept { return prefix | (process & process_bits); }
-
-    /// Removes the queues of this user whose process is gone, and one of this process's number: only an
-    /// earlier bearer of it can have made that.
-    static void remove_left_behind() noexcept {
-        msginfo all{};
-        const int highest = ::msgctl(0, MSG_INFO, reinterpret_cast<msqid_ds*>(&all));
-        for (int index = 0; index <= highest; ++index) {
-            msqid_ds state{};
-            const int queue = ::msgctl(index, MSG_STAT, &state);
-            if (queue < 0 || state.msg_perm.uid != ::geteuid() ||
-                (state.msg_perm.__key & ~process_bits) != prefix) {
-                continue;
-            }
-            const pid_t process = state.msg_perm.__key & process_bits;
-            const bool gone = ::kill(process, 0) != 0 && errno == ESRCH;
-            if (gone || process == ::getpid()) { ::msgctl(queue, IPC_RMID, nullptr); }
-        }
-    }
-
     toll::ipc::Plan plan_;
     pid_t owner_;
+    std::optional<toll::ipc::Record> record_;
     int queue_ = -1;
 };
 
