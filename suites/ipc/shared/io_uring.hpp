@@ -53,7 +53,9 @@ private:
             while (error >= 0 && ::io_uring_peek_cqe(&ring_, &done) != 0) { plan_.relax(); }
         } else {
             do { error = ::io_uring_submit_and_wait(&ring_, 1); } while (error == -EINTR);
-            if (error >= 0) { error = ::io_uring_wait_cqe(&ring_, &done); }
+            if (error >= 0) {
+                do { error = ::io_uring_wait_cqe(&ring_, &done); } while (error == -EINTR);
+            }
         }
         if (error < 0) { throw std::system_error(-error, std::generic_category(), "io_uring"); }
         const int result = done->res;

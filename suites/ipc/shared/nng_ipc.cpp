@@ -1,16 +1,17 @@
 #include "both.hpp"
 #include "shared_memory.hpp"
+#include "sockets.hpp"
 
 #include <nng/nng.h>
 #include <nng/protocol/pair0/pair.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 
 /// A pair of nng over a Unix socket whose name is in no folder; the library's threads read and write.
 struct NngIpc {
     static constexpr double copies = 4;  // into a message, into the kernel, out of it, out of the message
+    static constexpr std::size_t carriers = 1;      // its poller at least: its pool of threads has several
     static constexpr bool once_per_process = true;  // nng: "not safe to use after fork() by the child"
 
     explicit NngIpc(const toll::ipc::Plan& its_plan)
@@ -20,9 +21,9 @@ struct NngIpc {
         if (result != 0) { throw std::runtime_error(std::string(call) + ": " + ::nng_strerror(result)); }
     }
 
-    /// What two Unix sockets take by default (wmem_default), as the library shows neither.
-    [[nodiscard]] std::uint64_t messages_held() const noexcept {
-        return std::max<std::uint64_t>(1, std::uint64_t{2} * 212'992 / (plan.bytes + 704));
+    /// What two Unix sockets hold by default, as the library shows neither of its own.
+    [[nodiscard]] std::uint64_t messages_held() const {
+        return toll::ipc::messages_that_fit(toll::ipc::socket_pair(SOCK_STREAM), plan.bytes);
     }
 
     struct End {

@@ -55,7 +55,8 @@ struct Queues {
 class ReaderWriterQueueChannel {
     using Short = Piece<64>;
     using Long = Piece<4096>;
-    static constexpr std::size_t places = 64;
+    // The library takes the power of two above, of which one place stays empty: it holds just as many.
+    static constexpr std::size_t places = 127;
 
 public:
     static constexpr double copies = 2;  // into the queue and out of it

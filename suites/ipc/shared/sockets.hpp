@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <span>
+#include <vector>
 
 namespace toll::ipc {
 
@@ -102,9 +103,25 @@ inline SocketPair connected_datagram(const Address& where) {
     return pair;
 }
 
-/// How many messages of `bytes` lie between the two at most, by the send buffer of a Unix socket, of which
-/// the kernel takes more than the bytes: the head of each message's buffer (skb). An Internet socket's grows
-/// as it is used, up to 4 MiB and more (tcp_wmem): there this is where it begins.
+/// How many messages of `bytes`, in parts of at most `most`, two Unix sockets hold one way. Seen by filling
+/// them, and emptying them again: the kernel counts what the buffers of a message take, against the send
+/// buffer alone. Its limit of datagrams (net.unix.max_dgram_qlen) is not that of two that are connected with
+/// each other.
+inline std::uint64_t messages_that_fit(const SocketPair& sockets, std::size_t bytes,
+                                       std::size_t most = std::size_t{64} * 1024) {
+    std::vector<std::byte> part(std::min(bytes, most));
+    std::uint64_t sent = 0;
+    for (ssize_t went = 0; went >= 0; sent += static_cast<std::uint64_t>(went)) {
+        went = ::send(sockets[0].get(), part.data(), part.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (went < 0) { break; }
+    }
+    while (::recv(sockets[1].get(), part.data(), part.size(), MSG_DONTWAIT) > 0) {}
+    return std::max<std::uint64_t>(1, sent / bytes);
+}
+
+/// Likewise of Internet sockets, by their buffers as they are made. They grow as they are used, up to 4 MiB
+/// and more (tcp_wmem). The kernel takes more of them than the bytes: the head of each message's buffer
+/// (skb).
 inline std::uint64_t messages_in_buffers(const SocketPair& sockets, std::size_t bytes) noexcept {
     std::uint64_t room = 0;
     for (const int option : {SO_SNDBUF, SO_RCVBUF}) {
@@ -117,6 +134,12 @@ inline std::uint64_t messages_in_buffers(const SocketPair& sockets, std::size_t 
     }
     constexpr std::uint64_t head = 704;
     return std::max<std::uint64_t>(1, room / (bytes + head));
+}
+
+/// The one or the other, by the family of `sockets`.
+inline std::uint64_t messages_held_by(const SocketPair& sockets, std::size_t bytes) {
+    return Address::of(sockets[0].get()).any.sa_family == AF_UNIX ? messages_that_fit(sockets, bytes)
+                                                                  : messages_in_buffers(sockets, bytes);
 }
 
 /// How a side waits for its socket. A waiting has
@@ -249,10 +272,9 @@ template <class Waiting, SocketPair (*connected)()>
 class StreamChannel {
 public:
     static constexpr double copies = 2;  // into the kernel and out of it
-    explicit StreamChannel(const Plan& plan) : plan_(plan), sockets_(connected()) {}
-    [[nodiscard]] std::uint64_t messages_held() const noexcept {
-        return messages_in_buffers(sockets_, plan_.bytes);
-    }
+    explicit StreamChannel(const Plan& plan)
+        : plan_(plan), sockets_(connected()), held_(messages_held_by(sockets_, plan.bytes)) {}
+    [[nodiscard]] std::uint64_t messages_held() const noexcept { return held_; }
 
     class End : public StreamEnd<Waiting> {
     public:
@@ -263,6 +285,7 @@ public:
 private:
     Plan plan_;
     SocketPair sockets_;
+    std::uint64_t held_;
 };
 
 }  // namespace toll::ipc

@@ -7,11 +7,11 @@ public:
     static constexpr double copies = 2;  // into the kernel and out of it
 
     explicit UnixDatagram(const toll::ipc::Plan& plan)
-        : plan_(plan), sockets_(toll::ipc::connected_datagram(toll::ipc::Address::local_unnamed())) {}
+        : plan_(plan),
+          sockets_(toll::ipc::connected_datagram(toll::ipc::Address::local_unnamed())),
+          held_(toll::ipc::messages_held_by(sockets_, plan.bytes)) {}
 
-    [[nodiscard]] std::uint64_t messages_held() const noexcept {
-        return toll::ipc::messages_in_buffers(sockets_, plan_.bytes);
-    }
+    [[nodiscard]] std::uint64_t messages_held() const noexcept { return held_; }
 
     class End {
     public:
@@ -45,6 +45,7 @@ public:
 private:
     toll::ipc::Plan plan_;
     toll::ipc::SocketPair sockets_;
+    std::uint64_t held_;
 };
 
 TOLL_IPC_CONTENDER(unix_datagram, UnixDatagram);

@@ -1,6 +1,7 @@
 // What the contenders of ipc share: messages that show damage, and the ring.
 #include "shared/bells.hpp"
 #include "shared/ring.hpp"
+#include "shared/sockets.hpp"
 #include "shared/stamped_message.hpp"
 
 #include <doctest/doctest.h>
@@ -91,6 +92,23 @@ TEST_CASE("a ring hands over messages of any length, in order, many times around
         CHECK(arrive<FutexBell>(bytes, count, true) == count);
         CHECK(arrive<EventfdBell>(bytes, count, false) == count);
         CHECK(arrive<SemaphoreBell>(bytes, count, false) == count);
+    }
+}
+
+TEST_CASE("what two Unix sockets hold is what they take before they refuse, and they are empty again") {
+    for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
+        for (const std::size_t bytes : std::initializer_list<std::size_t>{1, 64, 4096, 200'000}) {
+            CAPTURE(type);
+            CAPTURE(bytes);
+            const SocketPair sockets = socket_pair(type);
+            const std::uint64_t held = messages_that_fit(sockets, bytes);
+            const std::vector<std::byte> message(std::min<std::size_t>(bytes, 65'536));
+            std::uint64_t sent = 0;
+            for (ssize_t went = 0; went >= 0; sent += went > 0 ? static_cast<std::uint64_t>(went) : 0) {
+                went = ::send(sockets[0].get(), message.data(), message.size(), MSG_DONTWAIT);
+            }
+            CHECK(held == std::max<std::uint64_t>(1, sent / bytes));
+        }
     }
 }
 
