@@ -57,6 +57,9 @@ struct Plan {
 ///  - `threads_only` (optional): true for what two processes cannot share;
 ///  - `once_per_process` (optional): true for a library that is set up once and cannot be taken down before a
 ///    fork();
+///  - `carriers` (optional): how many threads of its library a side needs beside its own for a message to
+///  pass. They
+///    sleep and are woken whoever polls, so that polling needs a CPU for each;
 ///  - `messages_held()` (optional): how many messages can be on their way at once, in one direction. A batch
 ///  of
 ///    ipc/throughput is several times as long: one that fits would measure how quickly the channel is filled;
@@ -80,6 +83,16 @@ inline constexpr bool threads_only = requires { requires C::threads_only; };
 template <class C>
 inline constexpr bool set_up_once = requires { requires C::once_per_process; };
 
+/// See `carriers` above: of each side.
+template <class C>
+constexpr std::size_t carriers() {
+    if constexpr (requires { C::carriers; }) {
+        return C::carriers;
+    } else {
+        return 0;
+    }
+}
+
 /// How often the watch looks, five times a second, before it takes a silence for a hang: ten seconds, unless
 /// a contender has a `most_looks` of its own.
 template <class C>
@@ -99,7 +112,7 @@ void leave_nothing(C& channel) noexcept {
 
 /// See `messages_held()` above; 0 where a channel does not tell.
 template <class C>
-[[nodiscard]] std::uint64_t messages_held(const C& channel) noexcept {
+[[nodiscard]] std::uint64_t messages_held(const C& channel) {
     if constexpr (requires { channel.messages_held(); }) {
         return channel.messages_held();
     } else {

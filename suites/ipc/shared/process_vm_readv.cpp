@@ -2,7 +2,6 @@
 #include "descriptors.hpp"
 #include "ring.hpp"
 
-#include <sys/prctl.h>
 #include <sys/uio.h>
 
 /// The message stays where it is, and its receiver has the kernel copy it from the sender's memory. Where it
@@ -16,8 +15,6 @@ public:
 
     explicit ProcessVmReadv(const toll::ipc::Plan& plan) : polling_(plan.polling), places_(small(plan)) {
         state_->process[0].store(::getpid(), std::memory_order_release);
-        // Yama lets a parent read its child's memory, a child its parent's only by this leave (prctl(2)).
-        ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     }
 
     static constexpr std::uint64_t messages_held() noexcept { return 2; }

@@ -27,10 +27,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -58,6 +62,8 @@ struct Control {
     std::uint64_t right = 0;              ///< messages with the right contents
     Resources used;                       ///< of the answerer, where it is a process
     pid_t thread = 0;                     ///< the answerer's, written before `state` says that it is ready
+    std::int64_t threads = 0;             ///< likewise, of its process
+    bool sees_call = false;               ///< likewise: it sees the system call that the asker sleeps in
     int cpu = -1;                         ///< where it ran when the last request was done
 
     alignas(line_bytes) Word state{0};
@@ -94,8 +100,9 @@ private:
     cpu_set_t cpus_;
 };
 
-/// Plan of a launch by its arguments; `polling` as the workload has it.
-inline Plan plan_of(const Arguments& arguments, bool polling, const latency::PlacedPair& place) {
+/// Plan of a launch by its arguments; `polling` as the workload has it, `carriers` as the channel.
+inline Plan plan_of(const Arguments& arguments, bool polling, std::size_t carriers,
+                    const latency::PlacedPair& place) {
     const std::string& between = arguments.text("between");
     if (between != "processes" && between != "threads") {
         throw Unsupported("between is processes or threads, got " + between);
@@ -107,10 +114,24 @@ inline Plan plan_of(const Arguments& arguments, bool polling, const latency::Pla
             "measured" +
             (place.refusal().empty() ? std::string() : "; " + place.refusal()));
     }
+    const std::size_t usable = usable_cpus().size();
+    if (polling && usable < 2 * (1 + carriers)) {
+        throw Unsupported(
+            "the two sides that poll keep a CPU each, and the library's own threads, through which "
+            "each message goes, would need " +
+            std::to_string(2 * carriers) + " more: this process may use " + std::to_string(usable) + " CPUs");
+    }
     return {.bytes = arguments.number("bytes", 1, std::uint64_t{1} << 30),
             .polling = polling,
             .processes = between == "processes",
             .apart = place.apart()};
+}
+
+/// How many threads this process has; 0 where the kernel does not show it.
+inline std::int64_t threads_here() {
+    std::error_code none;
+    const std::filesystem::directory_iterator tasks("/proc/self/task", none);
+    return std::distance(begin(tasks), end(tasks));
 }
 
 /// The parameters of every workload of the topic.
@@ -133,12 +154,15 @@ public:
         }
         Watched& watched = control().watched;
         watched.busy.store(true);
+        const std::int64_t before = threads_here() - 1;  // beside the asker
         start();
         try {
             const Untied untied;
             watch_.emplace(watched, child_, most_looks<C>(), [this] { leave_nothing(room_->channel); });
             end_ = std::make_unique<typename C::End>(room_->channel, Side::asker);
             await_ready();
+            constexpr std::int64_t watching = 1;  // that of `watch_`, which sleeps
+            threads_ = threads_here() - before - watching + (plan().processes ? control().threads : 0);
         } catch (...) {
             abandon();
             throw;
@@ -167,10 +191,12 @@ public:
         if (!plan().apart) { return; }
         Control& told = control();
         told.spins.store(1);
+        told.watched.busy.store(true, std::memory_order_relaxed);
         while (told.spinning.load() == 0) {
             wake_one(told.requests);
             plan().relax();
         }
+        told.watched.busy.store(false, std::memory_order_relaxed);
     }
     void let_sleep() noexcept {
         Control& told = control();
@@ -178,7 +204,9 @@ public:
         if (under_way_) {
             return;
         }  // the request failed: the answerer may wait for a message that nobody sends
+        told.watched.busy.store(true, std::memory_order_relaxed);
         while (told.spinning.load() != 0) { plan().relax(); }
+        told.watched.busy.store(false, std::memory_order_relaxed);
     }
 
     /// Asks the answerer for its part in `count` messages, the first of which is message `first`. done()
@@ -224,7 +252,7 @@ public:
     [[nodiscard]] Resources used_elsewhere() const noexcept { return used_; }
 
     /// How many messages can be on their way at once; 0 where the channel does not tell.
-    [[nodiscard]] std::uint64_t held() const noexcept { return messages_held(room_->channel); }
+    [[nodiscard]] std::uint64_t held() const { return messages_held(room_->channel); }
 
     /// Returns once the answerer sleeps in the kernel.
     void await_answerer_asleep() {
@@ -232,11 +260,13 @@ public:
     }
 
     [[nodiscard]] Footing footing() const {
-        Footing seen{{"threads", std::int64_t{2}},
+        Footing seen{{"threads", threads_},
                      {"pinned_cpus", room_->place.pinned_cpus()},
                      {"placement", room_->place.placement()},
                      {"between", plan().processes ? "a process and its child" : "two threads of one process"},
-                     {"waits", plan().polling ? "polls" : "blocks"}};
+                     {"waits", !plan().polling      ? "blocks"
+                               : carriers<C>() == 0 ? "polls"
+                                                    : "the sides poll, the library's threads sleep"}};
         if (held() != 0) { seen.set({"messages_held", held()}); }
         if constexpr (requires { room_->channel.footing(); }) {
             const Footing told_by_channel = room_->channel.footing();
@@ -246,13 +276,21 @@ public:
         }
         return seen;
     }
-    [[nodiscard]] const char* sleep_seen_by() const noexcept { return answerer_.seen_by(); }
+    /// By which files each side sees the other one asleep.
+    [[nodiscard]] std::string sleep_seen_by() const {
+        const std::string_view here = latency::Sleeper::seen_by(answerer_.names_call(), true);
+        const std::string_view there = latency::Sleeper::seen_by(control().sees_call, true);
+        if (here == there) { return std::string(here); }
+        return std::string(there) + " (the asker), " + std::string(here) + " (the answerer)";
+    }
 
 private:
     /// What both sides have. A thread holds it as long as it lives.
     struct Room {
         Room(const Arguments& arguments, bool polling)
-            : place("auto"), plan(plan_of(arguments, polling, place)), channel(std::as_const(plan)) {}
+            : place("auto"),
+              plan(plan_of(arguments, polling, carriers<C>(), place)),
+              channel(std::as_const(plan)) {}
         latency::PlacedPair place;
         Plan plan;
         Shared<Control> control;
@@ -264,6 +302,9 @@ private:
     void start() {
         std::fflush(nullptr);  // else a child's copy of what is buffered could be written twice
         if (room_->plan.processes) {
+            // Yama lets a parent look into its child; a child into its parent only where it is a descendant
+            // of whom that names here (prctl(2)). Fails where there is no Yama, which forbids nothing then.
+            ::prctl(PR_SET_PTRACER, room_->asker, 0, 0, 0);
             child_ = ::fork();
             if (child_ < 0) { throw std::system_error(errno, std::generic_category(), "fork"); }
             if (child_ == 0) { be_child(); }
@@ -294,7 +335,7 @@ private:
             if (first) { told.watched.may_end.store(true); }
             told.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
             wake_one(told.state);
-            if (!first) {
+            if (!first && !told.watched.may_end.load(std::memory_order_acquire)) {
                 // The asker may sleep in the kernel or poll memory: nothing reaches it there.
                 std::fprintf(stderr, "the answering side failed: %s\n", why);
                 leave_nothing(room.channel);
@@ -321,6 +362,8 @@ private:
         void serve() {
             Control& told = *room_.control;
             told.thread = static_cast<pid_t>(::syscall(SYS_gettid));
+            told.threads = threads_here();
+            told.sees_call = asker_.names_call();
             told.state.store(static_cast<std::uint32_t>(Control::State::ready), std::memory_order_release);
             wake_one(told.state);
             for (std::uint32_t number = 0;; ++number) {
@@ -433,6 +476,7 @@ private:
     std::optional<Watch> watch_;
     latency::Sleeper answerer_;
     Resources used_;
+    std::int64_t threads_ = 0;  ///< of both sides, with those of libraries
     bool under_way_ = false;
 };
 

@@ -8,6 +8,7 @@ struct ZeromqIpc {
     /// Into a message, into the kernel, out of it, out of the message. Short ones are gathered in a block of
     /// 8 KiB before they go to the kernel: one copy more.
     static constexpr double copies = 4;
+    static constexpr std::size_t carriers = 1;
 
     explicit ZeromqIpc(const toll::ipc::Plan& its_plan)
         : plan(its_plan), where("ipc://@" + toll::ipc::new_name()) {}

@@ -71,10 +71,13 @@ public:
     }
 
     /// How it is seen, for a Footing.
-    [[nodiscard]] const char* seen_by() const noexcept {
-        if (elsewhere_) { return names_call_ ? "/proc/PID/task/TID/syscall" : "/proc/PID/task/TID/stat"; }
-        return names_call_ ? "/proc/self/task/TID/syscall" : "/proc/self/task/TID/stat";
+    [[nodiscard]] const char* seen_by() const noexcept { return seen_by(names_call_, elsewhere_); }
+    static const char* seen_by(bool names_call, bool elsewhere) noexcept {
+        if (elsewhere) { return names_call ? "/proc/PID/task/TID/syscall" : "/proc/PID/task/TID/stat"; }
+        return names_call ? "/proc/self/task/TID/syscall" : "/proc/self/task/TID/stat";
     }
+    /// Whether the kernel shows the system call that the watched thread is in.
+    [[nodiscard]] bool names_call() const noexcept { return names_call_; }
 
 private:
     /// `folder` is that of a thread.

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <stdexcept>
 #include <thread>
@@ -94,6 +96,60 @@ struct Spins {
     RingChannel<NoBell> ring;
 };
 
+/// A library with a thread of its own on each side, through which its messages would go.
+template <std::size_t of_each_side>
+struct Helped : RingChannel<toll::ipc::FutexBell> {
+    using RingChannel::RingChannel;
+    static constexpr std::size_t carriers = of_each_side;
+    struct End : RingChannel::End {
+        End(Helped& channel, Side side)
+            : RingChannel::End(channel, side), helper([this] { left.wait(false); }) {}
+        End(const End&) = delete;
+        End& operator=(const End&) = delete;
+        ~End() {
+            left = true;
+            left.notify_one();
+        }
+        std::atomic<bool> left{false};
+        std::jthread helper;
+    };
+};
+
+/// Its asker fails, and so does its answerer, once the asker is gone.
+struct AskerThrows {
+    static constexpr double copies = 2;
+    static constexpr bool never_sleeps = true;
+    explicit AskerThrows(const Plan& plan) : ring(plan) {}
+
+    struct End {
+        End(AskerThrows& its_channel, Side its_side)
+            : channel(its_channel), end(its_channel.ring, its_side), side(its_side) {}
+        End(const End&) = delete;
+        End& operator=(const End&) = delete;
+        ~End() {
+            if (side == Side::answerer) { return; }
+            *channel.gone = true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the answerer fails meanwhile
+        }
+        void send(std::span<const std::byte> message) { end.send(message); }
+        void receive(std::span<std::byte> message) {
+            if (side == Side::asker && ++received == 6) { throw std::runtime_error("the asker broke"); }
+            if (side == Side::answerer && ++received == 6) {
+                while (!*channel.gone) {}
+                throw std::runtime_error("the other end is closed");
+            }
+            end.receive(message);
+        }
+        AskerThrows& channel;
+        RingChannel<NoBell>::End end;
+        Side side;
+        int received = 0;
+    };
+
+    RingChannel<NoBell> ring;
+    toll::ipc::Shared<std::atomic<bool>> gone{false};
+};
+
 /// Tells how much it holds.
 struct Holds : Faulty<None> {
     using Faulty::Faulty;
@@ -133,6 +189,9 @@ TOLL_IPC_CONTENDER(hangs, Faulty<Hangs>);
 TOLL_IPC_CONTENDER(throws, Faulty<Throws>);
 TOLL_IPC_CONTENDER(burns, Burns);
 TOLL_IPC_CONTENDER(spins, Spins);
+TOLL_IPC_CONTENDER(helped, Helped<1>);
+TOLL_IPC_CONTENDER(carried, Helped<1000>);
+TOLL_IPC_CONTENDER(asker_throws, AskerThrows);
 TOLL_IPC_CONTENDER(holds, Holds);
 TOLL_IPC_CONTENDER(removes_dies, Removes<Dies>);
 TOLL_IPC_CONTENDER(removes_throws, Removes<Throws>);

@@ -23,12 +23,15 @@ WAYS = [(TRIP, "processes"), (TRIP, "threads"), (FLOW, "processes"), (FLOW, "thr
 
 
 @contextmanager
-def started(workload: str, contender: str, *parameters: str) -> Iterator[subprocess.Popen[bytes]]:
+def started(
+    workload: str, contender: str, *parameters: str, user: int | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(
         [PROGRAM, "serve", workload, contender, *parameters],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        user=user,
     ) as process:
         try:
             yield process
@@ -133,6 +136,41 @@ class Faults(unittest.TestCase):
         self.assertEqual((code, said[0]["footing"]["messages_held"]), (0, 10), err)
         self.assertEqual([one["units"] for one in said[1:3]], [120, 120])
         self.assertEqual(talk(FLOW, "right", amount=3)[1][1]["units"], 3)
+
+    def test_the_threads_of_a_library_are_counted(self) -> None:
+        for between in ("processes", "threads"):
+            with self.subTest(between=between):
+                _, said, err = talk(TRIP, "helped", f"between={between}", amount=5)
+                self.assertEqual(said[0]["footing"]["threads"], 4, err)
+
+    def test_who_polls_needs_a_cpu_for_each_thread_that_carries_messages(self) -> None:
+        code, said, _ = talk(TRIP, "carried", "waiter=polling")
+        self.assertEqual((code, said[-1]["kind"]), (1, "unsupported"))
+        self.assertIn("would need 2000 more", said[-1]["message"])
+        code, said, err = talk(TRIP, "carried", amount=5)
+        self.assertEqual((code, said[0]["footing"]["waits"]), (0, "blocks"), err)
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 4, "two poll, and two of the library need a CPU each")
+    def test_a_library_that_sleeps_where_its_sides_poll_says_so(self) -> None:
+        _, said, err = talk(TRIP, "helped", "waiter=polling", amount=5)
+        self.assertEqual(said[0]["footing"]["waits"], "the sides poll, the library's threads sleep", err)
+
+    def test_the_asker_s_failure_is_told_and_not_that_which_follows_from_it(self) -> None:
+        for between in ("processes", "threads"):
+            with self.subTest(between=between):
+                code, said, err = talk(TRIP, "asker_throws", f"between={between}", "waiter=polling")
+                self.assertEqual((code, said[-1]["type"]), (1, "error"), err)
+                self.assertIn("the asker broke", said[-1]["message"])
+                self.assertNotIn("the other end is closed", err)
+
+    def test_both_sides_are_seen_asleep_by_the_same_file(self) -> None:
+        """Also for who may not trace every process: Yama lets a child look at its parent by leave."""
+        user = 65534 if os.geteuid() == 0 else None
+        for between in ("processes", "threads"):
+            with started(TRIP, "burns", "waiter=asleep", f"between={between}", user=user) as process:
+                out, err = process.communicate(b'{"type": "stop"}\n', timeout=60)
+                seen = answers(out)[0]["footing"]["sleep_seen_by"]
+                self.assertRegex(seen, r"^/proc/PID/task/TID/(syscall|stat)$", err)
 
     def test_a_channel_is_asked_to_leave_nothing(self) -> None:
         for contender in ("removes_dies", "removes_throws"):
