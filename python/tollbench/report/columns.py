@@ -42,7 +42,7 @@ def _footing(workload: WorkloadResult) -> Column[Row]:
 
     return Column(
         "footing", "Footing", "", "what this row stands on otherwise than most rows of its table: threads, "
-        "pinning, stacks, flags of its build", count,
+        "pinning, stacks, flags of its build, how it waits", count,
         instead=lambda row: of_row(row, found), words=True, aligned=False,
         terminal=Shown("footing\ndiffers", 6), markdown=Shown("footing differs", 7),
     )  # fmt: skip

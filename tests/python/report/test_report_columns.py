@@ -133,6 +133,7 @@ def on(results: Results, *footings: dict[str, Any]) -> Results:
         ([{"threads": 8, "flags": "-O2"}, {"threads": 2, "flags": "cargo build --release"}],
          ["threads 8; flags -O2", "threads 2; flags cargo build --release"]),
         ([{"threads": 8}, {"threads": 8}, {}], ["", "", ""]),  # nothing told is nothing else
+        ([{"waits": "blocks"}, {"waits": "blocks"}, {"waits": "polls"}], ["", "", "waits polls"]),
         ([{"results": "join"}, {"results": "channel"}], ["", ""]),  # what the work is, no footing to share
         ([{"stack_bytes": 65_536}, {"stack_bytes": 65_536}, {"stack_bytes": 16_384}],
          ["", "", "stack 16 KiB"]),
