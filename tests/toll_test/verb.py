@@ -18,7 +18,7 @@ def test(*, fast: bool, everything: bool, bench: bool, as_json: bool) -> bool:
     """Installs what is missing, runs the steps and prints what they came to. Whether all have passed."""
     # Not the toolchains of other languages, which are large, and one of which Debian 12 does not have: those
     # that are there are tested.
-    needed = [need for need in packages.table().values() if need.group not in ("language", "root")]
+    needed = [need for need in packages.table().values() if need.group not in ("language", "root", "extra")]
     if missing := packages.missing(needed):
         packages.install(missing, say)
     planned = list(steps.steps(ROOT, fast=fast, bench=bench, everything=everything))

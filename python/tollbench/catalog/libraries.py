@@ -9,9 +9,10 @@ from tollbench.words import Contender
 def why_unavailable(contender: Contender) -> str:
     """What is missing for this contender and the command that brings it; "" where nothing is.
 
-    A need that packages.toml does not know counts as there: only the build can tell (`find_package`).
+    A need that packages.toml does not know, or calls an extra, counts as there: only the build can tell.
     """
-    needs = [table()[name] for name in contender.needs if name in table()]
+    known = (table()[name] for name in contender.needs if name in table())
+    needs = [need for need in known if need.group != "extra"]
     absent = [need for need in needs if need.found() is None]
     if not absent:
         return ""

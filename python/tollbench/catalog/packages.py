@@ -26,7 +26,7 @@ class Need:
     """One thing from outside: how to see that it is there, and the packages that bring it."""
 
     name: str
-    group: str  # "build", "compiler", "library", "language", "root" or "test"
+    group: str  # "build", "compiler", "library", "language", "root", "extra" or "test"
     purpose: str
     packages: tuple[str, ...]
     command: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ def table() -> dict[str, Need]:
 
 
 def group(name: str) -> tuple[Need, ...]:
-    """All needs of one group: "build", "library", "language", "root" or "test"."""
+    """All needs of one group: "build", "library", "language", "root", "extra" or "test"."""
     return tuple(need for need in table().values() if need.group == name)
 
 
@@ -118,11 +118,17 @@ def by_offer(needs: Iterable[Need]) -> tuple[list[Need], list[Need]]:
     name = manager().name
     for need in needs:
         if name == APT.name:
-            known = not need.otherwise or any(map(_apt_knows, "|".join(need.packages).split("|")))
+            certain = need.packages and need.group != "extra" and not need.otherwise
+            known = certain or any(map(_apt_knows, _alternatives(need)))
         else:
             known = name in need.elsewhere
         (offered if known else others).append(need)
     return offered, others
+
+
+def _alternatives(need: Need) -> list[str]:
+    """Every package that may bring it."""
+    return [name for choice in need.packages for name in choice.split("|")]
 
 
 def _elsewhere(needs: Iterable[Need], name: str) -> tuple[str, ...]:
@@ -218,7 +224,9 @@ def _apt_knows(name: str) -> bool:
     if shutil.which("apt-cache") is None:
         return False
     done = run_tool(["apt-cache", "policy", name])
-    return "Candidate:" in done.stdout and "Candidate: (none)" not in done.stdout
+    # A name with a plus that apt does not know it takes for a pattern: g++-15 is told of clang-15-doc.
+    known = rf"^{re.escape(name)}:\n.*\n  Candidate: (?!\(none\))"
+    return re.search(known, done.stdout, re.MULTILINE) is not None
 
 
 @cache
@@ -240,8 +248,9 @@ def _first_file(folders: Iterable[Path], names: Sequence[str]) -> str | None:
 
 @cache
 def _include_folders() -> tuple[Path, ...]:
-    """Where a compiler looks for headers by default, Debian's folder for this architecture included."""
-    folders = [Path(folder) for folder in INCLUDE_FOLDERS]
+    """Where the build looks for headers: by default, and in the user's own places (CMAKE_PREFIX_PATH)."""
+    own = os.environ.get("CMAKE_PREFIX_PATH", "").split(":")
+    folders = [*(Path(folder) / "include" for folder in own if folder), *map(Path, INCLUDE_FOLDERS)]
     return (*folders, *sorted(Path("/usr/include").glob("*-linux-gnu")))
 
 

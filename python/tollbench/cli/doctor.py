@@ -23,7 +23,11 @@ def command(
 
 
 def examine() -> dict[str, Any]:
-    """machine, conditions, needs [{name, group, purpose, found, packages}], missing_command, contenders."""
+    """machine, conditions, needs, missing_command, counters, contenders.
+
+    A need is {name, group, purpose, found, packages, command}: the last brings one that is missing,
+    `missing_command` all but the extras.
+    """
     from tollbench.catalog import machine, packages
 
     needs = list(packages.table().values())
@@ -38,10 +42,11 @@ def examine() -> dict[str, Any]:
                 "purpose": need.purpose,
                 "found": need.found(),
                 "packages": list(packages.package_names([need])),
+                "command": packages.command_for([need]) if need in missing else "",
             }
             for need in needs
         ],
-        "missing_command": packages.command_for(missing) if missing else "",
+        "missing_command": packages.command_for([need for need in missing if need.group != "extra"]),
         "counters": _counters(),
         "contenders": _contenders(),
     }
@@ -81,7 +86,12 @@ def _print(found: dict[str, Any]) -> None:
         mark = " " if need["found"] else "-"
         tell(f"  {mark} {need['name']:13} {need['purpose']:58} {need['found'] or 'missing'}")
     if found["missing_command"]:
-        tell(f"  All that is missing (-) comes with: {found['missing_command']}")
+        tell(f"  What is missing (-) comes with: {found['missing_command']}")
+    extras = [need for need in found["needs"] if need["group"] == "extra" and need["command"]]
+    if extras:
+        tell("\nExtras that are missing: no stable release of Debian has them all")
+    for need in extras:
+        tell(f"  {need['name']}: {need['command']}")
     noise = found["conditions"]["noise"]
     tell(
         "\nWhat makes this machine noisy"

@@ -265,9 +265,8 @@ def _system_packages(workloads: Sequence[Workload], wanted: Sequence[Environment
     names = {need for workload in workloads for contender in workload.contenders for need in contender.needs}
     names |= {environment.allocator for environment in wanted}
     # Toolchains of other languages are large: they come by `toll setup`, which was asked for them.
-    wished = packages.missing(
-        need for name, need in packages.table().items() if name in names and need.group != "language"
-    )
+    unasked = [need for need in packages.table().values() if need.group not in ("language", "extra")]
+    wished = packages.missing(need for need in unasked if need.name in names)
     if needed and not install:
         raise TollError(
             f"missing on this machine: {', '.join(need.name for need in needed)}",

@@ -21,16 +21,8 @@ ROOT = Path(__file__).resolve().parents[3]
 ABSENT = Need(
     "unheard", "library", "what nobody has", ("libunheard-dev",), ("no-such-command",), ("no/such.h",)
 )
-# Built by whoever wants it, newer than Debian's, or a part of the compiler: CMake alone finds them.
-NO_PACKAGE = {
-    "atomic_16_bytes",
-    "boost_unordered_node",
-    "folly",
-    "phmap",
-    "std_flat_map",
-    "std_inplace_vector",
-    "unordered_dense",
-}
+# A property of the compiler and the processor: CMake alone finds out.
+NO_PACKAGE = {"atomic_16_bytes"}
 
 
 def test_every_need_of_a_contender_is_in_the_table_and_has_a_find_file():
@@ -48,7 +40,7 @@ def test_the_table_is_well_formed():
         looks = {"command", "header", "library", "shared", "jdk", "file"}
         assert set(entry) <= looks | {"group", "purpose", "packages", "otherwise", "elsewhere"}, name
         assert set(entry.get("elsewhere", {})) <= {"dnf", "pacman", "zypper", "apk"}, name
-        assert entry["group"] in ("build", "library", "language", "root", "test"), name
+        assert entry["group"] in ("build", "library", "language", "root", "extra", "test"), name
         assert any(entry.get(key) for key in looks - {"library"}), name
     assert {need.name for need in packages.group("build")} >= {"cmake", "ninja", "cxx", "json"}
 
@@ -124,7 +116,51 @@ def test_an_absent_library_is_named_with_its_command(tmp_path, monkeypatch):
     assert libraries.why_unavailable(replace(contender, needs=())) == ""
 
 
-DOWNLOADS = [need for need in packages.table().values() if "://" in need.otherwise]
+def test_an_extra_is_told_and_never_brought_unasked(monkeypatch):
+    """What apt does not know would fail the call that brings the others; what it knows may be had by name."""
+    (workload, *_) = suites.load(ROOT)
+    extra = replace(ABSENT, group="extra")
+    monkeypatch.setattr(libraries, "table", lambda: {"unheard": extra})
+    assert libraries.why_unavailable(replace(workload.contenders[0], needs=("unheard",))) == ""
+    for offered in (True, False):
+        monkeypatch.setattr(packages, "_apt_knows", lambda name, offered=offered: offered)
+        assert packages.by_offer([extra]) == (([extra], []) if offered else ([], [extra]))
+    assert packages.command_for([extra]) == "apt has no package that toll knows of for unheard"
+
+
+@pytest.mark.parametrize(("told", "knows"), [("g++-15", True), ("clang-15-doc", False)])
+def test_apt_is_believed_about_the_very_package(told, knows, monkeypatch):
+    """It takes a name with a plus that it does not know for a pattern, and tells of what matches."""
+    answer = f"{told}:\n  Installed: (none)\n  Candidate: 1:15.0.6-4\n"
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(packages, "run_tool", lambda words: subprocess.CompletedProcess(words, 0, answer, ""))
+    packages._apt_knows.cache_clear()
+    try:
+        assert packages._apt_knows("g++-15") is knows
+    finally:
+        packages._apt_knows.cache_clear()
+
+
+def test_headers_are_looked_for_where_the_build_looks_too(tmp_path, monkeypatch):
+    (tmp_path / "own/include/no").mkdir(parents=True)
+    (tmp_path / "own/include/no/such.h").write_text("")
+    packages._include_folders.cache_clear()
+    monkeypatch.setenv("CMAKE_PREFIX_PATH", f"{tmp_path}/none:{tmp_path}/own")
+    try:
+        assert replace(ABSENT, command=()).found() == str(tmp_path / "own/include/no/such.h")
+    finally:
+        packages._include_folders.cache_clear()
+
+
+CLONES = [need for need in packages.table().values() if "git clone" in need.otherwise]
+
+
+@pytest.mark.parametrize("need", CLONES, ids=lambda need: need.name)
+def test_what_is_cloned_is_one_commit(need):
+    assert re.search(r"checkout -q [0-9a-f]{40}\b", need.otherwise)
+
+
+DOWNLOADS = [need for need in packages.table().values() if "curl" in need.otherwise]
 
 
 @pytest.mark.parametrize("need", DOWNLOADS, ids=lambda need: need.name)

@@ -340,12 +340,17 @@ def test_the_list_believes_the_last_build(toll, checkout):
 def test_doctor_tells_programs_and_people_the_same(toll):
     found = json.loads(toll("doctor", "--json").stdout)
     assert {"machine", "conditions", "needs", "missing_command", "contenders"} <= set(found)
-    assert all(need["packages"] for need in found["needs"])
+    for need in found["needs"]:
+        assert need["packages"] or need["group"] == "extra"
+        assert bool(need["command"]) is (need["found"] is None)
     for finding in found["conditions"]["noise"]:
         assert all(finding[key] for key in ("name", "value", "consequence", "remedy"))
     text = toll("doctor").stdout
     assert found["machine"]["cpu"] in text
     assert all(need["purpose"] in text for need in found["needs"])
+    assert found["missing_command"] in text
+    for need in found["needs"]:
+        assert need["group"] != "extra" or need["command"] in text
 
 
 @pytest.mark.parametrize("form", ["terminal", "html", "markdown", "json", "csv"])
