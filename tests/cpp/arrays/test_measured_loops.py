@@ -17,6 +17,7 @@ from pathlib import Path
 COMPILER, OBJDUMP, CHECKOUT = sys.argv[1:4]
 SCRIPT = Path(CHECKOUT) / "suites/containers/shared/inspect_loops.py"
 SOURCE = Path(CHECKOUT) / "tests/cpp/arrays/measured_loops.cpp"
+PASSES = Path(CHECKOUT) / "tests/cpp/containers/map_passes.cpp"
 X86 = platform.machine() == "x86_64"
 
 _spec = importlib.util.spec_from_file_location("inspect_loops", SCRIPT)
@@ -33,11 +34,11 @@ CALL = re.compile(r"\bcall")
 JUMP = re.compile(r"\bj\w+\s+(?:0x)?([0-9a-f]+)\b")  # llvm-objdump writes the 0x
 
 
-def functions(*flags: str) -> dict[str, list[tuple[int, str]]]:
+def functions(*flags: str, source: Path = SOURCE) -> dict[str, list[tuple[int, str]]]:
     """Each measured loop's instructions with their addresses, by demangled name."""
     with tempfile.TemporaryDirectory() as folder:
         program = f"{folder}/loops.o"
-        command = [COMPILER, "-std=c++20", "-DNDEBUG", *flags, "-c", str(SOURCE), "-o", program,
+        command = [COMPILER, "-std=c++20", "-DNDEBUG", *flags, "-c", str(source), "-o", program,
                    f"-I{CHECKOUT}", f"-I{CHECKOUT}/include"]  # fmt: skip
         subprocess.run(command, check=True)
         command = [OBJDUMP, "-d", "-C", "--no-show-raw-insn", program]
@@ -92,6 +93,17 @@ class MachineCode(unittest.TestCase):
         self.assertTrue(any(READS.search(code) or CHANGES.search(code) for code in codes), "reads")
         if writes:
             self.assertTrue(any(WRITES.search(code) or CHANGES.search(code) for code in codes), "writes")
+
+    def test_no_pass_over_a_map_stands_for_two(self) -> None:
+        for flags in (("-O2",), ("-O3",)):
+            found = functions(*flags, source=PASSES)
+            once, twice = (
+                sum(bool(READS.search(code)) for _, code in body)
+                for name in ("measured_all_once", "measured_all_twice")
+                for body in (next(found[known] for known in found if known.startswith(name)),)
+            )
+            self.assertGreater(once, 0)
+            self.assertGreaterEqual(twice, 2 * once, flags)
 
     def test_barriers_leave_the_compiler_free_to_vectorize(self) -> None:
         for flags, expected in ((("-O3",), "16 bytes"), (("-O3", "-mavx2"), "32 bytes")):
