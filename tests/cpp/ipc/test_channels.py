@@ -165,6 +165,8 @@ class LeftBehind(unittest.TestCase):
         """Those of keys as ftok(path, 't') makes them, and one whose number an old record tells of."""
         mine = [made_queue(key) for key in (0x74000001, 0x743FFFFE, 0)]
         try:
+            self.ends_well("system_v_queue")
+            self.assertLessEqual(set(mine), set(queues()))
             self.killed("system_v_queue")
             (record,) = self.folder.glob("toll-ipc-*/*")
             kind, left, made = record.read_text().split()
