@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tollbench import numbers
-from tollbench.analysis.results import Latency, Results, Row, WorkloadResult
+from tollbench.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
 from tollbench.report import grids, matrix, percentiles
 from tollbench.report.cases import Group, Naming, by_setting, groups
 from tollbench.report.claim_lines import TITLE, VERDICTS, claim_lines, count_sentence, of_verdict
 from tollbench.report.columns import columns
 from tollbench.report.problems import troubles
+from tollbench.report.published_tables import beside_rows, unmeasured, unmeasured_sentence
 from tollbench.report.sentences import (
     below_table,
     few_rounds_sentence,
@@ -133,9 +134,7 @@ def _workload(workload: WorkloadResult, level: float, warnings: Sequence[str]) -
     if workload.latencies:
         blocks += [*_percentiles(workload, within), f"{percentiles.note(workload.latencies).capitalize()}."]
     blocks += [*_grids(workload), *_matrices(workload, naming)]
-    if workload.published:
-        blocks.append(_published(workload))
-    return blocks
+    return blocks + _published(workload)
 
 
 def _fastest(group: Group, naming: Naming) -> str:
@@ -245,9 +244,19 @@ def _matrix_cell(row: Row | None, found: matrix.Matrix) -> str:
     return f"**{text}**" if row.environment_fastest else text
 
 
-def _published(workload: WorkloadResult) -> str:
+def _published(workload: WorkloadResult) -> list[str]:
+    """A table of what stands beside a row of today, and folded one of the rest."""
+    beside, others = beside_rows(workload), unmeasured(workload)
+    blocks = [f"Years ago and today:\n\n{_published_table(beside)}"] if beside else []
+    if others:
+        folded = f"<details><summary>Published: {unmeasured_sentence(others)}</summary>"
+        blocks += [folded, _published_table(others), "</details>"]
+    return blocks
+
+
+def _published_table(entries: Sequence[PublishedValue]) -> str:
     body = []
-    for entry in workload.published:
+    for entry in entries:
         unit = f"{prose(entry.unit)} per {prose(entry.per)}"
         today = entry.today
         body.append(

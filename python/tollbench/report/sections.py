@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tollbench import numbers
-from tollbench.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
+from tollbench.analysis.results import Latency, Results, Row, WorkloadResult
 from tollbench.report import grids, matrix, percentiles
 from tollbench.report.anchors import Anchors
 from tollbench.report.answer_lines import answer, without_answer
@@ -15,13 +15,12 @@ from tollbench.report.claim_section import claim_section
 from tollbench.report.footings import footings
 from tollbench.report.interval_strip import interval_strip
 from tollbench.report.problems import troubles
+from tollbench.report.published_section import published_section
 from tollbench.report.row_cells import SET_ASIDE, table
 from tollbench.report.sentences import (
     below_table,
     few_rounds_sentence,
     floor_sentence,
-    published_note,
-    published_range,
     status_words,
 )
 from tollbench.report.showing import Column
@@ -285,7 +284,7 @@ def _workload(
         "asides": below_table(workload, within),
         "warnings": [commands(clean(warning)) for warning in warnings],
         "warned": several(len(warnings), "warning"),
-        "published": _published(workload, naming),
+        "published": published_section(workload, naming),
         "grids": [
             {
                 "title": title,
@@ -405,52 +404,6 @@ def _percentile_row(entry: Latency, shown: Sequence[Column[Latency]]) -> dict[st
         ],
         "count": f"{entry.count:,}",
         "launches": f"{entry.launches:,}",
-    }
-
-
-def _here(entry: PublishedValue, workload: WorkloadResult, naming: Naming) -> str:
-    """The row whose number stands for today, by the name that its table gives it."""
-    matched = (entry.contender, entry.environment, entry.parameters)
-    rows = (row for row in workload.rows if (row.contender, row.environment, row.parameters) == matched)
-    return next(map(naming.label, rows), clean(entry.contender))
-
-
-def _published(workload: WorkloadResult, naming: Naming) -> list[dict[str, Any]]:
-    """A table for each machine of then, source and unit: what its entries share stands in its caption."""
-    groups: dict[tuple[str, str, str, str], list[PublishedValue]] = {}
-    for entry in workload.published:
-        shared = (clean(entry.machine), clean(entry.source), clean(entry.unit), clean(entry.per))
-        groups.setdefault(shared, []).append(entry)
-    tables = []
-    for (machine, source, unit, per), entries in groups.items():
-        notes = [published_note(entry) for entry in entries]
-        note = notes[0] if len(set(notes)) == 1 else ""
-        tables.append(
-            {
-                "machine": machine,
-                "source": source,
-                "link": source if source.startswith(("https://", "http://")) and " " not in source else "",
-                "note": clean(note),
-                "unit": f"{unit} per {per}",
-                "rows": [
-                    _published_row(entry, _here(entry, workload, naming), "" if note else own)
-                    for entry, own in zip(entries, notes, strict=True)
-                ],
-            }
-        )
-    return tables
-
-
-def _published_row(entry: PublishedValue, here: str, note: str) -> dict[str, Any]:
-    today = entry.today
-    return {
-        "year": entry.year,
-        "label": clean(entry.label),
-        "contender": here,
-        "then": published_range(entry),
-        "today": numbers.quantity(today.value, today.low, today.high) if today else "",
-        "today_interval": numbers.interval(today.value, today.low, today.high) if today else "",
-        "note": clean(note),
     }
 
 

@@ -26,6 +26,7 @@ from tollbench.report.claim_lines import (
 from tollbench.report.columns import columns
 from tollbench.report.console_writer import TextColumn, Writer
 from tollbench.report.problems import troubles, troubles_in
+from tollbench.report.published_tables import beside_rows, in_tables, unmeasured, unmeasured_sentence
 from tollbench.report.sentences import (
     below_table,
     few_rounds_sentence,
@@ -254,23 +255,31 @@ def _matrix_cell(row: Row | None, found: matrix.Matrix) -> str:
 
 
 def _published(workload: WorkloadResult, writer: Writer) -> None:
-    """What the literature reported beside this machine's value, a table for each machine of then."""
-    tables: dict[tuple[int, str, str, str], list[PublishedValue]] = {}
-    for entry in workload.published:
-        tables.setdefault((entry.year, entry.machine, entry.unit, entry.per), []).append(entry)
-    for (year, machine, unit, per), entries in tables.items():
+    """What the literature reported beside this machine's value, a table for each machine of then; of what was
+    not measured here, how much there is."""
+    for entries in in_tables(beside_rows(workload)):
+        first = entries[0]
         writer.line()
-        writer.line(f"Published {year}, {clean(machine)}", "dim")
+        writer.line(f"Published {_years(entries)}, {clean(first.machine)}", "dim")
         today = [(entry.today.value, entry.today.low, entry.today.high) if entry.today else (None,) * 3
                  for entry in entries]  # fmt: skip
+        unit = f"{clean(first.unit)} per {clean(first.per)}"
         writer.table(
             [
-                TextColumn(f"{clean(unit)} per {clean(per)}", [clean(e.label) for e in entries], right=False),
+                TextColumn(unit, [clean(entry.label) for entry in entries], right=False),
                 TextColumn("then", [published_range(entry) for entry in entries]),
                 TextColumn("today, here", [numbers.quantity(*triple) for triple in today]),
                 TextColumn("interval", [numbers.interval(*triple) for triple in today], 1, right=False),
             ]
         )
+    if others := unmeasured(workload):
+        writer.line()
+        writer.line(f"Published: {unmeasured_sentence(others)}; the page lists them", "dim")
+
+
+def _years(entries: Sequence[PublishedValue]) -> str:
+    """One source may hold several years."""
+    return ", ".join(str(year) for year in sorted({entry.year for entry in entries}))
 
 
 def _problems(results: Results, writer: Writer) -> None:

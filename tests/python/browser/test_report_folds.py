@@ -70,6 +70,21 @@ def undrawn(page: Page) -> int:
     )
 
 
+def test_published_rows_that_were_not_measured_are_folded_until_asked_for(folded):
+    fold = folded.locator(".fold", has=folded.locator("#latency-single_1"))
+    fold.locator("summary").first.click()
+    rest = fold.locator("details.rest")
+    assert rest.locator("summary").inner_text() == "1 row was not measured in this run"
+    unmeasured = rest.locator("table.published tbody tr")
+    measured = fold.locator(".inside > .scroll > table.published tbody tr")
+    assert measured.count() == 2
+    assert measured.first.is_visible()
+    assert not unmeasured.first.is_visible()
+    assert box_of(measured.last)["y"] < box_of(rest)["y"]
+    rest.locator("summary").click()
+    assert unmeasured.first.is_visible()
+
+
 def test_charts_are_drawn_when_their_workload_is_opened(folded):
     charts = folded.locator(".fold .chart").count()
     assert charts > WORKLOADS

@@ -413,16 +413,23 @@ def test_a_published_value_is_drawn_on_the_row_that_it_was_matched_with():
         assert f'here: <bdi class="name">{named}</bdi>' in html.render(results)
 
 
-def published_tables(entries: list[PublishedValue]) -> list[str]:
+def published_tables(entries: list[PublishedValue]) -> tuple[list[str], list[str], list[str]]:
+    """Tables that stand open, tables that are folded, and what the folds say."""
     workload = samples.skynet(random.Random(1)).model_copy(update={"published": entries})
     page = html.render(samples.make_results([workload]))
-    return re.findall(r'<table class="published">.*?</table>', page, re.DOTALL)
+    folds = re.findall(r'<details class="rest">.*?</details>', page, re.DOTALL)
+    summaries = re.findall(r'<details class="rest"><summary>(.*?)</summary>', page)
+    open_part = re.sub(r'<details class="rest">.*?</details>', "", page, flags=re.DOTALL)
+    tables = re.compile(r'<table class="published">.*?</table>', re.DOTALL)
+    return tables.findall(open_part), tables.findall("".join(folds)), summaries
 
 
 def test_machine_source_unit_and_a_shared_note_of_published_values_are_said_once():
     one, other, third = samples.skynet_published()
+    third = third.model_copy(update={"today": one.today})
     same = [each.model_copy(update={"source": one.source, "note": "n0te"}) for each in (one, other, third)]
-    (table,) = published_tables(same)
+    (table,), folded, summaries = published_tables(same)
+    assert (folded, summaries) == ([], [])
     assert [table.count(said) for said in ("i7-4770S", f">{one.source}</a>", "n0te")] == [1, 1, 1]
     caption, head, rows = re.split("<thead>|<tbody>", table)
     assert "n0te" in caption
@@ -433,18 +440,44 @@ def test_machine_source_unit_and_a_shared_note_of_published_values_are_said_once
 
 
 def test_published_values_of_another_source_have_a_table_and_a_lone_note_its_row():
-    first, second = published_tables(samples.skynet_published())
+    one, other, third = samples.skynet_published()
+    (first, second), _, _ = published_tables([one, other, third.model_copy(update={"today": one.today})])
     assert "the same page</caption>" in second
     assert "the same page" not in first
     assert "promise 16 cores" in first.split("<tbody>")[1]
     assert "promise 16 cores" not in first.split("<tbody>")[0]
 
 
+def test_published_rows_beside_a_row_come_first_and_the_rest_is_counted_and_folded():
+    """Whatever their order in the file, in the same table of then or another one."""
+    one, other, third = samples.skynet_published()
+    lone = one.model_copy(update={"label": "Go 1.5", "today": None})
+    (measured,), folded, summaries = published_tables([third, lone, one, third, other])
+    assert measured.count('<th scope="row">') == 2
+    assert measured.index(one.label) < measured.index(other.label)
+    assert "Today, on this machine" in measured
+    assert summaries == ["3 rows were not measured in this run"]
+    assert [table.count('<th scope="row">') for table in folded] == [2, 1]
+    assert "Haskell" in folded[0]
+    assert "Go 1.5" in folded[1]
+    assert not any("Today" in table for table in folded)  # a column of dashes says nothing
+
+
+def test_where_no_published_row_was_measured_all_are_folded():
+    _, _, third = samples.skynet_published()
+    measured, folded, summaries = published_tables([third])
+    assert measured == []
+    assert len(folded) == 1
+    assert summaries == ["1 row was not measured in this run"]
+
+
 def test_what_sets_a_row_apart_stands_behind_the_note():
     one, other, third = samples.skynet_published()
     apart = one.model_copy(update={"note": "n0te", "differs": "n0 channel"})
-    lone = third.model_copy(update={"note": "", "differs": "n0 stack", "source": one.source})
-    (table,) = published_tables([apart, other, lone])
+    lone = third.model_copy(
+        update={"note": "", "differs": "n0 stack", "source": one.source, "today": one.today}
+    )
+    (table,), _, _ = published_tables([apart, other, lone])
     assert "n0te; the row differs: n0 channel<" in table
     assert ">the row differs: n0 stack<" in table
 
