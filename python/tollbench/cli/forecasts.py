@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from tollbench import numbers
-from tollbench.measure.events import Expected, TimePlanned
+from tollbench.measure.events import Expected, Shortage, TimePlanned
 from tollbench.plan import Settings
+from tollbench.text import several
 
 _WIDTH = 100  # columns of a paragraph
 _EACH = 4  # workloads that are all named; of more, the best and the worst known, unless all is asked for
@@ -18,10 +19,35 @@ _TO_SPARE = 1.25  # times what a forecast says, for a budget that shall be enoug
 
 def sentences(plan: TimePlanned, settings: Settings, *, each: bool, asked: bool) -> list[str]:
     """Paragraphs of few lines. `each`: name every workload; `asked`: somebody asked for a precision."""
-    told = [_what_the_time_buys(plan, each=each)]
+    told = []
+    if plan.short is not None:
+        told.append(_what_is_short(plan, plan.short, settings))
+    if plan.short is None or any(one.half_width is not None for one in plan.workloads):
+        told.append(_what_the_time_buys(plan, each=each))
     if asked and plan.needed_s is not None:
         told.append(_what_precision_takes(plan.needed_s, settings))
     return [_filled(text) for text in told]
+
+
+def _what_is_short(plan: TimePlanned, short: Shortage, settings: Settings) -> str:
+    """Before measuring: what all of it would take, what is done instead, and which budget is enough."""
+    left = max(0.0, plan.left_s)
+    told = (
+        f"the budget of {settings.budget_s:g} s is too small for all of this: after the pilots {left:.0f} s"
+        f" are left, one launch of each takes about {numbers.duration(short.round_s)}, and intervals want"
+        f" {several(short.rounds, 'launch', 'launches')} of each"
+    )
+    fits = "what fits is measured, the headline first, with fewer intervals"
+    if short.without_turn:
+        fits = f"{several(short.without_turn, 'case')} will have no turn; {fits}"
+    return f"{told}; {fits}. {budget_option(short.needed_s)} is about what all of it takes"
+
+
+def budget_option(seconds: float) -> str:
+    """ "--budget 85s", "--budget 3m": as the command reads it, rounded up."""
+    if seconds <= 120.0:
+        return f"--budget {5 * math.ceil(seconds / 5.0)}s"
+    return f"--budget {math.ceil(seconds / 60.0)}m"
 
 
 def _what_the_time_buys(plan: TimePlanned, *, each: bool) -> str:
@@ -67,10 +93,9 @@ def _what_precision_takes(needed_s: float, settings: Settings) -> str:
     time = rough(needed_s)
     if not settings.budget_s or needed_s <= settings.budget_s:
         return f"--precision {asked} takes about {time} in all"
-    minutes = math.ceil(_TO_SPARE * needed_s / 60.0)
     return (
         f"--precision {asked} takes about {time} in all; the budget of {settings.budget_s:g} s ends before:"
-        f" --budget {minutes}m"
+        f" {budget_option(_TO_SPARE * needed_s)}"
     )
 
 

@@ -248,14 +248,14 @@ class Session:
 
 
 def _short_of_time(plan: Plan) -> str:
-    """Before a run whose budget is probably too small for all that it was asked; "" where it is not."""
+    """Before a run whose budget is too small whatever launches cost; "" where pilots have to tell."""
     cases, budget_s = len(plan.cases), plan.settings.budget_s
     if not budget_s or plan.settings.max_launches < 2 or budget_s >= SHORT_S * cases:
         return ""
     enough_s = math.ceil(ENOUGH_S * cases / 5.0) * 5
     return (
         f"{budget_s:g} s are little for {cases} cases: the headline comes first, some rows may have no turn"
-        f" or no interval; --budget {enough_s}s is about what short launches of all of them take"
+        f" or no interval; short launches of all of them take --budget {enough_s}s, long ones more"
     )
 
 

@@ -26,6 +26,7 @@ from tollbench.measure.company import MOST_TIMES, REHEARSED_TURNS, Member, NotHa
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.errands import Canary, Errands
 from tollbench.measure.estimate import (
+    PREPARING_SHARE,
     ROUNDS_OF_EACH,
     left_s,
     look_at,
@@ -34,7 +35,7 @@ from tollbench.measure.estimate import (
     steady_dear_rows,
 )
 from tollbench.measure.events import CaseEnded, Event, LaunchDone, TimePlanned
-from tollbench.measure.forecast import forecast, guessed
+from tollbench.measure.forecast import forecast, guessed, shortage
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
 from tollbench.plan import Plan, Settings, headline_cases, layout_seed, round_order
@@ -50,7 +51,6 @@ _SHORTEST_LIMIT_S = 5.0
 _MEMORY_SHARE = 0.8
 _DEARER = 1.25  # than the round before; on a shared machine rounds vary by as much
 _TO_SPARE = 1.5  # times what the least launches will take
-PREPARING_SHARE = 0.5  # of the time, for pilots, counting passes and rehearsals
 _REHEARSING = 3.0  # times what pilots took
 _WORTH_TELLING = 0.1  # of the budget: what less of it buys is seen before it is read
 _THINNED_ROUNDS = 3  # of those that are left where a round of all does not fit
@@ -278,8 +278,10 @@ class _Run:
         if not going or gone_on_with or self._settings.max_launches < 2:
             return
         left = self._left_s()
-        found = guessed(going, self._settings, left, self._limits.memory_bytes)
-        self._tell(TimePlanned(tuple(found), left, 0, None))
+        memory_bytes = self._limits.memory_bytes
+        found = guessed(going, self._settings, left, memory_bytes)
+        short = shortage(going, self._settings, self._elapsed_s(), memory_bytes)
+        self._tell(TimePlanned(tuple(found), left, 0, None, short))
 
     def _tell_plan(self) -> None:
         """When each workload has had what intervals need, and whenever rounds have taken twice as long."""

@@ -31,9 +31,9 @@ from tollbench.stats.order_statistics import Floats
 
 # Of each workload before others have what intervals need: their median is no single launch.
 ROUNDS_OF_EACH = 3
-STEADYING = (
-    0.5  # of the time that those rounds leave over, for dear rows; the rest goes where it narrows most
-)
+# Of the time that those rounds leave over, for dear rows; the rest goes where it narrows most.
+STEADYING = 0.5
+PREPARING_SHARE = 0.5  # of the time, for pilots, counting passes and rehearsals
 
 
 def left_s(workloads: Sequence[WorkloadState], budget_left_s: float) -> float | None:

@@ -39,6 +39,16 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
+class Shortage:
+    """Why not every row will have an interval, by what pilots cost: told before the first round."""
+
+    round_s: float  # one launch of every case that has a pilot
+    rounds: int  # the most that a workload's intervals need
+    without_turn: int  # cases for whose pilot there was no time
+    needed_s: float  # a budget in which all of them have their intervals, about
+
+
+@dataclass(frozen=True, slots=True)
 class TimePlanned:
     """How well each workload's ratios will be known in the end, and what it takes to know them as asked.
 
@@ -52,6 +62,7 @@ class TimePlanned:
     # Of the whole run, until all ratios are known as asked; inf: not within the most launches; None: a guess
     # cannot tell.
     needed_s: float | None
+    short: Shortage | None = None  # with a guess alone
 
 
 Event = LaunchDone | CaseEnded | TimePlanned

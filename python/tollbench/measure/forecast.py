@@ -14,8 +14,8 @@ from typing import NamedTuple
 from tollbench.analysis.grouping import by_setting, swept_parameters
 from tollbench.launching.piloting import alike
 from tollbench.measure.company import launch_ns
-from tollbench.measure.estimate import ROUNDS_OF_EACH, STEADYING, share
-from tollbench.measure.events import Expected
+from tollbench.measure.estimate import PREPARING_SHARE, ROUNDS_OF_EACH, STEADYING, share
+from tollbench.measure.events import Expected, Shortage
 from tollbench.measure.ratio_noise import Noise, noise_of, rounds_to
 from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.measure.state import CaseState, WorkloadState
@@ -33,6 +33,7 @@ _LATER = 3.0  # times the rounds so far
 # By which ratios scatter from round to round, log units: in a quick run on a virtual machine of 2 CPUs the
 # median ratios of seven workloads of one thread did by 0.4 to 1.9 %, of six with several by 3 to 14 %.
 ONE_THREAD_SCALE, THREADS_SCALE = 0.015, 0.08
+_TO_SPARE = 1.25  # times what launches will take, for a budget that shall be enough
 
 
 class Forecast(NamedTuple):
@@ -74,6 +75,33 @@ def guessed(
         Expected(workload.name, round(rounds), _usual_half_width(plan, round(rounds), settings))
         for workload, plan, rounds in zip(workloads, plans, bought, strict=True)
     ]
+
+
+def shortage(
+    workloads: Sequence[WorkloadState], settings: Settings, spent_s: float, memory_bytes: int
+) -> Shortage | None:
+    """What the budget lacks after `spent_s` of pilots, before the first round; None: all rows get intervals.
+
+    `workloads` are those that have a case to measure. What pilots saw is all that is known: a case without
+    one is taken to cost what the others do in the mean.
+    """
+    if not settings.budget_s:
+        return None
+    plans = [_planned(workload, settings, memory_bytes) for workload in workloads]
+    least_s = sum(plan.first_s * plan.fewest for plan in plans) / (1.0 - settings.canary_share)
+    cases = [case for workload in workloads for case in workload.cases]
+    without_turn = sum(not case.has_turn for case in cases)
+    if not without_turn and spent_s + least_s <= settings.budget_s:
+        return None
+    had = sum(case.work is not None for case in cases)
+    all_of_them = (had + without_turn) / had
+    preparing_s, least_s = spent_s * all_of_them, least_s * all_of_them
+    return Shortage(
+        round_s=sum(plan.first_s for plan in plans),
+        rounds=max(plan.fewest for plan in plans),
+        without_turn=without_turn,
+        needed_s=_TO_SPARE * max(preparing_s + least_s, preparing_s / PREPARING_SHARE),
+    )
 
 
 def _half_width(

@@ -14,9 +14,8 @@ STEADY_ROUNDS = 20  # an interval of theirs, in a table of ten rows, leaves out 
 # Rounds between launches of one that is dear: powers of two, so that rare ones meet each other, and few, as
 # it may be a near runner-up all the same.
 _RARE = (4, 2, 1)
-KNOWN_EVERY = (
-    4  # rounds between launches of one that is known well enough: seen now and then for what changes
-)
+# Rounds between launches of one that is known well enough: seen now and then for what changes.
+KNOWN_EVERY = 4
 
 
 def rounds_between(companies: Iterable[Mapping[int, CaseWork]], settings: Settings) -> dict[int, int]:

@@ -137,9 +137,7 @@ class WorkloadState:
     every: dict[int, int] = field(default_factory=dict)  # by id: launched in every so many rounds
     steadied: frozenset[int] = frozenset()  # ids of dear ones that have all turns up to `STEADY_ROUNDS`
     companions: dict[int, frozenset[int]] = field(default_factory=dict)  # by id: who is launched with it
-    known_rows: frozenset[int] = (
-        frozenset()
-    )  # ids of those whose ratio was known well enough at the last look
+    known_rows: frozenset[int] = frozenset()  # ids: their ratio was known well enough at the last look
     fewest: int = 1  # rounds that each of its tables needs before any ratio has an interval
     rounds_wanted: int = 0  # at which it will probably have had enough
     stopped_by: str = ""  # "" while it goes on

@@ -9,7 +9,7 @@ import pytest
 
 from tollbench.cli import asking
 from tollbench.cli.forecasts import rough, sentences
-from tollbench.measure.events import Expected, TimePlanned
+from tollbench.measure.events import Expected, Shortage, TimePlanned
 from tollbench.plan import PROFILES
 
 QUICK = PROFILES["quick"]
@@ -54,6 +54,24 @@ def test_before_measuring_it_is_called_a_guess() -> None:
     assert text.startswith("a guess before measuring: the next 66 s buy about 30 to 90 rounds of a workload;")
     assert "about a/narrow ±0.42 %" in text
     assert "--precision" not in text  # how long that takes, nobody knows yet
+
+
+def test_a_budget_that_is_too_small_is_told_with_one_that_is_enough() -> None:
+    """Five cases of which one launch each takes 9 s, and 29 s are left."""
+    alone = [Expected("tasks/skynet", 3, None)]
+    short = Shortage(round_s=9.0, rounds=12, without_turn=0, needed_s=171.0)
+    text = said(TimePlanned(tuple(alone), 29.0, 0, None, short), budget_s=60.0)
+    assert text == (
+        "the budget of 60 s is too small for all of this: after the pilots 29 s are left, one launch of each"
+        " takes about 9.0 s, and intervals want 12 launches of each; what fits is measured, the headline"
+        " first, with fewer intervals. --budget 3m is about what all of it takes"
+    )
+    assert asking.seconds(text.split("--budget ")[1].split()[0]) >= 171.0
+    without = replace(short, without_turn=1, needed_s=61.0)
+    more = said(TimePlanned(ROWS, 29.0, 0, None, without), budget_s=60.0)
+    assert "each; 1 case will have no turn; what fits" in more
+    assert "--budget 65s is about" in more
+    assert more.splitlines()[1].startswith("a guess before measuring")  # some of it will be known
 
 
 def test_a_precision_that_was_asked_for_says_how_long_it_takes() -> None:

@@ -19,7 +19,7 @@ from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.piloting import SHORT_NS
 from tollbench.measure import plan_of
 from tollbench.measure.estimate import ROUNDS_OF_EACH
-from tollbench.measure.events import CaseEnded, LaunchDone
+from tollbench.measure.events import CaseEnded, LaunchDone, TimePlanned
 from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.plan import PROFILES
 from tollbench.stats import FIRST_LOOK, next_look
@@ -530,7 +530,7 @@ def test_quick_measures_a_large_catalogue_in_three_minutes(tmp_path: Path) -> No
 def test_estimate_comes_down_to_the_end_of_the_run(tmp_path: Path) -> None:
     """Without a budget the estimate follows from how fast the intervals narrow.
 
-    By draws of its own: with one in four, all is known a look earlier than was foreseen, which no estimate knows.
+    By draws of its own: with one in four all is known a look earlier than was foreseen, which nobody knows.
     """
     noise = random.Random(0)
     made = bench(
@@ -648,3 +648,51 @@ def test_pilots_leave_half_of_a_short_time_to_what_has_had_its_own(tmp_path: Pat
     left = [place for place, found in status.items() if found is Status.PLANNED]
     assert left
     assert not any(rounds[place] for place in left)
+
+
+def dear(tmp_path: Path, budget_s: float) -> Bench:
+    """Five contenders of which an iteration takes a second, and a launch as much as it must."""
+    plan = plan_for(workload(*(f"c{number}" for number in range(5)), name="a/b"), budget_s=budget_s)
+    return Bench(tmp_path / "r.toll", plan, FakeLauncher(FakeClock(), lambda *_: 1e9))
+
+
+def test_a_budget_too_small_is_told_after_the_pilots_and_before_the_first_round(tmp_path: Path) -> None:
+    made = dear(tmp_path, budget_s=60.0)
+    assert made.run() == "budget"
+    short = made.told(TimePlanned)[0].short
+    assert short is not None
+    told_at = next(at for at, event in enumerate(made.events) if isinstance(event, TimePlanned))
+    measured = [
+        at
+        for at, event in enumerate(made.events)
+        if isinstance(event, LaunchDone) and event.launch.purpose is Purpose.MEASURE
+    ]
+    assert told_at < measured[0]
+    with RunFile.open(made.path) as run_file:
+        launches = [len(run_file.launches(case.id)) for case in run_file.cases()]
+    assert 0 < max(launches) < short.rounds  # it was true
+
+
+def test_the_budget_that_is_named_gives_every_row_its_intervals(tmp_path: Path) -> None:
+    made = dear(tmp_path, budget_s=60.0)
+    made.run()
+    short = made.told(TimePlanned)[0].short
+    assert short is not None
+    (tmp_path / "again").mkdir()
+    enough = dear(tmp_path / "again", budget_s=short.needed_s)
+    enough.run()
+    assert enough.told(TimePlanned)[0].short is None
+    with RunFile.open(enough.path) as run_file:
+        assert all(len(run_file.launches(case.id)) >= short.rounds for case in run_file.cases())
+    (tmp_path / "less").mkdir()
+    less = dear(tmp_path / "less", budget_s=0.6 * short.needed_s)
+    less.run()
+    assert less.told(TimePlanned)[0].short is not None  # what is named is no multiple of what it takes
+
+
+def test_cases_without_a_pilot_are_counted_as_short(tmp_path: Path) -> None:
+    made = dear(tmp_path, budget_s=12.0)
+    made.run()
+    short = made.told(TimePlanned)[0].short
+    assert short is not None
+    assert 0 < short.without_turn < 5
