@@ -12,7 +12,10 @@ from tollbench.cli.console import progress, say
 from tollbench.cli.places import ROOT, build_folder
 from tollbench.errors import TollError
 from tollbench.plan import Plan
+from tollbench.text import headline, several
 from tollbench.words import HOST, Environment, Program, Status, Workload
+
+_MOST_REASONS = 3  # of contenders that have no program
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,18 @@ def _build(plan: Plan, sharing: Sequence[Environment], title: str) -> tuple[Prog
         say(f"environment {folder}: {Status.BUILD_FAILED}: {reason}")
         return building.failed(chosen, environment, Status.BUILD_FAILED, reason)
     where = f" ({folder})" if len(plan.environments) > 1 else ""
-    for program in built:
-        if program.status is not Status.OK:
-            say(f"{program.workload} {program.contender}{where}: {program.status}: {program.reason}")
+    _say_what_is_missing([program for program in built if program.status is not Status.OK], where)
     return built
+
+
+def _say_what_is_missing(programs: Sequence[Program], where: str) -> None:
+    """The reasons of few in full, as a compiler told them; of many the first, as the report has all."""
+    if len(programs) > _MOST_REASONS:
+        first, rest = programs[0], several(len(programs) - 1, "contender")
+        say(
+            f"without a program{where}: {first.workload} {first.contender}, {first.status}:"
+            f" {headline(first.reason)[0]}; and {rest} more, whose reasons the report has"
+        )
+        return
+    for program in programs:
+        say(f"{program.workload} {program.contender}{where}: {program.status}: {program.reason}")

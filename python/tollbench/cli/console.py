@@ -7,6 +7,8 @@ hold what steers a terminal.
 from __future__ import annotations
 
 import json
+import math
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -15,13 +17,27 @@ from typing import Any
 
 from tollbench.text import clean, escaped, visible
 
-PLAIN_FIRST_S = 2.0  # what is done by then needs no line
-PLAIN_EVERY_S = 5.0  # between lines where there is no terminal to redraw
+# Where there is no terminal to redraw: a line after so many seconds, then each time that six times as long
+# has passed, so that a log of three minutes has three of them; and at least one in so many seconds.
+PLAIN_FIRST_S = 5.0
+PLAIN_TIMES = 6.0
+PLAIN_EVERY_S = 120.0
+
+_said_lines = 0
 
 
 def say(text: str) -> None:
-    """One line to whoever watches."""
-    print(visible(text), file=sys.stderr, flush=True)
+    """One line to whoever watches, or several."""
+    global _said_lines
+    shown = visible(text)
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else math.inf
+    _said_lines += sum(max(1, math.ceil(len(line) / width)) for line in shown.splitlines())
+    print(shown, file=sys.stderr, flush=True)
+
+
+def said_lines() -> int:
+    """How many lines of its watcher's screen `say` has taken since the program began."""
+    return _said_lines
 
 
 def tell(text: str, end: str = "\n") -> None:
@@ -50,18 +66,18 @@ class Progress:
 
 
 class _Plain(Progress):
-    """A line now and then, for logs and pipes."""
+    """A line now and then, rarer and rarer, for logs and pipes."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
         self._started = time.monotonic()
-        self._last = self._started - PLAIN_EVERY_S + PLAIN_FIRST_S
+        self._due = self._started + PLAIN_FIRST_S
 
     def step(self, done: float, total: float, what: str = "", left_s: float | None = None) -> None:
         now = time.monotonic()
-        if now - self._last < PLAIN_EVERY_S:
+        if now < self._due:
             return
-        self._last = now
+        self._due = now + min(PLAIN_EVERY_S, (PLAIN_TIMES - 1.0) * (now - self._started))
         if left_s is None and done > 0:
             left_s = (now - self._started) * (total - done) / done
         share = f"{done / total:4.0%}" if total else ""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tollbench.cli.console import progress, say
+from tollbench.cli.console import progress, said_lines, say
 from tollbench.cli.named_files import Force, file_path, files_of_run
 from tollbench.cli.places import ROOT, found_run, run_path
 from tollbench.errors import TollError
@@ -231,7 +231,8 @@ def show_answers(results: Results, page: str, run: str) -> None:
     """Prints the one screen that a run ends with; `page` is "" where none was written."""
     from tollbench.report import one_screen
 
-    one_screen.render(results, _console(None if sys.stdout.isatty() else _PIPE_WIDTH), page, run)
+    console = _console(None if sys.stdout.isatty() else _PIPE_WIDTH)
+    one_screen.render(results, console, page, run, said_lines=said_lines())
 
 
 def _console(width: int | None = None) -> Console:

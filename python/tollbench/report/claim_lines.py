@@ -73,10 +73,21 @@ def count_sentence(lines: Sequence[ClaimLine]) -> str:
     if not lines:
         return ""
     held, failed, rest = (len(of_verdict(lines, ruling)) for ruling in VERDICTS)
-    return (
-        f"{held} of {several(len(lines), 'conclusion')} {'holds' if held == 1 else 'hold'} here,"
-        f" {failed} {'does' if failed == 1 else 'do'} not, {rest} cannot be told in this run"
-    )
+    of_all = f"{held} of {several(len(lines), 'conclusion')} {_hold(held, failed)}"
+    return f"{of_all}, {rest} cannot be told in this run"
+
+
+def open_sentence(lines: Sequence[ClaimLine], tells_more: str) -> str:
+    """The same in a line, with the command that decides more; "" without one, or where all are decided."""
+    held, failed, rest = (len(of_verdict(lines, ruling)) for ruling in VERDICTS)
+    if not (rest and tells_more):
+        return ""
+    of_all = f"Of {several(len(lines), 'conclusion')} of documents"
+    return f"{of_all} {held} {_hold(held, failed)}; {rest} {'is' if rest == 1 else 'are'} open: {tells_more}"
+
+
+def _hold(held: int, failed: int) -> str:
+    return f"{'holds' if held == 1 else 'hold'} here, {failed} {'does' if failed == 1 else 'do'} not"
 
 
 def why_not_told(reason: str) -> str:

@@ -1,13 +1,14 @@
 """The answer of a run on one screen: who is fastest, what holds, what to beware of, where the rest is.
 
-A quick run of all workloads takes at most `LINES` lines of 100 columns; the tables are terminal.py's.
+A quick run of all workloads takes at most `LINES` lines of 100 columns, with what toll said while it ran;
+the tables are terminal.py's.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -17,15 +18,26 @@ from tollbench import numbers
 from tollbench.analysis.results import PublishedValue, Results, Row, WorkloadResult
 from tollbench.report.answer_lines import answer, why_not, without_answer
 from tollbench.report.cases import groups
-from tollbench.report.claim_lines import VERDICTS, ClaimLine, claim_lines, count_sentence, of_verdict
+from tollbench.report.claim_lines import (
+    VERDICTS,
+    ClaimLine,
+    claim_lines,
+    count_sentence,
+    of_verdict,
+    open_sentence,
+)
 from tollbench.report.console_writer import Writer
 from tollbench.report.problems import troubles
+from tollbench.report.published_tables import beside_rows
 from tollbench.report.sentences import floor_sentence, published_range
 from tollbench.text import clean, headline, said, several
 from tollbench.words import Ruling
 
-LINES = 58  # toll's own messages while it runs take some more
+LINES = 60
 MOST_WARNINGS = 3
+_FEWEST_OF_CLAIMS = 3  # lines: how many hold, then by name what does not hold and what does
+_QUICK, _TELLS_MORE = "quick", "toll run '*' --profile standard"
+_FEWEST_OF_LABEL = 12  # columns of what a published value is called
 _REMEDY = re.compile(r"`([^`]+)`|((?:\./)?toll run --resume \S+)")
 _CLAUSE = re.compile(r"[:;,](?= )| (?=\()")
 _UNITS = {"us": "µs"}
@@ -39,21 +51,58 @@ class ScreenLine:
     text: str = ""
     style: str = ""
     indent: int = 0
+    wanted: bool = True  # False: left out where there is no room
 
 
-def render(results: Results, console: Console, page: str = "", run: str = "RUN") -> None:
-    """Prints the screen; `page` is where the HTML file is, `run` what `toll report` calls the run."""
+def render(
+    results: Results, console: Console, page: str = "", run: str = "RUN", *, said_lines: int = 0
+) -> None:
+    """Prints the screen; `page` is where the HTML file is, `run` what `toll report` calls the run.
+
+    `said_lines` stand above it already, of the run's progress.
+    """
     writer = Writer(console)
     head = [*_head(results)]
     answers = [line for one in results.workloads for line in _workload(one, console.width)]
-    foot = [*_warnings(results, run, console.width), *_further(page, run)]
-    room = LINES - sum(_height(line, writer) for line in (*head, *answers, *foot))
-    for line in (*head, *answers, *_claims(claim_lines(results), room, writer), *foot):
+    claims = claim_lines(results)
+    room = LINES - said_lines - (_FEWEST_OF_CLAIMS if claims else 0) - _height(head, writer)
+    foot = _foot(results, page, run, room - _height(filter(_is_wanted, answers), writer), writer)
+    answers = _that_fit(answers, room - _height(foot, writer), writer)
+    left = LINES - said_lines - _height([*head, *answers, *foot], writer)
+    concluded = _claims(claims, left, writer, quick=results.run.profile == _QUICK)
+    for line in (*head, *answers, *concluded, *foot):
         writer.line(line.text, line.style, line.indent)
 
 
-def _height(line: ScreenLine, writer: Writer) -> int:
-    return writer.height(line.text, line.indent)
+def _height(lines: Iterable[ScreenLine], writer: Writer) -> int:
+    return sum(writer.height(line.text, line.indent) for line in lines)
+
+
+def _is_wanted(line: ScreenLine) -> bool:
+    return line.wanted
+
+
+def _foot(results: Results, page: str, run: str, room: int, writer: Writer) -> list[ScreenLine]:
+    """What to beware of, fewer of it where there is no room, and where the rest is."""
+    for most in range(MOST_WARNINGS, 0, -1):
+        warnings = _warnings(results, run, writer.console.width, most)
+        for between in ([ScreenLine()] if warnings else [], []):
+            told = [*between, *warnings, *_further(page, run)]
+            if _height(told, writer) <= room:
+                return told
+    return told
+
+
+def _that_fit(lines: Sequence[ScreenLine], room: int, writer: Writer) -> list[ScreenLine]:
+    """All that are wanted, and of the others the first ones that there is room for."""
+    left = room - _height(filter(_is_wanted, lines), writer)
+    kept = []
+    for line in lines:
+        if not line.wanted:
+            left -= _height([line], writer)
+        if line.wanted or left >= 0:
+            kept.append(line)
+    return kept
 
 
 def _head(results: Results) -> Iterator[ScreenLine]:
@@ -76,37 +125,47 @@ def _workload(workload: WorkloadResult, width: int) -> Iterator[ScreenLine]:
     told = answer(workload)
     answered = told.sentence if told else without_answer(workload)
     rows = next((group.rows for group in groups(workload) if group.best), workload.rows)
-    then = _then_and_now(workload, rows)
-    if then and 2 + cell_len(f"{answered} · {then}") <= width:
-        answered, then = f"{answered} · {then}", ""
-    yield ScreenLine(answered, "", 2)
-    if then:
-        yield ScreenLine(then, "dim", 2)
-
-
-def _then_and_now(workload: WorkloadResult, rows: Sequence[Row]) -> str:
-    """One published value that stands beside a row: the fastest's if there is one, else the first."""
-    beside = [entry for entry in workload.published if entry.today is not None]
+    entry = _published(workload, rows)
+    if entry is None:
+        yield ScreenLine(answered, "", 2)
+        return
+    beside = _then_and_now(entry, width - 2 - cell_len(f"{answered} · "))
+    yield ScreenLine(f"{answered} · {beside}" if beside else answered, "", 2)
     if not beside:
-        return ""
+        yield ScreenLine(_then_and_now(entry, width - 2) or _then_and_now(entry), "dim", 2, wanted=False)
+
+
+def _published(workload: WorkloadResult, rows: Sequence[Row]) -> PublishedValue | None:
+    """One that stands beside a row: the fastest's if there is one, else the first."""
     names = [(row.contender, row.environment, row.parameters) for row in rows]
 
     def place(entry: PublishedValue) -> int:
         name = entry.contender, entry.environment, entry.parameters
         return names.index(name) if name in names else len(names)
 
-    entry = min(beside, key=place)
+    return min(beside_rows(workload), key=place, default=None)
+
+
+def _then_and_now(entry: PublishedValue, room: int | None = None) -> str:
+    """As "2016, the label: 25 ns then, 5.98 here"; its label is cut to the room, "" where next to nothing of
+    it would be left."""
     assert entry.today is not None
     today = numbers.quantity(entry.today.value, entry.today.low, entry.today.high)
-    what = f"{clean(entry.label)}: {published_range(entry)}"
-    return f"{entry.year}, {what} {clean(_UNITS.get(entry.unit, entry.unit))} then, {today} here"
+    label = clean(entry.label)
+    values = f"{published_range(entry)} {clean(_UNITS.get(entry.unit, entry.unit))} then, {today} here"
+    left = cell_len(label) if room is None else room - cell_len(f"{entry.year}, : {values}")
+    if left < min(_FEWEST_OF_LABEL, cell_len(label)):
+        return ""
+    return f"{entry.year}, {_clipped(label, left)}: {values}"
 
 
-def _claims(lines: Sequence[ClaimLine], room: int, writer: Writer) -> list[ScreenLine]:
+def _claims(lines: Sequence[ClaimLine], room: int, writer: Writer, *, quick: bool) -> list[ScreenLine]:
     """The claims that hold or fail, in as many words as there is room for."""
     if not lines:
         return []
-    head = [ScreenLine(), ScreenLine(f"What the documents conclude: {count_sentence(lines)}", "bold")]
+    more = _TELLS_MORE if quick else ""
+    counted = open_sentence(lines, more) or f"What the documents conclude: {count_sentence(lines)}"
+    head = [ScreenLine(), ScreenLine(counted, "bold")]
     decided = {ruling: found for ruling in _DECIDED if (found := of_verdict(lines, ruling))}
     for in_words in ((*_DECIDED,), (Ruling.DOES_NOT_HOLD,), ()):
         told = list(head)
@@ -115,10 +174,10 @@ def _claims(lines: Sequence[ClaimLine], room: int, writer: Writer) -> list[Scree
                 told += [_sentence(line, ruling) for line in found]
             else:
                 told.append(_names(found, ruling, len(found)))
-        if sum(_height(line, writer) for line in told) <= room:
+        if _height(told, writer) <= room:
             return told
     del head[0]  # an empty line is the first thing to go
-    each = max(1, (room - len(head)) // max(1, len(decided)))
+    each = max(1, (room - _height(head, writer)) // max(1, len(decided)))
     return [*head, *(_fewer_names(found, ruling, each, writer) for ruling, found in decided.items())]
 
 
@@ -131,7 +190,7 @@ def _names(found: Sequence[ClaimLine], ruling: Ruling, count: int) -> ScreenLine
 def _fewer_names(found: Sequence[ClaimLine], ruling: Ruling, height: int, writer: Writer) -> ScreenLine:
     """As many names as stand in `height` lines, one at least."""
     shortened = (_names(found, ruling, count) for count in range(len(found), 0, -1))
-    return next((line for line in shortened if _height(line, writer) <= height), _names(found, ruling, 1))
+    return next((line for line in shortened if _height([line], writer) <= height), _names(found, ruling, 1))
 
 
 def _sentence(line: ClaimLine, ruling: Ruling) -> ScreenLine:
@@ -139,8 +198,8 @@ def _sentence(line: ClaimLine, ruling: Ruling) -> ScreenLine:
     return ScreenLine(f"{VERDICTS[ruling]}: {line.claim} ({where})", _DECIDED[ruling], 2)
 
 
-def _warnings(results: Results, run: str, width: int) -> list[ScreenLine]:
-    """At most three, what failed first, each cut to a line that ends with its remedy."""
+def _warnings(results: Results, run: str, width: int, most: int) -> list[ScreenLine]:
+    """What failed first, each cut to a line that ends with its remedy."""
     whole, apart = results.warnings_by_workload()
     own = [
         warning if name in warning else f"{name}: {warning}"  # its command names the workload mostly
@@ -148,11 +207,11 @@ def _warnings(results: Results, run: str, width: int) -> list[ScreenLine]:
         for warning in warnings
     ]
     told = [*_failures(results), *whole, *own]
-    lines = [ScreenLine("! " + in_a_line(warning, width - 2), "yellow") for warning in told[:MOST_WARNINGS]]
-    if len(told) > MOST_WARNINGS:
-        rest = several(len(told) - MOST_WARNINGS, "more warning")
+    lines = [ScreenLine("! " + in_a_line(warning, width - 2), "yellow") for warning in told[:most]]
+    if len(told) > most:
+        rest = several(len(told) - most, "more warning")
         lines.append(ScreenLine(f"! {rest}: toll report {shlex.quote(run)}", "yellow"))
-    return [ScreenLine(), *lines] if lines else []
+    return lines
 
 
 def _failures(results: Results) -> list[str]:

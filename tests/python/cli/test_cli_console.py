@@ -17,14 +17,26 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return clock
 
 
-def test_a_log_gets_a_line_now_and_then(now, capsys) -> None:
+def test_a_log_gets_a_line_now_and_then_and_ever_fewer(now, capsys) -> None:
     with console.progress("reading") as bar:
-        for second in range(12):
+        for second in range(400):
             now[0] = 100.0 + second
-            bar.step(second, 20, "launches")
+            bar.step(second, 500, "launches")
     said = capsys.readouterr().err.splitlines()
-    assert said[0] == "reading  10%, about 18 s left  launches"
-    assert len(said) == 2
+    assert said[0] == "reading   1%, about 495 s left  launches"
+    left = [int(line.split("about ")[1].split()[0]) for line in said]
+    assert left == [495, 470, 350, 230, 110]
+
+
+def test_what_was_said_is_counted_in_lines_of_the_screen(capsys, monkeypatch) -> None:
+    before = console.said_lines()
+    console.say("one\ntwo")
+    console.say("x" * 250)
+    assert console.said_lines() == before + 3  # a pipe folds nothing
+    terminal(monkeypatch)
+    console.say("x" * 250)
+    assert console.said_lines() == before + 6
+    capsys.readouterr()
 
 
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:

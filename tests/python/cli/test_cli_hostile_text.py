@@ -73,7 +73,7 @@ def test_a_comparison_prints_json_that_steers_nothing_and_says_the_same(monkeypa
 def test_progress_steers_nothing(monkeypatch, capsys) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: False)
     plain = console._Plain("reading")
-    plain._last -= 10
+    plain._due -= 10
     plain.step(1, 2, HOSTILE)
     said = capsys.readouterr().err
     assert "reading" in said

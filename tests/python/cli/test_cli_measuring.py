@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
+import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+sys.path.append(str(Path(__file__).parents[1] / "report"))
+import sample_results as samples
+
+import tollbench.cli
 from tollbench import building
 from tollbench.catalog import suites
-from tollbench.cli import machine_use, measuring
+from tollbench.cli import console, machine_use, measuring, report
 from tollbench.cli.asking import Wishes
 from tollbench.cli.measuring import Session
 from tollbench.cli.places import ROOT
 from tollbench.errors import TollError
 from tollbench.launching.machine_lock import machine_lock
 from tollbench.measure import Interrupt, SystemClock
+from tollbench.measure.events import Expected, LaunchDone, TimePlanned
 from tollbench.plan import Selection
+from tollbench.report import one_screen
 from tollbench.store import RunFile
-from tollbench.words import Status
+from tollbench.words import Program, Status
 
 WISHES = Wishes("quick", 5.0, None, 1)
 
@@ -126,3 +135,83 @@ def test_a_disk_that_is_full_to_the_end_is_told_once(tmp_path, monkeypatch) -> N
         session(tmp_path / "full.toll") as full,
     ):
         full.measure()
+
+
+QUICK_S, BUILD_S = 165, 150
+MISSING = 7  # contenders that this machine has no library for
+
+
+def many_words() -> samples.Results:
+    """A quick run with all that may stand on its screen: published values, claims, failures, warnings."""
+    quick = samples.quick_results()
+    with_published = samples.skynet_published()
+    workloads = [one.model_copy(update={"published": with_published}) for one in quick.workloads]
+    failed = samples.skynet(random.Random(3)).model_copy(update={"workload": workloads[0].workload})
+    rows = [row for row in failed.rows if row.status != "wrong_answer"]  # that would be exit code 1
+    failed = failed.model_copy(update={"rows": rows})
+    warnings = [f"{one.workload}: ratios are wide, `./toll run {one.workload}` helps." for one in workloads]
+    return quick.model_copy(
+        update={
+            "workloads": [failed, *workloads[1:]],
+            "warnings": warnings,
+            "problems": samples.friendly_results().problems,
+        }
+    )
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build of `BUILD_S` and a measurement of `QUICK_S`, of everything, on a clock that does not wait."""
+    now = [time.monotonic()]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def build(chosen, environment, on_progress, **_):
+        for second in range(BUILD_S):
+            now[0] += 1.0
+            on_progress(second, BUILD_S, "skynet")
+        built = [(w.name, c.name) for w in chosen for c in w.contenders]
+        return tuple(
+            Program(*names, environment.name, ("true",), *((Status.SKIPPED, "not found") if bad else ()))
+            for at, names in enumerate(built)
+            for bad in [at < MISSING]
+        )
+
+    def launch(self: Session, _run_file: RunFile, bar: console.Progress) -> str:
+        names = list(dict.fromkeys(case.workload for case in self.plan.cases))
+        assert len(names) == 15
+        expected = tuple(Expected(name, 30, 0.01 * at) for at, name in enumerate(names))
+        self._tell(bar, TimePlanned(expected, 120.0, 0, None))
+        for second in range(QUICK_S):
+            now[0] += 1.0
+            for case in self.plan.cases[:10]:
+                done = LaunchDone(case, None, second, second, QUICK_S - second, 0.02)  # type: ignore[arg-type]
+                self._tell(bar, done)
+            if second == 80:
+                self._tell(bar, TimePlanned(expected, 165.0 - second, 14, 900.0))
+        return "budget"
+
+    monkeypatch.setattr(building, "programs", build)
+    monkeypatch.setattr(building, "described", lambda _, environment: environment)
+    monkeypatch.setattr(measuring, "_system_packages", lambda *_, **__: None)
+    monkeypatch.setattr(Session, "_launch", launch)
+    results = many_words()
+    monkeypatch.setattr(report, "analyse", lambda _: results)
+
+
+def test_a_quick_run_of_everything_says_sixty_lines_at_most_in_all(
+    tmp_path, lock, monkeypatch, capsys
+) -> None:
+    """What is said while building and measuring, and the screen at the end, as a pipe has them."""
+    pretend(monkeypatch)
+    monkeypatch.setattr(console, "_said_lines", 0)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["toll", "run", "--no-install"])
+    assert tollbench.cli.main() == 0
+    told = capsys.readouterr()
+    said, shown = told.err.splitlines(), told.out.splitlines()
+    assert console.said_lines() == len(said)
+    assert sum(line.startswith(("building", "measuring ")) and " s left" in line for line in said) == 6
+    assert len(said) + len(shown) <= one_screen.LINES == 60, "\n".join([*said, *shown])
+    answered = [line for line in shown if line.startswith(("containers/", "frameworks/", "latency/"))]
+    assert len(answered) == 15
+    assert "Of 65 conclusions of documents 13 hold here" in told.out
+    assert "toll report" in shown[-1]

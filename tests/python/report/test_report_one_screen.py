@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 import sample_results as samples
@@ -13,10 +14,11 @@ from tollbench.analysis.results import Results
 from tollbench.report import one_screen
 
 
-def screen(results: Results, width: int = 100, encoding: str = "utf-8") -> list[str]:
+def screen(results: Results, width: int = 100, encoding: str = "utf-8", said_lines: int = 0) -> list[str]:
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
-    one_screen.render(results, Console(file=out, width=width), "runs/today.html", "runs/today.toll")
+    console = Console(file=out, width=width)
+    one_screen.render(results, console, "runs/today.html", "runs/today.toll", said_lines=said_lines)
     return raw.getvalue().decode(encoding).splitlines()
 
 
@@ -54,6 +56,22 @@ def test_what_was_published_stands_beside_today(friendly):
     assert "2016, Go 1.6.1, GOMAXPROCS=8: 0.7 to 0.98 µs then, 0.2540 here" in told
 
 
+def test_what_was_published_is_cut_to_the_line_or_left_out_before_an_answer_is(friendly):
+    skynet = friendly.workloads[0]
+    long = [
+        entry.model_copy(update={"label": f"{entry.label}, on one of its four cores alone, as printed then"})
+        for entry in skynet.published
+    ]
+    one = friendly.model_copy(update={"workloads": [skynet.model_copy(update={"published": long})]})
+    told = about(screen(one, width=130), "tasks/skynet")
+    assert re.search(r" · 2016, Go 1\.6\.1.*…: 0\.7 to 0\.98 µs then, 0\.2540 here$", told), told
+    below = next(line for line in screen(one) if "0.2540 here" in line)
+    assert re.match(r"  2016, Go 1\.6\.1.*…: 0\.7", below)
+    crowded = screen(one, said_lines=one_screen.LINES)
+    assert "0.2540 here" not in "".join(crowded)
+    assert about(crowded, "tasks/skynet").startswith("std_async_deferred")
+
+
 def test_rows_that_could_not_be_told_apart_are_tied(friendly):
     skynet = friendly.workloads[0]
     tied = [row.model_copy(update={"tie_groups": ["a"]}) for row in skynet.rows]
@@ -65,9 +83,17 @@ def test_rows_that_could_not_be_told_apart_are_tied(friendly):
 def test_claims_stand_there_with_what_decided_them(friendly):
     lines = screen(friendly)
     text = " ".join(line.strip() for line in lines)
-    assert "1 of 3 conclusions holds here, 1 does not, 1 cannot be told in this run" in text
+    more = "toll run '*' --profile standard"
+    assert f"Of 3 conclusions of documents 1 holds here, 1 does not; 1 is open: {more}" in text
     assert "does not hold here: stealing halves round robin" in text or "1.015× [1.000, 1.030]" in text
     assert "holds here: stealing beats sharing" in text or "3.01× [2.90, 3.10], at least 1.41× wanted" in text
+
+
+def test_a_longer_run_names_no_longer_one(friendly):
+    run = friendly.run.model_copy(update={"profile": "standard"})
+    text = " ".join(line.strip() for line in screen(friendly.model_copy(update={"run": run})))
+    assert "1 of 3 conclusions holds here, 1 does not, 1 cannot be told in this run" in text
+    assert "--profile standard" not in text
 
 
 def test_where_there_is_room_claims_are_sentences(friendly):
@@ -87,8 +113,9 @@ def test_a_quick_run_of_everything_fits_whatever_it_says(friendly):
     ]
     warnings = [f"topic/number_{at}: it is so, `./toll doctor` says why." for at in range(14)]
     changes = {"workloads": workloads, "claims": claims, "warnings": warnings}
-    lines = screen(friendly.model_copy(update=changes))
-    assert len(lines) <= one_screen.LINES
+    said = 15
+    lines = screen(friendly.model_copy(update=changes), said_lines=said)
+    assert len(lines) + said <= one_screen.LINES
     assert all(cell_len(line) <= 100 for line in lines)
     text = " ".join(line.strip() for line in lines)
     assert "holds here: a claim with a long name" in text
