@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from tollbench.compare.evidence import TimeAllowed
 from tollbench.compare.judging import Judge
@@ -25,6 +26,7 @@ from tollbench.compare.subject import (
 from tollbench.compare.tracks import Track, sequence_for
 from tollbench.compare.twos import every_two, left_out, sides_compared, standings_of, twos_of
 from tollbench.compare.usage import Usage
+from tollbench.compare.verdict_sentences import rough
 from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, Verdict
 from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -191,8 +193,18 @@ def _confirmed(first: Comparison, second: Comparison, interrupted: bool) -> Comp
         | {
             "verdict": Verdict.FAILED if second.verdict is Verdict.FAILED else Verdict.INCONCLUSIVE,
             "regression": False,
-            "reason": f"not confirmed: first {first.reason}; then {second.reason}",
+            "reason": f"not confirmed: first {first.reason}; then {second.reason}{_again(total, second)}",
         }
+    )
+
+
+def _again(total: Mapping[str, Any], second: Comparison) -> str:
+    """What to do about two measurements that do not agree; a short one says what it lacks itself."""
+    if second.verdict in (Verdict.INCONCLUSIVE, Verdict.FAILED):
+        return ""
+    return (
+        "; the two do not say the same, as when the machine changes in between: comparing once more takes"
+        f" about {rough(total['seconds'])}"
     )
 
 
@@ -201,7 +213,11 @@ def unconfirmed(item: Comparison) -> Comparison:
     if not _differs(item):
         return item
     told = {"verdict": Verdict.INCONCLUSIVE, "regression": False}
-    return item.model_copy(update=told | {"reason": f"interrupted before it was confirmed: {item.reason}"})
+    reason = (
+        f"interrupted before it was confirmed: {item.reason}; measuring it once more takes about"
+        f" {rough(item.seconds)}"
+    )
+    return item.model_copy(update=told | {"reason": reason})
 
 
 def _listed(ratios: Mapping[str, Mapping[Two, float]]) -> dict[str, list[tuple[int, int, float]]]:

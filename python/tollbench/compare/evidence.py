@@ -103,6 +103,8 @@ def evidence_of(track: Track, two: Two, terms: JudgedBy) -> Evidence:
         offered=terms.layouts,
         spread=_spread_of(track, two),
         needed=_needed(track, logs, numbers, terms),
+        seconds=track.seconds,
+        limits=terms.limits,
     )
 
 
@@ -111,14 +113,14 @@ def _more(track: Track, two: Two, terms: JudgedBy) -> Needed | None:
 
     An interval of pairs narrows with the root of their number, and has to lie between the margins where the
     sides are alike: what is in the middle now leaves less room. Where pairs are too few for an interval, the
-    time until they are enough. None where there is no pair.
+    time until they are enough; a pair that did not end takes longer than what there was. None without any.
     """
     low, high = track.bounds(two)
     pairs, fewest = len(track.logs(two)), fewest_pairs(terms.alpha * MEDIAN_SHARE)
-    if not pairs or not track.seconds:
+    if not track.seconds:
         return None
     if not math.isfinite(high - low):
-        return Needed(0, track.seconds * (fewest / pairs - 1.0)) if pairs < fewest else None
+        return Needed(0, track.seconds * (fewest / max(1, pairs) - 1.0 if pairs < fewest else 1.0))
     margin = math.log1p(terms.threshold)
     room = max(margin - abs((low + high) / 2.0), margin / 2.0)  # else a difference of about that size is told
     return Needed(0, max(0.0, track.seconds * (((high - low) / 2.0 / room) ** 2 - 1.0)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tollbench import numbers
-from tollbench.compare.evidence import Evidence, Needed
+from tollbench.compare.evidence import Evidence
 from tollbench.compare.subject import LAYOUTS
 from tollbench.compare.verdicts import Verdict
 from tollbench.stats import equivalence
@@ -41,35 +41,57 @@ def _known(verdict: Verdict, bounds: Bounds, threshold: float, evidence: Evidenc
     possible = f"a difference of up to {numbers.difference(_widest(*bounds))}{mean} remains possible"
     if not evidence.offered:
         return f"{possible}; {_forecast(evidence, least)}"
-    return f"{possible}; {_what_it_takes(evidence.needed, least)}"
+    return f"{possible}; {_what_it_takes(evidence, least)}"
 
 
 def _too_few(evidence: Evidence) -> str:
+    fewest, offered, pairs = evidence.fewest, evidence.offered, evidence.pairs
+    if offered:
+        return _too_few_layouts(evidence)
+    if evidence.needed is None:
+        return f"its turn did not come; {fewest} pairs of launches are needed{_total_budget(evidence)}"
+    more = f"{rough(evidence.needed.seconds)} more{_options(evidence)}"
+    if pairs >= fewest:
+        return f"{pairs} pairs of launches have no interval yet; as many again take about {more}"
+    about = "about" if pairs else "more than"
+    had = f"{pairs} pairs of launches fitted into the time; at least {fewest} are needed"
+    return f"{had}, which takes {about} {more}"
+
+
+def _too_few_layouts(evidence: Evidence) -> str:
     fewest, offered = evidence.fewest, evidence.offered
-    if not offered:
-        had = f"{evidence.pairs} pairs of launches fitted into the time; at least {fewest} are needed"
-        if evidence.needed is None:
-            return f"{had}: --budget, --total-budget"
-        return f"{had}, which takes about {_duration(evidence.needed.seconds)} more{_options(evidence)}"
     if offered < fewest:
         return (
             f"{offered} layouts are too few; at least {fewest} are needed at this level: --layouts {fewest}"
         )
     told = (
         f"{evidence.pairs} pairs of launches, of {evidence.layouts} of {offered} layouts, fitted into the"
-        f" time; {2 * offered} are needed:"
+        f" time; {2 * offered} are needed"
     )
-    return f"{told} --budget, --total-budget"
+    return f"{told}{_twice_each(evidence)}: --budget, --total-budget"
+
+
+def _twice_each(evidence: Evidence) -> str:
+    """How long it takes until each layout was launched twice, behind a sentence that asks for it."""
+    if not evidence.pairs or not evidence.seconds:
+        return ", and none was launched: the time is too short for one"
+    more = max(1.0, evidence.seconds * (2 * evidence.offered / evidence.pairs - 1.0))
+    return f", which takes about {rough(more)} more"
+
+
+def _total_budget(evidence: Evidence) -> str:
+    limits = evidence.limits
+    return f": `--total-budget {_option(2 * limits.total_s)}`" if limits else " (--total-budget)"
 
 
 def _forecast(evidence: Evidence, least: str) -> str:
     """How much more time would do, and which option gives it."""
     needed = evidence.needed
-    if needed is None or not needed.seconds:
-        return "a larger --budget narrows it"
+    if needed is None:
+        return f"how long ± {least} takes is not known, as nobody noted what its launches took"
     if needed.seconds > LONGEST_S:
         return f"± {least} needs days more"
-    return f"± {least} needs about {_duration(needed.seconds)} more{_options(evidence)}"
+    return f"± {least} needs about {rough(needed.seconds)} more{_options(evidence)}"
 
 
 def _options(evidence: Evidence) -> str:
@@ -88,7 +110,7 @@ def _options(evidence: Evidence) -> str:
     return f": `{' '.join(options)}`" if options else ""
 
 
-def _duration(seconds: float) -> str:
+def rough(seconds: float) -> str:
     """ "45 s", "12 min", "3 h"; as rough as a forecast is."""
     if seconds < 100:
         return f"{_two_digits(seconds)} s"
@@ -106,16 +128,16 @@ def _two_digits(value: float) -> int:
     return max(1, math.ceil(value)) if value < 100 else math.ceil(value / 10) * 10
 
 
-def _what_it_takes(needed: Needed | None, least: str) -> str:
+def _what_it_takes(evidence: Evidence, least: str) -> str:
     """What launches scatter by goes with more of them; what layouts do, with more layouts."""
+    needed = evidence.needed
     if needed is None:
-        return "a larger --budget or --total-budget narrows it"
+        return f"what narrows it is known once each layout was launched twice{_twice_each(evidence)}"
     if needed.layouts > LAYOUTS[-1]:
         return f"to know it to ± {least} takes more than {LAYOUTS[-1]:,} layouts"
     layouts = f"--layouts {needed.layouts}" if needed.layouts else ""
-    seconds = math.ceil(needed.seconds)
-    time = f"{seconds:,} s a benchmark (--budget, --total-budget)" if seconds else ""
-    takes = " and ".join(filter(None, [layouts, time])) or "more time"
+    time = f"{max(1, math.ceil(needed.seconds)):,} s a benchmark (--budget, --total-budget)"
+    takes = " and ".join(filter(None, [layouts, time if needed.seconds or not layouts else ""]))
     return f"to know it to ± {least} takes about {takes}"
 
 
@@ -123,7 +145,10 @@ def of_shapes(verdict: Verdict, shapes: Shapes, whose: str) -> str:
     """Where mean or tail differ otherwise than the medians do; `whose` launches are the other ones."""
     told = f"on average it is {_change(shapes.mean_ratio)}, its slowest tenth {_change(shapes.tail_ratio)}"
     if verdict is Verdict.NO_DIFFERENCE:
-        return f" of medians, but some of its launches are not like {whose}: {told}"
+        return (
+            f" of medians, but some of its launches are not like {whose}: {told};"
+            " that is what there is to know, and more time gives no other verdict"
+        )
     return f"; its launches are spread otherwise: {told}"
 
 

@@ -527,4 +527,4 @@ def test_benchmarks_without_a_turn_are_told_when_the_time_for_all_is_spent() -> 
     found = run(subject, total_s=1.0)
     assert len(subject.rounds) == 10
     assert {item.verdict for item in found.comparisons} == {Verdict.INCONCLUSIVE}
-    assert found.comparisons[49].reason.startswith(("0 pairs", "1 pairs"))
+    assert found.comparisons[49].reason.startswith("its turn did not come")

@@ -87,12 +87,15 @@ def test_time_for_a_part_of_the_layouts_says_how_many_launches_it_takes() -> Non
     short = ComparisonSettings(seed=3, budget_s=0.5, layouts=16)
     item = compare(sides, short, clock=sides.clock).comparisons[0]
     assert item.launches < 8
-    assert f"of {item.layouts} of 16 layouts, fitted into the time; 32 are needed: --budget" in item.reason
+    assert (
+        f"of {item.layouts} of 16 layouts, fitted into the time; 32 are needed, which takes about"
+        in item.reason
+    )
     once = ComparisonSettings(seed=3, budget_s=1.6, layouts=16)
     sides = subject(1.0, 16, 0.05)
     item = compare(sides, once, clock=sides.clock).comparisons[0]
     assert item.low is not None
-    assert "remains possible; a larger --budget or --total-budget narrows it" in item.reason
+    assert "known once each layout was launched twice, which takes about 2 s more" in item.reason
 
 
 def test_times_are_means_over_layouts_as_the_ratio_is() -> None:
