@@ -68,6 +68,9 @@ class BenchmarkLine(ComparisonRecord):
     high: tuple[Positive, ...] = Field(description="upper end")
     visits: tuple[int, ...] = Field(description="sessions in which it was measured")
     outliers: tuple[int, ...] = Field(default=(), description="entries that are far off their level")
+    latest: Place = Field(
+        default=0, description="the part that is shown as the present: that of the newest session with it"
+    )
     reference_ns: Positive = Field(description="nanoseconds an operation of the reference, latest part")
     scatter: NotNegative = Field(
         description="of commits around their level besides the error of measuring, relative, latest part"

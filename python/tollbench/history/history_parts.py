@@ -143,7 +143,12 @@ class HistoryParts:
     """All sessions."""
 
     parts: list[HistoryPart] = field(default_factory=list)  # by their first session
-    latest: int = -1  # to which the newest session belongs
+    used: list[int] = field(default_factory=list)  # numbers of parts, that of the newest session last
+
+    @property
+    def latest(self) -> int:
+        """To which the newest session belongs; -1 before the first one."""
+        return self.used[-1] if self.used else -1
 
     @property
     def now(self) -> HistoryPart | None:
@@ -158,7 +163,7 @@ class HistoryParts:
 def parts_of(sessions: Sequence[HistorySession]) -> HistoryParts:
     """Each session, in order of time, with the newest part that it fits, or as the first of another one."""
     found = HistoryParts()
-    used: list[int] = []  # the newest last
+    used = found.used
     for session in sessions:
         fitting = next(
             (number for number in reversed(used) if not _difference(found.parts[number], session)), None
@@ -171,7 +176,6 @@ def parts_of(sessions: Sequence[HistorySession]) -> HistoryParts:
             used.remove(fitting)
         used.append(fitting)
         found.parts[fitting].take(session)
-    found.latest = used[-1] if used else -1
     return found
 
 

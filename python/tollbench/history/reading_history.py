@@ -182,12 +182,12 @@ def _line(
     outliers: list[int] = []
     changes: list[HistoryChange] = []
     doubted: set[int] = set()
-    steps = LevelSteps((), 0.0, (), (), 0)
+    steps_of: dict[int, LevelSteps] = {}  # by number of the part
     for number, part in enumerate(known.parts):
         series = _series(name, part, asked.places)
         if not series:
             continue
-        steps = _steps(series, asked)
+        steps = steps_of[number] = _steps(series, asked)
         begin = len(columns["place"])
         outliers += [begin + place for place in steps.outliers]
         logs = np.array([value.log for value in series.values()])
@@ -209,14 +209,15 @@ def _line(
     if not columns["place"]:
         return None, [], set()
     since, until = _lifetime(name, known, asked.row, columns["place"])
-    latest = next(part for part in reversed(known.parts) if name in part.reference_ns)
+    latest = next(number for number in reversed(known.used) if number in steps_of)
     line = BenchmarkLine(
         benchmark=name,
         **{key: tuple(values) for key, values in columns.items()},  # type: ignore[arg-type]
         outliers=tuple(outliers),
-        reference_ns=median(latest.reference_ns[name]),
-        scatter=steps.scatter,
-        recent=steps.recent,
+        latest=latest,
+        reference_ns=median(known.parts[latest].reference_ns[name]),
+        scatter=steps_of[latest].scatter,
+        recent=steps_of[latest].recent,
         since=since,
         until=until,
     )

@@ -89,8 +89,8 @@ def find_steps(
 
     `values` are logarithms, one a commit in order; `errors` the standard errors of their measuring, 0 where
     that is not known, of which `together` says what is shared. `level` is that of all intervals; steps
-    smaller than `least` are left out. `alarm` is the share of windows without a step that show one: who looks
-    at several series divides it by their number.
+    smaller than `least` are left out, and those whose size may as well be 0. `alarm` is the share of windows
+    without a step that show one: who looks at several series divides it by their number.
     """
     series = _Series(values, errors, together, alarm)
     if series.count < 2 * FEWEST:
@@ -99,8 +99,8 @@ def find_steps(
     places = _supported(series, _moved(series, _found(series)))
     places = _supported(series, _moved(series, _missed(series, places)))
     steps = [_step(series, *around, level) for around in _around(series, places)]
-    while steps and abs(weakest := min(steps, key=lambda step: abs(step.size)).size) < least:
-        gone = next(step.place for step in steps if step.size == weakest)
+    while untold := [step for step in steps if abs(step.size) < least or step.low <= 0.0 <= step.high]:
+        gone = min(untold, key=lambda step: abs(step.size)).place
         places = _moved(series, [place for place in places if place != gone])
         steps = [_step(series, *around, level) for around in _around(series, places)]
     levels = [_level(series, begin, end)[0] for begin, end in _spans(series, places)]
@@ -296,9 +296,8 @@ def _strength(series: _Series, begin: int, place: int, end: int) -> float:
     """How far apart both levels are, in standard errors; 0 where one side has too few values."""
     if min(place - begin, end - place) < FEWEST:
         return 0.0
-    before, before_sd = _level(series, begin, place)
-    after, after_sd = _level(series, place, end)
-    return abs(after - before) / math.hypot(before_sd, after_sd)
+    size, error = _size(series, begin, place, end)
+    return abs(size) / error
 
 
 def _level(series: _Series, begin: int, end: int) -> tuple[float, float]:
@@ -356,20 +355,26 @@ def _step(series: _Series, begin: int, place: int, end: int, level: float) -> Le
     tail = (1.0 - level) / 2.0
     first = begin + 1 + int(np.searchsorted(reached, tail))
     last = begin + 1 + min(int(np.searchsorted(reached, 1.0 - tail)), share.size - 1)
-    before, before_sd = _level(series, max(begin, place - _NEAR), place)
-    after, after_sd = _level(series, place, min(end, place + _NEAR))
-    error = math.hypot(before_sd, after_sd)
-    reach = _student(tail, series.freedom) * error
-    size = after - before
+    size, error = _size(series, max(begin, place - _NEAR), place, min(end, place + _NEAR))
+    reach = _student(tail, series.freedom)
+    if abs(size) <= reach * error:  # it scatters so much that only the whole levels show it
+        size, error = _size(series, begin, place, end)
     return LevelStep(
         place,
         min(first, place),
         max(last, place),
         size,
-        size - reach,
-        size + reach,
+        size - reach * error,
+        size + reach * error,
         _certainty(series, (begin, end), logs, _strength(series, begin, place, end), error),
     )
+
+
+def _size(series: _Series, begin: int, place: int, end: int) -> tuple[float, float]:
+    """Of a step between two levels, and its standard error."""
+    before, before_sd = _level(series, begin, place)
+    after, after_sd = _level(series, place, end)
+    return after - before, math.hypot(before_sd, after_sd)
 
 
 def _certainty(series: _Series, span: tuple[int, int], logs: Floats, strength: float, error: float) -> float:

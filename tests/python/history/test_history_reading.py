@@ -15,13 +15,20 @@ import numpy as np
 import pytest
 from made_histories import MACHINE, commit_hash, line, read, row, scattered, session
 
+from tollbench import numbers
 from tollbench.errors import TollError
 from tollbench.history.choosing_commits import CommitRun, order_of_measuring
 from tollbench.history.commit_range import CommitRange
 from tollbench.history.histories import MOST_CERTAIN, Histories
 from tollbench.history.history_folder import HistoryFolder
 from tollbench.history.reading_history import ReadHistory
-from tollbench.report.histories import history_feed, history_html, history_markdown, history_terminal
+from tollbench.report.histories import (
+    history_feed,
+    history_html,
+    history_lines,
+    history_markdown,
+    history_terminal,
+)
 from tollbench.report.html import chart_library
 from tollbench.writing.marks import OF_HISTORY
 
@@ -482,3 +489,22 @@ def test_a_session_has_an_instant(tmp_path: Path, utc: str) -> None:
     path.write_text(path.read_text().replace("2026-03-01T01:00:00Z", utc))
     with pytest.raises(TollError, match="is no session of a history"):
         HistoryFolder(tmp_path).sessions()
+
+
+@pytest.mark.parametrize("other", [{"reference_ns": 130.0}, {"machine": MACHINE | {"cpu": "another one"}}])
+def test_the_present_is_that_of_the_newest_night(tmp_path: Path, other: dict[str, Any]) -> None:
+    """A slow night, or one on a second machine, lies between: the line goes on with the third night."""
+    reference_ns = other.pop("reference_ns", 100.0)
+    ratios = scattered(60, {50: 0.10})
+    session(tmp_path, 1, [line(n, {"sum": ratios[n]}) for n in range(30)])
+    session(tmp_path, 2, [line(n, {"sum": ratios[n]}, reference_ns=reference_ns) for n in range(6)], **other)
+    session(tmp_path, 3, [line(n, {"sum": ratios[n]}, reference_ns=101.0) for n in range(30, 60)])
+    found = read(tmp_path, 60).told
+    (only,) = found.lines
+    assert (only.latest, only.reference_ns, only.part[-1]) == (0, 100.5, 1)
+    assert 0.0 < only.scatter < 0.006
+    told = history_terminal.lines(found)
+    shown = next(text for text in told if text.startswith("sum  "))
+    assert "▁" in shown
+    assert shown.split("  ")[1].endswith("█"), "the change is drawn"
+    assert history_lines.now(only) == f"+{numbers.difference(ratios[59] - 1.0)}"

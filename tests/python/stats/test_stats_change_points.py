@@ -157,3 +157,17 @@ def test_who_looks_at_many_series_asks_for_more() -> None:
             find_steps(values, np.zeros(60), alarm=FALSE_ALARM / 100).steps
         )
     assert weak > 3
+
+
+def test_of_a_step_that_is_told_the_sign_is_known() -> None:
+    """Where values scatter so much that only hundreds of them show a step, its neighbours alone do not."""
+    covered = []
+    for seed in range(25):
+        values = np.random.default_rng(seed).normal(0.0, 0.046, 1200)
+        values[600:] += math.log(1.02)
+        for step in find_steps(values, np.zeros(1200), least=math.log1p(0.01)).steps:
+            assert (step.low > 0.0) == (step.high > 0.0) == (step.size > 0.0)
+            if abs(step.place - 600) <= 50:
+                covered.append(step.low < math.log(1.02) < step.high)
+    assert len(covered) >= 20, "they are found, and not left out for it"
+    assert sum(covered) >= 0.85 * len(covered)

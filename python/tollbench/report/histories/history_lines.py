@@ -34,9 +34,8 @@ def change_lines(found: Histories) -> list[ChangeLine]:
 def change_line(found: Histories, change: HistoryChange) -> ChangeLine:
     """One of them."""
     commit = found.commits[change.place]
-    ends = sorted(
-        (abs(change.low - 1.0), abs(change.high - 1.0))
-    )  # of a change that is told, both lie on one side
+    # Both lie on one side of 1: a step of whose size not even the sign is known is not told.
+    ends = sorted((abs(change.low - 1.0), abs(change.high - 1.0)))
     count = change.last - change.first + 1
     where = "" if count == 1 else f"with one of {several(count, 'commit')}"
     if change.unmeasured:
@@ -96,8 +95,9 @@ def unbuilt(found: Histories) -> list[HistoryCommit]:
 
 
 def now(line: BenchmarkLine) -> str:
-    """The newest value against the reference."""
-    return _against(line.ratio[-1])
+    """The newest commit's value against the reference, in the part that goes on."""
+    newest = max(at for at, part in enumerate(line.part) if part == line.latest)
+    return _against(line.ratio[newest])
 
 
 def _against(ratio: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tollbench import numbers
 from tollbench.history.histories import BenchmarkLine, Histories, HistoryChange
 from tollbench.report.histories import history_lines
-from tollbench.report.histories.thinned import drawn_points
+from tollbench.report.histories.thinned import latest_points
 from tollbench.text import clean, several
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -53,7 +53,7 @@ def _line(found: Histories, line: BenchmarkLine, wide: int) -> str:
 
 def blocks(line: BenchmarkLine, own: list[HistoryChange]) -> str:
     """The latest part, drawn by block characters."""
-    points = drawn_points(line, own, _WIDE)[-1]
+    points = latest_points(line, own, _WIDE)
     ratios = [point.ratio for point in points]
     low, high = min(ratios), max(ratios)
     span = max(high - low, _LEAST_SPAN)

@@ -42,6 +42,12 @@ def drawn_points(line: BenchmarkLine, changes: list[HistoryChange], most: int) -
     return found
 
 
+def latest_points(line: BenchmarkLine, changes: list[HistoryChange], most: int) -> list[DrawnPoint]:
+    """Of the part that is the present."""
+    parts = list(dict.fromkeys(line.part))
+    return drawn_points(line, changes, most)[parts.index(line.latest)]
+
+
 def _piece(places: NDArray[np.int_], columns: list[NDArray[np.float64]], size: int) -> list[DrawnPoint]:
     """What lies between two changes, `size` commits a point."""
     if size == 1:

@@ -1,0 +1,161 @@
+"""The bars of `toll bisect`, simulated from the first launch to the last.
+
+    PYTHONPATH=python:tests/python/compare .venv/bin/python tests/python/stats/bisection_bars.py [SHARE]
+
+prints the table "From the first launch to the last" of docs/bisect.md; with SHARE 0.1 of a tenth of the
+searches. GOOD against BAD and the commit against the one before it are comparisons by `tollbench.compare`,
+whose launches count; between them is the search by rounds of three. A bisection without noise is never wrong:
+it compares as many commits as halve the row, each with as many launches as GOOD against BAD took.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from bisection_trials import Launches, Row
+from fake_sides import FakeClock, FakeSubject
+
+from tollbench.compare import Comparison, ComparisonSettings, compare
+from tollbench.history.commit_search import ENDS_SHARE, bounds
+from tollbench.stats import equivalence
+from tollbench.stats.bisection import Bisection
+
+THRESHOLD = 0.01
+BUDGET_S = 1200.0  # the default's
+LAUNCH_S = 0.25
+TOLD_EVERY = 50
+
+
+@dataclass(frozen=True)
+class Search:
+    """What one search came to; `noiseless` are the launches of a bisection that never errs."""
+
+    end: str  # right, wrong, undecided, none (no change)
+    held: bool  # undecided: the smallest set holds the commit
+    launches: int
+    noiseless: int
+    built: int
+
+
+class _Rows:
+    """Rounds of two commits of a row, as a subject of a comparison."""
+
+    def __init__(self, launches: Launches, first: int, last: int, clock: FakeClock) -> None:
+        drawn: list[float] = []
+
+        def next_of(place: int) -> Callable[[object], float]:
+            def value(_rng: object) -> float:
+                if place == 0:
+                    drawn[:] = launches.round(first, last)
+                return math.exp(drawn[place])
+
+            return value
+
+        self.pairs: list[tuple[float, float]] = []
+        self.subject = FakeSubject(clock, {"sum": (next_of(0), next_of(1))}, round_s=2 * LAUNCH_S)
+
+    def compared(self, seconds: float, seed: int) -> tuple[Comparison, int]:
+        """The verdict, and the launches that it took."""
+        settings = ComparisonSettings(threshold=THRESHOLD, budget_s=seconds, total_s=seconds, seed=seed)
+        found = compare(self.subject, settings, clock=self.subject.clock, keep=self._keep)
+        return found.comparisons[0], 2 * len(self.subject.rounds)
+
+    def _keep(self, record: object) -> None:
+        if isinstance(record, dict) and "values" in record:
+            first, last = record["values"]["sum"]
+            self.pairs.append((math.log(first), math.log(last)))
+
+
+def searched(row: Row, seed: int) -> Search:
+    """One search, as `tollbench.history.bisecting` goes about it."""
+    rng = np.random.default_rng(seed)
+    launches, clock = Launches(row, rng), FakeClock()
+    ends = _Rows(launches, 0, row.count, clock)
+    change, of_ends = ends.compared(ENDS_SHARE * BUDGET_S, seed)
+    noiseless = math.ceil(math.log2(row.count)) * of_ends
+    towards = equivalence.beyond(*bounds(change), THRESHOLD)
+    if not towards:
+        end = "none" if equivalence.equivalent(*bounds(change), THRESHOLD) else "undecided"
+        return Search(end, True, of_ends, noiseless, 0)
+    search = Bisection(row.count)
+    for pair in ends.pairs:
+        search.pair(*pair)
+    looks, left = 0, BUDGET_S * 0.85 - of_ends * LAUNCH_S
+    while (found := search.answer()) is None:
+        item = search.next_item()
+        if item is None or 3 * looks * LAUNCH_S >= left:
+            runs = search.smallest_set(0.95)
+            held = any(run.first <= launches.truth <= run.last for run in runs)
+            return Search("undecided", held, of_ends + 3 * looks, noiseless, len(search.looked_at))
+        for _ in range(search.looks_at_once()):
+            first, value, last = launches.round(0, item, row.count)
+            search.look(item, first, value, last)
+            looks += 1
+    seconds = BUDGET_S - (of_ends + 3 * looks) * LAUNCH_S
+    final, of_final = _Rows(launches, found.first - 1, found.last, clock).compared(seconds, seed + 1)
+    refuted = equivalence.equivalent(*bounds(final), THRESHOLD)
+    refuted = refuted or equivalence.direction(*bounds(final)) == -towards
+    right = found.first <= launches.truth <= found.last
+    end = "undecided" if refuted else "right" if right else "wrong"
+    return Search(end, right, of_ends + 3 * looks + of_final, noiseless, len(search.looked_at))
+
+
+ROWS = [
+    (2000, Row(1000, 0.5, 0.1)),
+    (40, Row(100_000, 0.5, 0.1)),
+    (200, Row(1000, 0.5, 0.25)),
+    (2000, Row(1000, 0.5, 0.1, change=1e-9)),
+]
+
+
+def told(row: Row, found: Sequence[Search], layout: float) -> str:
+    """A line of the table."""
+    ends = {end: sum(one.end == end for one in found) for end in ("right", "wrong", "undecided", "none")}
+    open_ones = [one for one in found if one.end == "undecided"]
+    launches = [one.launches for one in found]
+    times = [one.launches / one.noiseless for one in found]
+    middle = np.percentile(launches, [50, 90])
+    return (
+        f"| {row.count:,} | {layout:g} | {len(found):,} | {ends['right']:,} | {ends['wrong']} |"
+        f" {ends['undecided']} ({sum(one.held for one in open_ones)}) | {ends['none']} |"
+        f" {middle[0]:.0f} ({middle[1]:.0f}) | {np.median(times):.2f} ({np.percentile(times, 90):.2f}) |"
+        f" {np.median([one.built for one in found]):.0f} |"
+    )
+
+
+def main(share: float) -> None:
+    """Prints the table; to the standard error, each line as far as it is known by then."""
+    lines: dict[int, str] = {}
+    for number in sorted(range(len(ROWS)), key=lambda number: ROWS[number][0]):  # what is quick first
+        many, row = ROWS[number]
+        unchanged = row.change < THRESHOLD
+        drawn = _unchanged(row) if unchanged else row
+        found: list[Search] = []
+        started = time.process_time()
+        for trial in range(max(1, round(many * share))):
+            found.append(searched(drawn, 1_000_000 * number + 2 * trial))
+            if len(found) % TOLD_EVERY == 0:
+                seconds = time.process_time() - started
+                print(f"{told(row, found, row.layout)} {seconds:.0f} s", file=sys.stderr, flush=True)
+        lines[number] = told(row, found, row.layout)
+    print(
+        "| commits | layout | searches | right | wrong | undecided (in the set) | no change | launches"
+        " | times those without noise | built |"
+    )
+    print(f"|{' ---: |' * 10}")
+    print("\n".join(lines[number] for number in sorted(lines)))
+
+
+def _unchanged(row: Row) -> Row:
+    """The same noise and layout, in the unit of a change of 2 %, and no change."""
+    times = 0.02 / row.change
+    return Row(row.count, row.noise * times, row.layout * times, change=row.change)
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0)
