@@ -1,13 +1,15 @@
 """`--build @FILE`: commits that need other build commands than those before them.
 
 A line is a revision and a command: `v2.0 cmake -B build && cmake --build build`. It holds for that commit and
-those behind it in the row, up to the next line's; a revision before GOOD holds from GOOD on. Empty lines and
-those that begin with # say nothing.
+all that come from it, but for those that come from the revision of a later line, too. Empty lines and those
+that begin with # say nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tollbench.compare.git import git
@@ -19,47 +21,115 @@ _MOST_BYTES = 1 << 20
 _EXAMPLE = "a line is a revision and a command: v2.0 make bench"
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line, and for which commits of the row it may hold."""
+
+    number: int
+    commit: str
+    command: str
+    holds_for: frozenset[str]
+
+
 def build_commands(file: Path, commits: CommitRange) -> Mapping[str, str]:
-    """By commit. Raises TollError, with the line, for what cannot be read or says nothing of GOOD."""
-    try:
-        text = file.read_bytes()[:_MOST_BYTES].decode()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise TollError(f"--build @{file} cannot be read: {why}", _EXAMPLE) from None
-    places = {commit.commit: place for place, commit in enumerate(commits.commits)}
-    begins: dict[int, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.split(maxsplit=1)
+    """By commit of the row. Raises TollError, with the line, for what cannot be read or leaves it open."""
+    told = f"--build @{file}"
+    lines: list[_Line] = []
+    for number, text in enumerate(_text(file).splitlines(), 1):
+        words = text.split(maxsplit=1)
         if not words or words[0].startswith("#"):
             continue
         if len(words) < 2:
-            raise TollError(f"--build @{file}, line {number} has no command: {shown(line, 100)}", _EXAMPLE)
-        begins[_place(file, number, words[0], commits, places)] = words[1].strip()
-    if 0 not in begins:
+            raise TollError(f"{told}, line {number} has no command: {shown(text, 100)}", _EXAMPLE)
+        line = _line(told, number, words[0], words[1].strip(), commits)
+        twice = next((other for other in lines if other.commit == line.commit), None)
+        if twice is not None:
+            raise TollError(
+                f"{told}, lines {twice.number} and {number} are of one commit, {line.commit[:10]}",
+                "leave out one of them",
+            )
+        lines.append(line)
+    first = commits.commits[0]
+    if not any(first.commit in line.holds_for for line in lines):
         raise TollError(
-            f"--build @{file} says nothing of GOOD, {commits.commits[0].short}",
+            f"{told} says nothing of the first commit, {first.short}",
             "begin with a line for it, or for a revision before it",
         )
-    found: dict[str, str] = {}
-    for commit, place in places.items():
-        found[commit] = begins[max(begin for begin in begins if begin <= place)]
-    return found
+    return _newest_of(told, lines, commits)
 
 
-def _place(file: Path, number: int, name: str, commits: CommitRange, places: Mapping[str, int]) -> int:
-    """Where in the row the revision of a line is, 0 for one before GOOD. Raises TollError."""
+def _text(file: Path) -> str:
+    """Raises TollError."""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise TollError(
+                f"--build @{file} is larger than {_MOST_BYTES >> 20} MiB, which no list of commands is",
+                _EXAMPLE,
+            )
+        return content.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise TollError(f"--build @{file} cannot be read: {why}", _EXAMPLE) from None
+
+
+def _line(told: str, number: int, name: str, command: str, commits: CommitRange) -> _Line:
+    """Raises TollError for a revision that is none, or that no commit of the row comes from."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     asked = git(commits.repository, *words)
     commit = asked.stdout.strip()
     if asked.returncode != 0:
-        told = f"--build @{file}, line {number}: there is no revision {shown(name, 100)!r}"
-        raise TollError(told, _EXAMPLE)
-    if commit in places:
-        return places[commit]
-    good = commits.commits[0].commit
-    if git(commits.repository, "merge-base", "--is-ancestor", commit, good).returncode == 0:
-        return 0
-    raise TollError(
-        f"--build @{file}, line {number}: {shown(name, 100)} is no commit from GOOD to BAD, nor before GOOD",
-        "name one of `git rev-list --ancestry-path GOOD..BAD`",
-    )
+        raise TollError(f"{told}, line {number}: there is no revision {shown(name, 100)!r}", _EXAMPLE)
+    row = {one.commit for one in commits.commits}
+    behind = git(commits.repository, "rev-list", "--ancestry-path", f"^{commit}", *_tips(commits)).stdout
+    holds_for = (row & set(behind.split())) | (row & {commit})
+    if not holds_for:
+        raise TollError(
+            f"{told}, line {number}: no commit of the row is {shown(name, 100)}, or comes from it",
+            "name one of the row, or one before it",
+        )
+    return _Line(number, commit, command, frozenset(holds_for))
+
+
+def _tips(commits: CommitRange) -> list[str]:
+    """What every commit of the row leads to: the last one of a range; tags may be of several branches."""
+    tagged = [one.commit for one in commits.commits if one.name]
+    return list(dict.fromkeys([*tagged, commits.commits[-1].commit]))
+
+
+def _newest_of(told: str, lines: list[_Line], commits: CommitRange) -> Mapping[str, str]:
+    """Of the lines that may hold for a commit the one that comes from all others.
+
+    Raises TollError where there is none, as after a merge of two branches that each have a line.
+    """
+
+    @cache
+    def comes_from(later: str, earlier: str) -> bool:
+        words = ("merge-base", "--is-ancestor", earlier, later)
+        return git(commits.repository, *words).returncode == 0
+
+    @cache
+    def newest(numbers: frozenset[int]) -> _Line | None:
+        own = [lines[number] for number in sorted(numbers)]
+        last = (line for line in own if all(comes_from(line.commit, other.commit) for other in own))
+        return next(last, None)
+
+    found: dict[str, str] = {}
+    for one in commits.commits:
+        numbers = frozenset(at for at, line in enumerate(lines) if one.commit in line.holds_for)
+        line = newest(numbers)
+        if line is not None:
+            found[one.commit] = line.command
+        elif numbers:
+            named = " and ".join(str(lines[number].number) for number in sorted(numbers)[-2:])
+            raise TollError(
+                f"{told}, lines {named}: {one.short} comes from both, and neither of them from the other",
+                "give the commit that merged them a line of its own",
+            )
+    missing = next((one for one in commits.commits if one.commit not in found), None)
+    if missing is not None:
+        raise TollError(
+            f"{told} says nothing of {missing.short}", "write a line for it, or for a revision before it"
+        )
+    return found

@@ -65,12 +65,14 @@ class CommitRange:
 def commit_range(repository: Path, good: str, bad: str, *, first_parent: bool) -> CommitRange:
     """The row from GOOD to BAD: parents before children, branches that were merged one after the other.
 
-    Only what comes from GOOD and leads to BAD is in it (`git rev-list --topo-order --ancestry-path`), or with
-    `first_parent` BAD, its first parent, that one's first parent and so on. Raises TollError outside of a
-    repository, in a shallow clone, for an unknown revision and where BAD does not come from GOOD.
+    Only what comes from GOOD and leads to BAD is in it (`git rev-list --topo-order --ancestry-path`), with
+    `first_parent` those alone that are BAD, its first parent, that one's first parent and so on. Where GOOD
+    is on a branch that was merged, they begin with that merge: those before it do not have GOOD. Raises
+    TollError outside of a repository, in a shallow clone, for an unknown revision and where BAD does not come
+    from GOOD.
     """
     first, last = revisions(repository, (good, bad))
-    if git(repository, "rev-parse", "--is-shallow-repository").stdout.strip() == "true":
+    if _is_shallow(repository):
         raise TollError(
             f"{repository} is in a shallow clone: commits between {good} and {bad} may be missing",
             "bring them: git fetch --unshallow",
@@ -84,8 +86,12 @@ def commit_range(repository: Path, good: str, bad: str, *, first_parent: bool) -
             f"{bad} does not come from {good}: the change may be on either branch",
             f"begin where they part: `git merge-base {good} {bad}` names it",
         )
-    way = ["--first-parent"] if first_parent else ["--topo-order", "--ancestry-path"]
-    commits = _listed(repository, *way, "--reverse", f"{first.commit}..{last.commit}")
+    between = f"{first.commit}..{last.commit}"
+    commits = _listed(repository, "--topo-order", "--ancestry-path", "--reverse", between)
+    if first_parent:
+        having = {commit.commit for commit in commits}
+        listed = _listed(repository, "--first-parent", "--reverse", between)
+        commits = [commit for commit in listed if commit.commit in having]
     begin = _listed(repository, "--max-count=1", first.commit)
     if not commits or not begin or commits[-1].commit != last.commit:
         raise TollError(
@@ -111,8 +117,7 @@ def latest_commits(repository: Path, count: int, tip: str = "HEAD", *, first_par
     last = revisions(repository, (tip, tip))[0]
     way = ["--first-parent"] if first_parent else ["--topo-order"]
     commits = _listed(repository, *way, "--reverse", f"--max-count={count}", last.commit)
-    shallow = git(repository, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
-    if shallow and len(commits) < count:
+    if len(commits) < count and _is_shallow(repository):
         raise TollError(
             f"{repository} is in a shallow clone, which has {len(commits)} of the last {count} commits",
             f"bring them: git fetch --deepen={count}, or ask for fewer: --last {len(commits)}",
@@ -129,11 +134,16 @@ def one_commit(repository: Path, name: str) -> Commit:
 def tagged_commits(repository: Path, pattern: str) -> CommitRange:
     """The commits of all tags whose names match a pattern of git, each behind those that it comes from.
 
-    Raises TollError outside of a repository, and where no tag or only one matches.
+    A tag of something else than a commit, such as a key, is none of them. Raises TollError outside of a
+    repository, in a shallow clone, which may not know who comes from whom, and where fewer than two match.
     """
     revisions(repository, ("HEAD", "HEAD"))
-    options = ("--sort=creatordate", "--format=%(refname:strip=2)", f"refs/tags/{pattern}")
-    names = git(repository, "for-each-ref", *options).stdout.split()
+    if _is_shallow(repository):
+        raise TollError(
+            f"{repository} is in a shallow clone, in which it is open which tag comes from which",
+            "bring what is missing: git fetch --unshallow --tags",
+        )
+    names = _tags_of_commits(repository, pattern)
     if len(names) < 2:
         raise TollError(
             f"{len(names)} tags match {shown(pattern, 100)!r} in {repository}",
@@ -148,6 +158,24 @@ def tagged_commits(repository: Path, pattern: str) -> CommitRange:
     order = {commit: place for place, commit in enumerate(listed)}
     row = sorted(found.values(), key=lambda commit: order.get(commit.commit, len(order)))
     return CommitRange(repository, tuple(row), True)
+
+
+def _tags_of_commits(repository: Path, pattern: str) -> list[str]:
+    """Oldest first."""
+    fields = "%(refname:strip=2) %(objecttype) %(*objecttype)"
+    told = git(repository, "for-each-ref", "--sort=creatordate", f"--format={fields}", f"refs/tags/{pattern}")
+    names = []
+    for line in told.stdout.splitlines():
+        name, *kinds = line.split()
+        if kinds[-1] == "tag":  # of a tag: git follows one of them alone here
+            asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"refs/tags/{name}^{{commit}}")
+            kinds = ["commit"] * (git(repository, *asked).returncode == 0)
+        names += [name] * (kinds[-1:] == ["commit"])
+    return names
+
+
+def _is_shallow(repository: Path) -> bool:
+    return git(repository, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
 
 
 def _named(item: Commit, name: str) -> Commit:

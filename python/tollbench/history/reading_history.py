@@ -30,6 +30,7 @@ _LEVEL = 0.95
 _Z = NormalDist().inv_cdf(0.5 + _LEVEL / 2.0)
 _NEAR = 25  # commits on either side of a change, by which it was found
 _MOST_NAMED = 4
+_LAST_SECOND = 253_402_300_799  # of the year 9999
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +313,10 @@ def _lifetime(name: str, known: HistoryParts, row: CommitRange, places: Iterable
 
 
 def _commit(commit: Commit, reason: str) -> HistoryCommit:
-    utc = datetime.fromtimestamp(commit.committed_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    # A commit may bear any number as its date: those that no calendar has are its first or its last day.
+    utc = datetime.fromtimestamp(min(max(commit.committed_s, 0), _LAST_SECOND), UTC).strftime(
+        "%Y-%m-%dT%H:%M:%SZ"
+    )
     return HistoryCommit(
         commit=commit.commit,
         author=commit.author,

@@ -41,13 +41,15 @@ def test_commits_with_build_commands_of_their_own(
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("", "says nothing of GOOD"),
-        ("HEAD make\n", "says nothing of GOOD"),
+        ("", "says nothing of the first commit"),
+        ("HEAD make\n", "says nothing of the first commit"),
+        ("HEAD~2 make\nmain~2 make bench\n", "lines 1 and 2 are of one commit"),
         ("HEAD~2\n", "line 1 has no command: HEAD~2"),
         ("HEAD~2 make\nnowhere make\n", "line 2: there is no revision 'nowhere'"),
-        ("HEAD~2 make\nbeside make\n", "line 2: beside is no commit from GOOD to BAD, nor before GOOD"),
+        ("HEAD~2 make\nbeside make\n", "line 2: no commit of the row is beside, or comes from it"),
         (None, "cannot be read: No such file or directory"),
         (b"\xff\xfe", "cannot be read: it is no text"),
+        (b"HEAD~2 make\n" + b"#" * (1 << 20), "is larger than 1 MiB"),
     ],
 )
 def test_a_bad_file_of_build_commands_is_a_sentence(
