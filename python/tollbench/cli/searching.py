@@ -89,7 +89,7 @@ class BisectRequest:
             "BAD": commits.commits[-1].commit,
             "--first-parent": self.first_parent,
             "row of commits": f"{commits.last} commits, {row.hexdigest()}",
-            "--build": "; ".join(dict.fromkeys(self.commands.values())) or self.build,
+            "--build": self._told_of_builds(),
             "--program": self.program,
             "--kind": self.kind,
             "--read": self.read,
@@ -102,6 +102,14 @@ class BisectRequest:
             "--sandbox": self.sandbox.told() if self.sandbox is not None else "",
             **_surroundings(),
         }
+
+    def _told_of_builds(self) -> str:
+        """The command; of --build @FILE which commit has which."""
+        if not self.commands:
+            return self.build
+        pairs = "".join(f"{commit}\0{command}\0" for commit, command in sorted(self.commands.items()))
+        which = hashlib.blake2b(pairs.encode(), digest_size=8).hexdigest()
+        return f"{several(len(set(self.commands.values())), 'command')}, {which}"
 
     def settings(self, interrupt: Interrupt | None) -> SearchSettings:
         """How it is searched."""

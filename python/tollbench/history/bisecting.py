@@ -15,7 +15,7 @@ from tollbench.compare import Comparison, Subject, Verdict, WrittenSide
 from tollbench.errors import TollError
 from tollbench.history.bisections import BisectionOutcome, SearchEnd, SearchStep
 from tollbench.history.commit_range import Commit
-from tollbench.history.commit_search import CommitSearch, FoundRun, Refuted, TimeSpent, Undecided, bounds
+from tollbench.history.commit_search import CommitSearch, FoundRun, Refuted, Undecided, bounds
 from tollbench.history.kept_search import LeftOutRecord, LookRecord, SameRecord
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.numbers import difference
@@ -135,7 +135,7 @@ class Search(CommitSearch):
         """Which commit to look at. Raises Undecided where the time is spent."""
         reserved_s = FINAL_SHARE * min(self._settings.measuring_s, self._settings.total_s)
         if self._left_s() <= reserved_s:
-            raise TimeSpent
+            raise self._time_spent()
         place = bisection.next_item()
         if place is not None:
             leading = bisection.leading()
@@ -303,8 +303,14 @@ class Search(CommitSearch):
     def _against_the_one_before(self, found: ItemRun) -> Comparison:
         """Raises Undecided where the two cannot be measured."""
         before, commit = (self._commits.commits[place] for place in (found.first - 1, found.last))
+        try:  # what an earlier start built is built again
+            sides = [self._builds.of(before), self._builds.of(commit)]
+        except LaunchFailed as failure:
+            raise Undecided(
+                f"{commit.short} against {before.short}: {failure.reason}, though it was measured before"
+            ) from None
         compared = self._compared(
-            [self._builds.of(before), self._builds.of(commit)],
+            sides,
             f"{before.commit}..{commit.commit}",
             f"{commit.short} against {before.short}",
             1.0,

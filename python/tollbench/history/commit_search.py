@@ -51,6 +51,7 @@ from tollbench.stats.bisection import ItemRun
 from tollbench.text import enumerated
 
 ENDS_SHARE = 0.4  # the most of the time that GOOD against BAD may take
+_BUDGETS = ("--budget", "--total-budget")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +100,10 @@ class Undecided(Exception):
 
 
 class TimeSpent(Undecided):
-    """A larger budget would go on."""
+    """A larger budget would go on: that of `option`."""
 
-    def __init__(self) -> None:
-        super().__init__("the time is spent: a larger --budget narrows it")
+    def __init__(self, option: str) -> None:
+        super().__init__(f"the time is spent: a larger {option} narrows it")
 
 
 class Refuted(Undecided):
@@ -379,7 +380,7 @@ class CommitSearch:
             lacking=self._lacking,
             path=tuple(self._path),
             places=self._places,
-            goes_on=end is SearchEnd.INTERRUPTED or reason == str(TimeSpent()),
+            goes_on=end is SearchEnd.INTERRUPTED or reason in map(str, map(TimeSpent, _BUDGETS)),
             **more,
         )
 
@@ -404,7 +405,16 @@ class CommitSearch:
         return (self._clock.now_ns() - self._started_ns) / 1e9
 
     def _left_s(self) -> float:
-        return min(self._settings.measuring_s - self._measured_s, self._settings.total_s - self._seconds())
+        return min(self._left())
+
+    def _left(self) -> tuple[float, float]:
+        """Of each budget."""
+        return self._settings.measuring_s - self._measured_s, self._settings.total_s - self._seconds()
+
+    def _time_spent(self) -> TimeSpent:
+        """That of the two budgets which has less left is."""
+        left = self._left()
+        return TimeSpent(_BUDGETS[left.index(min(left))])
 
     def _tell(self, told: str, more_s: float = 0.0) -> None:
         self._hear(SearchProgress(self._measured_s + more_s, self._settings.measuring_s, told))

@@ -18,7 +18,7 @@ from tollbench.compare.counting_sides import counter_for
 from tollbench.compare.verdicts import Lacking
 from tollbench.errors import TollError
 from tollbench.history.bisections import BisectionOutcome, SearchEnd, SearchStep
-from tollbench.history.commit_search import CommitSearch, FoundRun, TimeSpent, Undecided
+from tollbench.history.commit_search import CommitSearch, FoundRun, Undecided
 from tollbench.history.kept_search import CountRecord, LeftOutRecord, SameRecord
 from tollbench.home import cache_folder
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -44,12 +44,14 @@ class CountedSearch(CommitSearch):
             for record in self._before.seen
             if isinstance(record, CountRecord)
         }
+        self._measured_s = sum(record.counting_s for record in self._known.values())
 
     def run(self) -> BisectionOutcome:
         """As `CommitSearch.run`."""
         first, last = self._commits.commits[0], self._commits.commits[-1]
         if first.tree == last.tree:
             return self._outcome(SearchEnd.NO_CHANGE, reason="both have the same files")
+        self._clock.forward(self._before.seconds)
         unknown = self._count_ends()
         if not self._changes:
             end = SearchEnd.UNDECIDED if unknown else SearchEnd.NO_CHANGE
@@ -120,10 +122,14 @@ class CountedSearch(CommitSearch):
         self._lacking = Lacking.of(survey.missing)
         same = self._proved_same(sides, survey.common)
         failed: dict[str, str] = {}
+        spent = ""
         rows: list[tuple[Comparison, Fraction, Fraction, str]] = []
         for name in survey.common:
             if name in same:
                 continue
+            if self._left_s() <= 0.0 and not self._ends_known(name):
+                spent = str(self._time_spent())
+                break
             try:
                 good, how = self._counted(subject, 0, 0, name)
                 bad, how_bad = self._counted(subject, 1, self._commits.last, name)
@@ -134,7 +140,7 @@ class CountedSearch(CommitSearch):
                 failed[name] = "GOOD and BAD cannot be counted alike"
                 continue
             rows.append((self._row(name, good, bad), good, bad, how))
-        if not rows and not same:
+        if not rows and not same and not spent:
             name, reason = next(iter(failed.items()), ("*", self._told_of_lacking() or "nothing is offered"))
             raise TollError(f"{name}: {reason}", "search without --count")
         rows.sort(key=lambda row: abs(float(row[2] / row[1]) - 1.0), reverse=True)
@@ -143,8 +149,12 @@ class CountedSearch(CommitSearch):
         if changed:
             _, good, bad, self._how = next(row for row in changed if row[0] is self._changes[0])
             self._counts = {0: good, self._commits.last: bad}
-        told = next((f"{name}: {reason}" for name, reason in failed.items()), "")
+        told = spent or next((f"{name}: {reason}" for name, reason in failed.items()), "")
         return told or self._told_of_lacking()
+
+    def _ends_known(self, name: str) -> bool:
+        """Whether an earlier start counted both."""
+        return all((self._commits.commits[place].commit, name) in self._known for place in (0, -1))
 
     def _proved_same(self, sides: Sequence[WrittenSide], names: Sequence[str]) -> set[str]:
         """Benchmarks for which GOOD and BAD execute the same code."""
@@ -192,7 +202,6 @@ class CountedSearch(CommitSearch):
                         self._take(place, self._like_ends(place, *self._agreed(record)), kept=False)
                     except LaunchFailed as failure:
                         self._leave_out(place, failure.reason, kept=False)
-        self._clock.forward(max(0.0, self._before.seconds - self._seconds()))
 
     def _halve(self, left: list[Stretch], found: list[Stretch]) -> None:
         """Looks at the middle of a stretch, which leaves smaller ones. Raises Undecided, Interrupted."""
@@ -220,7 +229,7 @@ class CountedSearch(CommitSearch):
         """Knows its count afterwards, or that it has none. Raises Undecided, Interrupted, TollError."""
         commit = self._commits.commits[place]
         if self._left_s() <= 0.0:
-            raise TimeSpent
+            raise self._time_spent()
         self._tell(f"{commit.short}  {len(self._counts)} commits known")
         try:
             written = self._built(commit)
@@ -251,8 +260,10 @@ class CountedSearch(CommitSearch):
                 raise TollError(f"{subject.kind} is not counted", "add --kind command, or leave out --count")
             before_s = self._seconds()
             amounts = [self._amount(counter.read(side, name, {INSTRUCTIONS})) for _ in range(LAUNCHES)]
-            self._measured_s += self._seconds() - before_s
+            took_s = self._seconds() - before_s
+            self._measured_s += took_s
             known = CountRecord(
+                counting_s=round(took_s, 6),
                 counted=commit,
                 benchmark=name,
                 how=amounts[0].note,

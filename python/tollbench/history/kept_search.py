@@ -17,7 +17,7 @@ from tollbench.compare.stored import Nanoseconds, RoundRecord, checked
 from tollbench.errors import TollError
 
 MARK = "toll_bisect"  # the key that only the header of such a file begins with
-FORM = 3  # of the file: that of another one is not gone on with
+FORM = 4  # of the file: that of another one is not gone on with
 ENDS = "ends"  # what a comparison within the search is of, as `begin` says; else "BEFORE..COMMIT"
 Question = Mapping[str, Any]  # what is searched: by the option that asks for it
 
@@ -47,6 +47,7 @@ class _TimesRecord(_SearchRecord):
     at_s: Seconds = 0.0  # since the first start
     took_s: Seconds = 0.0
     looking_s: Seconds = 0.0
+    counting_s: Seconds = 0.0
 
 
 class LeftOutRecord(_SearchRecord):
@@ -64,8 +65,9 @@ class SameRecord(_SearchRecord):
 
 
 class CountRecord(_SearchRecord):
-    """What one commit was counted as: numerator and denominator of each launch."""
+    """What one commit was counted as: numerator and denominator of each launch; and how long that took."""
 
+    counting_s: Seconds = 0.0
     counted: Text
     benchmark: Text
     how: Text
@@ -175,7 +177,7 @@ def _take(record: Mapping[str, Any], found: KeptSearch, of: str) -> str:
 def _times(record: Mapping[str, Any]) -> list[float]:
     times = _TimesRecord.model_validate(record)
     rounds = RoundRecord.model_validate(record).seconds if "done" in record else {}
-    return [times.at_s, times.took_s, times.looking_s, sum(rounds.values())]
+    return [times.at_s, times.took_s, times.looking_s, times.counting_s, sum(rounds.values())]
 
 
 def check_question(header: Mapping[str, Any], asked: Question, path: str) -> None:

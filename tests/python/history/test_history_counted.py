@@ -214,6 +214,57 @@ def test_how_much_of_the_whole_was_found_is_told(
     assert "That is 50 % of the whole: command executes 10 % more instructions from GOOD to BAD." in told
 
 
+@pytest.mark.parametrize("option", ["--budget", "--total-budget"])
+@pytest.mark.parametrize("counts", [0, 4], ids=["at the ends", "in the search"])
+def test_time_that_is_spent_ends_a_counted_search_wherever_it_is(
+    toll: Toll,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+    counts: int,
+) -> None:
+    project = programs(tmp_path / "project", {}, 40)
+    asked = counted_as(monkeypatch, {0: 1000, 5: 1050})
+
+    def left(_search: object) -> tuple[float, float]:
+        own = counts - len(asked)
+        return (own, 99.0) if option == "--budget" else (99.0, own)
+
+    monkeypatch.setattr(CountedSearch, "_left", left)
+    assert toll(project.commits[0], "main", *COUNTED, "--json") == 3
+    told = capsys.readouterr()
+    assert len(asked) == counts
+    assert bool(json.loads(told.out)["found"]) == bool(counts)
+    assert f"the time is spent: a larger {option} narrows it" in told.err
+
+
+def test_counting_that_an_earlier_start_did_is_of_the_budget(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = programs(tmp_path / "project", {}, 5)
+    monkeypatch.setattr(CountedSearch, "_same_as", lambda *_: None)
+    monkeypatch.setattr(CountedSearch, "_proved_same", lambda *_: set())
+    monkeypatch.setattr(counted_search, "counter_for", lambda subject, *_: _Counter(project, subject))
+    assert toll(project.commits[0], "main", *COUNTED, "--json") == 0
+    capsys.readouterr()
+    (path,) = (tmp_path / "runs").iterdir()
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    counted = [at for at, record in enumerate(records) if "counted" in record]
+    records[counted[1]]["counting_s"] = 1000.0
+    kept = "".join(json.dumps(record) + "\n" for record in records[: counted[1] + 1])
+    words = (project.commits[0], "main", *COUNTED, "--json", "--resume", str(path), "--budget")
+    path.write_text(kept)
+    assert (
+        toll(project.commits[0], "main", *COUNTED, "--json", "--resume", str(path), "--budget", "900s") == 3
+    )
+    assert "a larger --budget narrows it" in capsys.readouterr().err
+    path.write_text(kept)
+    assert (
+        toll(project.commits[0], "main", *COUNTED, "--json", "--resume", str(path), "--budget", "1100s") == 0
+    )
+
+
 def test_a_counted_search_without_time_knows_no_probability(
     toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bisected import WORDS, Project, Toll, answer, history, toll_in_project
+from bisected import GOOD_BUILD, WORDS, Project, Toll, answer, history, toll_in_project
 
 from tollbench.compare import raw_file
 from tollbench.compare.raw_file import RawFile
@@ -306,3 +306,37 @@ def test_two_searches_of_one_file_at_once(
         assert path.read_bytes() == held == before[: before.rindex(b"\n") + 1]
     finally:
         raw.__exit__()
+
+
+def test_a_commit_that_no_longer_builds_ends_it_with_what_is_known(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was built in the earlier start, and is built again for the last comparison."""
+    flag = tmp_path / "no-compiler"
+    before = {"build": f"test ! -e {flag} && {GOOD_BUILD}"}
+    project = history(tmp_path / "project", {GUILTY: {"sum": 10_600}, GUILTY - 1: before}, count=12)
+    path = killed(toll, project, monkeypatch, "last")
+    flag.touch()
+    capsys.readouterr()
+    assert toll(project.commits[0], "main", *WORDS, "--json", "--resume", str(path)) == 3
+    told = capsys.readouterr()
+    assert project.commits[GUILTY] in [one["commit"] for one in json.loads(told.out)["found"]]
+    assert "does not build" in told.err
+    assert "though it was measured before" in told.err
+
+
+def test_another_assignment_of_commands_is_another_search(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same two commands, the second from another commit on."""
+    project = history(tmp_path / "project", {}, count=3)
+    file = tmp_path / "builds"
+    words = (project.commits[0], "main", "--build", f"@{file}", *WORDS[2:], "--threshold", "0.05")
+    file.write_text(f"{project.commits[0]} sh build.sh\n{project.commits[2]} sh ./build.sh\n")
+    assert toll(*words) == 0
+    (path,) = (tmp_path / "runs").iterdir()
+    assert toll(*words, "--resume", str(path)) == 0
+    file.write_text(f"{project.commits[0]} sh build.sh\n{project.commits[1]} sh ./build.sh\n")
+    capsys.readouterr()
+    assert toll(*words, "--resume", str(path)) == 2
+    assert "is of another search: its --build was 2 commands, " in capsys.readouterr().err
