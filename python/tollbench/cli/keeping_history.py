@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shlex
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import tollbench
@@ -29,13 +31,14 @@ from tollbench.history.choosing_commits import order_of_measuring
 from tollbench.history.commit_range import (
     Commit,
     CommitRange,
+    any_known,
     commit_range,
     latest_commits,
     one_commit,
     tagged_commits,
 )
 from tollbench.history.histories import Histories
-from tollbench.history.history_folder import HistoryFolder
+from tollbench.history.history_folder import HistoryFolder, build_environment, first_word
 from tollbench.history.measuring_commits import CommitSession, SessionProgress, SessionSettings, group_folder
 from tollbench.history.reading_history import ReadHistory, read_history
 from tollbench.history.tree_builds import TreeBuilds
@@ -53,7 +56,6 @@ _USUAL_LAST = 50
 _RENDERERS = {
     "html": history_html.render,
     "markdown": history_markdown.render,
-    "feed": history_feed.render,
 }
 
 
@@ -130,7 +132,7 @@ def kept(
         if request.reference:
             one_commit(here, request.reference)  # before anything is made
         with folder.taken():
-            _check_folder(request, folder)
+            _check_folder(request, row, folder)
             try:
                 error = _measured(request, row, folder, wait=wait)
             except Interrupted:
@@ -190,14 +192,24 @@ def _read(request: HistoryRequest, row: CommitRange, folder: HistoryFolder) -> R
     return read_history(row, sessions, threshold=request.threshold, pattern=request.pattern, notes=notes)
 
 
-def _check_folder(request: HistoryRequest, folder: HistoryFolder) -> None:
-    """Raises TollError where the usual folder has the history of another program."""
-    programs = {one.header.program.split()[0] for one in folder.sessions() if one.header.program.split()}
-    wanted = request.program.split()[0]
+def _check_folder(request: HistoryRequest, row: CommitRange, folder: HistoryFolder) -> None:
+    """Raises TollError where the usual folder is of another program, or any folder of another project."""
+    sessions = folder.sessions()
+    programs = {first_word(one.header.program) for one in sessions} - {""}
+    wanted = first_word(request.program)
     if request.into is None and programs and wanted not in programs:
         raise TollError(
             f"{folder.path} is the history of {shown(sorted(programs)[0])}, and not of {shown(wanted)}",
             "give each program a folder of its own: --into FOLDER",
+        )
+    measured = {commit.commit: commit.tree for one in sessions for commit in one.commits}
+    known = [one.header.reference for one in sessions] + list(measured)
+    if measured and not any_known(row.repository, known, list(measured.values())):
+        raise TollError(
+            f"{folder.path} is the history of another repository: none of its"
+            f" {several(len(measured), 'commit')} is in {row.repository}",
+            "give each project a folder of its own: --into FOLDER; where all of it was rewritten, bring a"
+            " commit that was measured",
         )
 
 
@@ -378,6 +390,7 @@ def _header(request: HistoryRequest, reference: Commit, digest: str) -> dict[str
         "read": request.read,
         "folder": as_text(str(request.folder)) if request.folder is not None else "",
         "sandbox": request.sandbox.told() if request.sandbox is not None else "",
+        "environment": build_environment(),
         "machine": machine.describe(ask_compilers=True),
         "conditions": machine.conditions(),
     }
@@ -385,15 +398,25 @@ def _header(request: HistoryRequest, reference: Commit, digest: str) -> dict[str
 
 def show(found: Histories, files: Mapping[str, Output], *, as_json: bool) -> None:
     """Writes the files, and prints the summary or the JSON."""
+    renderers = _RENDERERS | {"feed": partial(history_feed.render, **_places(files))}
     for form, output in files.items():
         output.write(
-            _RENDERERS[form](found), "the history is kept: the same command with --budget 0s shows it"
+            renderers[form](found), "the history is kept: the same command with --budget 0s shows it"
         )
     if as_json:
         tell_json(found.model_dump_json(indent=None))
         return
     for line in history_terminal.lines(found):
         tell(line)
+
+
+def _places(files: Mapping[str, Output]) -> dict[str, str]:
+    """The feed's own name, and where the page lies beside it; nothing where either is not asked for."""
+    if "feed" not in files:
+        return {}
+    feed, page = files["feed"].path, files["html"].path if "html" in files else None
+    beside = os.path.relpath(page, feed.parent) if page is not None else ""
+    return {"own": feed.name, "page": Path(beside).as_posix() if beside else ""}
 
 
 def exit_code(found: Histories) -> Exit:

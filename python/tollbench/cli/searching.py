@@ -32,6 +32,7 @@ from tollbench.history.bisections import BisectionOutcome, SearchEnd
 from tollbench.history.commit_range import CommitRange, commit_range, submodules
 from tollbench.history.commit_search import SearchProgress, SearchSettings
 from tollbench.history.counted_search import CountedSearch
+from tollbench.history.history_folder import BUILD_VARIABLES
 from tollbench.history.kept_search import (
     FORM,
     MARK,
@@ -136,7 +137,7 @@ def _surroundings() -> Question:
         "kernel": str(found["kernel"]),
         "compilers": "; ".join(map(str, found["compilers"])),
         "version of toll": tollbench.__version__,
-        **{name: os.environ.get(name, "") for name in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")},
+        **{name: os.environ.get(name, "") for name in BUILD_VARIABLES},
     }
 
 

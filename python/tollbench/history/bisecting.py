@@ -38,6 +38,8 @@ _NOBODY = (
     " code lies, or the machine made the difference"
 )
 _CHANCES = 2  # of a commit to be measured: whatever fails once may have been the machine
+MOST_BUILDS = 48  # besides GOOD and BAD: more commits than one goes back to are not needed near the answer
+BUILDS_WHERE_SHORT = 6  # where the disk has no room for more
 _COMMIT = 1  # of the sides of a round: GOOD, the commit, BAD
 
 
@@ -127,6 +129,7 @@ class Search(CommitSearch):
                 told = _SCATTERED if bisection.too_scattered else _NOTHING_MORE
                 raise Undecided(told + _SHORT * (self._commits.last <= _SHORT_ROW))
             self._take(bisection, place)
+            self._drop_far_builds(bisection)
         if self._builds_doubted and found.first < found.last:  # it has commits that did not build
             self._check_builds()
         return found
@@ -165,6 +168,17 @@ class Search(CommitSearch):
             bisection.leave_out(place)
             self._keep({"left_out": commit, "reason": reason})
             self._note(bisection, place, 0, reason)
+
+    def _drop_far_builds(self, bisection: Bisection) -> None:
+        """Keeps those that are near the leading commit; one that is asked for again is built again."""
+        most = BUILDS_WHERE_SHORT if self._builds.room_is_short else MOST_BUILDS
+        leading = bisection.leading()
+        known = {*self._subjects, *self._looked} - {0, self._commits.last}
+        near = sorted(known, key=lambda place: abs(2 * place - leading.first - leading.last + 1))
+        for place in near[most:]:
+            self._subjects.pop(place, None)
+        kept = [0, *near[:most], self._commits.last]
+        self._builds.keep_only([self._commits.commits[place] for place in kept])
 
     def _visit(self, bisection: Bisection, place: int, written: WrittenSide) -> str:
         """Some rounds of one commit; the reason where it cannot be measured."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +12,7 @@ from tollbench.compare.revisions import Revision, revisions
 from tollbench.errors import TollError
 from tollbench.text import clean, shown
 
+_MOST_ASKED, _MOST_TREES = 2000, 50  # the newest ones
 _FIELDS = "%x00%H %T %ct%x00%an%x00%s%x00"  # a subject may hold a line break of any kind, but no NUL
 
 
@@ -129,6 +131,14 @@ def one_commit(repository: Path, name: str) -> Commit:
     """What a revision names. Raises TollError outside of a repository, and for an unknown one."""
     revision = revisions(repository, (name, name))[0]
     return _listed(repository, "--max-count=1", revision.commit)[0]
+
+
+def any_known(repository: Path, commits: Sequence[str], trees: Sequence[str]) -> bool:
+    """Whether the repository has any of these commits, or of these trees, as after a rewriting."""
+    some = commits[-_MOST_ASKED:]
+    if git(repository, "rev-list", "--no-walk", "--ignore-missing", *some).stdout:
+        return True
+    return any(git(repository, "cat-file", "-e", tree).returncode == 0 for tree in trees[-_MOST_TREES:])
 
 
 def tagged_commits(repository: Path, pattern: str) -> CommitRange:

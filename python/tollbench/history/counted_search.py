@@ -63,6 +63,8 @@ class CountedSearch(CommitSearch):
             self._see_again()
             while left:
                 self._halve(left, found)
+                ends = {0, self._commits.last, *(place for stretch in left for place in stretch)}
+                self._builds.keep_only([self._commits.commits[place] for place in sorted(ends)])
             if self._builds_doubted and any(after - before > 1 for before, after in found):
                 self._check_builds()
         except Undecided as told:

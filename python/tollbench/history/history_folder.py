@@ -14,10 +14,11 @@ import fcntl
 import hashlib
 import math
 import os
+import shlex
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -68,6 +69,7 @@ class SessionHeader(BaseModel):
     read: _Text = ""
     folder: _Text = ""
     sandbox: _Text = ""
+    environment: dict[_Text, _Text] = Field(default_factory=dict)  # BUILD_VARIABLES that were set
 
 
 class MeasuredCommit(BaseModel):
@@ -130,13 +132,14 @@ class HistoryFolder:
                 "name another folder: --into FOLDER",
             ) from None
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise TollError(
+                    f"another toll history measures into {self.path}",
+                    "wait for its end, or name another folder: --into FOLDER",
+                ) from None
             yield
-        except BlockingIOError:
-            raise TollError(
-                f"another toll history measures into {self.path}",
-                "wait for its end, or name another folder: --into FOLDER",
-            ) from None
         finally:
             os.close(lock)
 
@@ -149,13 +152,17 @@ class HistoryFolder:
         return sorted((one for one in found if one is not None), key=lambda one: one.header.started_utc)
 
     def kept_reference(self, commit: Commit, recipe: RevisionBuild) -> tuple[WrittenSide, str] | None:
-        """The reference as it was built before, and its program's digest; None where it is not there."""
+        """The reference as it was built before, and its program's digest; None where it is not there.
+
+        Raises TollError for one that is a link, or that another user has made: it is not launched.
+        """
+        checkout = self._checkout(commit)
+        self._check_own(self._of(commit), checkout, _file_of(checkout, recipe.program))
         note = self._of(commit) / "reference.json"
         try:
-            known = _KeptReference.model_validate_json(note.read_bytes())
-        except (OSError, ValidationError):
+            known = _KeptReference.model_validate_json(_content(note))
+        except (TollError, ValidationError):
             return None
-        checkout = self._checkout(commit)
         if (known.commit, known.build, known.program) != (commit.commit, recipe.build, recipe.program):
             return None
         if _digest(checkout, recipe.program) != known.digest:
@@ -169,8 +176,8 @@ class HistoryFolder:
         """Builds it into the folder, where it stays. Raises TollError where it does not build."""
         try:
             folder = self._of(commit)
-            if folder.exists():
-                delete_tree(folder)
+            self._check_own(folder)
+            delete_tree(folder)
             folder.mkdir()
             built(repository, [commit.revision], recipe, folder, interrupt=interrupt)
             digest = _digest(self._checkout(commit), recipe.program)
@@ -189,6 +196,27 @@ class HistoryFolder:
                 "make room on that disk, or name another folder: --into FOLDER",
             ) from None
         return self._side(commit, recipe), digest
+
+    def _check_own(self, folder: Path, *within: Path) -> None:
+        """Raises TollError where it is no folder of this user's own; what is not there is fine."""
+        try:
+            found = folder.lstat()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise TollError(
+                f"cannot read {folder}: {error.strerror}", "look at the folder's rights"
+            ) from None
+        told = shown(str(folder))
+        other = "remove it, and the reference is built anew, or name another history: --into FOLDER"
+        if not stat.S_ISDIR(found.st_mode):
+            raise TollError(f"{told} is no folder but a link or a file, where a reference is built", other)
+        for place in (folder, *within):
+            with suppress(FileNotFoundError, NotADirectoryError):
+                owners = {place.lstat().st_uid, place.stat().st_uid}
+                if not owners <= {os.geteuid(), 0}:
+                    told = shown(str(place))
+                    raise TollError(f"{told} was made by another user, and is not launched", other)
 
     def _of(self, commit: Commit) -> Path:
         return self.path / f"reference-{commit.commit[:10]}"
@@ -212,15 +240,30 @@ class _KeptReference(BaseModel):
 
 def _digest(checkout: Path, program: str) -> str:
     """Of the file that the program's first word names; "" where that is none in the checkout."""
-    words = program.split()
-    file = checkout / words[0] if words else checkout
-    if words and "/" not in words[0]:
-        file = Path(shutil.which(words[0]) or file)
     try:
+        word = first_word(program)
+        file = checkout / word
+        if word and "/" not in word:
+            file = Path(shutil.which(word) or file)
         with file.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError:
         return ""
+
+
+def first_word(program: str) -> str:
+    """What --program starts, without its words; "" where there is none."""
+    try:
+        words = shlex.split(program)
+    except ValueError:  # a quote that nothing ends: a shell will say so
+        words = program.split()
+    return words[0] if words else ""
+
+
+def _file_of(checkout: Path, program: str) -> Path:
+    """The program within the checkout; the checkout itself for one that is found elsewhere."""
+    word = first_word(program)
+    return checkout / word if "/" in word and not word.startswith("/") else checkout
 
 
 def _read(path: Path, note: Callable[[str], None]) -> HistorySession | None:
@@ -276,6 +319,9 @@ def _content(path: Path) -> bytes:
         raise TollError(f"cannot read {told}: {error.strerror}", "look at the folder's rights") from None
 
 
+# What compilers and build tools heed: another one builds another program.
+BUILD_VARIABLES = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS")
+
 # What a history cannot go on from: the same ratio means another thing there. Not the kernel: both run on it.
 _SAME = (
     *("cpu", "architecture", "cpus", "packages", "cores", "threads_per_core", "usable_cpus"),
@@ -287,6 +333,11 @@ def machine_difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str
     """What is another machine, or built by other compilers, in words; "" where it is the same."""
     changed = [key for key in _SAME if before.get(key) != now.get(key)]
     return ", ".join(key.replace("_", " ") for key in changed)
+
+
+def build_environment() -> dict[str, str]:
+    """Those of BUILD_VARIABLES that are set."""
+    return {name: os.environ[name] for name in BUILD_VARIABLES if os.environ.get(name)}
 
 
 def log_median(ratios: list[float]) -> float:

@@ -193,8 +193,11 @@ def _difference(part: HistoryPart, session: HistorySession) -> str:
     for word in _COMMANDS:
         before, now = getattr(old, word), getattr(new, word)
         if before != now:
-            both = " instead of ".join(shown(one, _SHOWN) or "none" for one in (now, before))
-            return f"another --{word}: {both}"
+            return f"another --{word}: {_instead(now, before)}"
+    for name in sorted({*old.environment, *new.environment}):
+        before, now = old.environment.get(name, ""), new.environment.get(name, "")
+        if before != now:
+            return f"another {shown(name, _SHOWN)}: {_instead(now, before)}"
     if old.reference_digest != new.reference_digest:
         return "the reference was built anew, and its program is another file"
     if told := machine_difference(old.machine, new.machine):
@@ -207,6 +210,10 @@ def _difference(part: HistoryPart, session: HistorySession) -> str:
         longer = "longer" if moved > 0 else "shorter"
         return f"the reference itself takes {percent(abs(math.expm1(moved)))} {longer} than before"
     return ""
+
+
+def _instead(now: str, before: str) -> str:
+    return " instead of ".join(shown(one, _SHOWN) or "none" for one in (now, before))
 
 
 def _reference_ns(session: HistorySession) -> dict[str, list[float]]:

@@ -133,7 +133,10 @@ class CommitSession:
         return self._side_s * (commits + 2)
 
     def measure(self, commits: Sequence[Commit]) -> None:
-        """One group. Raises Interrupted, and TollError where it is no commit's fault."""
+        """One group. Raises Interrupted, and TollError where it is no commit's fault.
+
+        What was judged by the time of an interrupt is stored before.
+        """
         builds = self.builds()
         sides: dict[str, WrittenSide] = {}
         broken: dict[str, str] = {}
@@ -164,6 +167,7 @@ class CommitSession:
         if not commits:
             return {}
         found, logs, failed = self._compared(self.reference, commits, sides)
+        self._end_if_interrupted(commits, found, logs)
         if failed:
             if len(commits) == 1 and self.left_s > 0.0:  # else it may be the time that ended it
                 if failed.startswith(self.reference.label):
@@ -194,8 +198,10 @@ class CommitSession:
                 continue
             asked = sorted(names & {name for commit in having for name in new[commit.commit]})
             found, logs, failed = self._compared(side, having, sides, asked)
+            beside = {"beside": other, "beside_digest": digest}
+            self._end_if_interrupted(having, found, logs, beside)
             if found is not None and not failed:
-                self._keep_group(having, found, logs, {"beside": other, "beside_digest": digest})
+                self._keep_group(having, found, logs, beside)
 
     def _compared(
         self,
@@ -204,7 +210,7 @@ class CommitSession:
         sides: Mapping[str, WrittenSide],
         names: Sequence[str] | None = None,
     ) -> tuple[Comparisons | None, _Logs, str]:
-        """What was found, and why nothing was. Raises Interrupted."""
+        """What was found, also until it was interrupted, and why nothing was."""
         written = [
             reference,
             replace(reference, label=_AGAIN),
@@ -233,11 +239,27 @@ class CommitSession:
                 failed = error.what
         if logs.rounds:
             self._side_s = (self.spent_s - before_s) / logs.rounds / len(written)
-        if found is not None and found.interrupted:
-            raise Interrupted
         if found is not None:
             failed = _nothing_of(found)
         return found, logs, failed
+
+    def _end_if_interrupted(
+        self,
+        commits: Sequence[Commit],
+        found: Comparisons | None,
+        logs: _Logs,
+        beside: Mapping[str, str] | None = None,
+    ) -> None:
+        """Raises Interrupted where the comparison was, with what it had judged stored."""
+        if found is None or not found.interrupted:
+            return
+        judged = tuple(row for row in found.comparisons if row.low is not None and row.high is not None)
+        having = {row.b for row in judged}
+        whole = [commit for commit in commits if commit.commit in having]
+        if whole:
+            found = found.model_copy(update={"comparisons": judged})
+            self._keep_group(whole, found, logs, beside)
+        raise Interrupted
 
     def _keep_group(
         self,
@@ -257,7 +279,8 @@ class CommitSession:
         self.session({"control": control, "commits": [commit.commit for commit in commits]})
         reference = found.sides[0]
         new_of: dict[str, list[str]] = {}
-        for number, commit in enumerate(commits, 2):
+        for commit in commits:
+            number = found.sides.index(commit.commit)
             own = {name: row for (side, name), row in rows.items() if side == commit.commit}
             points = {
                 name: point

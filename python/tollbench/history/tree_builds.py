@@ -1,9 +1,11 @@
-"""Commits built when they are asked for, those with the same files once."""
+"""Commits built when they are asked for, those with the same files once; what is far is dropped again."""
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,10 @@ from tollbench.history.commit_range import Commit
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.words import Status
+from tollbench.writing import delete_tree
+
+ROOM_FOR = 4  # builds as large as the largest so far: with less room on the disk it is short
+_Key = tuple[str, str]  # tree and command
 
 
 class TreeBuilds:
@@ -35,35 +41,56 @@ class TreeBuilds:
         self._interrupt = interrupt
         self._hearing = Hearing(on_build=on_build)
         self._commands = commands or {}
-        self._known: dict[tuple[str, str], WrittenSide | str] = {}  # by tree and command
-        self._count = 0  # of folders
-        self._last = scratch
+        self._known: dict[_Key, WrittenSide | str] = {}
+        self._folders: dict[_Key, Path] = {}  # a build that is made again has the path of the first one
+        self._largest = 0  # bytes
 
     def of(self, commit: Commit) -> WrittenSide:
         """The commit, ready to be a side. Raises LaunchFailed where it does not build, Interrupted, and
         TollError where it cannot even be checked out, which is no commit's fault."""
-        key = (commit.tree, self._recipe_of(commit).build)
+        key = self._key(commit)
         if key not in self._known:
-            self._known[key] = self._made(commit)
+            number = len(self._folders) + 1
+            folder = self._folders.setdefault(key, self._scratch / f"tree-{commit.tree[:10]}-{number}")
+            self._known[key] = self._made(commit, folder)
+            if isinstance(self._known[key], WrittenSide):
+                self._largest = max(self._largest, _size(folder))
         known = self._known[key]
         if isinstance(known, str):
             raise LaunchFailed(known, Status.BUILD_FAILED)
         return known
+
+    def keep_only(self, commits: Sequence[Commit]) -> None:
+        """Removes the builds of all others, which are made again where they are asked for."""
+        kept = {self._key(commit) for commit in commits}
+        for key in [key for key, known in self._known.items() if isinstance(known, WrittenSide)]:
+            if key not in kept:
+                del self._known[key]
+                with suppress(OSError):
+                    delete_tree(self._folders[key])
+
+    @property
+    def room_is_short(self) -> bool:
+        """Whether the disk has room for few more builds."""
+        return shutil.disk_usage(self._scratch).free < ROOM_FOR * self._largest
+
+    def _key(self, commit: Commit) -> _Key:
+        return commit.tree, self._recipe_of(commit).build
 
     def _recipe_of(self, commit: Commit) -> RevisionBuild:
         return replace(self._recipe, build=self._commands.get(commit.commit, self._recipe.build))
 
     def anew(self, commit: Commit) -> None:
         """Builds it once more, in a folder that is removed. Raises as `of` does."""
-        made = self._made(commit)
-        shutil.rmtree(self._last, ignore_errors=True)
+        folder = self._scratch / f"anew-{commit.tree[:10]}"
+        made = self._made(commit, folder)
+        with suppress(OSError):
+            delete_tree(folder)
         if isinstance(made, str):
             raise LaunchFailed(made, Status.BUILD_FAILED)
 
-    def _made(self, commit: Commit) -> WrittenSide | str:
+    def _made(self, commit: Commit, folder: Path) -> WrittenSide | str:
         """The side, or why there is none."""
-        self._count += 1
-        folder = self._last = self._scratch / f"tree-{commit.tree[:10]}-{self._count}"
         try:
             folder.mkdir()
             (side,) = built(
@@ -84,3 +111,13 @@ class TreeBuilds:
                 f"{commit.short} cannot be checked out: {error.strerror}", "make room on that disk"
             ) from None
         return side
+
+
+def _size(folder: Path) -> int:
+    """Bytes that it takes on the disk."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += 512 * Path(place, name).lstat().st_blocks
+    return total

@@ -42,7 +42,7 @@ def session(
     machine: Mapping[str, Any] = MACHINE,
     digest: str = "d",
     reference: int = 0,
-    commands: Mapping[str, str] = {},
+    commands: Mapping[str, Any] = {},
 ) -> Path:
     """The file of one night; each commit as a line of it."""
     folder.mkdir(exist_ok=True)

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,10 @@ import pytest
 from bisected import GOOD_BUILD, WORDS, Project, Toll, answer, history, toll_in_project
 
 from tollbench.compare.raw_file import RawFile
+from tollbench.compare.revisions import RevisionBuild
+from tollbench.history import bisecting
+from tollbench.history.commit_range import Commit, commit_range
+from tollbench.history.tree_builds import TreeBuilds
 
 
 @pytest.fixture
@@ -107,3 +112,45 @@ def test_a_full_disk_ends_it_with_what_is_known_and_it_goes_on(
     assert re.search(r"bisect-.*; the same command with --resume and this file goes on", told.out)
     assert toll(project.commits[0], "main", *WORDS, "--json", "--resume", str(path)) == 0
     assert answer(capsys)[0]["commit"] == project.commits[8]
+
+
+@pytest.mark.parametrize("short", [False, True], ids=["many", "little room"])
+def test_builds_that_are_far_from_the_answer_are_removed(
+    toll: Toll,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    short: bool,
+) -> None:
+    """A build may have gigabytes; all that were ever made stayed until the end."""
+    project = history(tmp_path / "project", {21: {"sum": 10_600}})
+    monkeypatch.setattr(bisecting, "BUILDS_WHERE_SHORT" if short else "MOST_BUILDS", 2)
+    monkeypatch.setattr(TreeBuilds, "room_is_short", short)
+    keep_only = TreeBuilds.keep_only
+    there: list[int] = []
+
+    def counted(builds: TreeBuilds, commits: Sequence[Commit]) -> None:
+        keep_only(builds, commits)
+        there.append(len(list(builds._scratch.glob("tree-*"))))
+
+    monkeypatch.setattr(TreeBuilds, "keep_only", counted)
+    assert toll(project.commits[0], "main", *WORDS, "--json") == 0
+    (found,) = answer(capsys)
+    assert found["commit"] == project.commits[21]
+    assert max(there) == 4, "two besides GOOD and BAD"
+    assert len({step["commit"] for step in found["path"]}) > 4
+
+
+def test_a_build_that_is_made_again_has_the_path_of_the_first_one(tmp_path: Path) -> None:
+    """Its path may be in it, and move its code."""
+    project = history(tmp_path / "project", {}, count=2)
+    row = commit_range(project.folder, project.commits[0], "main", first_parent=True)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    builds = TreeBuilds(project.folder, RevisionBuild("sh build.sh", "./bench"), scratch)
+    before = [builds.of(commit) for commit in row.commits]
+    builds.keep_only(row.commits[1:2])
+    assert [side.base.exists() for side in before] == [False, True, False]
+    assert [builds.of(commit) for commit in row.commits] == before
+    assert all((side.base / "bench").exists() for side in before)
+    assert not builds.room_is_short

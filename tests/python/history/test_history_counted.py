@@ -255,14 +255,10 @@ def test_counting_that_an_earlier_start_did_is_of_the_budget(
     kept = "".join(json.dumps(record) + "\n" for record in records[: counted[1] + 1])
     words = (project.commits[0], "main", *COUNTED, "--json", "--resume", str(path), "--budget")
     path.write_text(kept)
-    assert (
-        toll(project.commits[0], "main", *COUNTED, "--json", "--resume", str(path), "--budget", "900s") == 3
-    )
+    assert toll(*words, "900s") == 3
     assert "a larger --budget narrows it" in capsys.readouterr().err
     path.write_text(kept)
-    assert (
-        toll(project.commits[0], "main", *COUNTED, "--json", "--resume", str(path), "--budget", "1100s") == 0
-    )
+    assert toll(*words, "1100s") == 0
 
 
 def test_a_counted_search_without_time_knows_no_probability(

@@ -20,7 +20,7 @@ from tollbench.errors import TollError
 from tollbench.history.choosing_commits import CommitRun, order_of_measuring
 from tollbench.history.commit_range import CommitRange
 from tollbench.history.histories import MOST_CERTAIN, Histories
-from tollbench.history.history_folder import HistoryFolder
+from tollbench.history.history_folder import HistoryFolder, build_environment, first_word
 from tollbench.history.reading_history import ReadHistory
 from tollbench.report.histories import (
     history_feed,
@@ -95,6 +95,18 @@ def test_another_machine_is_a_break_and_no_change(tmp_path: Path, now: dict[str,
     assert any(
         "break: 2026-03-02 01:00:00 UTC: " + told in text for text in history_terminal.lines(found.told)
     )
+
+
+def test_flags_in_the_environment_are_a_break(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, flags in enumerate(("-O2", "-O3", "-O2"), 1):
+        monkeypatch.setenv("CXXFLAGS", flags)
+        monkeypatch.setenv("LDFLAGS", "")
+        session(tmp_path, number, [line(0, {"sum": 1.0})], commands={"environment": build_environment()})
+    assert build_environment() == {"CXXFLAGS": "-O2"}
+    breaks = read(tmp_path, 2).told.breaks
+    assert [(one.utc[:10], one.reason) for one in breaks] == [
+        ("2026-03-02", "another CXXFLAGS: -O3 instead of -O2")
+    ]
 
 
 def test_benchmarks_that_come_and_go_are_told(tmp_path: Path) -> None:
@@ -220,6 +232,14 @@ def test_doubted_commits_are_visited_again_and_not_for_ever() -> None:
     assert order_of_measuring(20, visits, [CommitRun(5, 6)]) == [4, 5, 6]
     assert order_of_measuring(20, [3] * 20, [CommitRun(5, 6)], {7}) == []
     assert order_of_measuring(0, []) == []
+
+
+@pytest.mark.parametrize(
+    ("program", "word"),
+    [("'my bench' --fast", "my bench"), ("my\\ bench", "my bench"), ("bench 'x", "bench"), (" ", "")],
+)
+def test_a_program_is_read_as_a_shell_reads_it(program: str, word: str) -> None:
+    assert first_word(program) == word
 
 
 def test_every_form_says_it_and_bears_its_mark(tmp_path: Path) -> None:
@@ -472,6 +492,28 @@ def test_a_feed_keeps_its_name_and_holds_no_letter_that_xml_has_not(tmp_path: Pa
     ]
     assert feeds[0].findtext(f"{ATOM}id") == feeds[1].findtext(f"{ATOM}id")
     assert feeds[0].findtext(f"{ATOM}entry/{ATOM}title", "").startswith("su\ufffdm: slower")
+
+
+def test_an_entry_has_content_links_and_a_name_of_its_own_folder(tmp_path: Path) -> None:
+    """RFC 4287, 4.1.2: an entry without content has to link to what it is about."""
+    found = changed(tmp_path)
+    alone, beside = (
+        ET.fromstring(history_feed.render(found, **places))
+        for places in ({"own": "changes & co.xml"}, {"own": "a.xml", "page": "../a page.html"})
+    )
+    for feed, page in ((alone, None), (beside, "../a%20page.html")):
+        for item in (feed, feed.find(f"{ATOM}entry")):
+            assert item is not None
+            links = {link.get("rel"): link.get("href") for link in item.findall(f"{ATOM}link")}
+            assert links.get("alternate") == page
+        told = feed.findtext(f"{ATOM}entry/{ATOM}content", "")
+        assert told.startswith("sum is slower by ")
+    assert alone.find(f"{ATOM}link").get("href") == "changes%20%26%20co.xml"  # type: ignore[union-attr]
+    names = {
+        ET.fromstring(history_feed.render(one)).findtext(f"{ATOM}entry/{ATOM}id")
+        for one in (found, found.model_copy(update={"first_session": "another folder's"}))
+    }
+    assert len(names) == 2
 
 
 def test_a_change_was_found_when_both_levels_had_their_values(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import errno
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,13 +17,16 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from made_histories import commit_hash, line, session
 from test_history_reading import SCHEMA
 
 from checkouts import ROOT
 from tollbench import cli
 from tollbench.cli import machine_use, places
 from tollbench.compare.raw_file import RawFile
-from tollbench.history.commit_range import tagged_commits
+from tollbench.compare.revisions import RevisionBuild
+from tollbench.errors import TollError
+from tollbench.history.commit_range import Commit, any_known, tagged_commits
 from tollbench.history.history_folder import HistoryFolder
 from tollbench.history.measuring_commits import _Logs
 from tollbench.interpreters import interpreter_with_path
@@ -348,6 +352,7 @@ def test_a_reference_that_git_has_lost_is_gone_on_with(
         path.unlink()
     capsys.readouterr()
     project.git("checkout", "-q", "--orphan", "anew")
+    project.git("commit", "-q", "-m", "rewritten, with the files of the newest")
     for _ in range(3):
         project.commit(sum=10_000, late=5_000)
     project.folder.rename(tmp_path / "old")
@@ -434,3 +439,104 @@ def test_what_sides_share_is_seen_in_their_rounds(reference: float, own: float, 
     assert logs.shared("sum") == pytest.approx(share, abs=0.15)
     assert logs.shared("unknown") == 0.5
     assert logs.rounds == 60
+
+
+def reference_of(tmp_path: Path) -> Path:
+    (found,) = (tmp_path / "runs/history").glob("reference-*")
+    return found
+
+
+def test_a_reference_that_is_a_link_is_neither_launched_nor_removed(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A stranger's folder may name any other: its rights were changed, and what it has was launched."""
+    project = Branch(tmp_path / "project")
+    newest = [project.commit(sum=10_000) for _ in range(2)][-1]
+    folder = tmp_path / "runs/history"
+    folder.mkdir(parents=True)
+    aside = tmp_path / "aside"
+    aside.mkdir(mode=0o755)
+    (folder / f"reference-{newest[:10]}").symlink_to(aside)
+    assert toll("--last", "2", *WORDS) == 2
+    assert "is no folder but a link or a file" in capsys.readouterr().err
+    assert aside.stat().st_mode & 0o777 == 0o755
+    recipe = RevisionBuild("sh build.sh", "./bench")
+    commit = Commit(newest, "", "", "")
+    for use in (HistoryFolder.kept_reference, HistoryFolder.build_reference):
+        words = (commit, recipe) if use is HistoryFolder.kept_reference else (folder, commit, recipe, None)
+        with pytest.raises(TollError, match="is no folder but a link"):
+            use(HistoryFolder(folder), *words)
+
+
+def test_a_reference_of_another_user_is_not_launched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit = Commit("1" * 40, "", "", "")
+    checkout = tmp_path / f"reference-{commit.short}" / f"0-{commit.short}"
+    checkout.mkdir(parents=True)
+    (checkout / "bench").touch()
+    lstat = Path.lstat
+
+    class Theirs:
+        st_uid = 12_345
+
+        def __init__(self, found: os.stat_result) -> None:
+            self.st_mode = found.st_mode
+
+    for place in (checkout.parent, checkout, checkout / "bench"):
+
+        def of_another(path: Path, place: Path = place) -> Any:
+            return Theirs(lstat(path)) if path == place else lstat(path)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "lstat", of_another)
+            with pytest.raises(TollError, match="was made by another user, and is not launched"):
+                HistoryFolder(tmp_path).kept_reference(commit, RevisionBuild("make", "./bench --fast"))
+    assert HistoryFolder(tmp_path).kept_reference(commit, RevisionBuild("make", "./bench --fast")) is None
+
+
+def test_the_folder_of_another_project_is_refused(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the same program: its reference would be what this project is measured against."""
+    project = Branch(tmp_path / "project")
+    for _ in range(2):
+        project.commit(sum=10_000)
+    lines = [line(number, {"sum": 1.0}) for number in range(2)]
+    session(tmp_path / "both", 1, lines, commands={"program": "./bench"})
+    assert toll("--last", "2", *WORDS, "--into", str(tmp_path / "both")) == 2
+    assert "is the history of another repository: none of its 2 commits is in" in capsys.readouterr().err
+    known = lines[0] | {"tree": project.git("rev-parse", "HEAD~1^{tree}")}
+    assert any_known(project.folder, [known["commit"]], [known["tree"]]), "rewritten"
+    assert any_known(project.folder, [commit_hash(1), project.commits[0]], [])
+
+
+def test_what_an_interrupt_finds_judged_is_kept(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C after twelve rounds of the first group."""
+    project = Branch(tmp_path / "project")
+    for _ in range(3):
+        project.commit(sum=10_000)
+    rounds: list[object] = []
+    append = RawFile._append
+
+    def until_stopped(self: RawFile, record: Mapping[str, Any]) -> None:
+        append(self, record)
+        if self.path.name.startswith("history-"):
+            rounds.extend([record] * ("values" in record))
+            if len(rounds) == 12:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(RawFile, "_append", until_stopped)
+    words = [{"0.4s": "30s", "0.02": "0.0001"}.get(word, word) for word in WORDS]
+    assert toll("--last", "3", *words, "--json") == 130
+    found = json.loads(capsys.readouterr().out)
+    assert len(rounds) in (12, 13)
+    assert (found["measured"], found["interrupted"]) == (3, True)
+    assert [commit["reason"] for commit in found["commits"]] == [""] * 3
+    (line,) = found["lines"]
+    assert all(0.98 < low < high < 1.02 for low, high in zip(line["low"], line["high"], strict=True))
+
+
+def test_a_full_pipe_is_not_another_history(tmp_path: Path) -> None:
+    with pytest.raises(BlockingIOError), HistoryFolder(tmp_path).taken():
+        raise BlockingIOError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 from datetime import UTC, datetime
-from xml.sax.saxutils import escape
+from urllib.parse import quote
+from xml.sax.saxutils import escape, quoteattr
 
 from tollbench.history.histories import Histories
 from tollbench.report.histories import history_lines
@@ -15,8 +16,11 @@ _NO_XML = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # letters that no document may h
 _NEVER = "1970-01-01T00:00:00Z"
 
 
-def render(found: Histories) -> str:
-    """The feed. A change is known by its benchmark, direction and the last commit it may have come with."""
+def render(found: Histories, own: str = "", page: str = "") -> str:
+    """The feed. A change is known by its history, its benchmark, direction and commit.
+
+    `own` and `page` are where the feed and the page of the history lie, relative to the feed.
+    """
     entries = []
     updated = _NEVER
     pairs = zip(found.changes, history_lines.change_lines(found), strict=True)
@@ -34,7 +38,8 @@ def render(found: Histories) -> str:
             f"<title>{escape(f'{line.benchmark}: {line.word} by {line.size}')}</title>",
             f"<updated>{when}</updated>",
             f"<author><name>{escape(line.author) or 'unknown'}</name></author>",
-            f"<summary>{escape(told)}</summary>",
+            *_links(page),
+            f'<content type="text">{escape(told)}</content>',
             "</entry>",
         ]
     feed = uuid.uuid5(_SPACE, found.first_session)
@@ -45,12 +50,19 @@ def render(found: Histories) -> str:
         "<title>Changes of benchmarks</title>",
         f"<updated>{updated}</updated>",
         "<author><name>toll history</name></author>",
+        *([f'<link rel="self" type="application/atom+xml" href={quoteattr(quote(own))}/>'] if own else []),
+        *_links(page),
     ]
     return "\n".join([*head, *entries, "</feed>"]).translate(_NO_XML) + "\n"
 
 
-def _name(_found: Histories, benchmark: str, commit: str, word: str) -> uuid.UUID:
-    return uuid.uuid5(_SPACE, "\0".join((benchmark, commit, word)))
+def _links(page: str) -> list[str]:
+    return [f'<link rel="alternate" type="text/html" href={quoteattr(quote(page))}/>'] if page else []
+
+
+def _name(found: Histories, benchmark: str, commit: str, word: str) -> uuid.UUID:
+    """Another one in another folder: two histories may tell the same change, and are read side by side."""
+    return uuid.uuid5(_SPACE, "\0".join((found.first_session, benchmark, commit, word)))
 
 
 def _instant(utc: str) -> str:
