@@ -29,7 +29,7 @@ Build = Annotated[
     str,
     typer.Option(
         metavar="COMMAND",
-        help="Builds each commit, in a checkout of its own; without it nothing is measured.",
+        help="Builds each commit, in its own checkout; @FILE: by commit. Without it nothing is measured.",
     ),
 ]
 Program = Annotated[

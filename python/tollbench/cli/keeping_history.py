@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from tollbench.cli import places
 from tollbench.cli.comparing import check_pattern, machine_line, raw_path, seconds
 from tollbench.cli.console import progress, say, tell, tell_json
 from tollbench.cli.machine_use import machine_taken
+from tollbench.cli.submodule_notes import note_submodules
 from tollbench.compare import MeasuringOptions
 from tollbench.compare.adapters import AUTO, check_kind
 from tollbench.compare.adapters.read_output import KIND as READ
@@ -27,6 +28,7 @@ from tollbench.compare.readings import Reading
 from tollbench.compare.revisions import RevisionBuild, changed
 from tollbench.compare.sides import WrittenSide
 from tollbench.errors import Exit, TollError
+from tollbench.history.build_file import build_commands
 from tollbench.history.choosing_commits import order_of_measuring
 from tollbench.history.commit_range import (
     Commit,
@@ -52,6 +54,7 @@ from tollbench.text import as_text, several, shown
 from tollbench.writing import Output, check_outputs, delete_tree, scratch_folder
 from tollbench.writing.marks import OF_HISTORY
 
+BY_FILE = "@FILE"
 _USUAL_LAST = 50
 _RENDERERS = {
     "html": history_html.render,
@@ -81,6 +84,12 @@ class HistoryRequest:
     any_exit_code: bool
     seed: int | None
     sandbox: Sandbox | None
+    commands: Mapping[str, str] = field(default_factory=dict)  # by commit, of --build @FILE
+
+    @property
+    def build_told(self) -> str:
+        """What makes a part of the history: which command builds which commit stands with each of these."""
+        return BY_FILE if self.commands else self.build
 
     def settings(self, interrupt: Interrupt | None) -> SessionSettings:
         """How commits are measured."""
@@ -122,11 +131,14 @@ def kept(
     _check(request)
     here = Path.cwd()
     row = _row(request, here)
+    if request.build.startswith("@"):
+        request = replace(request, commands=build_commands(Path(request.build[1:]), row))
     folder = HistoryFolder(request.into or places.in_runs("history"))
     check_outputs(list(files.values()), sorted(folder.path.glob("measured-*.jsonl")))
     error: TollError | None = None
     interrupted = False
     if request.budget_s > 0.0:
+        note_submodules(here, [row.commits[0].commit, row.commits[-1].commit])
         if changed(here):
             say("note: changes in this checkout that are not committed are in none of the commits")
         if request.reference:
@@ -189,7 +201,14 @@ def _row(request: HistoryRequest, here: Path) -> CommitRange:
 def _read(request: HistoryRequest, row: CommitRange, folder: HistoryFolder) -> ReadHistory:
     notes: list[str] = []
     sessions = folder.sessions(notes.append)
-    return read_history(row, sessions, threshold=request.threshold, pattern=request.pattern, notes=notes)
+    return read_history(
+        row,
+        sessions,
+        threshold=request.threshold,
+        pattern=request.pattern,
+        notes=notes,
+        commands=request.commands,
+    )
 
 
 def _check_folder(request: HistoryRequest, row: CommitRange, folder: HistoryFolder) -> None:
@@ -228,10 +247,11 @@ def _measured(
         reference = _reference(request, row, folder, recipe)
 
         def built(commit: Commit) -> tuple[WrittenSide, str]:
-            kept = folder.kept_reference(commit, recipe)
+            own = _recipe_of(commit, request, row, recipe)
+            kept = folder.kept_reference(commit, own)
             if kept is None:
                 say(f"building the reference {commit.short}")
-                kept = folder.build_reference(row.repository, commit, recipe, interrupt)
+                kept = folder.build_reference(row.repository, commit, own, interrupt)
             return kept
 
         written, digest = built(reference)
@@ -245,7 +265,10 @@ def _measured(
                 left = max(0.0, at.budget_s - at.spent_s)
                 bar.step(min(at.spent_s, at.budget_s), at.budget_s, at.told, left)
 
-            groups = _Groups(row.repository, recipe, scratch, interrupt)
+            commands = request.commands
+            if commands and reference.commit not in commands:
+                commands = {**commands, reference.commit: _recipe_of(reference, request, row, recipe).build}
+            groups = _Groups(row.repository, recipe, scratch, interrupt, commands)
             work = CommitSession(
                 written,
                 groups.another,
@@ -259,6 +282,7 @@ def _measured(
                     folder.kept_reference(_gone(name), recipe) or built(one_commit(row.repository, name))
                 ),
                 meanwhile=meanwhile,
+                commands=request.commands,
             )
             try:
                 _all_groups(request, row, folder, work)
@@ -301,9 +325,16 @@ def _all_groups(
 class _Groups:
     """A folder of builds for each group: those of the one before go."""
 
-    def __init__(self, repository: Path, recipe: RevisionBuild, scratch: Path, interrupt: Interrupt) -> None:
+    def __init__(
+        self,
+        repository: Path,
+        recipe: RevisionBuild,
+        scratch: Path,
+        interrupt: Interrupt,
+        commands: Mapping[str, str],
+    ) -> None:
         self._repository, self._recipe, self._scratch = repository, recipe, scratch
-        self._interrupt = interrupt
+        self._interrupt, self._commands = interrupt, commands
         self._number = 0
         self._folder: Path | None = None
 
@@ -318,6 +349,7 @@ class _Groups:
             self._folder,
             self._interrupt,
             lambda revision: say(f"building {revision.label}"),
+            self._commands,
         )
 
     def check(self, reference: Commit) -> None:
@@ -327,7 +359,10 @@ class _Groups:
         self._number += 1
         folder = group_folder(self._scratch, self._number)
         try:
-            TreeBuilds(self._repository, self._recipe, folder, self._interrupt).anew(reference)
+            builds = TreeBuilds(
+                self._repository, self._recipe, folder, self._interrupt, commands=self._commands
+            )
+            builds.anew(reference)
         except LaunchFailed as failure:
             raise TollError(
                 f"the reference was built before, and now it is not: {failure.reason}",
@@ -342,6 +377,18 @@ class _Groups:
             with suppress(OSError):
                 delete_tree(self._folder)
             self._folder = None
+
+
+def _recipe_of(
+    commit: Commit, request: HistoryRequest, row: CommitRange, recipe: RevisionBuild
+) -> RevisionBuild:
+    """How a reference is built, which may be no commit of the row. Raises TollError."""
+    if not request.commands:
+        return recipe
+    commands = request.commands
+    if commit.commit not in commands:
+        commands = build_commands(Path(request.build[1:]), row, [commit])
+    return replace(recipe, build=commands[commit.commit])
 
 
 def _gone(commit: str) -> Commit:
@@ -384,7 +431,7 @@ def _header(request: HistoryRequest, reference: Commit, digest: str) -> dict[str
         "started_utc": SystemClock().utc(),
         "reference": reference.commit,
         "reference_digest": digest,
-        "build": as_text(request.build),
+        "build": as_text(request.build_told),
         "program": as_text(request.program),
         "kind": request.kind,
         "read": request.read,

@@ -20,6 +20,7 @@ from tollbench.catalog import machine
 from tollbench.cli.comparing import check_pattern, machine_line, raw_path
 from tollbench.cli.console import Progress, progress, say, tell, tell_json
 from tollbench.cli.machine_use import machine_taken
+from tollbench.cli.submodule_notes import note_submodules
 from tollbench.compare import MeasuringOptions
 from tollbench.compare.adapters import AUTO, COMMAND, check_kind
 from tollbench.compare.adapters.read_output import KIND as READ
@@ -29,7 +30,7 @@ from tollbench.compare.revisions import RevisionBuild, changed
 from tollbench.errors import Exit, TollError
 from tollbench.history.bisecting import Search
 from tollbench.history.bisections import BisectionOutcome, SearchEnd
-from tollbench.history.commit_range import CommitRange, commit_range, submodules
+from tollbench.history.commit_range import CommitRange, commit_range
 from tollbench.history.commit_search import SearchProgress, SearchSettings
 from tollbench.history.counted_search import CountedSearch
 from tollbench.history.history_folder import BUILD_VARIABLES
@@ -182,11 +183,7 @@ def searched(request: BisectRequest, *, wait: bool) -> tuple[BisectionOutcome, T
     commits = commit_range(here, request.good, request.bad, first_parent=request.first_parent)
     request = _with_commands(request, commits)
     ends = (commits.commits[0].commit, commits.commits[-1].commit)
-    if names := sorted({name for end in ends for name in submodules(here, end)}):
-        say(
-            f"note: submodules are not checked out ({', '.join(names[:3])}): --build has to bring them, for"
-            " example by git submodule update --init"
-        )
+    note_submodules(here, ends)
     if changed(here):
         say("note: changes in this checkout that are not committed are in none of the commits")
     try:

@@ -7,14 +7,14 @@ that begin with # say nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tollbench.compare.git import git
 from tollbench.errors import TollError
-from tollbench.history.commit_range import CommitRange
+from tollbench.history.commit_range import Commit, CommitRange
 from tollbench.text import shown
 
 _MOST_BYTES = 1 << 20
@@ -31,8 +31,12 @@ class _Line:
     holds_for: frozenset[str]
 
 
-def build_commands(file: Path, commits: CommitRange) -> Mapping[str, str]:
-    """By commit of the row. Raises TollError, with the line, for what cannot be read or leaves it open."""
+def build_commands(file: Path, commits: CommitRange, also: Sequence[Commit] = ()) -> Mapping[str, str]:
+    """By commit of the row, and of those that are built besides.
+
+    Raises TollError, with the line, for what cannot be read or leaves it open.
+    """
+    wanted = {commit.commit: commit for commit in (*commits.commits, *also)}
     told = f"--build @{file}"
     lines: list[_Line] = []
     for number, text in enumerate(_text(file).splitlines(), 1):
@@ -41,7 +45,7 @@ def build_commands(file: Path, commits: CommitRange) -> Mapping[str, str]:
             continue
         if len(words) < 2:
             raise TollError(f"{told}, line {number} has no command: {shown(text, 100)}", _EXAMPLE)
-        line = _line(told, number, words[0], words[1].strip(), commits)
+        line = _line(told, number, words[0], words[1].strip(), commits, wanted)
         twice = next((other for other in lines if other.commit == line.commit), None)
         if twice is not None:
             raise TollError(
@@ -55,7 +59,7 @@ def build_commands(file: Path, commits: CommitRange) -> Mapping[str, str]:
             f"{told} says nothing of the first commit, {first.short}",
             "begin with a line for it, or for a revision before it",
         )
-    return _newest_of(told, lines, commits)
+    return _newest_of(told, lines, commits.repository, list(wanted.values()))
 
 
 def _text(file: Path) -> str:
@@ -74,16 +78,18 @@ def _text(file: Path) -> str:
         raise TollError(f"--build @{file} cannot be read: {why}", _EXAMPLE) from None
 
 
-def _line(told: str, number: int, name: str, command: str, commits: CommitRange) -> _Line:
+def _line(
+    told: str, number: int, name: str, command: str, commits: CommitRange, wanted: Mapping[str, Commit]
+) -> _Line:
     """Raises TollError for a revision that is none, or that no commit of the row comes from."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     asked = git(commits.repository, *words)
     commit = asked.stdout.strip()
     if asked.returncode != 0:
         raise TollError(f"{told}, line {number}: there is no revision {shown(name, 100)!r}", _EXAMPLE)
-    row = {one.commit for one in commits.commits}
-    behind = git(commits.repository, "rev-list", "--ancestry-path", f"^{commit}", *_tips(commits)).stdout
-    holds_for = (row & set(behind.split())) | (row & {commit})
+    tips = _tips(commits, wanted)
+    behind = git(commits.repository, "rev-list", "--ancestry-path", f"^{commit}", *tips).stdout
+    holds_for = wanted.keys() & {commit, *behind.split()}
     if not holds_for:
         raise TollError(
             f"{told}, line {number}: no commit of the row is {shown(name, 100)}, or comes from it",
@@ -92,13 +98,15 @@ def _line(told: str, number: int, name: str, command: str, commits: CommitRange)
     return _Line(number, commit, command, frozenset(holds_for))
 
 
-def _tips(commits: CommitRange) -> list[str]:
-    """What every commit of the row leads to: the last one of a range; tags may be of several branches."""
-    tagged = [one.commit for one in commits.commits if one.name]
-    return list(dict.fromkeys([*tagged, commits.commits[-1].commit]))
+def _tips(commits: CommitRange, wanted: Mapping[str, Commit]) -> list[str]:
+    """What all that are wanted lead to: the last one of a range; tags may be of several branches."""
+    row = {one.commit for one in commits.commits if not one.name} - {commits.commits[-1].commit}
+    return [commit for commit in wanted if commit not in row]
 
 
-def _newest_of(told: str, lines: list[_Line], commits: CommitRange) -> Mapping[str, str]:
+def _newest_of(
+    told: str, lines: Sequence[_Line], repository: Path, wanted: Sequence[Commit]
+) -> Mapping[str, str]:
     """Of the lines that may hold for a commit the one that comes from all others.
 
     Raises TollError where there is none, as after a merge of two branches that each have a line.
@@ -107,7 +115,7 @@ def _newest_of(told: str, lines: list[_Line], commits: CommitRange) -> Mapping[s
     @cache
     def comes_from(later: str, earlier: str) -> bool:
         words = ("merge-base", "--is-ancestor", earlier, later)
-        return git(commits.repository, *words).returncode == 0
+        return git(repository, *words).returncode == 0
 
     @cache
     def newest(numbers: frozenset[int]) -> _Line | None:
@@ -116,7 +124,7 @@ def _newest_of(told: str, lines: list[_Line], commits: CommitRange) -> Mapping[s
         return next(last, None)
 
     found: dict[str, str] = {}
-    for one in commits.commits:
+    for one in wanted:
         numbers = frozenset(at for at, line in enumerate(lines) if one.commit in line.holds_for)
         line = newest(numbers)
         if line is not None:
@@ -127,7 +135,7 @@ def _newest_of(told: str, lines: list[_Line], commits: CommitRange) -> Mapping[s
                 f"{told}, lines {named}: {one.short} comes from both, and neither of them from the other",
                 "give the commit that merged them a line of its own",
             )
-    missing = next((one for one in commits.commits if one.commit not in found), None)
+    missing = next((one for one in wanted if one.commit not in found), None)
     if missing is not None:
         raise TollError(
             f"{told} says nothing of {missing.short}", "write a line for it, or for a revision before it"

@@ -83,6 +83,7 @@ class MeasuredCommit(BaseModel):
     lacks: tuple[_Text, ...] = ()  # benchmarks that the reference has and it has not
     new: tuple[_Text, ...] = ()  # benchmarks that it has and the reference has not
     unbuilt: _Text = ""
+    build: _Text = ""  # of --build @FILE the command that built it
     group: int = 0  # of the session: commits that were measured in turns with each other
     shared: dict[_Text, _Size] = Field(default_factory=dict)  # what a group shares of a point's error
     beside: _Text = (

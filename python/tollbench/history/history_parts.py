@@ -59,6 +59,7 @@ class HistoryPart:
     failed: dict[tuple[str, str], dict[str, str]] = field(
         default_factory=dict
     )  # (tree, benchmark) -> likewise
+    commands: dict[str, str] = field(default_factory=dict)  # tree -> that built it, of --build @FILE
     lacks: dict[str, frozenset[str]] = field(default_factory=dict)  # of the reference's benchmarks
     new: dict[str, frozenset[str]] = field(default_factory=dict)  # that the reference does not have
 
@@ -109,6 +110,9 @@ class HistoryPart:
             off |= {(name, commit): log for name, log in logs.items() for commit in control.commits}
         newest: set[str] = set()
         for commit in session.commits:
+            if self.commands.setdefault(commit.tree, commit.build) != commit.build:
+                self._forget(commit.tree)
+                self.commands[commit.tree] = commit.build
             if commit.unbuilt:
                 self.unbuilt.setdefault(commit.tree, {})[began] = commit.unbuilt
                 continue
@@ -125,6 +129,17 @@ class HistoryPart:
                     newest.add(name)
                     self.beside[name] = (commit.beside, commit.beside_digest)
                 self._add(commit, name, off.get((name, commit.commit), 0.0), began)
+
+    def _forget(self, tree: str) -> None:
+        """What was measured of another build of the same files."""
+        self.sessions.pop(tree, None)
+        self.unbuilt.pop(tree, None)
+        self.lacks.pop(tree, None)
+        self.new.pop(tree, None)
+        for key in [key for key in self.failed if key[0] == tree]:
+            del self.failed[key]
+        for visits in (visits for besides in self.points.values() for visits in besides.values()):
+            visits.pop(tree, None)
 
     def _add(self, commit: MeasuredCommit, name: str, off: float, began: str) -> None:
         point = commit.points[name]

@@ -111,6 +111,7 @@ class CommitSession:
     # Another reference by its hash, with its digest, for benchmarks that the first one does not have.
     other_reference: Callable[[str], tuple[WrittenSide, str]] | None = None
     others: dict[str, str] = field(default_factory=dict)  # benchmark -> the hash of its reference
+    commands: Mapping[str, str] = field(default_factory=dict)  # of --build @FILE, by commit
     meanwhile: Meanwhile = field(default_factory=Meanwhile)
     clock: Clock = field(default_factory=SystemClock)
     spent_s: float = 0.0
@@ -307,7 +308,8 @@ class CommitSession:
         return new_of
 
     def _store(self, commit: Commit, told: Mapping[str, Any]) -> None:
-        self.session({"commit": commit.commit, "tree": commit.tree, "utc": self.clock.utc(), **told})
+        by = {"build": self.commands[commit.commit]} if self.commands else {}
+        self.session({"commit": commit.commit, "tree": commit.tree, "utc": self.clock.utc(), **by, **told})
 
     @contextmanager
     def _spending(self) -> Iterator[None]:

@@ -53,10 +53,12 @@ def read_history(
     level: float = _LEVEL,
     pattern: str = "",
     notes: Sequence[str] = (),
+    commands: Mapping[str, str] | None = None,
 ) -> ReadHistory:
     """All of it, for the commits of a row, each by its files: another commit with the same counts.
 
-    `pattern` says which benchmarks are measured; `notes` are told besides.
+    `pattern` says which benchmarks are measured; `notes` are told besides. `commands` are by commit what
+    builds it now: what another one built has to be measured anew.
     """
     known = parts_of(sessions)
     now = known.now
@@ -87,7 +89,12 @@ def read_history(
         sessions=len(sessions),
     )
     wanted = matching(list(now.beside), pattern) if now is not None else []
-    visits = tuple(now.visits(commit.tree, wanted) if now is not None else 0 for commit in row.commits)
+    visits = tuple(
+        now.visits(commit.tree, wanted)
+        if now is not None and (not commands or now.commands.get(commit.tree) == commands[commit.commit])
+        else 0
+        for commit in row.commits
+    )
     return ReadHistory(
         told,
         visits,

@@ -43,6 +43,7 @@ class TreeBuilds:
         self._commands = commands or {}
         self._known: dict[_Key, WrittenSide | str] = {}
         self._folders: dict[_Key, Path] = {}  # a build that is made again has the path of the first one
+        self._count = 0  # of folders
         self._largest = 0  # bytes
 
     def of(self, commit: Commit) -> WrittenSide:
@@ -50,8 +51,10 @@ class TreeBuilds:
         TollError where it cannot even be checked out, which is no commit's fault."""
         key = self._key(commit)
         if key not in self._known:
-            number = len(self._folders) + 1
-            folder = self._folders.setdefault(key, self._scratch / f"tree-{commit.tree[:10]}-{number}")
+            folder = self._folders.get(key)
+            if folder is None or folder.exists():  # or some of it could not be removed
+                self._count += 1
+                folder = self._folders[key] = self._scratch / f"tree-{commit.tree[:10]}-{self._count}"
             self._known[key] = self._made(commit, folder)
             if isinstance(self._known[key], WrittenSide):
                 self._largest = max(self._largest, _size(folder))

@@ -76,8 +76,20 @@ def scattered(count: int, step: Mapping[int, float] = {}, seed: int = 1) -> list
 
 
 def read(
-    folder: Path, count: int, threshold: float = 0.01, pattern: str = "", commits: CommitRange | None = None
+    folder: Path,
+    count: int,
+    threshold: float = 0.01,
+    pattern: str = "",
+    commits: CommitRange | None = None,
+    commands: Mapping[str, str] | None = None,
 ) -> ReadHistory:
     notes: list[str] = []
     sessions = HistoryFolder(folder).sessions(notes.append)
-    return read_history(commits or row(count), sessions, threshold=threshold, pattern=pattern, notes=notes)
+    return read_history(
+        commits or row(count),
+        sessions,
+        threshold=threshold,
+        pattern=pattern,
+        notes=notes,
+        commands=commands,
+    )

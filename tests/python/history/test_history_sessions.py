@@ -540,3 +540,31 @@ def test_what_an_interrupt_finds_judged_is_kept(
 def test_a_full_pipe_is_not_another_history(tmp_path: Path) -> None:
     with pytest.raises(BlockingIOError), HistoryFolder(tmp_path).taken():
         raise BlockingIOError
+
+
+def test_commits_with_build_commands_of_their_own(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last two need another one, and the reference is no commit of the row. Then the newest does, too."""
+    library = Branch(tmp_path / "library")
+    library.commit(sum=1)
+    project = Branch(tmp_path / "project")
+    project.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library.folder), "lib")
+    for number in range(4):
+        project.commit("exit 9" if number > 1 else GOOD_BUILD, sum=10_000)
+    file = tmp_path / "builds"
+    lines = f"{project.commits[0]} sh build.sh\n{project.commits[2]} {GOOD_BUILD}\n"
+    file.write_text(lines)
+    words = ["--last", "3", "--build", f"@{file}", *WORDS[2:], "--reference", project.commits[0], "--json"]
+    assert toll(*words) == 0
+    told = capsys.readouterr()
+    found = json.loads(told.out)
+    assert (found["measured"], [one["reason"] for one in found["commits"]]) == (3, [""] * 3)
+    assert "note: submodules are not checked out (lib)" in told.err
+    file.write_text(f"{lines}{project.commits[3]} {GOOD_BUILD}; sed -i 's/100 +/50 +/' bench\n")
+    assert toll(*words) == 0
+    told = capsys.readouterr()
+    assert told.err.count("building") == 1
+    (only,) = json.loads(told.out)["lines"]
+    assert only["ratio"] == pytest.approx([1.0, 1.0, 0.5], rel=0.01)
+    assert json.loads(told.out)["breaks"] == []
