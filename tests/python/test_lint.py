@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "counting": {"launching", "writing"},
     "linking": {"launching"},
     "compare": {"writing", "stats", "analysis", "launching", "linking", "counting"},
-    "history": {"writing", "stats", "compare", "launching"},
+    "history": {"writing", "stats", "compare", "launching", "analysis"},
     "report": {
         "analysis.results",
         "analysis.several_results",

@@ -28,6 +28,7 @@ from tollbench.analysis.several_results import (
     SeveralTable,
     SeveralWarning,
 )
+from tollbench.analysis.units import nanoseconds_per
 from tollbench.errors import TollError
 from tollbench.stats import bonferroni
 from tollbench.store import RunFile
@@ -79,6 +80,69 @@ def several(
         tables=[_table(place, runs, apart) for place in shared],
         left_out=sum(len(run.rows.get(place, ())) for place in alone for run in runs),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RowInTime:
+    """One row over several runs, an entry a run; None where that run has no number of it."""
+
+    workload: str
+    setting: Setting
+    row: NamedCase
+    reference: NamedCase | None  # the row of the same table that ratios are to; None where none is shared
+    ratios: tuple[Estimate | None, ...]  # to the reference in the same run, paired by its rounds; unit: 1
+    times_ns: tuple[Estimate | None, ...]
+
+
+def in_time(
+    run_files: Sequence[RunFile],
+    level: float,
+    on_launch: Callable[[int, int], None] = lambda *_: None,
+) -> tuple[list[Results], list[RowInTime]]:
+    """What each run says, in the order that is given, and each row over all runs.
+
+    Ratios have intervals at `level`, each alone, and times those of their run. Raises TollError where a file
+    is no sound run, and `on_launch` is as for `several`.
+    """
+    read = [_read(run_file, on_launch) for run_file in run_files]
+    swept = _swept([one.results for one in read])
+    runs = [_placed(one, swept) for one in read]
+    places = dict.fromkeys(place for run in runs for place in run.rows)
+    rows = [row for place in places for row in _rows_in_time(place, runs, level)]
+    return [run.results for run in runs], rows
+
+
+def _rows_in_time(place: Place, runs: Sequence[_PlacedRun], level: float) -> list[RowInTime]:
+    """Those of one table."""
+    keys = list(dict.fromkeys(key for run in runs for key in run.rows.get(place, {})))
+    reference = _reference(place, keys, runs)
+    return [
+        RowInTime(
+            workload=place[0],
+            setting=place[3],
+            row=_named(key),
+            reference=None if reference is None else _named(reference),
+            ratios=tuple(_ratio_alone(run.data.get(place, {}), key, reference, level) for run in runs),
+            times_ns=tuple(_time_ns(run.rows.get(place, {}).get(key), place) for run in runs),
+        )
+        for key in keys
+    ]
+
+
+def _ratio_alone(
+    data: Mapping[Key, CaseData], key: Key, reference: Key | None, level: float
+) -> Estimate | None:
+    if reference is None or key == reference or not {key, reference} <= data.keys():
+        return None
+    return quotient(data[key], data[reference], level)
+
+
+def _time_ns(row: Row | None, place: Place) -> Estimate | None:
+    if row is None or row.value is None or row.value <= 0.0:
+        return None
+    ns = nanoseconds_per(place[1], place[0])
+    ends = [None if end is None else end * ns for end in (row.low, row.high)]
+    return Estimate(value=row.value * ns, low=ends[0], high=ends[1])
 
 
 def _read(run_file: RunFile, on_launch: Callable[[int, int], None]) -> _Read:

@@ -24,7 +24,15 @@ from tollbench.compare.adapters import AUTO
 EXAMPLE = "toll history --build 'make bench' --program ./bench --last 50"
 
 
-Range = Annotated[str, typer.Argument(metavar="[A..B]", help="A range of commits; or --last, or --tags.")]
+Range = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[A..B]", help="A range of commits; or --last, or --tags. With --runs: run files."
+    ),
+]
+Runs = Annotated[
+    bool, typer.Option("--runs", help="Lay run files of toll run beside each other in order of time.")
+]
 Build = Annotated[
     str,
     typer.Option(
@@ -60,7 +68,8 @@ Feed = Annotated[
 
 
 def command(
-    commits: Range = "",
+    commits: Range = None,
+    runs: Runs = False,
     build: Build = "",
     program: Program = "",
     last: Last = None,
@@ -99,8 +108,15 @@ def command(
     """
     from tollbench.cli import comparing, keeping_history
 
+    outputs = keeping_history.outputs(html, markdown, feed, force=force)
+    if runs:
+        given = {"--build": build, "--program": program, "--last": last, "--tags": tags, "--merged": merged}
+        given |= {"--reference": reference, "--into": into, "--read": read, "--folder": folder}
+        found = keeping_history.of_runs(commits or [], given, outputs, threshold=threshold, pattern=pattern)
+        keeping_history.show(found, outputs, as_json=as_json)
+        raise typer.Exit(keeping_history.exit_code(found))
     request = keeping_history.HistoryRequest(
-        commits=commits,
+        commits=" ".join(commits or []),
         last=last,
         tags=tags,
         merged=merged,
@@ -119,7 +135,6 @@ def command(
         seed=seed,
         sandbox=comparing.sandbox_asked(sandbox, sandbox_show, (), folder),
     )
-    outputs = keeping_history.outputs(html, markdown, feed, force=force)
     found, error = keeping_history.kept(request, outputs, wait=wait)
     keeping_history.show(found, outputs, as_json=as_json)
     if error is not None:

@@ -6,7 +6,7 @@ import os
 import secrets
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,7 +20,7 @@ from tollbench.cli.comparing import check_pattern, machine_line, raw_path, secon
 from tollbench.cli.console import progress, say, tell, tell_json
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.submodule_notes import note_submodules
-from tollbench.compare import MeasuringOptions
+from tollbench.compare import ComparisonSettings, MeasuringOptions
 from tollbench.compare.adapters import AUTO, check_kind
 from tollbench.compare.adapters.read_output import KIND as READ
 from tollbench.compare.raw_file import Keeping, RawFile
@@ -164,6 +164,43 @@ def kept(
         "machine": machine_line(),
     }
     return known.model_copy(update=told), error
+
+
+def of_runs(
+    names: Sequence[str],
+    given: Mapping[str, object],
+    files: Mapping[str, Output],
+    *,
+    threshold: float,
+    pattern: str,
+) -> Histories:
+    """Run files as a history, in order of their dates; nothing is measured.
+
+    `given` are options that go with commits alone. Raises TollError for what makes no sense.
+    """
+    from tollbench.analysis.several import in_time
+    from tollbench.history.run_history import LEVEL, read_runs
+    from tollbench.store import RunFile
+
+    if wrong := next((option for option, value in given.items() if value), None):
+        raise TollError(f"{wrong} is of commits, and --runs shows run files", "leave out one of the two")
+    check_pattern(pattern)
+    ComparisonSettings(threshold=threshold).check()
+    paths = list(dict.fromkeys(places.run_path(name).resolve() for name in names))
+    if len(paths) < 2:
+        raise TollError(
+            f"--runs needs two run files, and {several(len(paths), 'was', 'were')} named",
+            "for example: toll history --runs runs/*.toll",
+        )
+    check_outputs(list(files.values()), paths)
+    with ExitStack() as stack:
+        opened = [stack.enter_context(RunFile.open(path)) for path in paths]
+        opened.sort(key=lambda run_file: run_file.header().started_utc)
+        bar = stack.enter_context(progress("reading", after_s=1.0))
+        results, rows = in_time(opened, LEVEL, lambda done, total: bar.step(done, total, "launches"))
+    return read_runs(results, rows, threshold=threshold, pattern=pattern).model_copy(
+        update={"toll_version": tollbench.__version__}
+    )
 
 
 def _check(request: HistoryRequest) -> None:

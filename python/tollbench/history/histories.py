@@ -71,7 +71,10 @@ class BenchmarkLine(ComparisonRecord):
     latest: Place = Field(
         default=0, description="the part that is shown as the present: that of the newest session with it"
     )
-    reference_ns: Positive = Field(description="nanoseconds an operation of the reference, latest part")
+    reference_ns: Positive | None = Field(
+        description="nanoseconds an operation of the reference, latest part; null where it has no time of its"
+        " own"
+    )
     scatter: NotNegative = Field(
         description="of commits around their level besides the error of measuring, relative, latest part"
     )
@@ -86,7 +89,15 @@ class Histories(ComparisonRecord):
     """All that is known of the row. Fields may be added."""
 
     made_by: Literal["toll history"] = Field(default="toll history", description="by which a file is known")
-    reference: str = Field(description="the commit that all others are measured against, latest part")
+    rows_are: Literal["commits", "runs"] = Field(
+        default="commits",
+        description="what `commits` are; of runs `commit` is the run's name, `author` its machine, `utc` when"
+        " it began, and a line of ratios is to another row of the same run, one of times to the first run on"
+        " that machine",
+    )
+    reference: str = Field(
+        description="the commit that all others are measured against, latest part; runs have none"
+    )
     first_session: str = Field(default="", description="when it began, and its reference: the same for ever")
     threshold: Positive = Field(description="smaller changes are not told: 0.01 is 1 %")
     level: Positive = Field(description="of all intervals, each alone")

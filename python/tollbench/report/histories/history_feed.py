@@ -30,7 +30,7 @@ def render(found: Histories, own: str = "", page: str = "") -> str:
         where = f" It came {line.where}: {line.range}." if line.where else ""
         told = (
             f"{line.benchmark} is {line.word} by {line.size} ({line.span}) since {line.commit}"
-            f" by {line.author}: {line.subject}. Certainty {line.certainty}.{where}"
+            f" ({line.what}). Certainty {line.certainty}.{where}"
         )
         entries += [
             "<entry>",

@@ -40,12 +40,14 @@ def render(found: Histories) -> str:
     most = most_of_a_line(len(ordered))
     drawn = [drawn_points(line, of_line[line.benchmark], most) for line in ordered]
     rows = [
-        _row(line, of_line[line.benchmark], small=number < _MOST_SMALL) for number, line in enumerate(ordered)
+        _row(found, line, of_line[line.benchmark], small=number < _MOST_SMALL)
+        for number, line in enumerate(ordered)
     ]
     return FILES.templates.get_template("history.html.j2").render(
         found=found,
         headline=history_lines.headline(found),
         footing=history_lines.footing(found),
+        noun=history_lines.noun(found),
         changes=history_lines.change_lines(found),
         breaks=history_lines.break_lines(found),
         unbuilt=history_lines.unbuilt(found),
@@ -71,13 +73,13 @@ def _policy(*scripts: str) -> str:
     )
 
 
-def _row(line: BenchmarkLine, own: list[HistoryChange], *, small: bool) -> dict[str, Any]:
+def _row(found: Histories, line: BenchmarkLine, own: list[HistoryChange], *, small: bool) -> dict[str, Any]:
     return {
         "benchmark": clean(line.benchmark),
         "now": history_lines.now(line),
         "scatter": numbers.difference(line.scatter),
         "changes": len(own),
-        "states": "; ".join(history_lines.states(line)),
+        "states": "; ".join(history_lines.states(found, line)),
         "commits": len(line.place),
         "spark": _spark(line, own) if small else None,
     }
@@ -119,11 +121,17 @@ def _data(
     used |= {one.place for one in found.breaks}
     return {
         "commits": {
-            place: [commit.commit[:10], commit.utc[:10], commit.author, commit.subject[:_SUBJECT]]
+            place: [
+                history_lines.short(found, commit.commit),
+                commit.utc[:10],
+                commit.author,
+                commit.subject[:_SUBJECT],
+            ]
             for place in sorted(used)
             for commit in [found.commits[place]]
         },
         "count": len(found.commits),
+        "noun": history_lines.noun(found),
         "breaks": [[one.place, clean(one.reason)] for one in found.breaks],
         "lines": [
             {

@@ -21,6 +21,7 @@ class ChangeLine:
     author: str
     subject: str
     date: str
+    what: str  # who made it, and what it was
     where: str  # of the commits that it may have come with; "" for one
     certainty: str
     range: str
@@ -37,7 +38,7 @@ def change_line(found: Histories, change: HistoryChange) -> ChangeLine:
     # Both lie on one side of 1: a step of whose size not even the sign is known is not told.
     ends = sorted((abs(change.low - 1.0), abs(change.high - 1.0)))
     count = change.last - change.first + 1
-    where = "" if count == 1 else f"with one of {several(count, 'commit')}"
+    where = "" if count == 1 else f"with one of {several(count, noun(found))}"
     if change.unmeasured:
         where += f", {change.unmeasured} of them not measured yet"
     if change.unbuilt:
@@ -47,16 +48,27 @@ def change_line(found: Histories, change: HistoryChange) -> ChangeLine:
         "slower" if change.ratio > 1.0 else "faster",
         numbers.difference(abs(change.ratio - 1.0)),
         f"{numbers.difference(ends[0])} to {numbers.difference(ends[1])}",
-        commit.commit[:10],
+        short(found, commit.commit),
         commit.author,
         commit.subject,
         commit.utc[:10],
+        f"{commit.subject}, {commit.author}",
         where,
         f"above {numbers.percent(MOST_CERTAIN)}"
         if change.certainty >= MOST_CERTAIN
         else numbers.percent(change.certainty, 3, most_decimals=1),
-        "..".join(end[:10] for end in change.range.split("..")),
+        "..".join(short(found, end) for end in change.range.split("..")),
     )
+
+
+def noun(found: Histories) -> str:
+    """What stands in order of time."""
+    return "commit" if found.rows_are == "commits" else "run"
+
+
+def short(found: Histories, commit: str) -> str:
+    """Ten digits of a commit's hash; a run's name."""
+    return commit[:10] if found.rows_are == "commits" else clean(commit)
 
 
 def headline(found: Histories) -> str:
@@ -67,11 +79,18 @@ def headline(found: Histories) -> str:
     faster = len(found.changes) - slower
     told = [f"{slower} slower"] * bool(slower) + [f"{faster} faster"] * bool(faster)
     what = f"{several(len(found.changes), 'change')} ({', '.join(told)})" if told else "No change"
-    return f"{what} in {several(len(found.lines), 'benchmark')} over {several(len(found.commits), 'commit')}"
+    return (
+        f"{what} in {several(len(found.lines), 'benchmark')} over {several(len(found.commits), noun(found))}"
+    )
 
 
 def footing(found: Histories) -> str:
     """What all of it rests on."""
+    if found.rows_are == "runs":
+        return (
+            f"{found.measured:,} of {several(len(found.commits), 'run')} have values; changes below"
+            f" {numbers.difference(found.threshold)} are not told"
+        )
     if not found.sessions:
         return f"none of {several(len(found.commits), 'commit')} has a value"
     return (
@@ -105,7 +124,7 @@ def _against(ratio: float) -> str:
     return f"{sign}{numbers.difference(abs(ratio - 1.0))}"
 
 
-def states(line: BenchmarkLine) -> list[str]:
+def states(found: Histories, line: BenchmarkLine) -> list[str]:
     """What else is to be said of one benchmark."""
     told = []
     if line.since:
@@ -114,8 +133,9 @@ def states(line: BenchmarkLine) -> list[str]:
         told.append(f"gone since {line.until[:10]}")
     if line.recent:
         told.append(
-            f"the last {several(line.recent, 'commit')} off: too few for a change, measured again first"
+            f"the last {several(line.recent, noun(found))} off: too few for a change"
+            + ", measured again first" * (found.rows_are == "commits")
         )
     if line.outliers:
-        told.append(f"{several(len(line.outliers), 'commit')} far off alone")
+        told.append(f"{several(len(line.outliers), noun(found))} far off alone")
     return told

@@ -16,7 +16,7 @@ def render(found: Histories) -> str:
     changes = history_lines.change_lines(found)
     if changes:
         parts += [
-            "| commit | benchmark | change | certainty | what |",
+            f"| {history_lines.noun(found)} | benchmark | change | certainty | what |",
             "| --- | --- | ---: | ---: | --- |",
         ]
     for change in changes[:_MOST]:
@@ -26,7 +26,7 @@ def render(found: Histories) -> str:
             change.benchmark,
             f"{change.size} {change.word} ({change.span})",
             change.certainty,
-            f"{change.subject}, {change.author}",
+            change.what,
         )
         parts.append(f"| {' | '.join(map(escaped, cells))} |")
     if changes:

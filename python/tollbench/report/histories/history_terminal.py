@@ -19,7 +19,8 @@ def lines(found: Histories) -> list[str]:
     told = [f"{history_lines.headline(found)}."]
     changes = history_lines.change_lines(found)
     for change in changes[:_MOST_CHANGES]:
-        told.append(f"{change.commit} by {change.author}: {change.subject}")
+        by = f" by {change.author}: {change.subject}" if found.rows_are == "commits" else f": {change.what}"
+        told.append(f"{change.commit}{by}")
         told.append(
             f"  {change.benchmark} is {change.word} by {change.size} ({change.span}) since then;"
             f" certainty {change.certainty}"
@@ -43,10 +44,11 @@ def lines(found: Histories) -> list[str]:
 
 def _line(found: Histories, line: BenchmarkLine, wide: int) -> str:
     own = [change for change in found.changes if change.benchmark == line.benchmark]
+    noun = history_lines.noun(found)
     told = [
         f"{clean(line.benchmark):{wide}}  {blocks(line, own)}",
-        f"{history_lines.now(line)} to the reference, commits scatter by {numbers.difference(line.scatter)}",
-        *history_lines.states(line),
+        f"{history_lines.now(line)} to the reference, {noun}s scatter by {numbers.difference(line.scatter)}",
+        *history_lines.states(found, line),
     ]
     return "  ".join(told[:2]) + "".join(f"; {state}" for state in told[2:])
 
@@ -64,7 +66,8 @@ def blocks(line: BenchmarkLine, own: list[HistoryChange]) -> str:
 def _unbuilt(found: Histories) -> list[str]:
     broken = history_lines.unbuilt(found)
     told = [
-        f"not measured: {commit.commit[:10]}: {clean(commit.reason)}" for commit in broken[:_MOST_UNBUILT]
+        f"not measured: {history_lines.short(found, commit.commit)}: {clean(commit.reason)}"
+        for commit in broken[:_MOST_UNBUILT]
     ]
     if len(broken) > _MOST_UNBUILT:
         told.append(f"not measured: {len(broken) - _MOST_UNBUILT} more commits, for such reasons")

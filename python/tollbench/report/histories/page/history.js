@@ -23,7 +23,7 @@
     const [place, value, low, high, count] = point, [hash, date, author, subject] = commit(place);
     const box = make("div", "tooltip");
     box.append(make("b", "", `${percent(value)} (${percent(low)} to ${percent(high)})`),
-      make("span", "", count ? `${count} commits around ${hash}, ${date}` : `${hash} ${date}`));
+      make("span", "", count ? `${count} ${data.noun}s around ${hash}, ${date}` : `${hash} ${date}`));
     if (!count) box.append(make("span", "", `${subject}, ${author}`));
     return box;
   }
@@ -53,7 +53,7 @@
       tooltip: { trigger: "item", confine: true, transitionDuration: 0, backgroundColor: colour("surface"), borderColor: grid,
         textStyle: { color: colour("ink"), fontSize: 13 }, formatter: (item) => (item.data && item.data.point ? described(item.data.point) : "") },
       xAxis: { type: dates.checked ? "time" : "value", min: dates.checked ? undefined : 0, max: dates.checked ? undefined : Math.max(1, data.count - 1),
-        name: dates.checked ? "date of the commit" : "commit", nameLocation: "middle", nameGap: 26, nameTextStyle: { color: soft },
+        name: dates.checked ? `date of the ${data.noun}` : data.noun, nameLocation: "middle", nameGap: 26, nameTextStyle: { color: soft },
         axisLabel: { color: soft }, splitLine: { show: false }, minInterval: 1 },
       yAxis: { type: "value", scale: true, axisLabel: { color: soft, formatter: (x) => percent(x) }, splitLine: { lineStyle: { color: grid } } },
       dataZoom: [{ type: "inside", filterMode: "none", zoomOnMouseWheel: "ctrl" }],

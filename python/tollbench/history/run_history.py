@@ -1,0 +1,218 @@
+"""Runs of `toll run` beside each other in order of time: the same lines, changes and breaks as of commits.
+
+Nothing was launched beside one reference here. A row's ratio to another row of the same run, paired by its
+rounds, is free of what the machine was like that day; its time is not, and stands beside those of one machine
+alone. No change is looked for from one machine to another, of either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from tollbench.analysis.results import Estimate, NamedCase, Results
+from tollbench.analysis.several import RowInTime
+from tollbench.history.histories import (
+    BenchmarkLine,
+    Histories,
+    HistoryBreak,
+    HistoryChange,
+    HistoryCommit,
+)
+from tollbench.history.history_folder import machine_difference
+from tollbench.history.history_parts import matching
+from tollbench.stats.change_points import FALSE_ALARM, FEWEST, LevelSteps, find_steps
+from tollbench.text import clean, several
+
+LEVEL = 0.95
+_Z = NormalDist().inv_cdf(0.5 + LEVEL / 2.0)
+_UNKNOWN_ERROR = 0.05  # log scale, of a value without an interval
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """One line before it is read; an entry a run."""
+
+    name: str
+    values: tuple[Estimate | None, ...]
+    reference_ns: tuple[Estimate | None, ...]  # of what ratios are to
+    is_time: bool
+
+
+def read_runs(
+    found: Sequence[Results], rows: Sequence[RowInTime], *, threshold: float, pattern: str = ""
+) -> Histories:
+    """Runs in order of time, as `tollbench.analysis.several.in_time` read them.
+
+    `pattern` says which lines are shown. Steps need eight runs on one machine.
+    """
+    machines, reasons = _machines(found)
+    lines = list(_lines(rows))
+    wanted = set(matching([line.name for line in lines], pattern))
+    lines = [line for line in lines if line.name in wanted and any(line.values)]
+    read = [_line(line, machines, found, threshold, FALSE_ALARM / max(1, len(lines))) for line in lines]
+    changes = [change for _, own in read for change in own]
+    most = max((machines.count(number) for number in set(machines)), default=0)
+    return Histories(
+        rows_are="runs",
+        reference="",
+        first_session=f"{found[0].run.started_utc} {found[0].run.uuid}" if found else "",
+        threshold=threshold,
+        level=LEVEL,
+        commits=tuple(_run(one) for one in found),
+        measured=len({place for line, _ in read for place in line.place}),
+        lines=tuple(line for line, _ in read),
+        changes=tuple(sorted(changes, key=lambda change: (-change.place, change.benchmark))),
+        breaks=_breaks(found, machines, reasons),
+        notes=tuple(_notes(most)),
+        sessions=len(found),
+    )
+
+
+def _run(one: Results) -> HistoryCommit:
+    return HistoryCommit(
+        commit=clean(one.run.name),
+        author=clean(str(one.machine.get("cpu") or "an unknown machine")),
+        subject=f"toll {clean(one.run.toll_version)}",
+        utc=one.run.started_utc,
+    )
+
+
+def _notes(most: int) -> list[str]:
+    told = [
+        "a ratio is of two rows of one run, paired by its rounds; a time is against the first run on its"
+        " machine, and what the machine was like that day is in it"
+    ]
+    if most < 2 * FEWEST:
+        told.append(
+            f"changes are looked for from {2 * FEWEST} runs on one machine on, and there"
+            f" {'is' if most == 1 else 'are'} {several(most, 'run')}"
+        )
+    return told
+
+
+def _machines(found: Sequence[Results]) -> tuple[list[int], list[str]]:
+    """Of each run the number of its machine, and why each machine is another than that of the run before."""
+    first: list[int] = []  # run that was the first on a machine
+    machines: list[int] = []
+    reasons: list[str] = []
+    for number, one in enumerate(found):
+        same = (at for at, run in enumerate(first) if not machine_difference(found[run].machine, one.machine))
+        machine = next(same, len(first))
+        if machine == len(first):
+            first.append(number)
+            before = found[number - 1].machine if number else one.machine
+            reasons.append(f"another machine or compiler: {machine_difference(before, one.machine)}")
+        machines.append(machine)
+    return machines, reasons
+
+
+def _breaks(
+    found: Sequence[Results], machines: Sequence[int], reasons: Sequence[str]
+) -> tuple[HistoryBreak, ...]:
+    """Where a machine is used for the first time."""
+    return tuple(
+        HistoryBreak(utc=found[at].run.started_utc, place=at - 1, reason=reasons[machine])
+        for at, machine in enumerate(machines)
+        if at and machine not in machines[:at]
+    )
+
+
+def _lines(rows: Sequence[RowInTime]) -> Iterable[_Named]:
+    """Of each row its ratio to the reference, and its time."""
+    by_name = {(row.workload, row.setting, _told(row.row)): row for row in rows}
+    for row in rows:
+        setting = "".join(f" {name}={value}" for name, value in row.setting)
+        if row.reference is not None and any(row.ratios):
+            against = by_name[row.workload, row.setting, _told(row.reference)]
+            name = f"{row.workload}{setting}: {_told(row.row)} / {_told(row.reference)}"
+            yield _Named(name, row.ratios, against.times_ns, is_time=False)
+        yield _Named(
+            f"{row.workload}{setting}: {_told(row.row)}, time", row.times_ns, row.times_ns, is_time=True
+        )
+
+
+def _told(row: NamedCase) -> str:
+    where = f" [{row.environment}]" if row.environment != "host" else ""
+    return clean(
+        row.contender + where + "".join(f" {name}={value}" for name, value in row.parameters.items())
+    )
+
+
+def _line(
+    line: _Named, machines: Sequence[int], found: Sequence[Results], threshold: float, alarm: float
+) -> tuple[BenchmarkLine, list[HistoryChange]]:
+    columns: dict[str, list[float]] = {key: [] for key in ("place", "part", "ratio", "low", "high", "visits")}
+    outliers: list[int] = []
+    changes: list[HistoryChange] = []
+    steps_of: dict[int, LevelSteps] = {}
+    bases: dict[int, float] = {}
+    newest = max(at for at, value in enumerate(line.values) if value is not None)
+    for machine in dict.fromkeys(machines):
+        known = [
+            (at, value)
+            for at, value in enumerate(line.values)
+            if value is not None and machines[at] == machine
+        ]
+        if not known:
+            continue
+        bases[machine] = known[0][1].value if line.is_time else 1.0
+        logs = [math.log(value.value / bases[machine]) for _, value in known]
+        errors = [_error(value) for _, value in known]
+        steps = steps_of[machine] = find_steps(logs, errors, LEVEL, math.log1p(threshold), alarm=alarm)
+        outliers += [len(columns["place"]) + place for place in steps.outliers]
+        places = [at for at, _ in known]
+        for key, values in (
+            ("place", places),
+            ("part", [machine] * len(places)),
+            ("ratio", [math.exp(log) for log in logs]),
+            ("low", [math.exp(log - _Z * error) for log, error in zip(logs, errors, strict=True)]),
+            ("high", [math.exp(log + _Z * error) for log, error in zip(logs, errors, strict=True)]),
+            ("visits", [1] * len(places)),
+        ):
+            columns[key] += values
+        changes += _changes(line.name, machine, places, steps, found)
+    latest = machines[newest]
+    of_reference = line.reference_ns[newest]
+    told = BenchmarkLine(
+        benchmark=line.name,
+        **{key: tuple(values) for key, values in columns.items()},  # type: ignore[arg-type]
+        outliers=tuple(outliers),
+        latest=latest,
+        reference_ns=bases[latest] if line.is_time else of_reference and of_reference.value,
+        scatter=steps_of[latest].scatter,
+        recent=steps_of[latest].recent,
+    )
+    return told, changes
+
+
+def _changes(
+    name: str, machine: int, places: Sequence[int], steps: LevelSteps, found: Sequence[Results]
+) -> list[HistoryChange]:
+    return [
+        HistoryChange(
+            benchmark=name,
+            commit=clean(found[places[step.place]].run.name),
+            place=places[step.place],
+            first=places[step.first],
+            last=places[step.last],
+            range="..".join(clean(found[places[at]].run.name) for at in (step.first - 1, step.last)),
+            unmeasured=0,
+            ratio=math.exp(step.size),
+            low=math.exp(step.low),
+            high=math.exp(step.high),
+            certainty=step.certainty,
+            part=machine,
+            found_utc=found[places[min(step.place + FEWEST, len(places)) - 1]].run.started_utc,
+        )
+        for step in steps.steps
+    ]
+
+
+def _error(value: Estimate) -> float:
+    """Standard error of the logarithm, from the interval."""
+    if value.low is None or value.high is None or value.low <= 0.0:
+        return _UNKNOWN_ERROR
+    return max(math.log(value.high / value.low) / (2.0 * _Z), 1e-5)

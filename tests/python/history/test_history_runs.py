@@ -1,0 +1,144 @@
+"""Runs of `toll run` laid beside each other in order of time."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from made_histories import MACHINE
+from made_runs import Made, make_run
+from test_history_reading import SCHEMA
+
+from tollbench import cli
+from tollbench.history.histories import Histories
+from tollbench.report.histories import history_terminal
+
+NIGHTS = 16
+CHANGED = "night-08"
+
+
+def night(
+    folder: Path, number: int, values: Mapping[str, float], machine: Mapping[str, Any] = MACHINE
+) -> Path:
+    """One run: rows whose launches scatter by 1 %, and a machine that is slower by up to 10 % that night."""
+    rng = np.random.default_rng(number)
+    of_night = float(rng.uniform(1.0, 1.1))
+    cases = [
+        Made(name, list(of_night * value * np.exp(rng.normal(0.0, 0.01, 12))))
+        for name, value in values.items()
+    ]
+    return make_run(
+        folder / f"night-{number:02}.toll",
+        cases,
+        name=f"night-{number:02}",
+        machine=machine,
+        toll_version=f"1.{number}",
+        started_utc=f"2026-03-{number + 1:02}T01:00:00.000+00:00",
+    )
+
+
+def told_of(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["toll", "history", "--runs", *words])
+    return cli.main()
+
+
+def test_a_row_that_became_slower_is_told_with_its_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the ninth night on, by 6 %: in the ratio, which nights do not move as they move times."""
+    paths = [
+        night(tmp_path, number, {"a": 10.0, "b": 20.0 * (1.06 if number >= 8 else 1.0)})
+        for number in range(NIGHTS)
+    ]
+    page = tmp_path / "page.html"
+    words = [*map(str, reversed(paths)), "--filter", " / "]
+    assert told_of([*words, "--json", "--html", str(page)], monkeypatch) == 0
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, SCHEMA)
+    assert [one["commit"] for one in found["commits"]] == [path.stem for path in paths], "by their dates"
+    (change,) = found["changes"]
+    assert (change["benchmark"], change["commit"]) == ("tasks/made: b / a", CHANGED)
+    assert change["low"] < 1.06 < change["high"]
+    (line,) = found["lines"]
+    assert line["ratio"][0] == pytest.approx(2.0, rel=0.02)
+    assert line["ratio"][-1] == pytest.approx(2.12, rel=0.02)
+    text = page.read_text()
+    assert "over 16 runs" in text
+    assert CHANGED in text
+    assert '"noun":"run"' in text
+    told = "\n".join(history_terminal.lines(Histories.model_validate(found)))
+    assert f"{CHANGED}: toll 1.8, a processor\n  tasks/made: b / a is slower by " in told
+    assert "runs scatter by" in told
+    assert "commit" not in told
+
+
+def test_times_stand_beside_those_of_one_machine_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other half of the nights is another machine's, on which all takes twice as long."""
+    other = {**MACHINE, "cpu": "another one"}
+    paths = [
+        night(
+            tmp_path,
+            number,
+            {"a": 10.0 * (1 + number % 2), "b": 20.0 * (1 + number % 2)},
+            other if number % 2 else MACHINE,
+        )
+        for number in range(6)
+    ]
+    assert told_of([*map(str, paths), "--json"], monkeypatch) == 0
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, SCHEMA)
+    assert found["changes"] == []
+    (only,) = found["breaks"]
+    assert (only["place"], only["reason"]) == (0, "another machine or compiler: cpu")
+    lines = {line["benchmark"]: line for line in found["lines"]}
+    assert list(lines) == ["tasks/made: a, time", "tasks/made: b / a", "tasks/made: b, time"]
+    time = lines["tasks/made: b, time"]
+    assert (time["place"], time["part"]) == ([0, 2, 4, 1, 3, 5], [0, 0, 0, 1, 1, 1])
+    assert all(0.85 < ratio < 1.15 for ratio in time["ratio"]), "each against the first on its machine"
+    assert (time["latest"], time["ratio"][3]) == (1, 1.0)
+    assert time["reference_ns"] == pytest.approx(40.0, rel=0.12)
+    assert "changes are looked for from 8 runs on one machine on, and there are 3 runs" in found["notes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["night-00.toll"], "--runs needs two run files, and 1 was named"),
+        ([], "--runs needs two run files, and 0 were named"),
+        (["night-00.toll", "night-00.toll"], "--runs needs two run files, and 1 was named"),
+        (["night-00.toll", "gone.toll"], "there is no run file gone.toll"),
+        (["night-00.toll", "night-01.toll", "--build", "make"], "--build is of commits"),
+        (["night-00.toll", "night-01.toll", "--threshold", "0"], "the threshold has a value"),
+        (["night-00.toll", "night-01.toll", "--html", "night-00.toll"], "night-00.toll"),
+    ],
+)
+def test_what_is_no_row_of_runs_is_a_sentence(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    told: str,
+) -> None:
+    for number in range(2):
+        night(tmp_path, number, {"a": 10.0})
+    before = (tmp_path / "night-00.toll").read_bytes()
+    monkeypatch.chdir(tmp_path)
+    assert told_of(words, monkeypatch) == 2
+    assert told in capsys.readouterr().err
+    assert (tmp_path / "night-00.toll").read_bytes() == before
+
+
+def test_the_page_of_runs_has_no_word_of_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.html"
+    paths = [night(tmp_path, number, {"a": 10.0, "b": 20.0}) for number in range(2)]
+    assert told_of([*map(str, paths), "--html", str(page)], monkeypatch) == 0
+    head, _, _ = page.read_text().partition('<script type="application/json"')
+    assert "commit" not in head.partition("<body>")[2]
