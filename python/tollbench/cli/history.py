@@ -110,8 +110,8 @@ def command(
 
     outputs = keeping_history.outputs(html, markdown, feed, force=force)
     if runs:
-        given = {"--build": build, "--program": program, "--last": last, "--tags": tags, "--merged": merged}
-        given |= {"--reference": reference, "--into": into, "--read": read, "--folder": folder}
+        given: dict[str, object] = {"--build": build, "--program": program, "--last": last, "--tags": tags}
+        given |= {"--merged": merged, "--reference": reference, "--into": into, "--read": read}
         found = keeping_history.of_runs(commits or [], given, outputs, threshold=threshold, pattern=pattern)
         keeping_history.show(found, outputs, as_json=as_json)
         raise typer.Exit(keeping_history.exit_code(found))

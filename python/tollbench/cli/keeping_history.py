@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 import tollbench
@@ -482,7 +481,8 @@ def _header(request: HistoryRequest, reference: Commit, digest: str) -> dict[str
 
 def show(found: Histories, files: Mapping[str, Output], *, as_json: bool) -> None:
     """Writes the files, and prints the summary or the JSON."""
-    renderers = _RENDERERS | {"feed": partial(history_feed.render, **_places(files))}
+    own, page = _places(files)
+    renderers = _RENDERERS | {"feed": lambda found: history_feed.render(found, own, page)}
     for form, output in files.items():
         output.write(
             renderers[form](found), "the history is kept: the same command with --budget 0s shows it"
@@ -494,13 +494,13 @@ def show(found: Histories, files: Mapping[str, Output], *, as_json: bool) -> Non
         tell(line)
 
 
-def _places(files: Mapping[str, Output]) -> dict[str, str]:
-    """The feed's own name, and where the page lies beside it; nothing where either is not asked for."""
+def _places(files: Mapping[str, Output]) -> tuple[str, str]:
+    """The feed's own name, and where the page lies beside it; "" where that is not asked for."""
     if "feed" not in files:
-        return {}
+        return "", ""
     feed, page = files["feed"].path, files["html"].path if "html" in files else None
     beside = os.path.relpath(page, feed.parent) if page is not None else ""
-    return {"own": feed.name, "page": Path(beside).as_posix() if beside else ""}
+    return feed.name, Path(beside).as_posix() if beside else ""
 
 
 def exit_code(found: Histories) -> Exit:

@@ -175,13 +175,12 @@ def _line(
             columns[key] += values
         changes += _changes(line.name, machine, places, steps, found)
     latest = machines[newest]
-    of_reference = line.reference_ns[newest]
     told = BenchmarkLine(
         benchmark=line.name,
         **{key: tuple(values) for key, values in columns.items()},  # type: ignore[arg-type]
         outliers=tuple(outliers),
         latest=latest,
-        reference_ns=bases[latest] if line.is_time else of_reference and of_reference.value,
+        reference_ns=bases[latest] if line.is_time else _value(line.reference_ns[newest]),
         scatter=steps_of[latest].scatter,
         recent=steps_of[latest].recent,
     )
@@ -209,6 +208,10 @@ def _changes(
         )
         for step in steps.steps
     ]
+
+
+def _value(estimate: Estimate | None) -> float | None:
+    return None if estimate is None else estimate.value
 
 
 def _error(value: Estimate) -> float:

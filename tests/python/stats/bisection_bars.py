@@ -1,20 +1,23 @@
 """The bars of `toll bisect`, simulated from the first launch to the last.
 
-    PYTHONPATH=python:tests/python/compare .venv/bin/python tests/python/stats/bisection_bars.py [SHARE]
+    PYTHONPATH=python:tests/python/compare .venv/bin/python tests/python/stats/bisection_bars.py F [SECONDS]
 
-prints the table "From the first launch to the last" of docs/bisect.md; with SHARE 0.1 of a tenth of the
-searches. GOOD against BAD and the commit against the one before it are comparisons by `tollbench.compare`,
-whose launches count; between them is the search by rounds of three. A bisection without noise is never wrong:
-it compares as many commits as halve the row, each with as many launches as GOOD against BAD took.
+makes the searches that the file F does not have yet, for so many seconds (all of them if not given), and
+prints the table "From the first launch to the last" of docs/bisect.md of what it has. GOOD against BAD and
+the commit against the one before it are comparisons by `tollbench.compare`, whose launches count; between
+them is the search by rounds of three. A bisection without noise is never wrong: it compares as many commits
+as halve the row, each with as many launches as GOOD against BAD took.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from pathlib import Path
 
 import numpy as np
 from bisection_trials import Launches, Row
@@ -28,7 +31,6 @@ from tollbench.stats.bisection import Bisection
 THRESHOLD = 0.01
 BUDGET_S = 1200.0  # the default's
 LAUNCH_S = 0.25
-TOLD_EVERY = 50
 
 
 @dataclass(frozen=True)
@@ -128,27 +130,36 @@ def told(row: Row, found: Sequence[Search], layout: float) -> str:
     )
 
 
-def main(share: float) -> None:
-    """Prints the table; to the standard error, each line as far as it is known by then."""
-    lines: dict[int, str] = {}
-    for number in sorted(range(len(ROWS)), key=lambda number: ROWS[number][0]):  # what is quick first
-        many, row = ROWS[number]
-        unchanged = row.change < THRESHOLD
-        drawn = _unchanged(row) if unchanged else row
-        found: list[Search] = []
-        started = time.process_time()
-        for trial in range(max(1, round(many * share))):
-            found.append(searched(drawn, 1_000_000 * number + 2 * trial))
-            if len(found) % TOLD_EVERY == 0:
-                seconds = time.process_time() - started
-                print(f"{told(row, found, row.layout)} {seconds:.0f} s", file=sys.stderr, flush=True)
-        lines[number] = told(row, found, row.layout)
+def main(path: Path, seconds: float) -> None:
+    """Adds to the file, a search a line, and prints the table."""
+    found: dict[int, list[Search]] = {number: [] for number in range(len(ROWS))}
+    if path.exists():
+        for text in path.read_text().splitlines():
+            number, *told_of = json.loads(text)
+            found[number].append(Search(*told_of))
+    began = time.monotonic()
+    # The same share of each row, so that a table that is not finished has all of them.
+    left = [
+        (trial / many, number, trial)
+        for number, (many, _) in enumerate(ROWS)
+        for trial in range(len(found[number]), many)
+    ]
+    with path.open("a") as file:
+        for _, number, trial in sorted(left):
+            if time.monotonic() - began > seconds:
+                break
+            _, row = ROWS[number]
+            drawn = _unchanged(row) if row.change < THRESHOLD else row
+            found[number].append(searched(drawn, 1_000_000 * number + 2 * trial))
+            file.write(json.dumps([number, *astuple(found[number][-1])]) + "\n")
     print(
         "| commits | layout | searches | right | wrong | undecided (in the set) | no change | launches"
         " | times those without noise | built |"
     )
     print(f"|{' ---: |' * 10}")
-    print("\n".join(lines[number] for number in sorted(lines)))
+    for number, (_, row) in enumerate(ROWS):
+        if found[number]:
+            print(told(row, found[number], row.layout))
 
 
 def _unchanged(row: Row) -> Row:
@@ -158,4 +169,4 @@ def _unchanged(row: Row) -> Row:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0)
+    main(Path(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else math.inf)
