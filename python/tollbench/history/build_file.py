@@ -22,7 +22,7 @@ _EXAMPLE = "a line is a revision and a command: v2.0 make bench"
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _BuildLine:
     """One line, and for which commits of the row it may hold."""
 
     number: int
@@ -38,7 +38,7 @@ def build_commands(file: Path, commits: CommitRange, also: Sequence[Commit] = ()
     """
     wanted = {commit.commit: commit for commit in (*commits.commits, *also)}
     told = f"--build @{file}"
-    lines: list[_Line] = []
+    lines: list[_BuildLine] = []
     for number, text in enumerate(_text(file).splitlines(), 1):
         words = text.split(maxsplit=1)
         if not words or words[0].startswith("#"):
@@ -80,7 +80,7 @@ def _text(file: Path) -> str:
 
 def _line(
     told: str, number: int, name: str, command: str, commits: CommitRange, wanted: Mapping[str, Commit]
-) -> _Line:
+) -> _BuildLine:
     """Raises TollError for a revision that is none, or that no commit of the row comes from."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     asked = git(commits.repository, *words)
@@ -95,7 +95,7 @@ def _line(
             f"{told}, line {number}: no commit of the row is {shown(name, 100)}, or comes from it",
             "name one of the row, or one before it",
         )
-    return _Line(number, commit, command, frozenset(holds_for))
+    return _BuildLine(number, commit, command, frozenset(holds_for))
 
 
 def _tips(commits: CommitRange, wanted: Mapping[str, Commit]) -> list[str]:
@@ -105,7 +105,7 @@ def _tips(commits: CommitRange, wanted: Mapping[str, Commit]) -> list[str]:
 
 
 def _newest_of(
-    told: str, lines: Sequence[_Line], repository: Path, wanted: Sequence[Commit]
+    told: str, lines: Sequence[_BuildLine], repository: Path, wanted: Sequence[Commit]
 ) -> Mapping[str, str]:
     """Of the lines that may hold for a commit the one that comes from all others.
 
@@ -118,7 +118,7 @@ def _newest_of(
         return git(repository, *words).returncode == 0
 
     @cache
-    def newest(numbers: frozenset[int]) -> _Line | None:
+    def newest(numbers: frozenset[int]) -> _BuildLine | None:
         own = [lines[number] for number in sorted(numbers)]
         last = (line for line in own if all(comes_from(line.commit, other.commit) for other in own))
         return next(last, None)

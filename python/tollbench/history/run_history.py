@@ -32,7 +32,7 @@ _UNKNOWN_ERROR = 0.05  # log scale, of a value without an interval
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _LineOfRuns:
     """One line before it is read; an entry a run."""
 
     name: str
@@ -120,7 +120,7 @@ def _breaks(
     )
 
 
-def _lines(rows: Sequence[RowInTime]) -> Iterable[_Named]:
+def _lines(rows: Sequence[RowInTime]) -> Iterable[_LineOfRuns]:
     """Of each row its ratio to the reference, and its time."""
     by_name = {(row.workload, row.setting, _told(row.row)): row for row in rows}
     for row in rows:
@@ -128,8 +128,8 @@ def _lines(rows: Sequence[RowInTime]) -> Iterable[_Named]:
         if row.reference is not None and any(row.ratios):
             against = by_name[row.workload, row.setting, _told(row.reference)]
             name = f"{row.workload}{setting}: {_told(row.row)} / {_told(row.reference)}"
-            yield _Named(name, row.ratios, against.times_ns, is_time=False)
-        yield _Named(
+            yield _LineOfRuns(name, row.ratios, against.times_ns, is_time=False)
+        yield _LineOfRuns(
             f"{row.workload}{setting}: {_told(row.row)}, time", row.times_ns, row.times_ns, is_time=True
         )
 
@@ -142,7 +142,7 @@ def _told(row: NamedCase) -> str:
 
 
 def _line(
-    line: _Named, machines: Sequence[int], found: Sequence[Results], threshold: float, alarm: float
+    line: _LineOfRuns, machines: Sequence[int], found: Sequence[Results], threshold: float, alarm: float
 ) -> tuple[BenchmarkLine, list[HistoryChange]]:
     columns: dict[str, list[float]] = {key: [] for key in ("place", "part", "ratio", "low", "high", "visits")}
     outliers: list[int] = []

@@ -34,7 +34,7 @@ LAUNCH_S = 0.25
 
 
 @dataclass(frozen=True)
-class Search:
+class Searched:
     """What one search came to; `noiseless` are the launches of a bisection that never errs."""
 
     end: str  # right, wrong, undecided, none (no change)
@@ -73,7 +73,7 @@ class _Rows:
             self.pairs.append((math.log(first), math.log(last)))
 
 
-def searched(row: Row, seed: int) -> Search:
+def searched(row: Row, seed: int) -> Searched:
     """One search, as `tollbench.history.bisecting` goes about it."""
     rng = np.random.default_rng(seed)
     launches, clock = Launches(row, rng), FakeClock()
@@ -83,7 +83,7 @@ def searched(row: Row, seed: int) -> Search:
     towards = equivalence.beyond(*bounds(change), THRESHOLD)
     if not towards:
         end = "none" if equivalence.equivalent(*bounds(change), THRESHOLD) else "undecided"
-        return Search(end, True, of_ends, noiseless, 0)
+        return Searched(end, True, of_ends, noiseless, 0)
     search = Bisection(row.count)
     for pair in ends.pairs:
         search.pair(*pair)
@@ -93,7 +93,7 @@ def searched(row: Row, seed: int) -> Search:
         if item is None or 3 * looks * LAUNCH_S >= left:
             runs = search.smallest_set(0.95)
             held = any(run.first <= launches.truth <= run.last for run in runs)
-            return Search("undecided", held, of_ends + 3 * looks, noiseless, len(search.looked_at))
+            return Searched("undecided", held, of_ends + 3 * looks, noiseless, len(search.looked_at))
         for _ in range(search.looks_at_once()):
             first, value, last = launches.round(0, item, row.count)
             search.look(item, first, value, last)
@@ -104,7 +104,7 @@ def searched(row: Row, seed: int) -> Search:
     refuted = refuted or equivalence.direction(*bounds(final)) == -towards
     right = found.first <= launches.truth <= found.last
     end = "undecided" if refuted else "right" if right else "wrong"
-    return Search(end, right, of_ends + 3 * looks + of_final, noiseless, len(search.looked_at))
+    return Searched(end, right, of_ends + 3 * looks + of_final, noiseless, len(search.looked_at))
 
 
 ROWS = [
@@ -115,7 +115,7 @@ ROWS = [
 ]
 
 
-def told(row: Row, found: Sequence[Search], layout: float) -> str:
+def told(row: Row, found: Sequence[Searched], layout: float) -> str:
     """A line of the table."""
     ends = {end: sum(one.end == end for one in found) for end in ("right", "wrong", "undecided", "none")}
     open_ones = [one for one in found if one.end == "undecided"]
@@ -132,11 +132,11 @@ def told(row: Row, found: Sequence[Search], layout: float) -> str:
 
 def main(path: Path, seconds: float) -> None:
     """Adds to the file, a search a line, and prints the table."""
-    found: dict[int, list[Search]] = {number: [] for number in range(len(ROWS))}
+    found: dict[int, list[Searched]] = {number: [] for number in range(len(ROWS))}
     if path.exists():
         for text in path.read_text().splitlines():
             number, *told_of = json.loads(text)
-            found[number].append(Search(*told_of))
+            found[number].append(Searched(*told_of))
     began = time.monotonic()
     # The same share of each row, so that a table that is not finished has all of them.
     left = [
