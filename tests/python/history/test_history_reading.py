@@ -288,7 +288,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     assert "<script>alert" not in page
     assert "\x1b" not in page + history_markdown.render(found) + "".join(history_terminal.lines(found))
     (entry,) = ET.fromstring(history_feed.render(found)).findall(f"{ATOM}entry")
-    for part in ("title", "summary"):
+    for part in ("title", "content"):
         assert "<script>alert(1)</script>" in entry.findtext(f"{ATOM}{part}", "")
 
 
