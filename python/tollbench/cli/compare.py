@@ -43,7 +43,8 @@ Until_ = Annotated[
     typer.Option(
         "--until",
         help="What ends a benchmark within its budget. estimate: how large a difference is, to a tenth of it"
-        " or to --threshold. direction: its sign, or that it does not matter, which is known sooner.",
+        " or to --threshold. direction: its sign, or that it does not matter, which is known sooner."
+        " threshold: whether it lies beyond --threshold or within, which takes long near it.",
     ),
 ]
 Threshold = Annotated[float, typer.Option(help="Exit code 1 only for what is slower by more: 0.01 is 1 %.")]

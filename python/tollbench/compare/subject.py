@@ -26,6 +26,7 @@ class Until(StrEnum):
 
     ESTIMATE = "estimate"  # how large is the difference, and does it matter?
     DIRECTION = "direction"  # is there one, or none that matters? A gate's
+    THRESHOLD = "threshold"  # does it lie beyond the threshold, or within? A search's
 
 
 class Two(NamedTuple):

@@ -17,7 +17,11 @@ from tollbench.stats.shapes import Shapes, shapes_of
 
 Sequence_ = MedianSequence | ClusterSequence  # over pairs of launches; over layouts
 
-_ANSWERED = {Until.ESTIMATE: equivalence.estimate_settled, Until.DIRECTION: equivalence.direction_settled}
+_ANSWERED = {
+    Until.ESTIMATE: equivalence.estimate_settled,
+    Until.DIRECTION: equivalence.direction_settled,
+    Until.THRESHOLD: equivalence.threshold_settled,
+}
 
 
 MEDIAN_SHARE = 0.9  # of what a comparison may err with; the rest is for the shapes (`stats.shapes`)

@@ -9,7 +9,7 @@ import math
 import random
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tollbench.compare import (
@@ -26,7 +26,7 @@ from tollbench.compare import (
 )
 from tollbench.compare.adapters import AUTO
 from tollbench.compare.adapters.read_output import KIND as READ
-from tollbench.compare.subject import Keep, LookAtCode
+from tollbench.compare.subject import Keep, LookAtCode, Until
 from tollbench.compare.verdicts import Lacking
 from tollbench.errors import TollError
 from tollbench.history.bisections import (
@@ -199,6 +199,7 @@ class CommitSearch:
         told: str,
         share: float,
         keep: Keep | None = None,
+        until: Until = Until.ESTIMATE,
         **more: Any,
     ) -> Comparisons:
         """Two builds, in a share of the time that is left; what an earlier start saw of them comes first."""
@@ -214,7 +215,7 @@ class CommitSearch:
         before_s = self._seconds()
         found = compare(
             subject,
-            self._settings.comparison(share * self._left_s()),
+            replace(self._settings.comparison(share * self._left_s()), until=until),
             clock=self._clock,
             keep=keep_new,
             on_step=lambda at: self._tell(f"{told}  {at.benchmark}", at.elapsed_s),
@@ -236,7 +237,16 @@ class CommitSearch:
 
         Raises TollError where nothing could be compared, Interrupted.
         """
-        found = self._compared(sides, ENDS, "GOOD against BAD", ENDS_SHARE, keep, look_at_code=look_at_code)
+        # An estimate may end astride the threshold, with which neither a search nor "no change" is known.
+        found = self._compared(
+            sides,
+            ENDS,
+            "GOOD against BAD",
+            ENDS_SHARE,
+            keep,
+            until=Until.THRESHOLD,
+            look_at_code=look_at_code,
+        )
         rows, self._lacking = found.comparisons, found.lacking
         if not rows:
             lacking = ", ".join(item.benchmark for item in found.lacking[:3])

@@ -55,6 +55,11 @@ def estimate_settled(low: float, high: float, threshold: float) -> bool:
     return narrow and direction(low, high) != 0
 
 
+def threshold_settled(low: float, high: float, threshold: float) -> bool:
+    """Whether it is known on which side of the threshold a difference lies: a search asks that of its ends."""
+    return bool(beyond(low, high, threshold)) or equivalent(low, high, threshold)
+
+
 def worth_printing(low: float, high: float, threshold: float) -> bool:
     """Whether half the interval of the ratio is at most the threshold, or a tenth of the effect if larger.
 

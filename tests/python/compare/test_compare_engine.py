@@ -30,6 +30,7 @@ from tollbench.compare.verdict_sentences import sentence
 from tollbench.errors import TollError
 from tollbench.launching.failure import Interrupted
 from tollbench.report.comparisons.comparison_lines import footnotes, lines
+from tollbench.stats.equivalence import threshold_settled
 from tollbench.stats.sequential import Bounds
 
 FOUND: dict[str, Any] = {
@@ -528,3 +529,20 @@ def test_benchmarks_without_a_turn_are_told_when_the_time_for_all_is_spent() -> 
     assert len(subject.rounds) == 10
     assert {item.verdict for item in found.comparisons} == {Verdict.INCONCLUSIVE}
     assert found.comparisons[49].reason.startswith("its turn did not come")
+
+
+@pytest.mark.parametrize("ratio", [1.013, 1.007])
+def test_a_search_goes_on_until_the_threshold_is_known(ratio: float) -> None:
+    """An estimate ends astride of it: known to half of the threshold, and to be no zero."""
+    estimate, search = (
+        only(run(pair(ratio), budget_s=600.0, total_s=600.0, until=until))
+        for until in (Until.ESTIMATE, Until.THRESHOLD)
+    )
+    threshold = math.log(1.01)
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert math.log(estimate.low) < threshold < math.log(estimate.high)
+    assert search.low is not None
+    assert search.high is not None
+    assert threshold_settled(math.log(search.low), math.log(search.high), 0.01)
+    assert search.launches > estimate.launches

@@ -24,6 +24,7 @@ from bisection_trials import Launches, Row
 from fake_sides import FakeClock, FakeSubject
 
 from tollbench.compare import Comparison, ComparisonSettings, compare
+from tollbench.compare.subject import Until
 from tollbench.history.commit_search import ENDS_SHARE, bounds
 from tollbench.stats import equivalence
 from tollbench.stats.bisection import Bisection
@@ -61,9 +62,11 @@ class _Rows:
         self.pairs: list[tuple[float, float]] = []
         self.subject = FakeSubject(clock, {"sum": (next_of(0), next_of(1))}, round_s=2 * LAUNCH_S)
 
-    def compared(self, seconds: float, seed: int) -> tuple[Comparison, int]:
+    def compared(self, seconds: float, seed: int, until: Until) -> tuple[Comparison, int]:
         """The verdict, and the launches that it took."""
-        settings = ComparisonSettings(threshold=THRESHOLD, budget_s=seconds, total_s=seconds, seed=seed)
+        settings = ComparisonSettings(
+            threshold=THRESHOLD, budget_s=seconds, total_s=seconds, seed=seed, until=until
+        )
         found = compare(self.subject, settings, clock=self.subject.clock, keep=self._keep)
         return found.comparisons[0], 2 * len(self.subject.rounds)
 
@@ -78,7 +81,7 @@ def searched(row: Row, seed: int) -> Searched:
     rng = np.random.default_rng(seed)
     launches, clock = Launches(row, rng), FakeClock()
     ends = _Rows(launches, 0, row.count, clock)
-    change, of_ends = ends.compared(ENDS_SHARE * BUDGET_S, seed)
+    change, of_ends = ends.compared(ENDS_SHARE * BUDGET_S, seed, Until.THRESHOLD)
     noiseless = math.ceil(math.log2(row.count)) * of_ends
     towards = equivalence.beyond(*bounds(change), THRESHOLD)
     if not towards:
@@ -99,7 +102,8 @@ def searched(row: Row, seed: int) -> Searched:
             search.look(item, first, value, last)
             looks += 1
     seconds = BUDGET_S - (of_ends + 3 * looks) * LAUNCH_S
-    final, of_final = _Rows(launches, found.first - 1, found.last, clock).compared(seconds, seed + 1)
+    last_two = _Rows(launches, found.first - 1, found.last, clock)
+    final, of_final = last_two.compared(seconds, seed + 1, Until.ESTIMATE)
     refuted = equivalence.equivalent(*bounds(final), THRESHOLD)
     refuted = refuted or equivalence.direction(*bounds(final)) == -towards
     right = found.first <= launches.truth <= found.last
