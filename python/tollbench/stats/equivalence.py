@@ -56,7 +56,7 @@ def estimate_settled(low: float, high: float, threshold: float) -> bool:
 
 
 def threshold_settled(low: float, high: float, threshold: float) -> bool:
-    """Whether it is known on which side of the threshold a difference lies: a search asks that of its ends."""
+    """Whether it is known on which side of the threshold a difference lies, as a search asks of its ends."""
     return bool(beyond(low, high, threshold)) or equivalent(low, high, threshold)
 
 
