@@ -14,6 +14,7 @@ from bisected import GOOD_BUILD, WORDS, Project, Toll, answer, history, toll_in_
 from tollbench.compare import raw_file
 from tollbench.compare.raw_file import RawFile
 from tollbench.history.commit_search import CommitSearch
+from tollbench.history.kept_search import FORM
 
 GUILTY = 8
 ROUND = {"measurement": 1, "round": 1, "values": {"sum": [1, 2]}, "order": {"sum": [0, 1]}, "done": []}
@@ -197,7 +198,7 @@ def test_a_file_that_is_none_of_bisect_is_refused(
     project = history(tmp_path / "project", {}, count=1)
     path = tmp_path / "file.jsonl"
     ends = [project.commits[0], "main", *WORDS]
-    header = json.dumps({"toll_bisect": 3, "question": {}})
+    header = json.dumps({"toll_bisect": FORM, "question": {}})
     for content, told in (
         ("", "holds no launches of toll"),
         ("not JSON\n", "has no record of toll in line 1"),
@@ -226,6 +227,7 @@ def test_records_that_make_no_sense_are_refused(
         ({"took_s": 1.0, "commit": "x", "values": [0, 1, 2]}, "is no record of a search"),
         ({"took_s": 1e8, "commit": "x", "values": [1, 1, 2]}, "took longer than the whole search"),
         ({"at_s": 1e8}, "took longer than the whole search"),
+        ({"counting_s": 1e8}, "took longer than the whole search"),
         ({"same": project.commits[1], "other": project.commits[1]}, "the file is damaged"),
         ({"searching": "else"}, "is of another benchmark than those before: else"),
         ({"counted": project.commits[1], "benchmark": "b", "how": "", "amounts": []}, "is no record of"),
