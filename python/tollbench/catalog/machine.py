@@ -58,6 +58,10 @@ def describe(root: Path = ROOT, *, ask_compilers: bool = True) -> dict[str, Any]
         "os": _os_name(root),
         "libc": " ".join(platform.libc_ver()).strip(),
         "virtualization": _virtualization(root, flags),
+        "product": _dmi(root, "sys_vendor", "product_name"),
+        "firmware": _dmi(root, "bios_vendor", "bios_version", "bios_date"),
+        "microcode": cpu.get("microcode"),
+        "mitigations": _mitigations(root),
         "invariant_tsc": {"constant_tsc", "nonstop_tsc"} <= set(flags) if "tsc" in flags else None,
         "compilers": compilers() if ask_compilers else [],
     }
@@ -215,9 +219,7 @@ def _os_name(root: Path) -> str | None:
 
 def _virtualization(root: Path, flags: list[str]) -> str:
     """ "none", or what lies between us and the hardware as far as the kernel tells."""
-    product = " ".join(
-        filter(None, (_text(root / "sys/class/dmi/id" / name) for name in ("sys_vendor", "product_name")))
-    )
+    product = _dmi(root, "sys_vendor", "product_name") or ""
     known = ("KVM", "QEMU", "VMware", "VirtualBox", "Xen", "Google", "Amazon EC2", "Microsoft", "OpenStack")
     layers = []
     if "hypervisor" in flags or (root / "proc/xen").exists():
@@ -225,6 +227,18 @@ def _virtualization(root: Path, flags: list[str]) -> str:
     if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
         layers.append("container")
     return " + ".join(layers) or "none"
+
+
+def _dmi(root: Path, *names: str) -> str | None:
+    """What the firmware says of itself; names and versions alone, no serial numbers."""
+    found = [_text(root / "sys/class/dmi/id" / name) for name in names]
+    return " ".join(filter(None, found)) or None
+
+
+def _mitigations(root: Path) -> dict[str, str]:
+    """What the kernel does against each weakness of the processor: it costs time, and differs by kernel."""
+    folder = root / CPU_FOLDER / "vulnerabilities"
+    return {path.name: text for path in sorted(folder.glob("*")) if (text := _text(path))}
 
 
 def _governors(cpu: Path) -> str | None:

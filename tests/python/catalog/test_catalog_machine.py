@@ -50,8 +50,12 @@ def laptop(tmp_path: Path) -> Path:
         "sys/devices/system/node/node0/cpulist": "0-3",
         "sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet",
         "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never",
-        "proc/cpuinfo": "processor : 0\nmodel name : A CPU: fast\ncpu MHz : 3999.5\n"
+        "proc/cpuinfo": "processor : 0\nmodel name : A CPU: fast\ncpu MHz : 3999.5\nmicrocode : 0xf0\n"
         "flags : tsc constant_tsc nonstop_tsc\n\nprocessor : 1\nmodel name : other",
+        "sys/class/dmi/id/bios_vendor": "Made", "sys/class/dmi/id/bios_version": "1.2",
+        "sys/class/dmi/id/product_serial": "SERIAL-7", "sys/class/dmi/id/product_name": "m1.large",
+        f"{CPU}/vulnerabilities/spectre_v2": "Mitigation: Retpolines",
+        f"{CPU}/vulnerabilities/meltdown": "Not affected",
         "proc/meminfo": "MemTotal:       1024 kB",
         "proc/loadavg": "3.50 1.00 0.50 2/300 4242",
         "proc/stat": "cpu  100 0 50 800 0 0 0 50 7 7",
@@ -195,3 +199,18 @@ def test_each_compiler_is_asked_in_its_own_words(tmp_path: Path, monkeypatch: py
     assert told["go"] == "version"
     assert told["erl"].startswith("-noshell -eval")
     assert "erlc" not in told
+
+
+def test_firmware_and_what_the_kernel_mitigates_are_stated_and_serial_numbers_are_not(laptop: Path) -> None:
+    told = machine.describe(laptop, ask_compilers=False)
+    assert told["firmware"] == "Made 1.2"
+    assert told["product"] == "m1.large"
+    assert told["microcode"] == "0xf0"
+    assert told["mitigations"] == {"meltdown": "Not affected", "spectre_v2": "Mitigation: Retpolines"}
+    assert "SERIAL" not in json.dumps(told)
+
+
+def test_what_the_firmware_does_not_say_is_unknown(tmp_path: Path) -> None:
+    told = machine.describe(tmp_path, ask_compilers=False)
+    assert (told["firmware"], told["product"], told["microcode"]) == (None, None, None)
+    assert told["mitigations"] == {}
