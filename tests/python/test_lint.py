@@ -27,9 +27,9 @@ RANKS: tuple[set[str], ...] = (
     {"plan", "building", "launching"},
     {"analysis", "counting", "linking"},
     {"measure"},
-    {"compare"},
-    {"history"},
-    {"report", "export"},
+    {"compare", "export"},
+    {"history", "lake"},
+    {"report"},
     {"notebook"},
     {"cli"},
 )
@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "linking": {"launching"},
     "compare": {"writing", "stats", "analysis", "launching", "linking", "counting"},
     "history": {"writing", "stats", "compare", "launching", "analysis"},
+    "lake": {"writing", "store", "stats", "analysis", "export"},
     "report": {
         "analysis.results",
         "analysis.several_results",
@@ -58,6 +59,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "history.bisections",
         "history.commit_range",
         "history.histories",
+        "lake.lake_answers",
     },
     "export": {"writing", "store", "analysis"},
     "notebook": {"store", "analysis", "export"},
@@ -73,6 +75,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "measure",
         "compare",
         "history",
+        "lake",
     }
     | {"report", "export", ""},
     # tollbench/__init__.py and __main__.py only open the door to a room.

@@ -132,7 +132,7 @@ def _report_several(
         from tollbench.report.several import several_terminal
 
         if output is None:
-            several_terminal.render(found, _console())
+            several_terminal.render(found, console())
         else:
             _put(
                 _in_text("toll report: several runs\n", lambda into: several_terminal.render(found, into)),
@@ -224,18 +224,19 @@ def show(results: Results) -> None:
     """Prints the tables to standard output."""
     from tollbench.report import terminal
 
-    terminal.render(results, _console())
+    terminal.render(results, console())
 
 
 def show_answers(results: Results, page: str, run: str) -> None:
     """Prints the one screen that a run ends with; `page` is "" where none was written."""
     from tollbench.report import one_screen
 
-    console = _console(None if sys.stdout.isatty() else _PIPE_WIDTH)
-    one_screen.render(results, console, page, run, said_lines=said_lines())
+    shown_on = console(None if sys.stdout.isatty() else _PIPE_WIDTH)
+    one_screen.render(results, shown_on, page, run, said_lines=said_lines())
 
 
-def _console(width: int | None = None) -> Console:
+def console(width: int | None = None) -> Console:
+    """Of standard output."""
     from rich.console import Console
 
     class PipedConsole(Console):
@@ -257,7 +258,7 @@ def _as_text(results: Results) -> str:
     """The terminal's tables for a file."""
     from tollbench.report import terminal
 
-    return _in_text("toll report: a run\n", lambda console: terminal.render(results, console))
+    return _in_text("toll report: a run\n", lambda into: terminal.render(results, into))
 
 
 def _in_text(first: str, render: Callable[[Console], None]) -> str:

@@ -11,6 +11,7 @@ from tollbench.stats.block_quantiles import (
     shared_blocks,
 )
 from tollbench.stats.cluster_bootstrap import LaunchCounts, Pooled, count_samples, thin_cdf
+from tollbench.stats.contrary import contrary_by_chance, signs_of_many
 from tollbench.stats.correction import bonferroni, holm, letters
 from tollbench.stats.drift import Drift, drift
 from tollbench.stats.floor import resolvable_log_ratio
@@ -68,6 +69,7 @@ __all__ = [
     "all_precise",
     "block_quantiles",
     "bonferroni",
+    "contrary_by_chance",
     "count_samples",
     "doublings",
     "drift",
@@ -96,6 +98,7 @@ __all__ = [
     "separated_pairs",
     "serial_median_interval",
     "shared_blocks",
+    "signs_of_many",
     "spread",
     "thin_cdf",
     "tick_median",

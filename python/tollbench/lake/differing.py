@@ -1,0 +1,136 @@
+"""Which verdicts differ between machines: of two rows, some call one faster and others the other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tollbench.errors import TollError
+from tollbench.lake.lake_answers import ContraryPair, DifferingVerdicts, LakeCase, LakeMachine
+from tollbench.lake.lake_rows import Asked, Key, LakeRow, checked_parameters, read_rows
+from tollbench.lake.opened_lake import OpenedLake
+from tollbench.stats import bonferroni, contrary_by_chance, signs_of_many
+
+LEVEL: Final = 0.95
+MOST_NAMED: Final = 20
+MOST_PAIRS: Final = 500  # rows of an answer
+Shape = tuple[str, tuple[Key, ...], float]  # setting, cases in order, level left of the run's
+Pair = tuple[str, Key, Key]
+
+
+@dataclass(slots=True)
+class _Counted:
+    first_faster: list[str] = field(default_factory=list)  # machines
+    second_faster: list[str] = field(default_factory=list)
+    judged: int = 0
+    compared: int = 0
+    level: float = 1.0  # the least of one pair's intervals
+
+
+def differing(opened: OpenedLake, asked: Asked, contenders: Sequence[str] = ()) -> DifferingVerdicts:
+    """Of each machine's newest run every two rows of a setting, or of `contenders` alone.
+
+    All intervals of a machine's table hold together. Raises TollError where the lake has no such workload.
+    """
+    rows = read_rows(opened, asked)
+    if not rows:
+        raise TollError(f"the lake has no workload {asked.workload}", "what it has: toll lake runs")
+    there = {row.case.contender for row in rows}
+    if lacking := [name for name in contenders if name not in there]:
+        raise TollError(
+            f"the lake has no contender {lacking[0]} of {asked.workload}",
+            f"there are: {', '.join(sorted(there)[:40])}",
+        )
+    wanted = [
+        row
+        for row in rows
+        if row.log_ns.size
+        and not row.role
+        and (not contenders or row.case.contender in contenders)
+        and asked.matches(row.case.parameters)
+    ]
+    cases = {row.key: row.case for row in wanted}
+    counted = _counted(wanted)
+    compared = {pair: one for pair, one in counted.items() if one.compared > 1}
+    contrary = {pair: one for pair, one in compared.items() if one.first_faster and one.second_faster}
+    named = {row.machine.machine: row.machine for row in wanted}
+    told = [_told(pair, one, len(compared), cases, named) for pair, one in contrary.items()]
+    told.sort(key=lambda pair: (pair.chance, -min(pair.first_faster_on, pair.second_faster_on)))
+    return DifferingVerdicts(
+        notes=opened.notes,
+        workload=asked.workload,
+        machines=len(named),
+        pairs=len(compared),
+        judged=sum(one.judged > 1 for one in compared.values()),
+        level=LEVEL,
+        rows=told[:MOST_PAIRS],
+    )
+
+
+def _counted(rows: Sequence[LakeRow]) -> dict[Pair, _Counted]:
+    tables: dict[tuple[str, str], list[LakeRow]] = defaultdict(list)  # by run and setting
+    for row in rows:
+        tables[row.run, row.setting].append(row)
+    alike: dict[Shape, list[list[LakeRow]]] = defaultdict(list)  # tables of the same rows: judged together
+    for (_, setting), table in tables.items():
+        if len(table) > 1:
+            table.sort(key=lambda row: row.key)
+            alike[setting, tuple(row.key for row in table), table[0].level].append(table)
+    counted: dict[Pair, _Counted] = defaultdict(_Counted)
+    for (setting, keys, level), group in alike.items():
+        corrected = bonferroni(level, len(keys) * (len(keys) - 1) // 2)
+        signs, judged = signs_of_many(_stacked(group), corrected)
+        names = np.array([table[0].machine.machine for table in group])
+        for i in range(len(keys)):
+            for j in range(i):
+                one = counted[setting, keys[j], keys[i]]
+                one.compared += len(group)
+                one.judged += int(judged[:, i, j].sum())
+                one.level = min(one.level, corrected)
+                # 1: row i is above row j, so that the first, j, is the faster.
+                one.first_faster += names[signs[:, i, j] > 0].tolist()
+                one.second_faster += names[signs[:, i, j] < 0].tolist()
+    return counted
+
+
+def _stacked(group: Sequence[Sequence[LakeRow]]) -> NDArray[np.float64]:
+    """log ns of tables of the same rows, shape (tables, rounds, rows), NaN where a round lacks a row."""
+    found = []
+    for table in group:
+        rounds = np.unique(np.concatenate([row.rounds for row in table]))
+        matrix = np.full((rounds.size, len(table)), np.nan)
+        for column, row in enumerate(table):
+            matrix[np.searchsorted(rounds, row.rounds), column] = row.log_ns
+        found.append(matrix)
+    longest = max(len(matrix) for matrix in found)
+    return np.stack(
+        [np.pad(matrix, ((0, longest - len(matrix)), (0, 0)), constant_values=np.nan) for matrix in found]
+    )
+
+
+def _fewer(one: _Counted) -> list[str]:
+    return min(one.first_faster, one.second_faster, key=len)
+
+
+def _told(
+    pair: Pair, one: _Counted, pairs: int, cases: Mapping[Key, LakeCase], named: Mapping[str, LakeMachine]
+) -> ContraryPair:
+    setting, first, second = pair
+    chance = contrary_by_chance(len(one.second_faster), len(one.first_faster), one.judged, one.level)
+    together = min(1.0, chance * pairs)
+    return ContraryPair(
+        setting=checked_parameters(setting, ""),
+        first=cases[first],
+        second=cases[second],
+        first_faster_on=len(one.first_faster),
+        second_faster_on=len(one.second_faster),
+        judged_on=one.judged,
+        chance=together,
+        differs=together <= 1.0 - LEVEL,
+        fewer=[named[name] for name in _fewer(one)[:MOST_NAMED]],
+    )

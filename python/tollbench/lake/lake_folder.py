@@ -1,0 +1,299 @@
+"""A lake as it lies on the disk: which files it has, and how a run comes into it.
+
+    toll-lake.json                                        the folder's format, and the newest schema in it
+    TABLE/by_machine=ID/by_month=2026-11/RUN.v1.parquet   one run; v1 is the version of its schema
+    TABLE/by_machine=all/by_month=2026-11/compacted-ID.v1.parquet
+    runs/RUN.json                                         where the run is: written last
+    compacted.json                                        compacted files that count, and the runs in them
+
+A file comes under a name of its own, is brought to the disk and then renamed, so that whoever reads sees all
+of it or nothing. Nobody waits for anybody: runs have different names. Two who add the same run wait for each
+other at its file in runs/.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from tollbench.errors import REFUSALS, TollError
+from tollbench.lake.lake_schema import MARKER, TABLES, VERSION
+from tollbench.lake.tables_of_run import RUN_ID, LakeRun
+from tollbench.text import shown
+from tollbench.writing import alone, write_own
+
+FORMAT: Final = 1
+HEAD: Final = "toll-lake.json"
+RUNS: Final = "runs"
+MANIFEST: Final = "compacted.json"
+ALL: Final = "all"
+_MACHINE: Final = re.compile(r"by_machine=(m[0-9a-f]{20}|all)")
+_MONTH: Final = re.compile(r"by_month=(\d{4}-\d\d)")
+_FILE: Final = re.compile(rf"({RUN_ID.pattern}|compacted-[0-9a-f]{{16}})\.v([1-9]\d{{0,3}})\.parquet")
+_MOST_JSON_BYTES: Final = 64 << 20
+_MAKE: Final = "make one: toll lake add runs/*.toll --lake"
+
+
+class Added(StrEnum):
+    """What became of a run that was to be added."""
+
+    ADDED = "added"
+    GROWN = "grown"  # it was there, and has been gone on with since: now it stands there as it is
+    ALREADY = "already"  # it is there as it is
+
+
+@dataclass(frozen=True, slots=True)
+class LakeFile:
+    """One Parquet file of a lake."""
+
+    path: Path
+    machine: str  # "all" where it was compacted
+    month: str
+    name: str  # the run, or the compacted file's own
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Which compacted files count: table -> names; and which runs are in them."""
+
+    files: Mapping[str, frozenset[str]]
+    runs: frozenset[str]
+
+
+class LakeFolder:
+    """A folder that holds a lake."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def open(cls, root: Path) -> LakeFolder:
+        """Raises TollError where there is no lake, or one that this toll cannot read."""
+        lake = cls(root)
+        head = lake._read_json(root / HEAD)
+        if head is None:
+            raise TollError(f"{root} is no lake: it has no {HEAD}", f"{_MAKE} {root}")
+        lake._check(head)
+        return lake
+
+    @classmethod
+    def make(cls, root: Path) -> LakeFolder:
+        """The lake at `root`, made where there is none. Raises TollError, also where something else lies."""
+        head = root / HEAD
+        if head.exists():
+            return cls.open(root)
+        with telling(root):
+            root.mkdir(parents=True, exist_ok=True)
+            strangers = sorted(entry.name for entry in root.iterdir() if not entry.name.startswith("."))
+            # Another toll may be making it right now.
+            strangers = [name for name in strangers if name not in (HEAD, RUNS, *TABLES)]
+            if strangers:
+                raise TollError(
+                    f"{root} is no lake, and {shown(strangers[0], 60)} lies in it",
+                    "name an empty or a new folder",
+                )
+            (root / RUNS).mkdir(exist_ok=True)
+            write_own(head, json.dumps({"toll_lake": FORMAT, "schema": VERSION}) + "\n")
+        return cls(root)
+
+    def add(self, run: LakeRun) -> Added:
+        """Puts a run into the lake. Raises TollError; the lake then is as it was, and the run file anyway."""
+        claim = self.root / RUNS / f"{run.run}.json"
+        with telling(self.root):
+            claim.parent.mkdir(exist_ok=True)
+            with alone(claim):
+                before = self._claimed(run)
+                if before is Added.ALREADY:
+                    return before
+                self._write(run, claim, fresh=before is None)
+        return before or Added.ADDED
+
+    def files(self, table: str) -> list[LakeFile]:
+        """The files of a table that count, sorted. Raises TollError for one of a newer schema."""
+        manifest = self.manifest()
+        found = [
+            file
+            for file in self._listed(table)
+            if (file.name in manifest.files.get(table, ()))
+            or (file.machine != ALL and file.name not in manifest.runs)
+        ]
+        newer = [file for file in found if file.version > VERSION]
+        if newer:
+            raise _newer(newer[0].path, newer[0].version)
+        return sorted(found, key=lambda file: str(file.path))
+
+    def manifest(self) -> Manifest:
+        """What was compacted. Raises TollError where the file does not say it."""
+        path = self.root / MANIFEST
+        told = self._read_json(path)
+        if told is None:
+            return Manifest({}, frozenset())
+        try:
+            files = {str(table): frozenset(map(str, names)) for table, names in told["files"].items()}
+            return Manifest(files, frozenset(map(str, told["runs"])))
+        except (KeyError, TypeError, AttributeError):
+            raise TollError(
+                f"{path} does not say which files were compacted", "restore it from a copy"
+            ) from None
+
+    def everything(self, table: str) -> list[LakeFile]:
+        """All files of a table, also those that do not count any more."""
+        return list(self._listed(table))
+
+    def finished(self) -> frozenset[str]:
+        """Runs that cannot grow any more, as far as runs/ says it."""
+        found = set()
+        with suppress(OSError):
+            for entry in os.scandir(self.root / RUNS):
+                if RUN_ID.fullmatch(name := entry.name.removesuffix(".json")) is None:
+                    continue
+                told = self._read_json(Path(entry.path))
+                if told is not None and told.get("finished") is True:
+                    found.add(name)
+        return frozenset(found)
+
+    def place(self, table: str, machine: str, month: str, name: str, version: int = VERSION) -> Path:
+        """Where a file lies."""
+        return (
+            self.root / table / f"by_machine={machine}" / f"by_month={month}" / f"{name}.v{version}.parquet"
+        )
+
+    def _claimed(self, run: LakeRun) -> Added | None:
+        """Whether the run is there; None where it is not. Raises TollError where another one is."""
+        told = self._read_json(self.root / RUNS / f"{run.run}.json")
+        if not told:
+            return None
+        if told.get("machine") != run.machine or told.get("month") != run.month:
+            raise TollError(
+                f"run {run.run} is in {self.root} already, of machine {shown(str(told.get('machine')), 40)}",
+                "a run is kept once: give --host as it was given then",
+            )
+        launches = told.get("launches")
+        if (
+            not isinstance(launches, int)
+            or launches < run.launches
+            or (run.finished and not told.get("finished"))
+        ):
+            return Added.GROWN
+        if launches > run.launches:
+            raise TollError(
+                f"run {run.run} is in {self.root} with {launches} launches, and the file has {run.launches}",
+                "add the newest file of that run",
+            )
+        return Added.ALREADY
+
+    def _write(self, run: LakeRun, claim: Path, *, fresh: bool) -> None:
+        written: list[Path] = []
+        try:
+            for name in [*(name for name in run.tables if name != MARKER), MARKER]:
+                path = self.place(name, run.machine, run.month, run.run)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_own(path, _parquet(run.tables[name]))
+                written.append(path)
+            told = {
+                "machine": run.machine,
+                "month": run.month,
+                "launches": run.launches,
+                "finished": run.finished,
+            }
+            write_own(claim, json.dumps(told) + "\n")
+        except BaseException:
+            for path in written if fresh else ():
+                with suppress(OSError):
+                    path.unlink()
+            raise
+
+    def _listed(self, table: str) -> Iterator[LakeFile]:
+        for machine, folder in _below(self.root / table, _MACHINE):
+            for month, months in _below(folder, _MONTH):
+                with os.scandir(months) as entries:
+                    for entry in entries:
+                        match = _FILE.fullmatch(entry.name)
+                        if match and entry.is_file(follow_symlinks=False):  # a link may lead anywhere
+                            yield LakeFile(Path(entry.path), machine, month, match[1], int(match[2]))
+
+    def _read_json(self, path: Path) -> dict[str, Any] | None:
+        """None where there is no such file, or an empty one. Raises TollError for what is no JSON object."""
+        try:
+            with path.open("rb") as file:
+                text = file.read(_MOST_JSON_BYTES)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise TollError(
+                f"{path} cannot be read: {error.strerror}", "look at its owner and mode"
+            ) from None
+        if not text:
+            return None
+        try:
+            told = json.loads(text)
+        except (ValueError, RecursionError):
+            told = None
+        if not isinstance(told, dict):
+            raise TollError(f"{path} is damaged: it is no JSON object", "restore it from a copy")
+        return told
+
+    def _check(self, head: Mapping[str, Any]) -> None:
+        form, schema = head.get("toll_lake"), head.get("schema")
+        if not isinstance(form, int) or not isinstance(schema, int) or form < 1 or schema < 1:
+            raise TollError(f"{self.root / HEAD} does not say that this is a lake", "restore it from a copy")
+        if form > FORMAT or schema > VERSION:
+            raise _newer(self.root, max(form, schema))
+
+
+def _newer(path: Path, version: int) -> TollError:
+    return TollError(
+        f"{path} was written by a newer toll: version {version} of a lake; this toll reads up to {VERSION}",
+        "update toll",
+    )
+
+
+def _below(folder: Path, names: re.Pattern[str]) -> list[tuple[str, Path]]:
+    """Folders with such names, by what the name says; links are left out."""
+    try:
+        with os.scandir(folder) as entries:
+            return [
+                (match[1], Path(entry.path))
+                for entry in entries
+                if (match := names.fullmatch(entry.name)) and entry.is_dir(follow_symlinks=False)
+            ]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise TollError(f"{folder} cannot be read: {error.strerror}", "look at its owner and mode") from None
+
+
+def _parquet(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    write_parquet(table, sink)
+    return memoryview(sink.getvalue()).tobytes()
+
+
+def write_parquet(table: pa.Table, sink: Any) -> None:
+    """As all files of a lake are written."""
+    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    pyarrow.parquet.write_table(table, sink, compression="zstd", use_dictionary=texts, store_schema=False)
+
+
+@contextmanager
+def telling(root: Path) -> Iterator[None]:
+    """A full disk and a folder without permission in a sentence."""
+    try:
+        yield
+    except OSError as error:
+        step = REFUSALS.get(error.errno or 0, "look at the folder's owner and mode")
+        what = error.filename if isinstance(error.filename, str) and os.sep in error.filename else root
+        raise TollError(
+            f"cannot write {what}: {error.strerror}; the lake is as it was, and the run file too", step
+        ) from None

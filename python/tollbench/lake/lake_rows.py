@@ -1,0 +1,289 @@
+"""Rows of one workload in a lake: read once, checked as they are read, the newest run of each machine."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from numpy.typing import NDArray
+
+from tollbench.analysis.results import Estimate
+from tollbench.errors import TollError
+from tollbench.lake.lake_answers import LakeCase, LakeMachine
+from tollbench.lake.opened_lake import OpenedLake
+from tollbench.stats import paired_differences, ratio_interval
+from tollbench.text import clean
+
+Floats = NDArray[np.float64]
+Key = tuple[str, str, str]  # contender, environment, its parameters as they are stored
+MOST_TEXT: Final = 4096
+_HIGHEST: Final = 1e18
+_HIGHEST_LOG: Final = 60.0  # of a time in ns
+_USUAL_LEVEL: Final = 0.95
+NEWEST: Final = "QUALIFY rank() OVER (PARTITION BY machine ORDER BY started_utc DESC, run DESC) = 1"
+_DAMAGED: Final = "take the file out of the lake, and add its run again"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which rows a question is about: "tasks/skynet" or "tasks/skynet/contender", and parameters."""
+
+    workload: str
+    contender: str = ""
+    environment: str = "host"
+    parameters: Mapping[str, int | str] = ()  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, name: str, *, environment: str = "host", parameters: Sequence[str] = ()) -> Asked:
+        """From what a user types. Raises TollError."""
+        parts = name.split("/")
+        if not 2 <= len(parts) <= 3 or not all(parts):
+            raise TollError(
+                f"{name} names no workload", "name one as topic/workload or topic/workload/contender"
+            )
+        return cls(
+            "/".join(parts[:2]), parts[2] if len(parts) > 2 else "", environment, _parameters(parameters)
+        )
+
+    def matches(self, work: Mapping[str, int | str]) -> bool:
+        """Whether a case's parameters have the values that were asked for."""
+        return all(work.get(name) == value for name, value in dict(self.parameters).items())
+
+
+def _parameters(told: Sequence[str]) -> dict[str, int | str]:
+    found: dict[str, int | str] = {}
+    for each in told:
+        name, equals, value = each.partition("=")
+        if not name or not equals:
+            raise TollError(f"{each} is no parameter", "give it as NAME=VALUE, for example tasks=100000")
+        found[name] = int(value) if value.lstrip("-").isdigit() else value
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class LakeRow:
+    """One case in one run, with the values that ratios are made of."""
+
+    machine: LakeMachine
+    run: str
+    started: datetime
+    case: LakeCase
+    key: Key  # what makes it the same case in another run
+    setting: str
+    status: str
+    reason: str
+    role: str
+    fastest: bool
+    unit: str
+    per: str
+    commit: str
+    toll_version: str
+    level: float
+    value: Estimate | None
+    rounds: NDArray[np.int64]
+    log_ns: Floats
+
+    def ratio_to(self, other: LakeRow, level: float) -> Estimate | None:
+        """This row's value over another's of the same run, paired by round; None where they share none."""
+        pairs = self.differences(other)
+        if not pairs.size:
+            return None
+        ratio, interval = ratio_interval(pairs, level)
+        return Estimate(value=ratio, low=interval and interval.low, high=interval and interval.high)
+
+    def differences(self, other: LakeRow) -> Floats:
+        """log(this / other) of the rounds that both have."""
+        if np.array_equal(self.rounds, other.rounds):
+            return paired_differences(self.log_ns, other.log_ns)
+        _, mine, others = np.intersect1d(self.rounds, other.rounds, assume_unique=True, return_indices=True)
+        return paired_differences(self.log_ns[mine], other.log_ns[others])
+
+
+_COLUMNS: Final = (
+    "machine, host, cpu, product, cpus, memory_bytes, kernel, run, started_utc, contender, environment, work,"
+    " setting, status, reason, role, fastest, unit,"
+    ' per, "commit", toll_version, level, value, low, high, rounds, log_ns'
+)
+
+
+def read_rows(opened: OpenedLake, asked: Asked, where: str = "true", newest: str = NEWEST) -> list[LakeRow]:
+    """The rows of the workload that also fulfil `where`, of each machine's newest run that has any.
+
+    With `newest` "" those of all runs. Raises TollError where there are none, or impossible ones.
+    """
+    sql = f"""
+        WITH of_it AS (SELECT {_COLUMNS} FROM summary WHERE workload = $workload {newest})
+        SELECT * FROM of_it WHERE {where} ORDER BY machine, started_utc, run, contender, environment, work"""
+    arguments = {"workload": asked.workload}
+    arguments |= {name: value for name, value in (("contender", asked.contender),) if f"${name}" in where}
+    table = opened.ask(sql, arguments)
+    return rows_of_table(table, asked.workload)
+
+
+def rows_of_table(table: pa.Table, workload: str) -> list[LakeRow]:
+    """Each value is checked, as a file may be a stranger's. Raises TollError."""
+    values, ends = _values(table, workload)
+    rounds = np.split(values[0], ends[:-1]) if ends.size else []
+    logs = np.split(values[1], ends[:-1]) if ends.size else []
+    lists = ("rounds", "log_ns")
+    columns = {name: table[name].to_pylist() for name in table.column_names if name not in lists}
+    machines: dict[str, LakeMachine] = {}
+    cases: dict[Key, LakeCase] = {}
+    found = []
+    for at in range(table.num_rows):
+        row = {name: column[at] for name, column in columns.items()}
+        name, key = row["machine"], (row["contender"], row["environment"], row["work"])
+        if name not in machines:
+            machines[name] = machine_of(row)
+        if key not in cases:
+            cases[key] = LakeCase(
+                workload=_line(workload),
+                contender=_line(key[0]),
+                environment=_line(key[1]),
+                parameters=checked_parameters(key[2], row["run"]),
+            )
+        found.append(_row(row, machines[name], cases[key], key, rounds[at], logs[at]))
+    return found
+
+
+def _values(table: pa.Table, workload: str) -> tuple[tuple[NDArray[np.int64], Floats], NDArray[np.int64]]:
+    """Rounds and values of all rows, and where each row's end. Raises TollError for what cannot be."""
+    flat, ends = {}, {}
+    for name in ("rounds", "log_ns"):
+        column = table[name].combine_chunks()
+        lengths = pa.compute.fill_null(pa.compute.list_value_length(column), 0)
+        ends[name] = np.cumsum(lengths.to_numpy(zero_copy_only=False), dtype=np.int64)
+        flat[name] = column.flatten()
+    rounds, logs = flat["rounds"], flat["log_ns"]
+    sound = rounds.null_count == logs.null_count == 0 and np.array_equal(ends["rounds"], ends["log_ns"])
+    numbers, values = (
+        rounds.to_numpy(zero_copy_only=False).astype(np.int64),
+        logs.to_numpy(zero_copy_only=False).astype(np.float64),
+    )
+    if sound:
+        ascending = np.diff(numbers) > 0
+        inside = ends["rounds"][(ends["rounds"] > 0) & (ends["rounds"] < numbers.size)]
+        ascending[inside - 1] = True  # from one row to the next
+        sound = bool(ascending.all() and np.isfinite(values).all() and (np.abs(values) < _HIGHEST_LOG).all())
+    if not sound:
+        raise TollError(f"a run in the lake holds impossible values of {_line(workload)}", _DAMAGED)
+    return (numbers, values), ends["rounds"]
+
+
+def _row(
+    row: Mapping[str, Any],
+    machine: LakeMachine,
+    case: LakeCase,
+    key: Key,
+    rounds: NDArray[np.int64],
+    logs: Floats,
+) -> LakeRow:
+    run, level = _line(row["run"]), row["level"]
+    if not isinstance(row["started_utc"], datetime):
+        raise TollError(f"run {run} in the lake does not say when it began", _DAMAGED)
+    return LakeRow(
+        machine=machine,
+        run=run,
+        started=row["started_utc"],
+        case=case,
+        key=key,
+        setting=row["setting"] or "",
+        status=_line(row["status"]),
+        reason=_line(row["reason"]),
+        role=_line(row["role"]),
+        fastest=row["fastest"] is True,
+        unit=_line(row["unit"]),
+        per=_line(row["per"]),
+        commit=_line(row["commit"]),
+        toll_version=_line(row["toll_version"]),
+        level=level if isinstance(level, float) and 0.5 <= level < 1.0 else _USUAL_LEVEL,
+        value=estimate(row["value"], row["low"], row["high"], run),
+        rounds=rounds,
+        log_ns=logs,
+    )
+
+
+def estimate(value: float | None, low: float | None, high: float | None, run: str) -> Estimate | None:
+    """Raises TollError for numbers that cannot be times; None where there is no value."""
+    if value is None:
+        return None
+    for number in (value, low, high):
+        if number is not None and not (math.isfinite(number) and 0.0 <= number <= _HIGHEST):
+            raise TollError(f"run {run} in the lake holds an impossible time", _DAMAGED)
+    return Estimate(value=value, low=low, high=high)
+
+
+@lru_cache(maxsize=65536)  # most rows say the same
+def _line(text: str | None) -> str:
+    return clean((text or "")[:MOST_TEXT])
+
+
+def checked_parameters(text: str | None, run: str) -> dict[str, int | str]:
+    """From their JSON. Raises TollError for anything but names with whole numbers or texts."""
+    try:
+        told = json.loads(text) if text is not None and len(text) <= MOST_TEXT else None
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict) or any(
+        isinstance(v, bool) or not isinstance(v, int | str) for v in told.values()
+    ):
+        raise TollError(f"run {_line(run)} in the lake holds impossible parameters", _DAMAGED)
+    return {_line(name): _line(value) if isinstance(value, str) else value for name, value in told.items()}
+
+
+def machine_of(row: Mapping[str, Any]) -> LakeMachine:
+    """From a row of a table that names it."""
+    return LakeMachine(
+        **{name: _line(row.get(name)) for name in ("machine", "host", "cpu", "product", "kernel")},
+        cpus=_whole(row.get("cpus")),
+        memory_bytes=_whole(row.get("memory_bytes")),
+    )
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def chosen_case(rows: Sequence[LakeRow], asked: Asked) -> LakeRow:
+    """A row of the one case that was asked for. Raises TollError where there is none, or several."""
+    there = {row.key: row for row in rows}
+    if not there:
+        raise TollError(f"the lake has no workload {asked.workload}", "what it has: toll lake runs")
+    named = {key: row for key, row in there.items() if row.case.contender == asked.contender}
+    if not named:
+        names = sorted({row.case.contender for row in there.values()})
+        raise TollError(
+            f"the lake has no contender {asked.contender} of {asked.workload}",
+            f"there are: {', '.join(names[:40])}",
+        )
+    fitting = {
+        key: row
+        for key, row in named.items()
+        if row.case.environment == asked.environment and asked.matches(row.case.parameters)
+    }
+    if len(fitting) == 1:
+        return next(iter(fitting.values()))
+    offered = sorted({_told(row.case) for row in (fitting or named).values()})
+    what = "several rows" if fitting else "no such row"
+    raise TollError(
+        f"{asked.workload}/{asked.contender}: the lake has {what}",
+        f"choose one by --environment and --parameter: {'; '.join(offered[:12])}",
+    )
+
+
+def _told(case: LakeCase) -> str:
+    parameters = " ".join(f"{name}={value}" for name, value in case.parameters.items())
+    return f"{case.environment} {parameters}".strip()
+
+
+def utc(instant: datetime) -> str:
+    """ISO 8601, to the second."""
+    return f"{instant.isoformat(timespec='seconds')}+00:00"

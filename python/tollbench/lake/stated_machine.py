@@ -1,0 +1,78 @@
+"""Which machine a run was measured on: what it states of itself, in full, and nothing else.
+
+Two runs are of one machine only where all of this is the same, and the host's name that the user gave with
+it. A new kernel, firmware or microcode makes another machine: what it costs may have changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tollbench.lake.lake_schema import LABEL
+from tollbench.lake.redacting import harmless
+
+# Keys of `RunHeader.machine`. Not the frequency of that moment, nor compilers: those are no machine.
+_STATED: Final = (
+    "cpu", "architecture", "product", "cpus", "packages", "cores", "threads_per_core", "numa_nodes", "caches",
+    "memory_bytes", "page_bytes", "microcode", "firmware", "kernel", "mitigations", "virtualization",
+)  # fmt: skip
+MOST_HOST = 100  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class StatedMachine:
+    """What a run says of its machine."""
+
+    id: str  # "m" and 20 hexadecimal digits
+    host: str  # as the user named it; "" where nobody did
+    stated: Mapping[str, Any]  # of which the id is made
+    described: Mapping[str, Any]  # all of it
+
+    @classmethod
+    def of(cls, machine: Mapping[str, Any], host: str = "") -> StatedMachine:
+        """From a run's description, which may be a stranger's: unknown keys and types are left out."""
+        described = {harmless(name): harmless(value) for name, value in machine.items()}
+        stated = {name: described[name] for name in _STATED if described.get(name) not in (None, "")}
+        usable = described.get("usable_cpus")
+        # How many, not which: a container may have others each time.
+        stated["usable_cpus"] = len(usable) if isinstance(usable, list) else None
+        frequency = described.get("frequency_mhz")
+        if isinstance(frequency, Mapping):
+            stated["frequency_mhz"] = {name: frequency.get(name) for name in ("min", "max")}
+        text = json.dumps({"host": host, **stated}, sort_keys=True, separators=(",", ":"))
+        return cls(f"m{hashlib.sha256(text.encode()).hexdigest()[:20]}", host, stated, described)
+
+    def label(self) -> dict[str, Any]:
+        """The columns by which other tables name it."""
+        row = self.row()
+        return {field.name: row[field.name] for field in LABEL}
+
+    def row(self) -> dict[str, Any]:
+        """The columns of table `machine` besides those that every table has."""
+        texts = ("cpu", "architecture", "product", "microcode", "firmware", "kernel", "virtualization")
+        wholes = ("cpus", "usable_cpus", "packages", "cores", "threads_per_core", "numa_nodes")
+        return {
+            "host": self.host,
+            **{name: _text(self.stated.get(name)) for name in texts},
+            **{name: _whole(self.stated.get(name)) for name in (*wholes, "memory_bytes", "page_bytes")},
+            **{name: _json(self.stated.get(name)) for name in ("caches", "frequency_mhz", "mitigations")},
+            **{name: _text(self.described.get(name)) for name in ("os", "libc")},
+            "stated": _json(self.stated),
+            "described": _json(self.described),
+        }
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, sort_keys=True)

@@ -1,0 +1,152 @@
+"""One case on one machine over months: its ratio to one reference, its time, and since when they changed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import Any, Final, Literal
+
+from tollbench.analysis.results import Estimate
+from tollbench.errors import TollError
+from tollbench.lake.across_machines import reference_of
+from tollbench.lake.lake_answers import LakeTrend, TrendBreak, TrendPoint, TrendStep
+from tollbench.lake.lake_rows import Asked, Key, LakeRow, chosen_case, read_rows, utc
+from tollbench.lake.opened_lake import OpenedLake
+from tollbench.stats.change_points import find_steps
+from tollbench.text import clean, said, shown
+
+_Z: Final = 1.96  # half an interval at 95 % in standard errors
+_SHORTEST_ID: Final = 4
+
+
+def trend(opened: OpenedLake, asked: Asked, machine: str = "", against: str = "") -> LakeTrend:
+    """All runs of `machine`: a host's name, or the beginning of an identity; "" where there is but one.
+
+    A host that states another machine than before (a new kernel) is gone on with behind a break. Raises
+    TollError where that names no machine or several.
+    """
+    rows = _of_machine(read_rows(opened, asked, newest=""), machine)
+    wanted = chosen_case(rows, asked)
+    reference = reference_of(rows, wanted.key, against)
+    by_run: dict[str, dict[Key, LakeRow]] = {}
+    for row in sorted(rows, key=lambda row: (row.started, row.run)):
+        by_run.setdefault(row.run, {})[row.key] = row
+    points = []
+    for of_run in by_run.values():
+        mine = of_run.get(wanted.key)
+        if mine is not None and mine.value is not None:
+            other = None if reference is None else of_run.get(reference.key)
+            points.append(_point(mine, other))
+    if not points:
+        raise TollError(f"no run of that machine has a time of {asked.workload}/{asked.contender}", "")
+    return LakeTrend(
+        notes=opened.notes,
+        case=wanted.case,
+        unit=wanted.unit,
+        per=wanted.per,
+        machine=next(row.machine for row in rows if row.run == points[-1].run),
+        reference=None if reference is None else reference.case,
+        points=points,
+        steps=[step for part in _parts(points) for of in ("ratio", "value") for step in _steps(part, of)],
+        breaks=_breaks(points, opened),
+    )
+
+
+def _of_machine(rows: Sequence[LakeRow], machine: str) -> list[LakeRow]:
+    """Those of the machines that are meant. Raises TollError where that is none, or several."""
+    named = {row.machine.machine: row.machine for row in rows}
+    hosts = {name for name, one in named.items() if machine and one.host == machine}
+    begun = {name for name in named if len(machine) >= _SHORTEST_ID and name.startswith(machine)}
+    chosen = hosts or begun or (set() if machine else set(named))
+    if len(chosen) == 1 or hosts:
+        return [row for row in rows if row.machine.machine in chosen]
+    offered = ", ".join(sorted({one.host or one.machine for one in named.values()})[:20])
+    what = (
+        "several machines measured it" if not machine or chosen else f"{shown(machine, 60)} names no machine"
+    )
+    raise TollError(what, f"name one of them: --machine NAME; there are: {offered}")
+
+
+def _stated(opened: OpenedLake, ids: set[str]) -> dict[str, dict[str, Any]]:
+    """All that these machines state, by identity."""
+    sql = """SELECT DISTINCT ON (machine) machine, stated FROM machine
+        WHERE machine IN (SELECT unnest($ids)) ORDER BY machine"""
+    found: dict[str, dict[str, Any]] = {name: {} for name in ids}
+    for row in opened.ask(sql, {"ids": sorted(ids)}).to_pylist():
+        try:
+            told = json.loads(row["stated"] or "{}")
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(told, dict):
+            found[row["machine"]] = told
+    return found
+
+
+def _point(mine: LakeRow, other: LakeRow | None) -> TrendPoint:
+    assert mine.value is not None
+    comparable = other is not None and other is not mine and other.setting == mine.setting
+    return TrendPoint(
+        run=mine.run,
+        started_utc=utc(mine.started),
+        machine=mine.machine.machine,
+        commit=mine.commit,
+        toll_version=mine.toll_version,
+        value=mine.value,
+        ratio=mine.ratio_to(other, mine.level) if comparable and other is not None else None,
+    )
+
+
+def _parts(points: Sequence[TrendPoint]) -> list[list[TrendPoint]]:
+    """Runs of one machine in a row: what lies on both sides of a break is never compared."""
+    return [list(part) for _, part in groupby(points, key=lambda point: point.machine)]
+
+
+def _steps(points: Sequence[TrendPoint], of: Literal["ratio", "value"]) -> Iterator[TrendStep]:
+    known = [
+        (point, told)
+        for point in points
+        if (told := point.ratio if of == "ratio" else point.value) is not None and told.value > 0
+    ]
+    found = find_steps([math.log(told.value) for _, told in known], [_error(told) for _, told in known])
+    for step in found.steps:
+        yield TrendStep(
+            of=of,
+            run=known[step.place][0].run,
+            started_utc=known[step.place][0].started_utc,
+            first_utc=known[step.first][0].started_utc,
+            last_utc=known[step.last][0].started_utc,
+            change=Estimate(value=math.exp(step.size), low=math.exp(step.low), high=math.exp(step.high)),
+            certainty=step.certainty,
+        )
+
+
+def _error(told: Estimate) -> float:
+    """Standard error of the logarithm, from the interval; 0 where there is none."""
+    if told.low is None or told.high is None or told.low <= 0:
+        return 0.0
+    return math.log(told.high / told.low) / (2.0 * _Z)
+
+
+def _breaks(points: Sequence[TrendPoint], opened: OpenedLake) -> list[TrendBreak]:
+    changes = [(one, other) for one, other in pairwise(points) if one.machine != other.machine]
+    stated = _stated(opened, {point.machine for pair in changes for point in pair}) if changes else {}
+    return [
+        TrendBreak(
+            run=after.run,
+            started_utc=after.started_utc,
+            before=before.machine,
+            after=after.machine,
+            differs=_differs(stated[before.machine], stated[after.machine]),
+        )
+        for before, after in changes
+    ]
+
+
+def _differs(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{clean(name)}: {said(old.get(name)) or '-'} -> {said(new.get(name)) or '-'}"[:400]
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
