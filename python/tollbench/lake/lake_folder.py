@@ -163,10 +163,10 @@ class LakeFolder:
                     found.add(name)
         return frozenset(found)
 
-    def place(self, table: str, machine: str, month: str, name: str, version: int = VERSION) -> Path:
-        """Where a file lies."""
+    def place(self, table: str, machine: str, month: str, name: str) -> Path:
+        """Where a file of today's schema lies."""
         return (
-            self.root / table / f"by_machine={machine}" / f"by_month={month}" / f"{name}.v{version}.parquet"
+            self.root / table / f"by_machine={machine}" / f"by_month={month}" / f"{name}.v{VERSION}.parquet"
         )
 
     def _claimed(self, run: LakeRun) -> Added | None:

@@ -1,0 +1,249 @@
+"""What a lake answers: ratios within machines, costs, contradictions, and changes over months."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from made_lakes import added, machine, run, run_of, started
+from made_runs import Made
+
+from tollbench.errors import TollError
+from tollbench.lake.across_machines import across_machines
+from tollbench.lake.cheapest import Prices, cheapest
+from tollbench.lake.compacting import compact
+from tollbench.lake.differing import differing
+from tollbench.lake.held_runs import held_cases, held_runs
+from tollbench.lake.lake_answers import LakeAnswer
+from tollbench.lake.lake_folder import LakeFolder
+from tollbench.lake.lake_rows import Asked
+from tollbench.lake.opened_lake import OpenedLake
+from tollbench.lake.trends import trend
+
+QUICK, SLOW, MADE = Asked.of("tasks/made/quick"), Asked.of("tasks/made/slow"), Asked.of("tasks/made")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> LakeFolder:
+    return LakeFolder.make(tmp_path / "lake")
+
+
+def ask(lake: LakeFolder, question: Callable[[OpenedLake], LakeAnswer]) -> LakeAnswer:
+    with OpenedLake(lake) as opened:
+        return question(opened)
+
+
+def test_a_contender_over_machines_is_first_held_against_another_one_there(
+    lake: LakeFolder, tmp_path: Path
+) -> None:
+    for number, factor in enumerate((1.0, 3.0, 10.0)):
+        added(
+            lake, run(tmp_path, number, {"quick": 10.0 * factor, "slow": 20.0 * factor}), host=f"host{number}"
+        )
+    found = ask(lake, lambda opened: across_machines(opened, SLOW))
+    assert found.reference.contender == "quick"
+    assert [row.machine.host for row in found.rows] != []
+    for row in found.rows:
+        assert row.ratio.value == pytest.approx(2.0, rel=0.01)
+        assert row.ratio.low < 2.0 * 1.01
+        assert row.ratio.high > 2.0 * 0.99
+    assert sorted(row.value.value for row in found.rows) == pytest.approx([20.0, 60.0, 200.0], rel=0.01)
+    assert (found.slower_on, found.faster_on, found.judged_on) == (3, 0, 3)
+    assert found.median_ratio == pytest.approx(2.0, rel=0.01)
+
+
+def test_the_newest_run_of_a_machine_counts_and_no_two_are_pooled(lake: LakeFolder, tmp_path: Path) -> None:
+    same = machine()
+    for number, (month, value) in enumerate(((1, 10.0), (3, 30.0), (2, 20.0))):
+        added(lake, run(tmp_path, number, {"quick": value, "slow": 100.0}, machine=same, **started(month)))
+    (row,) = ask(lake, lambda opened: across_machines(opened, QUICK)).rows
+    assert row.value.value == pytest.approx(30.0, rel=0.01)
+    assert row.started_utc.startswith("2026-03")
+
+
+def test_how_many_threads_a_machine_gives_by_default_makes_no_other_case(
+    lake: LakeFolder, tmp_path: Path
+) -> None:
+    for number, threads in enumerate((2, 64)):
+        cases = [
+            Made("quick", [10.0] * 8, {"tasks": 5, "threads": threads}),
+            Made("slow", [20.0] * 8, {"tasks": 5}),
+        ]
+        added(lake, run_of(tmp_path, number, cases))
+    assert len(ask(lake, lambda opened: across_machines(opened, QUICK)).rows) == 2
+
+
+def test_settings_are_not_mixed(lake: LakeFolder, tmp_path: Path) -> None:
+    cases = [
+        Made(name, [value * tasks] * 8, {"tasks": tasks})
+        for name, value in (("quick", 10.0), ("slow", 20.0))
+        for tasks in (1, 100)
+    ]
+    added(lake, run_of(tmp_path, 1, cases))
+    with pytest.raises(TollError, match="several rows") as caught:
+        ask(lake, lambda opened: across_machines(opened, SLOW))
+    assert "tasks=100" in caught.value.next_step
+    asked = Asked.of("tasks/made/slow", parameters=["tasks=100"])
+    (row,) = ask(lake, lambda opened: across_machines(opened, asked)).rows
+    assert row.ratio.value == pytest.approx(2.0)
+    with pytest.raises(TollError, match="several settings"):
+        ask(lake, lambda opened: cheapest(opened, MADE, Prices({"x": 1.0}, "")))
+
+
+def test_the_cheapest_machine_is_not_the_fastest_one(lake: LakeFolder, tmp_path: Path) -> None:
+    for host, factor in (("fast", 1.0), ("cheap", 1.5), ("unpriced", 0.5)):
+        number = len(lake.files("summary"))
+        added(lake, run(tmp_path, number, {"quick": 10.0 * factor, "slow": 20.0 * factor}), host=host)
+    prices = tmp_path / "prices.csv"
+    prices.write_text("machine,price_per_hour,currency\nfast,3.60,EUR\ncheap,1.80,EUR\n")
+    found = ask(lake, lambda opened: cheapest(opened, MADE, Prices.read(prices)))
+    assert [row.machine.host for row in found.rows] == ["cheap", "fast"]
+    assert found.currency == "EUR"
+    # 10 ns at 3.60 an hour: 0.01 for a billion of them.
+    assert found.rows[1].cost.value == pytest.approx(3.6 * 10e-9 / 3600 * 1e9, rel=0.01)
+    assert found.rows[1].cost.low < found.rows[1].cost.value < found.rows[1].cost.high
+    assert all(row.contender == "quick" for row in found.rows)
+    assert found.overlapping == 0
+    assert [one.host for one in found.unpriced] == ["unpriced"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("host,price\na,1\n", "lacks the columns"),
+        ("machine,price_per_hour\n", "names no price"),
+        ("machine,price_per_hour\na,much\n", "line 2: no machine with a price"),
+        ("machine,price_per_hour\na,-1\n", "line 2: no machine with a price"),
+        ("machine,price_per_hour\na,nan\n", "line 2: no machine with a price"),
+        ("machine,price_per_hour\na,1\na,2\n", "a has two prices"),
+        ("machine,price_per_hour,currency\na,1,EUR\nb,2,USD\n", "has prices in EUR, USD"),
+    ],
+)
+def test_prices_that_say_nothing_are_named(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text(text)
+    with pytest.raises(TollError, match=sentence):
+        Prices.read(path)
+
+
+def test_verdicts_that_differ_between_machines_are_found(lake: LakeFolder, tmp_path: Path) -> None:
+    for number in range(12):
+        other = number < 4
+        values = {"a": 10.0, "b": 9.0 if other else 11.0, "c": 20.0}
+        added(lake, run(tmp_path, number, values), host=f"host{number:02}")
+    found = ask(lake, lambda opened: differing(opened, MADE))
+    (pair,) = found.rows
+    assert {pair.first.contender, pair.second.contender} == {"a", "b"}
+    assert (pair.first_faster_on, pair.second_faster_on, pair.judged_on) == (8, 4, 12)
+    assert pair.differs
+    assert pair.chance < 1e-4
+    assert sorted(one.host for one in pair.fewer) == [f"host{number:02}" for number in range(4)]
+    assert (found.machines, found.pairs, found.judged) == (12, 3, 3)
+
+
+def test_too_few_rounds_for_so_many_rows_are_told(lake: LakeFolder, tmp_path: Path) -> None:
+    for number in range(2):
+        cases = [Made(name, [float(at + 1)] * 8) for at, name in enumerate("abcdefgh")]
+        added(lake, run_of(tmp_path, number, cases, machine=machine(cpu=f"x{number}")))
+    found = ask(lake, lambda opened: differing(opened, MADE))
+    assert (found.pairs, found.judged) == (28, 0)
+    assert ask(lake, lambda opened: differing(opened, MADE, ["a", "b"])).judged == 1
+
+
+def test_a_step_in_a_machines_months_is_found_in_the_ratio(lake: LakeFolder, tmp_path: Path) -> None:
+    for day in range(1, 25):
+        slower = 1.05 if day > 14 else 1.0
+        whole = 1.3 if day % 2 else 1.0  # the machine's own ups and downs, which both share
+        values = {"quick": 10.0 * whole, "slow": 20.0 * whole * slower}
+        added(
+            lake,
+            run(tmp_path, day, values, machine=machine(), **started(3, day)),
+            host="lab",
+            commit=f"c{day}",
+        )
+    found = ask(lake, lambda opened: trend(opened, SLOW, "lab"))
+    assert [point.commit for point in found.points] == [f"c{day}" for day in range(1, 25)]
+    (step,) = [step for step in found.steps if step.of == "ratio"]
+    assert step.started_utc.startswith("2026-03-15")
+    assert step.change.low < 1.05 < step.change.high
+    assert found.breaks == []
+
+
+def test_a_new_kernel_is_a_break_of_the_host_and_nothing_is_compared_across(
+    lake: LakeFolder, tmp_path: Path
+) -> None:
+    for day in range(1, 21):
+        kernel = "Linux 6.8" if day > 10 else "Linux 6.1"
+        values = {"quick": 10.0, "slow": 40.0 if day > 10 else 20.0}
+        added(lake, run(tmp_path, day, values, machine=machine(kernel=kernel), **started(3, day)), host="lab")
+    found = ask(lake, lambda opened: trend(opened, SLOW, "lab"))
+    (told,) = found.breaks
+    assert told.started_utc.startswith("2026-03-11")
+    assert told.differs == ["kernel: Linux 6.1 -> Linux 6.8"]
+    assert found.steps == []
+
+
+def test_a_trend_of_several_machines_asks_which_one(lake: LakeFolder, tmp_path: Path) -> None:
+    for number in range(2):
+        added(lake, run(tmp_path, number, {"quick": 10.0}), host=f"host{number}")
+    with pytest.raises(TollError, match="several machines measured it") as caught:
+        ask(lake, lambda opened: trend(opened, QUICK))
+    assert "host0, host1" in caught.value.next_step
+    with pytest.raises(TollError, match="host7 names no machine"):
+        ask(lake, lambda opened: trend(opened, QUICK, "host7"))
+
+
+def test_what_is_held(lake: LakeFolder, tmp_path: Path) -> None:
+    for number in range(3):
+        added(lake, run(tmp_path, number, {"quick": 10.0, "slow": 20.0}, **started(number + 1)))
+    found = ask(lake, lambda opened: held_runs(opened, most=2))
+    assert [line.name for line in found.runs] == ["run-2", "run-1"]
+    assert (found.left_out, found.machines, found.workloads) == (1, 3, ["tasks/made"])
+    cases = ask(lake, lambda opened: held_cases(opened, MADE)).rows
+    assert [(row.case.contender, row.machines, row.fastest_in) for row in cases] == [
+        ("quick", 3, 3),
+        ("slow", 3, 0),
+    ]
+
+
+@pytest.mark.parametrize("name", ["tasks/nothing", "tasks/made/nobody"])
+def test_what_the_lake_does_not_have_is_said(lake: LakeFolder, tmp_path: Path, name: str) -> None:
+    added(lake, run(tmp_path, 1, {"quick": 10.0}))
+    with pytest.raises(TollError, match="the lake has no"):
+        ask(
+            lake,
+            lambda opened: across_machines(opened, Asked.of(name if name.count("/") == 2 else f"{name}/x")),
+        )
+
+
+def test_an_empty_lake_answers(lake: LakeFolder) -> None:
+    assert ask(lake, held_runs).runs == []
+    with pytest.raises(TollError, match="the lake has no workload"):
+        ask(lake, lambda opened: across_machines(opened, QUICK))
+
+
+def test_every_answer_is_the_same_after_compaction(lake: LakeFolder, tmp_path: Path) -> None:
+    for number in range(4):
+        values = {"quick": 10.0, "slow": 20.0}
+        added(lake, run(tmp_path, number, values, **started(1 + number % 2)), host=f"host{number}")
+    prices = Prices({f"host{number}": 1.0 + number for number in range(4)}, "EUR")
+    questions: list[Callable[[OpenedLake], LakeAnswer]] = [
+        held_runs,
+        lambda opened: held_cases(opened, MADE),
+        lambda opened: across_machines(opened, SLOW),
+        lambda opened: cheapest(opened, MADE, prices),
+        lambda opened: differing(opened, MADE),
+        lambda opened: trend(opened, SLOW, "host1"),
+    ]
+    before = [ask(lake, question) for question in questions]
+    done = compact(lake)
+    assert done.runs == 4
+    assert done.files_before == 4 * 8
+    assert done.files_after == 2 * 8
+    assert [ask(lake, question) for question in questions] == before
+    added(lake, run(tmp_path, 9, {"quick": 10.0}), host="host9")
+    assert len(ask(lake, held_runs).runs) == 5
+    assert compact(lake).runs == 1
+    assert len(ask(lake, held_runs).runs) == 5
+    assert compact(lake).runs == 0
