@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -29,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python")]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/python/analysis")]
 
 from tollbench.interpreters import interpreter  # noqa: E402
 from tollbench.lake.lake_folder import LakeFolder  # noqa: E402
@@ -168,7 +169,7 @@ def answered(arguments: list[str]) -> tuple[float, float, int]:
     child = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert child.stdout is not None
     text = child.stdout.read()
-    _, status, usage = __import__("os").wait4(child.pid, 0)
+    _, status, usage = os.wait4(child.pid, 0)
     seconds = time.perf_counter() - began
     child.returncode = status
     if status or not json.loads(text):
@@ -212,6 +213,7 @@ def measured(given: argparse.Namespace, place: Path, prices: Path) -> int:
     print(f"{total} runs, {total * given.cases * given.launches:,} launches")
     told("writing a run into the lake, median", statistics.median(took) * 1e3, "ms", ADD_MS)
     told("  the 95th of a hundred", float(np.quantile(took, 0.95)) * 1e3, "ms", None)
+    told("  reading and analysing a run file besides", _analysed_ms(given, prices.parent), "ms", None)
     prices.write_text(
         "machine,price_per_hour,currency\n"
         + "".join(f"host{n:05},{0.1 + n % 17:.2f},EUR\n" for n in range(given.machines))
@@ -228,6 +230,32 @@ def measured(given: argparse.Namespace, place: Path, prices: Path) -> int:
     told("on the disk, over the compacted size", before / size_of(place), "x", DISK)
     _all_asked("compacted", asked(place, prices), limit, told)
     return int(missed)
+
+
+def _analysed_ms(given: argparse.Namespace, folder: Path) -> float:
+    """Milliseconds of CPU from a run file of as many cases and launches to the tables of a lake."""
+    from made_runs import Made, make_run
+
+    from tollbench.lake.tables_of_run import tables_of_run
+    from tollbench.store import RunFile
+
+    rng = np.random.default_rng(2)
+    cases = [
+        Made(
+            f"contender_{k % CONTENDERS}",
+            [*np.exp(rng.normal(4.0, 0.01, given.launches))],
+            {"tasks": 10 + k // 10},
+        )
+        for k in range(given.cases)
+    ]
+    path = make_run(folder / "real.toll", cases)
+    found = []
+    for _ in range(3):
+        began = time.process_time()
+        with RunFile.open(path) as run_file:
+            tables_of_run(run_file)
+        found.append(time.process_time() - began)
+    return statistics.median(found) * 1e3
 
 
 def _all_asked(

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -38,23 +39,39 @@ Key = tuple[str, str, Setting]  # contender, environment, parameters but for wha
 Place = tuple[str, str, str, Setting]  # workload, unit, per; values of what any of the runs sweeps
 
 
+class _Identified(Planned, Protocol):
+    @property
+    def footing(self) -> Mapping[str, Any]: ...
+
+
+class Beside(Protocol):
+    """A case with numbers, wherever they are stored."""
+
+    @property
+    def record(self) -> _Identified: ...
+
+
+C = TypeVar("C", bound=Beside)
+Over = Callable[[C, C, float], Estimate | None]  # one's value over another's of the same run, at a level
+
+
 @dataclass(slots=True)
-class _PlacedRun:
+class _PlacedRun(Generic[C]):
     """One run, by table and case."""
 
     results: Results
     rows: dict[Place, dict[Key, Row]] = field(default_factory=dict)
-    data: dict[Place, dict[Key, CaseData]] = field(default_factory=dict)
+    data: dict[Place, dict[Key, C]] = field(default_factory=dict)
     levels: dict[str, float] = field(default_factory=dict)  # by workload: what looks have left
 
 
 @dataclass(slots=True)
-class _Read:
+class ReadRun(Generic[C]):
     """One run before the others are known."""
 
     results: Results
-    data: dict[str, list[CaseData]]  # by workload; of those with numbers
-    levels: dict[str, float]
+    data: dict[str, list[C]]  # by workload; of those with numbers
+    levels: dict[str, float]  # by workload: what looks have left
 
 
 def several(
@@ -68,7 +85,11 @@ def several(
         raise TollError(
             f"{len(run_files)} runs cannot stand beside each other", f"name 2 to {MOST_RUNS} run files"
         )
-    read = [_read(run_file, on_launch) for run_file in run_files]
+    return beside_each_other([_read(run_file, on_launch) for run_file in run_files], quotient)
+
+
+def beside_each_other(read: Sequence[ReadRun[C]], over: Over[C]) -> SeveralRuns:
+    """Runs that have been read, whatever from: at least one, and as many as there are letters."""
     swept = _swept([one.results for one in read])
     runs = [_placed(one, swept) for one in read]
     places = list(dict.fromkeys(place for run in runs for place in run.rows))
@@ -77,7 +98,7 @@ def several(
     alone = [place for place in places if place not in shared]
     return SeveralRuns(
         runs=[_one(letter, run.results) for letter, run in zip(ascii_uppercase, runs, strict=False)],
-        tables=[_table(place, runs, apart) for place in shared],
+        tables=[_table(place, runs, apart, over) for place in shared],
         left_out=sum(len(run.rows.get(place, ())) for place in alone for run in runs),
     )
 
@@ -112,7 +133,7 @@ def in_time(
     return [run.results for run in runs], rows
 
 
-def _rows_in_time(place: Place, runs: Sequence[_PlacedRun], level: float) -> list[RowInTime]:
+def _rows_in_time(place: Place, runs: Sequence[_PlacedRun[CaseData]], level: float) -> list[RowInTime]:
     """Those of one table."""
     keys = list(dict.fromkeys(key for run in runs for key in run.rows.get(place, {})))
     reference = _reference(place, keys, runs)
@@ -145,7 +166,7 @@ def _time_ns(row: Row | None, place: Place) -> Estimate | None:
     return Estimate(value=row.value * ns, low=ends[0], high=ends[1])
 
 
-def _read(run_file: RunFile, on_launch: Callable[[int, int], None]) -> _Read:
+def _read(run_file: RunFile, on_launch: Callable[[int, int], None]) -> ReadRun[CaseData]:
     data: dict[str, list[CaseData]] = {}
     levels: dict[str, float] = {}
 
@@ -153,7 +174,7 @@ def _read(run_file: RunFile, on_launch: Callable[[int, int], None]) -> _Read:
         levels[workload] = level
         data[workload] = [case for case in comparable(cases) if np.median(case.values_ns) > 0]
 
-    return _Read(results(run_file, on_launch, on_cases=keep), data, levels)
+    return ReadRun(results(run_file, on_launch, on_cases=keep), data, levels)
 
 
 def _swept(several_results: Sequence[Results]) -> dict[str, tuple[str, ...]]:
@@ -168,8 +189,8 @@ def _swept(several_results: Sequence[Results]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _placed(read: _Read, swept: Mapping[str, Sequence[str]]) -> _PlacedRun:
-    run = _PlacedRun(read.results, levels=read.levels)
+def _placed(read: ReadRun[C], swept: Mapping[str, Sequence[str]]) -> _PlacedRun[C]:
+    run: _PlacedRun[C] = _PlacedRun(read.results, levels=read.levels)
     for workload in read.results.workloads:
         names = swept[workload.workload]
         for row in workload.rows:
@@ -206,12 +227,12 @@ def _one(letter: str, found: Results) -> OneOfSeveral:
 
 
 def _table(
-    place: Place, runs: Sequence[_PlacedRun], apart: Sequence[Mapping[str, Sequence[str]]]
+    place: Place, runs: Sequence[_PlacedRun[C]], apart: Sequence[Mapping[str, Sequence[str]]], over: Over[C]
 ) -> SeveralTable:
     workload, unit, per, setting = place
     keys = list(dict.fromkeys(key for run in runs for key in run.rows.get(place, {})))
     reference = _reference(place, keys, runs)
-    ratios = _ratios(place, keys, reference, runs)
+    ratios = _ratios(place, keys, reference, runs, over)
     first = next(run for run in runs if place in run.rows)
     question = next(one.question for one in first.results.workloads if one.workload == workload)
     return SeveralTable(
@@ -235,7 +256,7 @@ def _named(key: Key) -> NamedCase:
     return NamedCase(contender=contender, environment=environment, parameters=dict(parameters))
 
 
-def _reference(place: Place, keys: Sequence[Key], runs: Sequence[_PlacedRun]) -> Key | None:
+def _reference(place: Place, keys: Sequence[Key], runs: Sequence[_PlacedRun[C]]) -> Key | None:
     """The row that ratios are to in all runs: measured in as many as any, and there the fastest of the first.
 
     That is the one which the first run's own table calls so, if it is among them. What stands aside (a floor,
@@ -258,7 +279,7 @@ def _reference(place: Place, keys: Sequence[Key], runs: Sequence[_PlacedRun]) ->
 
 
 def _ratios(
-    place: Place, keys: Sequence[Key], reference: Key | None, runs: Sequence[_PlacedRun]
+    place: Place, keys: Sequence[Key], reference: Key | None, runs: Sequence[_PlacedRun[C]], over: Over[C]
 ) -> list[dict[Key, Estimate]]:
     """Of each run: each row over the reference, all intervals of the table together at the level."""
     if reference is None:
@@ -277,7 +298,7 @@ def _ratios(
         ratios: dict[Key, Estimate] = {}
         for key in wanted:
             data, corrected = run.data[place], bonferroni(run.levels[place[0]], together)
-            if (ratio := quotient(data[key], data[reference], corrected)) is not None:
+            if (ratio := over(data[key], data[reference], corrected)) is not None:
                 ratios[key] = ratio
         if reference in run.data.get(place, {}):
             ratios[reference] = Estimate(value=1.0, low=1.0, high=1.0)
@@ -286,7 +307,7 @@ def _ratios(
 
 
 def _row(
-    place: Place, key: Key, runs: Sequence[_PlacedRun], ratios: Sequence[Mapping[Key, Estimate]]
+    place: Place, key: Key, runs: Sequence[_PlacedRun[C]], ratios: Sequence[Mapping[Key, Estimate]]
 ) -> SeveralRow:
     cells = [
         None if (row := run.rows.get(place, {}).get(key)) is None else _cell(row, told.get(key))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tollbench.cli.console import progress, said_lines, say
-from tollbench.cli.named_files import Force, file_path, files_of_run
+from tollbench.cli.named_files import Force, any_path, file_path, files_of_run
 from tollbench.cli.places import ROOT, found_run, run_path
 from tollbench.errors import TollError
 from tollbench.store.comparison_file import is_comparison
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tollbench.analysis.results import Results
+    from tollbench.analysis.several_results import SeveralRuns
     from tollbench.compare import Comparisons
     from tollbench.words import Workload
 
@@ -44,7 +45,9 @@ class ReportFormat(StrEnum):
 
 
 def command(
-    run: Annotated[str, typer.Argument(help="A run file or a comparison's raw file, or its name in runs/.")],
+    run: Annotated[
+        str, typer.Argument(help="A run file or a comparison's raw file, or its name in runs/.")
+    ] = "",
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -59,6 +62,18 @@ def command(
         Path | None,
         typer.Option("--output", "-o", parser=file_path, metavar="FILE", help="Write to this file."),
     ] = None,
+    lake: Annotated[
+        Path | None,
+        typer.Option(
+            "--lake",
+            parser=any_path,
+            metavar="FOLDER",
+            help="Machines of a lake as columns; names are tables.",
+        ),
+    ] = None,
+    machine: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="With --lake: this machine, by host or identity.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs: short for --format json.")] = False,
     force: Force = False,
 ) -> None:
@@ -71,6 +86,13 @@ def command(
         if form not in (ReportFormat.TERMINAL, ReportFormat.JSON):
             raise TollError(f"--json and --format {form} exclude each other", "leave one of them out")
         form = ReportFormat.JSON
+    if lake is not None:
+        _report_lake(lake, [*filter(None, [run]), *(names or [])], machine or [], form, output, force=force)
+        return
+    if not run:
+        raise TollError("no run is named", "name one: toll report runs/NAME.toll; or a lake: --lake FOLDER")
+    if machine:
+        raise TollError("--machine chooses columns of a lake", "add --lake FOLDER")
     paths, tables = _runs_and_tables(run, names or [])
     path = paths[0]
     compared = is_comparison(path)
@@ -128,6 +150,35 @@ def _report_several(
         wanted = set(_named([table.workload for table in found.tables], tables, "no two of the runs have"))
         kept = [table for table in found.tables if table.workload in wanted]
         found = found.model_copy(update={"tables": kept})
+    _put_several(found, form, output)
+
+
+def _report_lake(
+    place: Path,
+    tables: Sequence[str],
+    machines: Sequence[str],
+    form: ReportFormat,
+    output: Path | None,
+    *,
+    force: bool,
+) -> None:
+    from tollbench.lake import lake_report
+    from tollbench.lake.lake_folder import LakeFolder
+    from tollbench.lake.opened_lake import OpenedLake
+
+    if str(form) not in OF_SEVERAL:
+        raise TollError(f"a lake is not shown as {form}", f"choose one of: {', '.join(OF_SEVERAL)}")
+    target = Output(output, OF_SEVERAL[form], force=force) if output is not None else None
+    if target is not None:
+        check_outputs([target], [])
+    with OpenedLake(LakeFolder.open(place), lake_report.TABLES) as opened:
+        found = lake_report.machines_beside(opened, tables, machines)
+        for note in opened.notes:
+            say(f"note: {note}")
+    _put_several(found, form, target)
+
+
+def _put_several(found: SeveralRuns, form: ReportFormat, output: Output | None) -> None:
     if form is ReportFormat.TERMINAL:
         from tollbench.report.several import several_terminal
 

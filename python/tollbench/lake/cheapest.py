@@ -156,7 +156,7 @@ def _one_setting(rows: list[LakeRow], asked: Asked) -> str:
 
 
 def _parsed(setting: str) -> dict[str, int | str]:
-    return checked_parameters(setting, "")
+    return checked_parameters(setting, "a setting")
 
 
 def _rank(row: LakeRow) -> tuple[bool, float, tuple[str, str, str]]:

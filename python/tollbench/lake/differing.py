@@ -124,7 +124,7 @@ def _told(
     chance = contrary_by_chance(len(one.second_faster), len(one.first_faster), one.judged, one.level)
     together = min(1.0, chance * pairs)
     return ContraryPair(
-        setting=checked_parameters(setting, ""),
+        setting=checked_parameters(setting, "a setting"),
         first=cases[first],
         second=cases[second],
         first_faster_on=len(one.first_faster),

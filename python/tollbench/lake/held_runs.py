@@ -51,7 +51,7 @@ def held_runs(opened: OpenedLake, most: int = MOST_RUNS) -> LakeRuns:
 def held_cases(opened: OpenedLake, asked: Asked) -> LakeCases:
     """What the lake has of a workload. Raises TollError where that is nothing."""
     sql = """SELECT contender, environment, work, count(DISTINCT machine) AS machines, count(*) AS runs,
-            count(*) FILTER (WHERE fastest) AS fastest_in, max(started_utc) AS newest, any_value(run) AS run
+            count(*) FILTER (WHERE fastest) AS fastest_in, max(started_utc) AS newest
         FROM summary WHERE workload = $workload GROUP BY contender, environment, work
         ORDER BY contender, environment, work"""
     rows = [
@@ -60,7 +60,7 @@ def held_cases(opened: OpenedLake, asked: Asked) -> LakeCases:
                 workload=clean(asked.workload),
                 contender=clean(row["contender"] or ""),
                 environment=clean(row["environment"] or ""),
-                parameters=checked_parameters(row["work"], row["run"] or ""),
+                parameters=checked_parameters(row["work"], asked.workload),
             ),
             machines=row["machines"],
             runs=row["runs"],

@@ -18,13 +18,13 @@ from made_lakes import CPU, added, machine, run, run_id, run_of
 from made_runs import Made
 
 from tollbench.errors import TollError
-from tollbench.lake import lake_folder
 from tollbench.lake.lake_folder import Added, LakeFolder
 from tollbench.lake.lake_schema import TABLES, VERSION
 from tollbench.lake.redacting import WITHHELD, harmless
 from tollbench.lake.stated_machine import StatedMachine
 from tollbench.store import RunFile
 from tollbench.words import Kind, Status
+from tollbench.writing import write_own
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_a_run_that_was_gone_on_with_takes_its_place(lake: LakeFolder, tmp_path:
 
 def test_a_machine_is_all_that_it_states_and_nothing_else() -> None:
     one = StatedMachine.of(CPU).id
-    assert StatedMachine.of({**CPU, "frequency_mhz": {**CPU["frequency_mhz"], "now": 4000.0}}).id == one
+    assert StatedMachine.of({**CPU, "frequency_mhz": {"min": 800.0, "max": 4000.0, "now": 4000.0}}).id == one
     assert StatedMachine.of({**CPU, "compilers": [{"name": "g++"}], "usable_cpus": [4, 5, 6, 7]}).id == one
     changes = {
         "cpu": "x", "caches": [{"level": 3}], "memory_bytes": 1, "kernel": "Linux 6.8", "microcode": "0x2",
@@ -191,7 +191,7 @@ def test_a_full_disk_leaves_the_lake_as_it_was(
 ) -> None:
     added(lake, run(tmp_path, 1, {"quick": 10.0}))
     before = {name: text for name, text in files(lake).items() if name.endswith("parquet")}
-    real, written = lake_folder.write_own, 0
+    real, written = write_own, 0
 
     def full(path: Path, content: str | bytes) -> None:
         nonlocal written
@@ -200,7 +200,7 @@ def test_a_full_disk_leaves_the_lake_as_it_was(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         real(path, content)
 
-    monkeypatch.setattr(lake_folder, "write_own", full)
+    monkeypatch.setattr("tollbench.lake.lake_folder.write_own", full)
     with pytest.raises(TollError, match="No space left on device; the lake is as it was") as caught:
         added(lake, run(tmp_path, 2, {"quick": 10.0}))
     assert "make room" in caught.value.next_step

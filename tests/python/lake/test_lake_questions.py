@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from made_lakes import added, machine, run, run_of, started
@@ -29,7 +30,7 @@ def lake(tmp_path: Path) -> LakeFolder:
     return LakeFolder.make(tmp_path / "lake")
 
 
-def ask(lake: LakeFolder, question: Callable[[OpenedLake], LakeAnswer]) -> LakeAnswer:
+def ask(lake: LakeFolder, question: Callable[[OpenedLake], LakeAnswer]) -> Any:
     with OpenedLake(lake) as opened:
         return question(opened)
 

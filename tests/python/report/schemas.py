@@ -21,6 +21,7 @@ from tollbench.compare.trials import Trust
 from tollbench.compare.verdicts import Comparisons
 from tollbench.history.bisections import Bisections
 from tollbench.history.histories import Histories
+from tollbench.lake.lake_answers import LakeAnswers
 
 MODELS: Mapping[str, type[BaseModel]] = {
     "report": Results,
@@ -31,6 +32,7 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "why": Explanations,
     "bisect": Bisections,
     "history": Histories,
+    "lake": LakeAnswers,
 }
 
 

@@ -1,4 +1,4 @@
-"""Verdicts that contradict each other: signs as `ratio_interval` tells them, and how often chance does that."""
+"""Verdicts that contradict each other: signs as `ratio_interval` tells them, and what chance does."""
 
 from __future__ import annotations
 

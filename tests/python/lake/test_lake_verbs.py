@@ -1,0 +1,115 @@
+"""The verb as a user types it: exit codes, sentences, JSON by its schema."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+from made_lakes import run
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "schemas/lake.schema.json").read_text(encoding="utf-8"))
+MAIN = Path(__file__).parents[3] / "python/tollbench/__main__.py"
+Lake = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("verbs")
+    for number in range(2):
+        run(folder, number, {"quick": 10.0, "slow": 20.0})
+    (folder / "prices.csv").write_text("machine,price_per_hour\nm1.large,1.5\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def toll(folder: Path) -> Lake:
+    def started(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(MAIN), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+
+    done = started("lake", "add", "run-0.toll", "run-1.toll", "--lake", "lab", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [row["outcome"] for row in json.loads(done.stdout)["added"]] == ["added", "added"]
+    return started
+
+
+ANSWERED = {
+    "runs": ["runs"],
+    "cases": ["cases", "tasks/made"],
+    "machines": ["machines", "tasks/made/slow"],
+    "cheapest": ["cheapest", "tasks/made", "--prices", "prices.csv"],
+    "differ": ["differ", "tasks/made"],
+    "trend": ["trend", "tasks/made/slow", "--machine", "m"],
+    "query": ["query", "SELECT * FROM summary"],
+}
+
+
+@pytest.mark.parametrize("question", sorted(ANSWERED.keys() - {"trend"}))
+def test_programs_get_what_the_schema_says_and_people_a_table(toll: Lake, question: str) -> None:
+    done = toll("lake", *ANSWERED[question], "--lake", "lab", "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    jsonschema.validate(answer, SCHEMA)
+    assert answer["question"] == question
+    shown = toll("lake", *ANSWERED[question], "--lake", "lab")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.strip()
+
+
+def test_a_run_that_cannot_be_added_does_not_keep_the_others_out(toll: Lake, folder: Path) -> None:
+    (folder / "broken.toll").write_text("no run")
+    done = toll("lake", "add", "broken.toll", "run-1.toll", "--lake", "lab")
+    assert done.returncode == 2
+    assert "run-1.toll: is there" in done.stdout
+    assert "broken.toll is not a run file" in done.stderr
+    assert "1 run of 2 could not be added" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["runs", "--lake", "nowhere"], "nowhere is no lake"),
+        (["machines", "tasks/made", "--lake", "lab"], "names no contender"),
+        (["machines", "slow", "--lake", "lab"], "names no workload"),
+        (["trend", "tasks/made/slow", "--lake", "lab"], "several machines measured it"),
+        (["differ", "tasks/made", "quick", "--lake", "lab"], "one contender has no verdict"),
+        (["query", "DROP VIEW summary", "--lake", "lab"], "not one SELECT"),
+        (["cheapest", "tasks/made", "--prices", "none.csv", "--lake", "lab"], "none.csv cannot be read"),
+        (["add", "nobody.toll", "--lake", "lab"], "there is no run file nobody.toll"),
+        (["runs"], "--lake"),
+    ],
+)
+def test_bad_input_is_a_sentence(toll: Lake, arguments: list[str], sentence: str) -> None:
+    done = toll("lake", *arguments)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_report_has_the_machines_of_a_lake_as_columns(toll: Lake, folder: Path) -> None:
+    done = toll("report", "--lake", "lab", "tasks/made")
+    assert done.returncode == 0, done.stderr
+    assert "tasks/made" in done.stdout
+    page = toll("report", "--lake", "lab", "--format", "html", "--output", "lab.html")
+    assert page.returncode == 0, page.stderr
+    assert "runs beside each other" in (folder / "lab.html").read_text()
+    assert toll("report", "--lake", "lab", "--format", "csv").returncode == 2
+    assert toll("report").returncode == 2
+
+
+def test_without_its_libraries_the_verb_says_what_to_install(folder: Path) -> None:
+    hide = "import sys; sys.modules['duckdb'] = None; sys.argv = ['toll', 'lake', 'runs', '--lake', 'lab'];"
+    start = f"sys.path.insert(0, {str(MAIN.parents[1])!r}); from tollbench.cli import main"
+    code = f"{hide} {start}; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False
+    )
+    assert done.returncode == 2
+    assert "a lake needs duckdb, which is not installed here" in done.stderr
+    assert 'pipx install "tollbench[lake]"' in done.stderr
