@@ -219,7 +219,7 @@ def measured(given: argparse.Namespace, place: Path, prices: Path) -> int:
         + "".join(f"host{n:05},{0.1 + n % 17:.2f},EUR\n" for n in range(given.machines))
     )
     limit = QUESTION_S if total < LARGE else LARGE_QUESTION_S
-    _all_asked("one file a run", asked(place, prices), limit, told)
+    _all_asked("one file a run", place, prices, limit, told)
     before = size_of(place)
     told("on the disk, one file a run", before / 1e6, "MB", None)
     began = time.perf_counter()
@@ -228,7 +228,7 @@ def measured(given: argparse.Namespace, place: Path, prices: Path) -> int:
     told("compacting", time.perf_counter() - began, "s", None)
     told("  its memory", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000, "MB", MEMORY_MB)
     told("on the disk, over the compacted size", before / size_of(place), "x", DISK)
-    _all_asked("compacted", asked(place, prices), limit, told)
+    _all_asked("compacted", place, prices, limit, told)
     return int(missed)
 
 
@@ -258,15 +258,48 @@ def _analysed_ms(given: argparse.Namespace, folder: Path) -> float:
     return statistics.median(found) * 1e3
 
 
+def alone(lake: Path, prices: Path) -> dict[str, float]:
+    """Seconds of each question by itself, in a process that has all imported: the median of three."""
+    from tollbench.lake.across_machines import across_machines
+    from tollbench.lake.cheapest import Prices, cheapest
+    from tollbench.lake.differing import differing
+    from tollbench.lake.held_runs import held_runs
+    from tollbench.lake.lake_rows import Asked
+    from tollbench.lake.opened_lake import OpenedLake
+    from tollbench.lake.trends import trend
+
+    case, few = Asked.of("topic/w03/contender_5"), [f"contender_{n}" for n in range(5)]
+    questions: dict[str, Callable[[OpenedLake], object]] = {
+        "cheapest": lambda opened: cheapest(opened, Asked.of("topic/w03"), Prices.read(prices)),
+        "machines": lambda opened: across_machines(opened, case),
+        "trend": lambda opened: trend(opened, case, "host00003"),
+        "differ": lambda opened: differing(opened, Asked.of("topic/w03"), few),
+        "runs": held_runs,
+    }
+    found = {}
+    for name, question in questions.items():
+        took = []
+        for _ in range(3):
+            began = time.perf_counter()
+            with OpenedLake(LakeFolder.open(lake), ("run",) if name == "runs" else ("summary",)) as opened:
+                question(opened)
+            took.append(time.perf_counter() - began)
+        found[name] = statistics.median(took)
+    return found
+
+
 def _all_asked(
     state: str,
-    questions: dict[str, list[str]],
+    place: Path,
+    prices: Path,
     limit: float,
     told: Callable[[str, float, str, float | None], None],
 ) -> None:
-    for name, arguments in questions.items():
+    by_itself = alone(place, prices)
+    for name, arguments in asked(place, prices).items():
         found = [answered(arguments) for _ in range(3)]
         told(f"{state}: {name}, whole command", statistics.median(one[0] for one in found), "s", limit)
+        told(f"{state}: {name}, the question", by_itself[name], "s", limit)
         told(f"{state}: {name}, memory", max(one[1] for one in found), "MB", MEMORY_MB)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tollbench.store import CaseRecord, Launch, RunFile
-from tollbench.words import Purpose, canonical
+from tollbench.words import Batch, Purpose, canonical
 
 _CASE = [
     pa.field("workload", pa.string()),
@@ -108,36 +108,62 @@ def _cases(run_file: RunFile) -> Iterator[pa.RecordBatch]:
     yield _batch(rows, CASES)
 
 
-def _launches_of(run_file: RunFile, case: CaseRecord) -> Iterator[Launch]:
+def launches_of(run_file: RunFile, case: CaseRecord) -> Iterator[Launch]:
+    """All of a case's launches, in the order of the table."""
     for purpose in (Purpose.PILOT, Purpose.REHEARSAL, Purpose.MEASURE, Purpose.ALLOCATIONS):
         yield from run_file.launches(case.id, purpose)
 
 
-def _launch_row(names: Mapping[str, str], launch: Launch) -> dict[str, Any]:
-    own = [name for name in LAUNCHES.names if name not in names and name != "launch"]
-    return {**names, "launch": launch.id, **{name: _text(getattr(launch, name)) for name in own}}
+def launch_records(case: CaseRecord | None, launches: Sequence[Launch]) -> pa.RecordBatch:
+    """Rows of table `launches`. The canary belongs to no case: its names are empty."""
+    names = _names(case) if case is not None else dict.fromkeys((field.name for field in _CASE), "")
+    known = {"launch": [launch.id for launch in launches]}
+    return _columns(names, launches, known, LAUNCHES)
+
+
+def batch_records(case: CaseRecord, launches: Sequence[Launch]) -> pa.RecordBatch:
+    """Rows of table `batches`; of `launches` those count that were made to measure."""
+    measured = [launch for launch in launches if launch.purpose is Purpose.MEASURE]
+    known = {
+        "launch": [launch.id for launch in measured for _ in launch.batches],
+        "round": [launch.round for launch in measured for _ in launch.batches],
+        "ordinal": [ordinal for launch in measured for ordinal in range(len(launch.batches))],
+    }
+    batches = [batch for launch in measured for batch in launch.batches]
+    return _columns(_names(case), batches, known, BATCHES)
+
+
+def _columns(
+    names: Mapping[str, str],
+    records: Sequence[Launch] | Sequence[Batch],
+    known: Mapping[str, list[int]],
+    schema: pa.Schema,
+) -> pa.RecordBatch:
+    """By columns: a run has tens of thousands of batches, and a mapping for each takes longer."""
+    columns = []
+    for field in schema:
+        if field.name in names:
+            values: list[Any] = [names[field.name]] * len(records)
+        elif field.name in known:
+            values = known[field.name]
+        else:
+            values = [getattr(record, field.name) for record in records]
+            if values and isinstance(values[0], Mapping):  # most records say the same
+                texts = {id(value): _text(value) for value in values}
+                values = [texts[id(value)] for value in values]
+        columns.append(pa.array(values, field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _launches(run_file: RunFile) -> Iterator[pa.RecordBatch]:
     for case in run_file.cases():
-        names = _names(case)
-        yield _batch([_launch_row(names, launch) for launch in _launches_of(run_file, case)], LAUNCHES)
-    # The canary belongs to no case: its names are empty.
-    canary = dict.fromkeys((field.name for field in _CASE), "")
-    yield _batch([_launch_row(canary, launch) for launch in run_file.canary()], LAUNCHES)
+        yield launch_records(case, [*launches_of(run_file, case)])
+    yield launch_records(None, run_file.canary())
 
 
 def _batches(run_file: RunFile) -> Iterator[pa.RecordBatch]:
-    own = [name for name in BATCHES.names if name not in (*(f.name for f in _CASE + _LAUNCH), "ordinal")]
     for case in run_file.cases():
-        names = _names(case)
-        rows = [
-            {**names, "launch": launch.id, "round": launch.round, "ordinal": ordinal}
-            | {name: _text(getattr(batch, name)) for name in own}
-            for launch in run_file.launches(case.id, Purpose.MEASURE)
-            for ordinal, batch in enumerate(launch.batches)
-        ]
-        yield _batch(rows, BATCHES)
+        yield batch_records(case, run_file.launches(case.id, Purpose.MEASURE))
 
 
 def _samples(run_file: RunFile) -> Iterator[pa.RecordBatch]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tollbench.errors import TollError
 from tollbench.lake.lake_answers import AcrossMachines, OnMachine
-from tollbench.lake.lake_rows import Asked, Key, LakeRow, chosen_case, read_rows, utc
+from tollbench.lake.lake_rows import Asked, Key, LakeRow, chosen_case, in_one_unit, read_rows, utc
 from tollbench.lake.opened_lake import OpenedLake
 
 
@@ -19,6 +19,7 @@ def across_machines(opened: OpenedLake, asked: Asked, against: str = "") -> Acro
     """
     rows = read_rows(opened, asked)
     wanted = chosen_case(rows, asked)
+    rows = in_one_unit(rows, wanted, opened.notes)
     reference = reference_of(rows, wanted.key, against)
     by_run: dict[str, dict[Key, LakeRow]] = defaultdict(dict)
     for row in rows:

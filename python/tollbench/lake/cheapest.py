@@ -16,7 +16,7 @@ from typing import Final
 from tollbench.analysis.results import Estimate
 from tollbench.errors import TollError
 from tollbench.lake.lake_answers import CheapestMachine, LakeMachine, PricedRow
-from tollbench.lake.lake_rows import Asked, LakeRow, checked_parameters, read_rows, utc
+from tollbench.lake.lake_rows import Asked, LakeRow, checked_parameters, in_one_unit, read_rows, utc
 from tollbench.lake.opened_lake import OpenedLake
 from tollbench.text import clean, shown
 
@@ -101,6 +101,7 @@ def cheapest(opened: OpenedLake, asked: Asked, prices: Prices) -> CheapestMachin
     rows = [row for row in read_rows(opened, asked) if asked.matches(row.case.parameters)]
     if not rows:
         raise TollError(f"the lake has no such row of {asked.workload}", "what it has: toll lake runs")
+    rows = in_one_unit(rows, max(rows, key=lambda row: row.started), opened.notes)
     setting = _one_setting(rows, asked)
     best: dict[str, LakeRow] = {}
     for row in rows:

@@ -27,7 +27,7 @@ _DAMAGED: Final = "take the file out of the lake, and add its run again"
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _StoredIdentity:
     """What identifies a case, as the tables of several runs ask for it."""
 
     contender: str
@@ -38,7 +38,7 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class _StoredCase:
-    record: _Named
+    record: _StoredIdentity
     row: LakeRow
 
 
@@ -125,7 +125,9 @@ def _read(opened: OpenedLake, run: Mapping[str, Any], names: Sequence[str]) -> R
         )
         levels[clean(name)] = first.level
         data[clean(name)] = [
-            _StoredCase(_Named(row.contender, row.environment, row.parameters, {"role": of.role}), of)
+            _StoredCase(
+                _StoredIdentity(row.contender, row.environment, row.parameters, {"role": of.role}), of
+            )
             for row, of in zip(rows, of_it, strict=True)
             if of.log_ns.size and of.value is not None and of.value.value > 0
         ]

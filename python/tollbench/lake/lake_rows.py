@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -280,7 +281,8 @@ def _whole(value: object) -> int | None:
 
 def chosen_case(rows: Sequence[LakeRow], asked: Asked) -> LakeRow:
     """A row of the one case that was asked for. Raises TollError where there is none, or several."""
-    there = {row.key: row for row in rows}
+    units = Counter((row.unit, row.per) for row in rows)
+    there = {row.key: row for row in sorted(rows, key=lambda row: units[row.unit, row.per])}
     if not there:
         raise TollError(f"the lake has no workload {asked.workload}", "what it has: toll lake runs")
     named = {key: row for key, row in there.items() if row.case.contender == asked.contender}
@@ -303,6 +305,15 @@ def chosen_case(rows: Sequence[LakeRow], asked: Asked) -> LakeRow:
         f"{asked.workload}/{asked.contender}: the lake has {what}",
         f"choose one by --environment and --parameter: {'; '.join(offered[:12])}",
     )
+
+
+def in_one_unit(rows: Sequence[LakeRow], like: LakeRow, notes: list[str]) -> list[LakeRow]:
+    """Those measured in the unit of `like`, for the same unit of work; `notes` is told of others."""
+    kept = [row for row in rows if (row.unit, row.per) == (like.unit, like.per)]
+    if len(kept) < len(rows):
+        others = f"{len(rows) - len(kept)} rows that are not in {like.unit} per {like.per} are left out"
+        notes.append(f"{others}: another version of the workload measured them")
+    return kept
 
 
 def _told(case: LakeCase) -> str:

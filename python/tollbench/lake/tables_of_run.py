@@ -20,6 +20,7 @@ from tollbench.analysis.grouping import by_setting, setting_of, swept_parameters
 from tollbench.analysis.results import Results, Row, WorkloadResult
 from tollbench.analysis.values import log_rounds
 from tollbench.errors import TollError
+from tollbench.export.tables import BATCHES, LAUNCHES, batch_records, launch_records, launches_of
 from tollbench.export.tables import TABLES as EXPORTED
 from tollbench.lake.lake_schema import EVERYWHERE, JSON, QUANTILES, TABLES, VERSION, schema_of
 from tollbench.lake.redacting import harmless, harmless_json, secrets_here
@@ -31,8 +32,6 @@ from tollbench.words import Purpose, canonical
 RUN_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_COMMIT: Final = 200
 Logs = tuple[list[int], list[float]]  # of a case its rounds, and log(ns) of each
-_FROM_EXPORT: Final = {"case": "cases", "launch": "launches", "batch": "batches"}
-_RENAMED: Final = {"launch": {"started_utc": "launched_utc"}}  # `started_utc` is the run's in every table
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ def tables_of_run(
         "machine": told.table("machine", [machine.row()]),
         "environment": told.table("environment", _environment_rows(run_file)),
         "comparison": told.table("comparison", list(_comparison_rows(found, levels, summary))),
-        **{name: _exported(name, run_file, told) for name in _FROM_EXPORT},
+        **_exported(run_file, told),
         "summary": told.table("summary", summary),
     }
     if samples:
@@ -295,12 +294,23 @@ def _comparison_rows(
             }
 
 
-def _exported(name: str, run_file: RunFile, told: _OfRun) -> pa.Table:
-    exported = next(table for table in EXPORTED if table.name == _FROM_EXPORT[name])
-    read = exported.read(run_file)
-    renamed = _RENAMED.get(name, {})
-    read = read.rename_columns([renamed.get(column, column) for column in read.column_names])
-    return _widened(name, read, run_file, told)
+def _exported(run_file: RunFile, told: _OfRun) -> dict[str, pa.Table]:
+    """The tables that `toll export` has too; launches are read once for both of theirs."""
+    launches, batches = [], []
+    for case in run_file.cases():
+        of_case = [*launches_of(run_file, case)]
+        launches.append(launch_records(case, of_case))
+        batches.append(batch_records(case, of_case))
+    launches.append(launch_records(None, run_file.canary()))
+    cases = next(table for table in EXPORTED if table.name == "cases")
+    read = {
+        "case": cases.read(run_file),
+        "launch": pa.Table.from_batches(launches, LAUNCHES).rename_columns(
+            {"started_utc": "launched_utc"}  # `started_utc` is the run's in every table
+        ),
+        "batch": pa.Table.from_batches(batches, BATCHES),
+    }
+    return {name: _widened(name, table, run_file, told) for name, table in read.items()}
 
 
 def _widened(name: str, read: pa.Table, run_file: RunFile, told: _OfRun) -> pa.Table:

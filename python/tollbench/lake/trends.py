@@ -12,7 +12,7 @@ from tollbench.analysis.results import Estimate
 from tollbench.errors import TollError
 from tollbench.lake.across_machines import reference_of
 from tollbench.lake.lake_answers import LakeTrend, TrendBreak, TrendPoint, TrendStep
-from tollbench.lake.lake_rows import Asked, Key, LakeRow, chosen_case, read_rows, utc
+from tollbench.lake.lake_rows import Asked, Key, LakeRow, chosen_case, in_one_unit, read_rows, utc
 from tollbench.lake.opened_lake import OpenedLake
 from tollbench.stats.change_points import find_steps
 from tollbench.text import clean, said, shown
@@ -29,6 +29,7 @@ def trend(opened: OpenedLake, asked: Asked, machine: str = "", against: str = ""
     """
     rows = _of_machine(read_rows(opened, asked, newest=""), machine)
     wanted = chosen_case(rows, asked)
+    rows = in_one_unit(rows, wanted, opened.notes)
     reference = reference_of(rows, wanted.key, against)
     by_run: dict[str, dict[Key, LakeRow]] = {}
     for row in sorted(rows, key=lambda row: (row.started, row.run)):

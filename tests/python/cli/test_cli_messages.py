@@ -18,7 +18,7 @@ from checkouts import copy_checkout
 from tollbench.catalog import suites
 from tollbench.interpreters import interpreter_with_path
 
-VERBS = ("run", "report", "list", "doctor", "setup", "export", "new", "test")
+VERBS = ("run", "report", "list", "doctor", "setup", "export", "lake", "new", "test")
 
 
 @pytest.fixture(scope="module")

@@ -92,7 +92,7 @@ def test_other_tools_read_the_folder_as_it_is(lake: LakeFolder, tmp_path: Path) 
     assert sorted(read["run"].unique()) == [run_id(1), run_id(2)]
     options = "union_by_name = true, hive_partitioning = true"
     sql = f"SELECT count(*) FROM read_parquet('{place}/*/*/*.parquet', {options})"
-    assert duckdb.sql(sql).fetchall() == [(4,)]
+    assert duckdb.connect().execute(sql).fetchall() == [(4,)]
 
 
 def test_samples_come_when_they_are_asked_for(lake: LakeFolder, tmp_path: Path) -> None:

@@ -63,6 +63,15 @@ def test_the_newest_run_of_a_machine_counts_and_no_two_are_pooled(lake: LakeFold
     assert row.started_utc.startswith("2026-03")
 
 
+def test_rows_in_another_unit_are_left_out_and_told(lake: LakeFolder, tmp_path: Path) -> None:
+    for number, unit in enumerate(("ns", "us", "ns")):
+        cases = [Made("quick", [1000.0] * 8), Made("slow", [2000.0] * 8)]
+        added(lake, run_of(tmp_path, number, cases, unit=unit), host=f"host{number}")
+    found = ask(lake, lambda opened: across_machines(opened, QUICK))
+    assert [row.value.value for row in found.rows] == [1000.0, 1000.0]
+    assert found.notes[0].startswith("2 rows that are not in ns per task are left out")
+
+
 def test_how_many_threads_a_machine_gives_by_default_makes_no_other_case(
     lake: LakeFolder, tmp_path: Path
 ) -> None:
