@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
 from made_lakes import run
+
+from tollbench.interpreters import interpreter
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "schemas/lake.schema.json").read_text(encoding="utf-8"))
 MAIN = Path(__file__).parents[3] / "python/tollbench/__main__.py"
@@ -29,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def toll(folder: Path) -> Lake:
     def started(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, str(MAIN), *arguments]
+        command = interpreter(str(MAIN), *arguments)
         return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
 
     done = started("lake", "add", "run-0.toll", "run-1.toll", "--lake", "lab", "--json")
@@ -107,9 +108,8 @@ def test_without_its_libraries_the_verb_says_what_to_install(folder: Path) -> No
     hide = "import sys; sys.modules['duckdb'] = None; sys.argv = ['toll', 'lake', 'runs', '--lake', 'lab'];"
     start = f"sys.path.insert(0, {str(MAIN.parents[1])!r}); from tollbench.cli import main"
     code = f"{hide} {start}; sys.exit(main())"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False
-    )
+    command = interpreter("-c", code)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
     assert done.returncode == 2
     assert "a lake needs duckdb, which is not installed here" in done.stderr
     assert 'pipx install "tollbench[lake]"' in done.stderr
