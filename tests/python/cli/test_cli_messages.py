@@ -166,9 +166,7 @@ def test_programs_get_what_new_wrote(tmp_path, monkeypatch, capsys):
     assert (folder / "mine.cpp").is_file()
 
 
-@pytest.mark.parametrize(
-    "verb", [*(verb for verb in VERBS if verb != "lake"), "env list", "lake runs", "lake add"]
-)
+@pytest.mark.parametrize("verb", [*sorted({*VERBS} - {"lake"}), "env list", "lake runs", "lake add"])
 def test_every_verb_offers_its_answer_to_programs(toll, verb):
     assert "--json" in toll(*verb.split(), "--help").stdout
 
