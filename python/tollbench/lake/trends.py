@@ -14,7 +14,7 @@ from tollbench.lake.across_machines import reference_of
 from tollbench.lake.lake_answers import LakeTrend, TrendBreak, TrendPoint, TrendStep
 from tollbench.lake.lake_rows import Asked, Key, LakeRow, chosen_case, in_one_unit, read_rows, utc
 from tollbench.lake.opened_lake import OpenedLake
-from tollbench.stats.change_points import find_steps
+from tollbench.stats.change_points import FALSE_ALARM, find_steps
 from tollbench.text import clean, said, shown
 
 _Z: Final = 1.96  # half an interval at 95 % in standard errors
@@ -42,6 +42,7 @@ def trend(opened: OpenedLake, asked: Asked, machine: str = "", against: str = ""
             points.append(_point(mine, other))
     if not points:
         raise TollError(f"no run of that machine has a time of {asked.workload}/{asked.contender}", "")
+    parts = _parts(points)
     return LakeTrend(
         notes=opened.notes,
         case=wanted.case,
@@ -50,7 +51,12 @@ def trend(opened: OpenedLake, asked: Asked, machine: str = "", against: str = ""
         machine=next(row.machine for row in rows if row.run == points[-1].run),
         reference=None if reference is None else reference.case,
         points=points,
-        steps=[step for part in _parts(points) for of in ("ratio", "value") for step in _steps(part, of)],
+        steps=[
+            step
+            for part in parts
+            for of in ("ratio", "value")
+            for step in _steps(part, of, FALSE_ALARM / (2 * len(parts)))
+        ],
         breaks=_breaks(points, opened),
     )
 
@@ -104,13 +110,14 @@ def _parts(points: Sequence[TrendPoint]) -> list[list[TrendPoint]]:
     return [list(part) for _, part in groupby(points, key=lambda point: point.machine)]
 
 
-def _steps(points: Sequence[TrendPoint], of: Literal["ratio", "value"]) -> Iterator[TrendStep]:
+def _steps(points: Sequence[TrendPoint], of: Literal["ratio", "value"], alarm: float) -> Iterator[TrendStep]:
     known = [
         (point, told)
         for point in points
         if (told := point.ratio if of == "ratio" else point.value) is not None and told.value > 0
     ]
-    found = find_steps([math.log(told.value) for _, told in known], [_error(told) for _, told in known])
+    logs, errors = [math.log(told.value) for _, told in known], [_error(told) for _, told in known]
+    found = find_steps(logs, errors, alarm=alarm)
     for step in found.steps:
         yield TrendStep(
             of=of,

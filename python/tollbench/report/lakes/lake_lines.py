@@ -19,6 +19,7 @@ from tollbench.lake.lake_answers import (
     LakeRuns,
     LakeTable,
     LakeTrend,
+    TrendStep,
 )
 from tollbench.report.sentences import status_words
 from tollbench.text import clean, several
@@ -210,7 +211,7 @@ def _trend(found: LakeTrend) -> LakeSheet:
         what = f"its ratio to {reference}" if step.of == "ratio" else "its time"
         ends = step.change.value, step.change.low, step.change.high
         sentences.append(
-            f"Since {step.started_utc[:10]} (between {step.first_utc[:10]} and {step.last_utc[:10]}) {what}"
+            f"Since {_when(step)} {what}"
             f" is {numbers.ratio(*ends)} {numbers.ratio_interval(*ends)} of what it was."
         )
     if not found.steps:
@@ -242,6 +243,12 @@ def _trend(found: LakeTrend) -> LakeSheet:
         list(found.notes),
         [point.run in changed for point in found.points],
     )
+
+
+def _when(step: TrendStep) -> str:
+    """The date, and between which two it surely lies where that is not the one."""
+    on, first, last = step.started_utc[:10], step.first_utc[:10], step.last_utc[:10]
+    return on if first == last else f"{on} (between {first} and {last})"
 
 
 def _runs(found: LakeRuns) -> LakeSheet:
