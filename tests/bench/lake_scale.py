@@ -162,8 +162,8 @@ def asked(lake: Path, prices: Path) -> dict[str, list[str]]:
     }
 
 
-def answered(arguments: list[str]) -> tuple[float, float, int]:
-    """Seconds of the whole command, its peak memory in MB, and bytes of the answer."""
+def answered(arguments: list[str]) -> tuple[float, float, float]:
+    """Seconds of the whole command, its memory in MB (this process's, if that is more), its CPU seconds."""
     command = interpreter(str(ROOT / "python/tollbench/__main__.py"), "lake", *arguments)
     began = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.PIPE)
@@ -174,7 +174,7 @@ def answered(arguments: list[str]) -> tuple[float, float, int]:
     child.returncode = status
     if status or not json.loads(text):
         raise SystemExit(f"toll lake {' '.join(arguments)} failed")
-    return seconds, usage.ru_maxrss / 1000, len(text)
+    return seconds, usage.ru_maxrss / 1000, usage.ru_utime + usage.ru_stime
 
 
 def size_of(folder: Path) -> int:
@@ -299,6 +299,7 @@ def _all_asked(
     for name, arguments in asked(place, prices).items():
         found = [answered(arguments) for _ in range(3)]
         told(f"{state}: {name}, whole command", statistics.median(one[0] for one in found), "s", limit)
+        told(f"{state}: {name}, its CPU time", statistics.median(one[2] for one in found), "s", None)
         told(f"{state}: {name}, the question", by_itself[name], "s", limit)
         told(f"{state}: {name}, memory", max(one[1] for one in found), "MB", MEMORY_MB)
 
