@@ -1,6 +1,8 @@
 """What toll costs before it does its work: CPU time as a multiple of `python -c pass`, beside its bars.
 
-    PYTHONPATH=python python tests/bench/start_cost.py
+    PYTHONPATH=python python tests/bench/start_cost.py [QUICK.toll]
+
+QUICK.toll is what `toll run` left; without it `toll report` is left out, and told so.
 
 Each command runs some times, and the smallest CPU time (user + system) counts: all that disturbs adds to it.
 `compare` is stopped where it would launch for the first time.
@@ -11,11 +13,15 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
+import sys
 import tempfile
+from pathlib import Path
 
 from tollbench.interpreters import interpreter_with_path
 
 RUNS = 7
+# The commands run elsewhere: toll is found by its whole path.
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2] / "python")}
 START = "import sys; from tollbench.cli import main; sys.argv[0] = 'toll'; main()"
 READY = """
 from tollbench.cli import comparing, machine_use, main
@@ -42,20 +48,34 @@ def cpu_s(script: str, arguments: tuple[str, ...]) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with tempfile.TemporaryDirectory() as folder:
             command = interpreter_with_path("-c", script, *arguments)
-            subprocess.run(command, cwd=folder, capture_output=True, env=dict(os.environ), check=False)
+            # What does not even start would be the quickest of all.
+            subprocess.run(command, cwd=folder, capture_output=True, env=ENVIRONMENT, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return min(found)
 
 
-def main() -> None:
+def of_report(run: Path) -> dict[str, tuple[str, tuple[str, ...], float]]:
+    """As tables, and as a page, which is written into a folder that goes."""
+    file = str(run.resolve())
+    page = ("report", file, "--format", "html", "--output", "page.html")
+    return {
+        "toll report, tables": (START, ("report", file), 2.0),
+        "toll report, a page": (START, page, 2.0),
+    }
+
+
+def main(arguments: list[str]) -> None:
     """Entry point."""
+    run = Path(arguments[0]) if arguments else None
     unit = cpu_s("pass", ())
     print(f"python -c pass: {unit * 1e3:.0f} ms of CPU time, the smallest of {RUNS}")
-    for name, (script, arguments, bar_s) in COMMANDS.items():
+    for name, (script, arguments, bar_s) in (COMMANDS | (of_report(run) if run else {})).items():
         spent = cpu_s(script, arguments)
         print(f"{name}: {spent / unit:.1f} times that, {spent:.2f} s (bar {bar_s} s)")
+    if run is None:
+        print("toll report: not measured, name the run file of a quick run")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
