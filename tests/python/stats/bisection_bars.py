@@ -148,7 +148,7 @@ def main(path: Path, seconds: float) -> None:
         for number, (many, _) in enumerate(ROWS)
         for trial in range(len(found[number]), many)
     ]
-    with path.open("a") as file:
+    with path.open("a", buffering=1) as file:  # a line is there when its search is made
         for _, number, trial in sorted(left):
             if time.monotonic() - began > seconds:
                 break
