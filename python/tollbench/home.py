@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tomllib
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -38,6 +40,32 @@ def needed_by_programs() -> tuple[Path, ...]:
     The package is among them because cmake/toll_suites.py shares a file with it.
     """
     return (CHECKOUT,) if CHECKOUT else (PACKAGE.resolve(), builds())
+
+
+def fingerprint() -> str:
+    """Says which toll this is: one for a wheel, what is installed of it, and the checkout it was made of.
+
+    SHA-256 over a line for each file, "NAME\\0SHA-256 of its content\\n", ordered by its name in the package.
+    """
+    files = dict(_package_files())
+    mark = hashlib.sha256()
+    for name in sorted(files):
+        mark.update(f"{name}\0{hashlib.sha256(files[name].read_bytes()).hexdigest()}\n".encode())
+    return mark.hexdigest()
+
+
+def _package_files() -> Iterator[tuple[str, Path]]:
+    """Each file of the package, with what a wheel has of a checkout besides: name in the package, place."""
+    folders = {PACKAGE.resolve(): ""}
+    if CHECKOUT:
+        project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+        wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+        folders |= {CHECKOUT / name: target.removeprefix("tollbench/") for name, target in wheel.items()}
+    for folder, name in folders.items():
+        for path in [folder] if folder.is_file() else folder.rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc":
+                inside = path.relative_to(folder).as_posix()
+                yield "/".join(filter(None, (name, inside if inside != "." else ""))), path
 
 
 @cache

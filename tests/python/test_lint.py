@@ -29,6 +29,7 @@ RANKS: tuple[set[str], ...] = (
     {"measure"},
     {"compare", "export"},
     {"history", "lake"},
+    {"fleet"},
     {"report"},
     {"notebook"},
     {"cli"},
@@ -49,7 +50,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compare": {"writing", "stats", "analysis", "launching", "linking", "counting"},
     "history": {"writing", "stats", "compare", "launching", "analysis"},
     "lake": {"writing", "store", "stats", "analysis", "export"},
+    "fleet": {"writing", "catalog", "store", "stats", "launching", "compare"},
     "report": {
+        "fleet.fleets",
+        "fleet.agreement",
         "analysis.results",
         "analysis.several_results",
         "compare.verdicts",
@@ -76,6 +80,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "compare",
         "history",
         "lake",
+        "fleet",
     }
     | {"report", "export", ""},
     # tollbench/__init__.py and __main__.py only open the door to a room.
@@ -431,6 +436,7 @@ def starts_python(path: Path) -> list[int]:
 PYTHON_NAME = re.compile(r"(/\S*/)?python3(\.\d+)?|/\S*/python")
 STARTS_PYTHON = {  # and why
     "python/tollbench/interpreters.py": "it says how",
+    "python/tollbench/fleet/on_host.py": "it is alone on a host, and says -I each time",
     "tests/python/cli/test_cli_hostile_folder.py": "it does what a user does",
     "tests/python/hostile_folder.py": "names of a stranger's programs",
     "tests/peers/run.py": "a script that imports from its own folder",

@@ -41,6 +41,7 @@ why Name the functions that a benchmark's change began in: instructions, calls, 
 bisect Find the commit that changed a benchmark, by launches that may err, with a stated probability.
 history Measure commits beside one reference, night after night, and tell since when a benchmark changed.
 lake Add runs of many machines to a folder of Parquet, and ask over all of them.
+fleet Measure many machines, over ssh or a queue, and tell what each one answers.
 trust Compare programs with themselves and with slow-downs of known size: false alarms, and what is found.
 list What can be measured here: every workload and contender, and why one cannot.
 doctor What this machine can measure, the command that brings what is missing, and what makes it noisy.

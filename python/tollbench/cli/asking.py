@@ -6,6 +6,7 @@ import math
 import re
 import secrets
 import stat
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -100,3 +101,11 @@ def _bytes_in(path: str) -> int:
         return Path(path).stat().st_size if path else 0
     except (OSError, ValueError):
         return 0
+
+
+def identity(text: str) -> str:
+    """A UUID as it is stored. Raises TollError for anything else."""
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise TollError(f"--identity {text!r} is no UUID", "leave it out: a new one is made then") from None

@@ -23,11 +23,12 @@ def command(
 
 
 def examine() -> dict[str, Any]:
-    """machine, conditions, needs, missing_command, counters, contenders.
+    """machine, conditions, needs, missing_command, counters, contenders, toll {version, sources}: which toll this is.
 
     A need is {name, group, purpose, found, packages, command}: the last brings one that is missing,
     `missing_command` all but the extras.
     """
+    from tollbench import __version__, home
     from tollbench.catalog import machine, packages
 
     needs = list(packages.table().values())
@@ -49,6 +50,7 @@ def examine() -> dict[str, Any]:
         "missing_command": packages.command_for([need for need in missing if need.group != "extra"]),
         "counters": _counters(),
         "contenders": _contenders(),
+        "toll": {"version": __version__, "sources": home.fingerprint()},
     }
 
 

@@ -94,6 +94,7 @@ class Session:
         self._resume = resume
         self._names_each = False
         self.precision_asked = False
+        self.identity = str(uuid.uuid4())  # of a new run
         self.left_out: tuple[str, ...] = ()  # topics and workloads that a run without names does not measure
         self._alone = ExitStack()
 
@@ -225,7 +226,7 @@ class Session:
         settings = self.plan.settings
         return RunHeader(
             name=self.path.stem,
-            uuid=str(uuid.uuid4()),
+            uuid=self.identity,
             toll_version=tollbench.__version__,
             command_line=as_text(shlex.join(["toll", *sys.argv[1:]])),
             profile=settings.profile,

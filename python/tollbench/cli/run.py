@@ -58,6 +58,9 @@ def command(
         str, typer.Option("--output", "-o", metavar="NAME", help="Run file: a name in runs/, or a path.")
     ] = "",
     resume: Annotated[str, typer.Option(metavar="FILE", help="Go on with a run that was interrupted.")] = "",
+    identity: Annotated[
+        str, typer.Option(metavar="UUID", help="The run's identity, of whoever asks for it; else a new one.")
+    ] = "",
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for another run on this machine to end.")
     ] = False,
@@ -77,12 +80,8 @@ def command(
 
     form = _form(as_json=as_json, full=full)
     if resume:
-        given = (selection, values, input_file, envs, budget, output, precision, seed is not None)
-        if any(given) or profile is not Profile.QUICK:
-            raise TollError(
-                "--resume goes on with the plan of its run file and takes no new one",
-                f"leave the rest out: toll run --resume {resume}",
-            )
+        given = (selection, values, input_file, envs, budget, output, precision, identity, seed is not None)
+        _refuse_new_plan(resume, any(given) or profile is not Profile.QUICK)
         session = measuring.resumed(resume, force=force)
     else:
         wishes = asking.Wishes(
@@ -95,6 +94,7 @@ def command(
         if input_file:
             wanted = wanted.with_value("input", asking.text_file(input_file))
         session = measuring.planned(wanted, wishes, output, force=force)
+        session.identity = asking.identity(identity) if identity else session.identity
     if not no_html:
         session.check_page(*([Path(input_file)] if input_file else []))
     if not (selection or resume):
@@ -104,6 +104,14 @@ def command(
         session.prepare(install=not no_install)
         session.measure(names_each=full)
     raise typer.Exit(session.show(html=not no_html, form=form))
+
+
+def _refuse_new_plan(resume: str, given: bool) -> None:
+    if given:
+        raise TollError(
+            "--resume goes on with the plan of its run file and takes no new one",
+            f"leave the rest out: toll run --resume {resume}",
+        )
 
 
 def _say_what_is_chosen(left_out: tuple[str, ...]) -> None:

@@ -19,6 +19,8 @@ from tollbench.compare.explanations import Explanations
 from tollbench.compare.rebuilds import Rebuilds
 from tollbench.compare.trials import Trust
 from tollbench.compare.verdicts import Comparisons
+from tollbench.fleet.agreement import FleetComparison
+from tollbench.fleet.fleets import FleetRun
 from tollbench.history.bisections import Bisections
 from tollbench.history.histories import Histories
 from tollbench.lake.lake_answers import LakeAnswers
@@ -33,6 +35,8 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "bisect": Bisections,
     "history": Histories,
     "lake": LakeAnswers,
+    "fleet": FleetRun,
+    "fleet-compare": FleetComparison,
 }
 
 

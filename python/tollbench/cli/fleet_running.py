@@ -1,0 +1,160 @@
+"""One `toll fleet` from its request to its rows on the screen."""
+
+from __future__ import annotations
+
+import shlex
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import tollbench
+from tollbench import home
+from tollbench.cli.console import say, tell, tell_json
+from tollbench.cli.fleet_asking import FleetAsked
+from tollbench.cli.places import RUNS, shown_path
+from tollbench.compare.stored import StoredComparison
+from tollbench.errors import Exit, TollError
+from tollbench.fleet.agreement import FleetComparison, compared
+from tollbench.fleet.commits import bundle
+from tollbench.fleet.contact import Contact
+from tollbench.fleet.fleet_folder import FleetFolder, FleetRequest, StoredHost
+from tollbench.fleet.fleets import FleetRun, HostRow, HostStatus
+from tollbench.fleet.reframe_engine import check_installed
+from tollbench.fleet.running import FleetSession
+from tollbench.fleet.sending import wheel_for_hosts
+from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.interrupt import Interrupt
+from tollbench.report import fleet_lines
+from tollbench.text import several
+from tollbench.writing import scratch_folder
+
+LEVEL = 0.95  # with which all intervals over hosts hold together
+Work = Callable[[FleetSession], None]
+
+
+def measured(asked: FleetAsked, wheel: Path | None, *, as_json: bool) -> Exit:
+    """A new run on all hosts. Raises TollError before anything is sent, and where nothing can be kept."""
+    check_installed()
+    request = FleetRequest(
+        run=str(uuid.uuid4()),
+        kind=asked.kind,
+        words=asked.words,
+        revisions=asked.revisions,
+        repository=str(Path.cwd()) if asked.revisions else "",
+        limit_s=asked.limit_s,
+        wait_s=asked.wait_s,
+        ssh_config=str(asked.ssh_config.resolve()) if asked.ssh_config else "",
+        sources=home.fingerprint(),
+        version=tollbench.__version__,
+        hosts=tuple(StoredHost(**asdict(host)) for host in asked.hosts),
+    )
+    folder = FleetFolder.create(asked.folder(), request)
+    say(f"asking {several(len(asked.hosts), 'host')} into {shown_path(folder.path)}; Ctrl-C stops them all")
+    return _asked(folder, wheel, folder.found().hosts, as_json=as_json)
+
+
+def resumed(name: str, wheel: Path | None, *, as_json: bool) -> Exit:
+    """The hosts whose results are missing, once more. Raises TollError."""
+    check_installed()
+    folder = FleetFolder.resume(fleet_path(name))
+    if wheel is None and folder.request.sources != home.fingerprint():
+        folder.close()
+        raise TollError(
+            f"{name} was begun with another toll ({folder.request.version}; this is {tollbench.__version__},"
+            " or its files differ)",
+            "go on with that one: --wheel FILE; or start anew",
+        )
+    return _asked(folder, wheel, folder.missing(), as_json=as_json)
+
+
+def _asked(folder: FleetFolder, wheel: Path | None, rows: Sequence[HostRow], *, as_json: bool) -> Exit:
+    def work(session: FleetSession) -> None:
+        request = folder.request
+        with scratch_folder() as place:
+            if request.kind == "compare":
+                session.files = (bundle(Path(request.repository), request.revisions, place),)
+            session.run(wheel_for_hosts(place, wheel), rows)
+
+    return _worked(folder, work, len(rows), as_json=as_json)
+
+
+def fetched(name: str, *, as_json: bool) -> Exit:
+    """What hosts have by now. Raises TollError."""
+    folder = FleetFolder.resume(fleet_path(name))
+    rows = [row for row in folder.found().hosts if row.status is not HostStatus.OK or row.left]
+    return _worked(folder, lambda session: session.fetch(rows), len(rows), as_json=as_json)
+
+
+def told(name: str, *, as_json: bool) -> Exit:
+    """What is known by now. Raises TollError."""
+    folder = FleetFolder.read(fleet_path(name))
+    _show(folder, as_json=as_json)
+    return _exit_code(folder, interrupted=False)
+
+
+def _worked(folder: FleetFolder, work: Work, count: int, *, as_json: bool) -> Exit:
+    left = set(range(count))
+
+    def on_row(row: HostRow) -> None:
+        left.pop() if left else None
+        say(f"{fleet_lines.line(row)}{f'; {len(left)} left' if left else ''}")
+
+    with Interrupt() as interrupt:
+        contact = Contact(folder.request.ssh_config)
+        session = FleetSession(folder, contact, interrupt, on_row)
+        try:
+            work(session)
+        except LaunchFailed as failure:
+            raise TollError(
+                f"ReFrame {failure.reason}", "see that it works by itself: reframe --version"
+            ) from None
+        finally:
+            folder.close()
+        _show(folder, as_json=as_json)
+        return _exit_code(folder, interrupted=interrupt.requested)
+
+
+def _show(folder: FleetFolder, *, as_json: bool) -> None:
+    found = _found(folder)
+    if as_json:
+        tell_json(found.model_dump_json(by_alias=True, indent=2))
+        return
+    if isinstance(found, FleetComparison):
+        for text in fleet_lines.comparison(found):
+            tell(text)
+    for text in fleet_lines.table(folder.found()):
+        tell(text)
+    if folder.missing():
+        tell(f"\nGo on with what is missing: toll fleet {folder.request.kind} --resume {_typed(folder.path)}")
+    elif folder.request.kind == "run":
+        tell(f"\nSee machines side by side: toll report {_typed(folder.path)}/*.toll")
+
+
+def _typed(path: Path) -> str:
+    return shlex.quote(shown_path(path))
+
+
+def _found(folder: FleetFolder) -> FleetRun | FleetComparison:
+    """The rows of a run; of a comparison also what they come to, over the hosts whose files are sound."""
+    rows = folder.found()
+    if folder.request.kind == "run":
+        return rows
+    there = [row for row in rows.hosts if row.status is HostStatus.OK and row.file]
+    stored = {row.host: StoredComparison.read(folder.path / row.file) for row in there}
+    threshold = next((one.header.threshold for one in stored.values()), 0.01)
+    return compared(rows, {host: one.comparisons for host, one in stored.items()}, LEVEL, threshold)
+
+
+def _exit_code(folder: FleetFolder, *, interrupted: bool) -> Exit:
+    if interrupted:
+        return Exit.INTERRUPTED
+    found = _found(folder)
+    if isinstance(found, FleetComparison) and any(one.regression for one in found.benchmarks):
+        return Exit.REGRESSION_OR_FAILED_CHECK
+    return Exit.INCONCLUSIVE if folder.missing() else Exit.FINE
+
+
+def fleet_path(name: str) -> Path:
+    """A folder by its path, or by its name in runs/."""
+    return Path(name) if Path(name).is_dir() or not (RUNS / name).is_dir() else RUNS / name

@@ -1,0 +1,145 @@
+"""One comparison over all hosts: the change on each, its mean, what one more would show, and who differs.
+
+The contract of `toll fleet compare --json` (schemas/fleet-compare.schema.json).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic import Field
+from scipy.special import ndtri
+
+from tollbench.compare.printed import Finite
+from tollbench.compare.verdicts import Comparison, Comparisons, Positive, Verdict
+from tollbench.fleet.fleets import FleetRecord, FleetRun, HostName, HostRow
+from tollbench.stats import bonferroni
+from tollbench.stats.random_effects import FEWEST_HOSTS, across_hosts
+
+_TIMED = frozenset({Verdict.SLOWER, Verdict.FASTER, Verdict.NO_DIFFERENCE, Verdict.INCONCLUSIVE})
+_DIFFER_P = 0.05
+
+
+class HostChange(FleetRecord):
+    """One benchmark on one host."""
+
+    host: HostName
+    ratio: Positive | None = Field(description="time of b over time of a; null: not timed there")
+    low: Positive | None = Field(description="lower end of its interval")
+    high: Positive | None = Field(description="upper end of its interval")
+    verdict: Verdict
+    reason: str
+
+
+class FleetChange(FleetRecord):
+    """One benchmark over the fleet."""
+
+    benchmark: str
+    a: str = Field(description="label of the side that ratios refer to")
+    b: str
+    hosts: tuple[HostChange, ...]
+    ratio: Positive | None = Field(
+        default=None, description="mean over hosts of the ratio's logarithm, as a ratio; null: fewer than two"
+    )
+    low: Positive | None = Field(default=None, description="lower end of that mean's interval")
+    high: Positive | None = Field(default=None, description="upper end of it")
+    predicted_low: Positive | None = Field(
+        default=None, description="lower end of what one more such host would show, at the level"
+    )
+    predicted_high: Positive | None = Field(default=None, description="upper end of it")
+    between: Finite | None = Field(
+        default=None, description="standard deviation between hosts beyond their own scatter: 0.01 is 1 %"
+    )
+    agree: bool | None = Field(
+        default=None,
+        description="whether hosts differ by no more than their intervals explain, at 5 %; null: not known",
+    )
+    verdict: Verdict = Field(description="of the mean")
+    regression: bool = Field(
+        default=False, description="slower, with the whole interval beyond the threshold"
+    )
+
+
+class FleetComparison(FleetRecord):
+    """All benchmarks on all hosts."""
+
+    made_by: Literal["toll fleet compare"] = "toll fleet compare"
+    fleet: FleetRun
+    level: Finite = Field(description="with which all intervals over hosts hold together")
+    threshold: Finite
+    benchmarks: tuple[FleetChange, ...]
+
+
+def compared(
+    fleet: FleetRun, found: Mapping[str, Comparisons], level: float, threshold: float
+) -> FleetComparison:
+    """Of what each host found, by its name; hosts without a result stand in `fleet`."""
+    rows: dict[tuple[str, str, str], dict[str, Comparison]] = {}
+    for row in _in_order(fleet.hosts, found):
+        for one in found[row.host].comparisons:
+            rows.setdefault((one.benchmark, one.a, one.b), {})[row.host] = one
+    each = bonferroni(level, len(rows))
+    changes = [_change(key, by_host, each, threshold) for key, by_host in rows.items()]
+    return FleetComparison(fleet=fleet, level=level, threshold=threshold, benchmarks=tuple(changes))
+
+
+def _in_order(hosts: Sequence[HostRow], found: Mapping[str, Comparisons]) -> list[HostRow]:
+    return [row for row in hosts if row.host in found]
+
+
+def _change(
+    key: tuple[str, str, str], by_host: Mapping[str, Comparison], level: float, threshold: float
+) -> FleetChange:
+    benchmark, a, b = key
+    hosts = tuple(
+        HostChange(
+            host=host, ratio=one.ratio, low=one.low, high=one.high, verdict=one.verdict, reason=one.reason
+        )
+        for host, one in by_host.items()
+    )
+    timed = [one for one in by_host.values() if one.ratio is not None and one.verdict in _TIMED]
+    told = FleetChange(benchmark=benchmark, a=a, b=b, hosts=hosts, verdict=_untimed(hosts))
+    if len(timed) < FEWEST_HOSTS:
+        return told
+    logs = [math.log(one.ratio) for one in timed if one.ratio is not None]
+    summary = across_hosts(logs, [_error(one) for one in timed], level)
+    low, high = math.exp(summary.low), math.exp(summary.high)
+    verdict, regression = _judged(low, high, threshold)
+    return told.model_copy(
+        update={
+            "ratio": math.exp(summary.mean),
+            "low": low,
+            "high": high,
+            "predicted_low": math.exp(summary.predicted_low),
+            "predicted_high": math.exp(summary.predicted_high),
+            "between": summary.between,
+            "agree": None if math.isnan(summary.agree_p) else summary.agree_p >= _DIFFER_P,
+            "verdict": verdict,
+            "regression": regression,
+        }
+    )
+
+
+def _untimed(hosts: Sequence[HostChange]) -> Verdict:
+    """Where no mean can be had: what all hosts say alike, else that it is open."""
+    verdicts = {one.verdict for one in hosts}
+    return verdicts.pop() if len(verdicts) == 1 and not verdicts & _TIMED else Verdict.INCONCLUSIVE
+
+
+def _error(one: Comparison) -> float:
+    """Standard error of a host's log ratio, by the width of its interval; NaN where it has none."""
+    if one.low is None or one.high is None:
+        return math.nan
+    return (math.log(one.high) - math.log(one.low)) / (2 * float(ndtri(0.5 + one.level / 2)))
+
+
+def _judged(low: float, high: float, threshold: float) -> tuple[Verdict, bool]:
+    """As a comparison on one host is: (verdict, whether it is a regression)."""
+    if low > 1.0:
+        return Verdict.SLOWER, low > 1.0 + threshold
+    if high < 1.0:
+        return Verdict.FASTER, False
+    within = high <= 1.0 + threshold and low >= 1.0 / (1.0 + threshold)
+    return (Verdict.NO_DIFFERENCE if within else Verdict.INCONCLUSIVE), False

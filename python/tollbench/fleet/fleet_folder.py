@@ -1,0 +1,179 @@
+"""A fleet's run on the disk: a folder with one journal, and a result a host.
+
+    FOLDER/fleet.jsonl    the request; then a line whenever a host's row changes, the last one counts
+    FOLDER/HOST.toll      its run file (of a comparison HOST.jsonl); HOST-2.toll of a second attempt
+
+The journal is only added to, and held by whoever measures. A kill loses the line in flight, which a reader
+passes over.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tollbench.errors import REFUSALS, TollError
+from tollbench.fleet.fleets import FleetRun, HostRow, HostStatus, Identity, Text
+from tollbench.fleet.hosts import MOST_HOSTS, Host
+from tollbench.text import shown
+from tollbench.writing import open_again, open_new
+
+JOURNAL = "fleet.jsonl"
+_MOST_LINE_BYTES = 8 << 20
+
+
+class StoredHost(BaseModel):
+    """A host as it was asked for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: Text
+    ssh: Text
+    python: Text
+    toll: Text
+    engine: Text
+    access: tuple[Text, ...]
+
+
+class FleetRequest(BaseModel):
+    """The first line of a journal: what `--resume` needs to ask again for what is missing."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    toll_fleet: Literal[1] = 1
+    run: Identity
+    kind: Literal["run", "compare"]
+    words: Annotated[tuple[Text, ...], Field(max_length=1_000)]
+    revisions: tuple[Text, ...] = ()  # of a comparison: commits, as they were resolved
+    repository: Text = ""
+    limit_s: float = Field(gt=0.0, allow_inf_nan=False)
+    wait_s: float = Field(ge=0.0, allow_inf_nan=False)
+    ssh_config: Text = ""
+    sources: Text  # home.fingerprint of the toll that is sent
+    version: Text
+    hosts: Annotated[tuple[StoredHost, ...], Field(max_length=MOST_HOSTS)]
+
+    def host(self, name: str) -> Host:
+        """One of its hosts."""
+        (found,) = (host for host in self.hosts if host.name == name)
+        return Host(**found.model_dump())
+
+
+@dataclass
+class FleetFolder:
+    """One fleet's run; open for adding where `journal` is given."""
+
+    path: Path
+    request: FleetRequest
+    rows: dict[str, HostRow]
+    journal: BinaryIO | None = None
+    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def create(cls, path: Path, request: FleetRequest) -> Self:
+        """A new one. Raises TollError where the folder is there, or cannot be made."""
+        try:
+            path.mkdir(parents=True)
+            journal = open_new(path / JOURNAL)
+        except FileExistsError:
+            raise TollError(
+                f"{path} is there already", f"name another: --output NAME; or go on: --resume {path}"
+            ) from None
+        except OSError as error:
+            raise _cannot_write(path, error) from None
+        folder = cls(path, request, {host.name: HostRow(host=host.name) for host in request.hosts}, journal)
+        folder._add(request.model_dump(mode="json"))
+        return folder
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """What is known by now; somebody may be measuring. Raises TollError."""
+        try:
+            content = (path / JOURNAL).read_bytes()
+        except OSError as error:
+            raise _no_fleet(path, error) from None
+        return cls(path, *_parsed(path, content))
+
+    @classmethod
+    def resume(cls, path: Path) -> Self:
+        """The same, held: nobody else goes on with it. Raises TollError where somebody does."""
+        try:
+            journal = open_again(path / JOURNAL)
+        except BlockingIOError:
+            raise TollError(
+                f"another toll goes on with {path} now",
+                f"wait for its end; see how far it is: toll fleet status {path}",
+            ) from None
+        except OSError as error:
+            raise _no_fleet(path, error) from None
+        content = journal.read()
+        if content and not content.endswith(b"\n"):  # a kill cut the last line
+            journal.truncate(content.rfind(b"\n") + 1)
+            journal.seek(0, 2)
+        return cls(path, *_parsed(path, content), journal)
+
+    def set(self, row: HostRow) -> None:
+        """A host's row from now on. Raises TollError where it cannot be written."""
+        with self._one_at_a_time:
+            self.rows[row.host] = row
+            self._add(row.model_dump(mode="json", exclude_defaults=True))
+
+    def _add(self, record: Mapping[str, Any]) -> None:
+        assert self.journal is not None
+        try:
+            self.journal.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+        except OSError as error:
+            raise _cannot_write(self.path / JOURNAL, error) from None
+
+    def close(self) -> None:
+        """Nobody holds it any more."""
+        if self.journal is not None:
+            self.journal.close()
+
+    def found(self) -> FleetRun:
+        """All rows, in the order of the hosts."""
+        rows = tuple(self.rows[host.name] for host in self.request.hosts)
+        return FleetRun(run=self.request.run, folder=str(self.path), hosts=rows)
+
+    def missing(self) -> list[HostRow]:
+        """Rows of hosts without a result."""
+        return [row for row in self.found().hosts if row.status is not HostStatus.OK]
+
+
+def _parsed(path: Path, content: bytes) -> tuple[FleetRequest, dict[str, HostRow]]:
+    lines = content.split(b"\n")[:-1]  # what stands behind the last line's end was cut by a kill
+    if not lines:
+        raise TollError(f"{path / JOURNAL} is empty", "nothing was sent yet: start anew")
+    try:
+        request = FleetRequest.model_validate_json(lines[0][:_MOST_LINE_BYTES])
+        rows = {host.name: HostRow(host=host.name) for host in request.hosts}
+        for line in lines[1:]:
+            row = HostRow.model_validate_json(line[:_MOST_LINE_BYTES])
+            if row.host in rows:
+                rows[row.host] = row
+    except ValidationError as error:
+        said = error.errors(include_url=False)[0]
+        where = ".".join(map(str, said["loc"]))
+        raise TollError(
+            f"{path / JOURNAL} is not sound: {where} {shown(str(said['msg']))}",
+            "ask whoever made it for a new copy, or measure again",
+        ) from None
+    return request, rows
+
+
+def _no_fleet(path: Path, error: OSError) -> TollError:
+    return TollError(
+        f"there is no fleet's run in {path}: {error.strerror or error}",
+        "name the folder that `toll fleet run` made: runs/NAME",
+    )
+
+
+def _cannot_write(path: Path, error: OSError) -> TollError:
+    helps = REFUSALS.get(error.errno or 0, "")
+    return TollError(
+        f"cannot write {path}: {error.strerror or error}", "; ".join(filter(None, (helps, "--output NAME")))
+    )

@@ -1,0 +1,381 @@
+"""A fleet's run from its request to its rows: look, send through the engine, take what arrives, clean up."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tollbench.compare.stored import StoredComparison
+from tollbench.errors import TollError
+from tollbench.fleet.contact import MOST_RESULT_BYTES, Contact, NoContact
+from tollbench.fleet.fleet_folder import FleetFolder
+from tollbench.fleet.fleets import HostAnswer, HostRow, HostState, HostStatus
+from tollbench.fleet.hosts import Host, state_in_queue
+from tollbench.fleet.looking import AT_ONCE, LEAST_FREE_MB, Looked, looked_at
+from tollbench.fleet.reframe_engine import Engine, HostJob, Placed
+from tollbench.fleet.sending import SentToll
+from tollbench.launching.interrupt import Interrupt
+from tollbench.store import RunFile
+from tollbench.text import shown
+from tollbench.writing import delete_tree, scratch_folder, write_own
+
+SENDING_S = 1200.0  # to send toll, install it and fetch the result: beyond the time limit and the waiting
+STOPPING_S = 60.0  # for hosts to end after Ctrl-C, and for what they have to arrive
+LOST_TRIES = 3
+_TRY_AGAIN_S = 3.0
+# An answer may still lie on hosts whose rows are these: the same run is asked for again.
+_MAY_HAVE_ENDED = frozenset({HostStatus.SENT, HostStatus.LOST})
+
+
+@dataclass
+class FleetSession:
+    """One start of `toll fleet run`, `compare` or `fetch`, and what it is made of."""
+
+    folder: FleetFolder
+    contact: Contact
+    interrupt: Interrupt
+    tell: Callable[[HostRow], None]  # of each host whose row is final
+    files: tuple[Path, ...] = ()  # what goes to each host besides toll
+    _engine: Engine | None = field(default=None, init=False)
+    _looked: dict[str, Looked] = field(default_factory=dict, init=False)
+
+    def run(self, sent: SentToll, rows: Sequence[HostRow]) -> None:
+        """Asks these hosts for their results. Raises TollError; what arrived until then is kept."""
+        request = self.folder.request
+        hosts = [request.host(row.host) for row in rows]
+        for looked in looked_at(hosts, self.contact, lambda _: None, lambda: self.interrupt.requested):
+            self._looked[looked.host.name] = looked
+            if looked.reason:
+                self._final(self._unsent(looked))
+        able = [host for host in hosts if not self._looked[host.name].reason]
+        if self.interrupt.requested or not able:
+            return
+        with engine_folder(self.folder.path, shared=not all(host.by_ssh for host in able)) as place:
+            deadline_s = request.limit_s + request.wait_s + SENDING_S
+            self._engine = Engine(place, self.contact.options(), deadline_s)
+            try:
+                self._through_the_engine(self._engine, [self._placed(host, sent) for host in able])
+            finally:
+                self._engine.end()
+
+    def _unsent(self, looked: Looked) -> HostRow:
+        before = self.folder.rows[looked.host.name]
+        if before.status in _MAY_HAVE_ENDED:  # what it was given before may still be there
+            return before.model_copy(update={"status": HostStatus.LOST, "reason": looked.reason})
+        status = HostStatus.UNREACHABLE if looked.facts is None else HostStatus.REFUSED
+        return before.model_copy(update={"status": status, "reason": looked.reason, "notes": looked.notes})
+
+    def _placed(self, host: Host, sent: SentToll) -> Placed:
+        """The host's job; its row has the identity before anything is sent."""
+        request, row, looked = self.folder.request, self.folder.rows[host.name], self._looked[host.name]
+        again = row.status in _MAY_HAVE_ENDED
+        attempt = row.attempt + bool(row.run and not again)
+        identity = row.run if again else str(uuid.uuid4())
+        self.folder.set(
+            HostRow(host=host.name, status=HostStatus.SENT, run=identity, attempt=attempt, notes=looked.notes)
+        )
+        has = looked.facts.has if looked.facts else ()
+        carried = [] if host.toll or sent.sha256[:32] in has else [sent.path]
+        result = f"result.{_ENDING[request.kind]}"
+        job = HostJob(
+            identity=identity,
+            host=host.name,
+            toll=host.toll,
+            wheel=sent.path.name,
+            sha256=sent.sha256,
+            sources=sent.sources,
+            version=sent.version,
+            words=tuple(_filled(word, identity, result) for word in request.words),
+            before=_before(request.kind, self.files),
+            inputs=tuple(file.name for file in self.files),
+            start_in=REPOSITORY if request.kind == "compare" else "",
+            result=result,
+            fine=_FINE[request.kind],
+            limit_s=request.limit_s,
+            wait_s=request.wait_s,
+            boot_id=looked.facts.boot_id if looked.facts else "",
+            keep=host.by_ssh,
+        )
+        return Placed(job, host, (*carried, *self.files), 0.0 if host.by_ssh else request.limit_s + 600.0)
+
+    def _through_the_engine(self, engine: Engine, jobs: Sequence[Placed]) -> None:
+        hosts = {placed.host.name: placed.host for placed in jobs}
+        engine.start(jobs)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            settling: dict[str, Future[None]] = {}
+
+            def settle(name: str) -> None:
+                if name not in settling:
+                    settling[name] = pool.submit(self._settle, engine, hosts[name])
+
+            stopped_at = 0.0
+            for name in engine.ended_hosts(self.interrupt):
+                if name:
+                    settle(name)
+                if self.interrupt.requested:
+                    stopped_at = stopped_at or self._stop(engine, pool, hosts, settling)
+                    if time.monotonic() - stopped_at > STOPPING_S:
+                        break
+            engine.end()
+            for name in hosts:
+                settle(name)
+            for future in settling.values():
+                future.result()
+
+    def _stop(
+        self,
+        engine: Engine,
+        pool: ThreadPoolExecutor,
+        hosts: dict[str, Host],
+        settling: dict[str, Future[None]],
+    ) -> float:
+        """Asks every host that still works to end; queues are told by the engine."""
+        working = [host for name, host in hosts.items() if name not in settling]
+        asking = [pool.submit(self._ask_to_stop, host) for host in working if host.by_ssh]
+        if not all(host.by_ssh for host in working):
+            engine.cancel()
+        for future in asking:
+            future.result()
+        return time.monotonic()
+
+    def _ask_to_stop(self, host: Host) -> None:
+        with suppress(NoContact):
+            self.contact.ask(host, "stop", {"identity": self.folder.rows[host.name].run}, HostState)
+
+    def _settle(self, engine: Engine, host: Host) -> None:
+        """The host's last word: its row, its result in the fleet's folder, and nothing left over there."""
+        row = self.folder.rows[host.name]
+        text = engine.answer(host.name)
+        folders = engine.sent_to(host)
+        if text:
+            row = self._answered(row, _answer(text), engine.stage(host.name))
+        elif host.by_ssh:
+            row = self._after_the_connection(host, row)
+        else:
+            stopped = self.interrupt.requested
+            row = _with(row, *(_STOPPED if stopped else _lost_in_queue(host)))
+        if host.by_ssh:
+            row = self.cleaned(host, row, folders)
+        self._final(row)
+
+    def _answered(self, row: HostRow, answer: HostAnswer | None, stage: Path | None) -> HostRow:
+        """The row by the host's answer; its result is taken from `stage`, or asked for without one."""
+        if answer is None or (answer.identity, answer.host) != (row.run, row.host):
+            return _with(row, HostStatus.REFUSED, "what it answers is not sound, or is about another run")
+        known = row.model_copy(
+            update={
+                "status": answer.status,
+                "reason": answer.reason,
+                "started": answer.started,
+                "ended": answer.ended,
+                "machine": _machine(answer),
+                "noise": answer.doctor.conditions.noise if answer.doctor else (),
+            }
+        )
+        if not answer.result:
+            return known
+        try:
+            content = self._content(row, answer, stage)
+            return known.model_copy(update={"file": self._kept(row, content)})
+        except (NoContact, OSError) as error:
+            return _with(known, HostStatus.LOST, f"its result did not arrive: {shown(str(error), 200)}")
+        except TollError as error:
+            return _with(known, HostStatus.REFUSED, f"its result is not sound: {shown(error.what, 300)}")
+
+    def _content(self, row: HostRow, answer: HostAnswer, stage: Path | None) -> bytes:
+        content = b""
+        if stage is not None:
+            with suppress(OSError):
+                content = _plain_bytes(stage / answer.result, answer.bytes)
+        if (
+            hashlib.sha256(content).hexdigest() != answer.sha256
+        ):  # cut short on its way, or not fetched at all
+            host = self.folder.request.host(row.host)
+            if not host.by_ssh:
+                raise NoContact("the file is not the one that the host names")
+            content = self.contact.result(host, row.run, answer.bytes)
+            if hashlib.sha256(content).hexdigest() != answer.sha256:
+                raise NoContact("it arrived otherwise than it was sent")
+        return content
+
+    def _kept(self, row: HostRow, content: bytes) -> str:
+        """The file's name in the fleet's folder. Raises TollError for what a stranger might have made."""
+        kind = self.folder.request.kind
+        again = f"-{row.attempt}" if row.attempt > 1 else ""
+        path = self.folder.path / f"{row.host}{again}.{_ENDING[kind]}"
+        if not (path.is_file() and path.read_bytes() == content):  # it came twice, and counts once
+            write_own(path, content)
+        try:
+            _check(kind, path, row.run)
+        except TollError:
+            path.unlink(missing_ok=True)
+            raise
+        return path.name
+
+    def _after_the_connection(self, host: Host, row: HostRow) -> HostRow:
+        """The engine lost the host: asks it what became of the run, and waits where that goes on."""
+        request = self.folder.request
+        until = time.monotonic() + request.limit_s + request.wait_s + SENDING_S
+        tries = 0
+        while True:
+            try:
+                state = self.contact.ask(host, "state", {"identity": row.run}, HostState)
+            except NoContact as none:
+                tries += 1
+                if tries >= LOST_TRIES or self.interrupt.requested:
+                    return _with(row, HostStatus.LOST, f"it was lost while it worked: {none}")
+                time.sleep(_TRY_AGAIN_S)
+                continue
+            if state.answer is not None:
+                return self._answered(row, state.answer, None)
+            halted = state.process in ("T", "t")
+            if not state.alive or halted or time.monotonic() > until or self.interrupt.requested:
+                return _with(row, *_dead(state, halted=halted, stopped=self.interrupt.requested))
+            time.sleep(_TRY_AGAIN_S)
+
+    def cleaned(self, host: Host, row: HostRow, folders: Sequence[str] = ()) -> HostRow:
+        """The row once nothing is left there; where the host cannot be reached, it says what may be.
+
+        A result that did not arrive stays, and waits for `toll fleet fetch`.
+        """
+        given = {
+            "identity": row.run,
+            "folders": [*folders, *(path for path in row.left if path not in folders)],
+        }
+        try:
+            if row.status is HostStatus.LOST:
+                state = self.contact.ask(host, "state", given, HostState)
+                if state.answer is not None and state.answer.result:
+                    return row.model_copy(update={"left": (f"result of run {row.run}", *given["folders"])})
+            state = self.contact.ask(host, "remove", given, HostState)
+        except NoContact:
+            return row.model_copy(update={"left": tuple(given["folders"]) or (f"folder of run {row.run}",)})
+        return row.model_copy(update={"left": state.left})
+
+    def fetch(self, rows: Sequence[HostRow]) -> None:
+        """Takes what hosts have by now of runs that were sent, and measures nothing."""
+        asked = [row for row in rows if row.run and self.folder.request.host(row.host).by_ssh]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(self._fetch_one, asked))
+
+    def _fetch_one(self, row: HostRow) -> None:
+        host = self.folder.request.host(row.host)
+        try:
+            state = self.contact.ask(host, "state", {"identity": row.run}, HostState)
+        except NoContact as none:
+            self._final(row.model_copy(update={"reason": row.reason or str(none)}))
+            return
+        if state.answer is not None and row.status in _MAY_HAVE_ENDED:
+            row = self._answered(row, state.answer, None)
+        elif state.alive:
+            self._final(_with(row, HostStatus.SENT, "it still works"))
+            return
+        elif row.status in _MAY_HAVE_ENDED:
+            row = _with(row, *_dead(state, halted=False, stopped=False))
+        self._final(self.cleaned(host, row))
+
+    def _final(self, row: HostRow) -> None:
+        self.folder.set(row)
+        self.tell(row)
+
+
+REPOSITORY = "repository"  # of a comparison's commits, in the run's folder on a host
+_ENDING = {"run": "toll", "compare": "jsonl"}
+# Exit codes of a toll that did its work: a wrong answer, a regression and what is open are answers too.
+_FINE = {"run": (0, 1, 3), "compare": (0, 1, 2, 3)}
+_STOPPED = (HostStatus.STOPPED, "Ctrl-C came before it had an answer")
+
+
+@contextmanager
+def engine_folder(fleet: Path, *, shared: bool) -> Iterator[Path]:
+    """Where the engine works: with a queue in the fleet's folder, which every node has to see."""
+    if not shared:
+        with scratch_folder() as place:
+            yield place
+        return
+    place = fleet.resolve() / f"engine-{os.getpid()}"
+    place.mkdir()
+    try:
+        yield place
+    finally:
+        delete_tree(place)
+
+
+def _filled(word: str, identity: str, result: str) -> str:
+    return word.replace("{identity}", identity).replace("{result}", f"{{folder}}/{result}")
+
+
+def _before(kind: str, files: Sequence[Path]) -> tuple[tuple[str, ...], ...]:
+    """Commands on the host before toll: a comparison's commits become a repository there."""
+    if kind != "compare":
+        return ()
+    (bundle,) = files
+    return (("git", "clone", "--quiet", "--no-checkout", bundle.name, REPOSITORY),)
+
+
+def _with(row: HostRow, status: HostStatus, reason: str) -> HostRow:
+    return row.model_copy(update={"status": status, "reason": reason})
+
+
+def _dead(state: HostState, *, halted: bool, stopped: bool) -> tuple[HostStatus, str]:
+    """Status and reason of a run that the engine lost, on a host that answers."""
+    if stopped:
+        return _STOPPED
+    if halted:
+        return HostStatus.LOST, "it hung: its process was halted"
+    if state.alive:
+        return HostStatus.LOST, "it did not end within its deadline"
+    if state.begun:
+        return HostStatus.LOST, "its process was killed there, or the host restarted"
+    if state.facts.free_mb < LEAST_FREE_MB:
+        return HostStatus.FAILED, f"no space: {state.facts.free_mb:.0f} MB free"
+    return HostStatus.LOST, "the connection ended before its job began"
+
+
+def _lost_in_queue(host: Host) -> tuple[HostStatus, str]:
+    said = state_in_queue(host)
+    return HostStatus.LOST, f"its job ended without an answer{f'; its node is {said}' if said else ''}"
+
+
+def _answer(text: str) -> HostAnswer | None:
+    try:
+        return HostAnswer.model_validate_json(text)
+    except ValidationError:
+        return None
+
+
+def _machine(answer: HostAnswer) -> str:
+    if answer.doctor is None or not answer.doctor.machine.cpu:
+        return ""
+    machine = answer.doctor.machine
+    return f"{machine.cpu}, {machine.cpus} CPUs, {machine.kernel}"
+
+
+def _plain_bytes(path: Path, size: int) -> bytes:
+    """Of a file that an engine fetched from a stranger: no link, and as long as it was said to be."""
+    if size > MOST_RESULT_BYTES:
+        raise OSError(f"it has {size} bytes")
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as file:
+        return file.read(size + 1)
+
+
+def _check(kind: str, path: Path, identity: str) -> None:
+    """Raises TollError for a result that is not sound, or of another run."""
+    if kind == "run":
+        with RunFile.open(path) as run_file:
+            if run_file.header().uuid != identity:
+                raise TollError("it is of another run", "ask again: --resume")
+    else:
+        stored = StoredComparison.read(path)
+        if not stored.header.sides:
+            raise TollError("it compares nothing", "ask again: --resume")

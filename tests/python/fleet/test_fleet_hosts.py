@@ -1,0 +1,109 @@
+"""hosts.toml, and names that lead to one host: each mistake a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from tollbench.errors import TollError
+from tollbench.fleet import hosts
+from tollbench.fleet.contact import Contact, NoContact
+from tollbench.fleet.fleets import HostFacts
+from tollbench.fleet.looking import looked_at
+
+
+def read(tmp_path, text):
+    file = tmp_path / "lab.toml"
+    file.write_text(text)
+    return hosts.of_file(file)
+
+
+def test_a_host_is_reached_by_its_alias_or_its_name(tmp_path):
+    one, two, three = read(
+        tmp_path,
+        '[hosts.one]\nssh = "alias"\n[hosts.two]\npython = "/opt/python3"\ntoll = "/opt/toll"\n'
+        '[hosts.three]\nengine = "flux"\naccess = ["--requires=host:n3"]\n',
+    )
+    assert (one.ssh, one.python, one.engine) == ("alias", "python3", "ssh")
+    assert (two.ssh, two.python, two.toll) == ("two", "/opt/python3", "/opt/toll")
+    assert not three.by_ssh
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "lacks hosts"),
+        ("[hosts]\n", "names no host"),
+        ('[hosts.one]\nssh = "a"\n[hosts.two]\nssh = "a"\n', "hosts.one and hosts.two are one host"),
+        ("[hosts.one]\n[hosts.one]\n", "lab.toml"),
+        ("[hosts.one]\nsssh = 1\n", "sssh"),
+        ('[hosts.one]\nssh = "-oProxyCommand=x"\n', "ssh"),
+        ('[hosts.one]\nssh = "a; touch /tmp/x"\n', "ssh"),
+        ('[hosts.one]\npython = "python3; true"\n', "python"),
+        ('[hosts."../up"]\n', "hosts"),
+        ('[hosts.one]\nengine = "dask"\n', "engine"),
+        ('[hosts.one]\nengine = "flux"\n', "says nothing by which flux finds its machine"),
+        ("hosts = 3", "hosts"),
+        ("[hosts.one", "lab.toml"),
+    ],
+)
+def test_a_mistake_in_the_file_is_a_sentence(tmp_path, text, said):
+    with pytest.raises(TollError, match=said):
+        read(tmp_path, text)
+
+
+def test_without_slurm_it_says_so(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(TollError, match="no sinfo"):
+        hosts.of_slurm("lab")
+    with pytest.raises(TollError, match="no name of a partition"):
+        hosts.of_slurm("--all")
+
+
+class Answers(Contact):
+    """Hosts that answer what they are told to."""
+
+    def ask(self, host, action, given, model):
+        told = ANSWERS[host.name]
+        if isinstance(told, str):
+            raise NoContact(told)
+        usual = {"system": "Linux", "boot_id": host.name, "lock": ((1, 1),), "free_mb": 900.0}
+        return model(**{**usual, **told})
+
+
+ANSWERS = {
+    "good": {"boot_id": "a"},
+    "same": {"boot_id": "a"},
+    "beside": {"boot_id": "a", "lock": ((2, 2),)},
+    "full": {"free_mb": 1.0},
+    "other": {"system": "FreeBSD"},
+    "silent": "it does not answer within 30 s",
+    "late": {"time": 4e9},
+    "free": {"lock": ()},
+}
+LOOKED = {
+    "good": "",
+    "same": "it is the same machine as good",
+    "beside": "",
+    "full": "no space: 1 MB free",
+    "other": "it runs FreeBSD, and toll measures on Linux",
+    "silent": "it does not answer within 30 s",
+    "late": "",
+    "free": "",
+}
+
+
+def test_hosts_are_looked_at_before_anything_is_sent():
+    asked = [hosts.Host(name, name) for name in ANSWERS]
+    heard: list[str] = []
+    found = looked_at(asked, Answers(), lambda looked: heard.append(looked.host.name), lambda: False)
+    assert {looked.host.name: looked.reason for looked in found} == LOOKED
+    assert sorted(heard) == sorted(ANSWERS)
+    notes = {looked.host.name: " ".join(looked.notes) for looked in found}
+    assert "shares a kernel with good" in notes["beside"]
+    assert "s ahead" in notes["late"]
+    assert "no lock file" in notes["free"]
+
+
+def test_facts_of_a_stranger_are_checked():
+    with pytest.raises(ValueError, match="free_mb"):
+        HostFacts.model_validate({"free_mb": float("inf")})
