@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
@@ -20,6 +19,11 @@ _ABOVE = PACKAGE.resolve().parents[1]
 # Of a checkout, where the package is python/tollbench; None for an installed package.
 CHECKOUT = _ABOVE if (_ABOVE / "suites").is_dir() and (_ABOVE / "CMakeLists.txt").is_file() else None
 COMMAND = "./toll" if CHECKOUT else "toll"  # as a reader of what is printed types it
+# What a wheel has of a checkout besides the package, in `shipped`; pyproject.toml names the same.
+SHIPPED = (
+    "CMakeLists.txt", "CMakePresets.json", "cmake", "include", "languages", "schemas", "src", "suites",
+    "third_party",
+)  # fmt: skip
 SOURCES = CHECKOUT or PACKAGE / "shipped"
 
 
@@ -58,9 +62,7 @@ def _package_files() -> Iterator[tuple[str, Path]]:
     """Each file of the package, with what a wheel has of a checkout besides: name in the package, place."""
     folders = {PACKAGE.resolve(): ""}
     if CHECKOUT:
-        project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
-        wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-        folders |= {CHECKOUT / name: target.removeprefix("tollbench/") for name, target in wheel.items()}
+        folders |= {CHECKOUT / name: f"shipped/{name}" for name in SHIPPED if (CHECKOUT / name).exists()}
     for folder, name in folders.items():
         for path in [folder] if folder.is_file() else folder.rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc":

@@ -142,8 +142,8 @@ def compare(
 ) -> None:
     """Compare git revisions on every host, and over all of them: did it get slower, and do hosts agree?
 
-    Exit code: 1 for a regression beyond --threshold over the fleet, else 3 where a host has no result,
-    else 0. 130 after Ctrl-C; what has arrived is kept.
+    Exit code: 1 for a regression beyond --threshold over the fleet, else 3 where something is inconclusive
+    or a host has no result, else 0. 130 after Ctrl-C; what has arrived is kept.
     """
     from tollbench.cli import fleet_asking, fleet_running
 

@@ -14,6 +14,7 @@ from tollbench.cli.console import say, tell, tell_json
 from tollbench.cli.fleet_asking import FleetAsked
 from tollbench.cli.places import RUNS, shown_path
 from tollbench.compare.stored import StoredComparison
+from tollbench.compare.verdicts import Verdict
 from tollbench.errors import Exit, TollError
 from tollbench.fleet.agreement import FleetComparison, compared
 from tollbench.fleet.commits import bundle
@@ -150,8 +151,11 @@ def _exit_code(folder: FleetFolder, *, interrupted: bool) -> Exit:
     if interrupted:
         return Exit.INTERRUPTED
     found = _found(folder)
-    if isinstance(found, FleetComparison) and any(one.regression for one in found.benchmarks):
-        return Exit.REGRESSION_OR_FAILED_CHECK
+    if isinstance(found, FleetComparison):
+        if any(one.regression for one in found.benchmarks):
+            return Exit.REGRESSION_OR_FAILED_CHECK
+        if any(one.verdict in (Verdict.INCONCLUSIVE, Verdict.FAILED) for one in found.benchmarks):
+            return Exit.INCONCLUSIVE
     return Exit.INCONCLUSIVE if folder.missing() else Exit.FINE
 
 

@@ -66,11 +66,11 @@ class Answers(Contact):
         told = ANSWERS[host.name]
         if isinstance(told, str):
             raise NoContact(told)
-        usual = {"system": "Linux", "boot_id": host.name, "lock": ((1, 1),), "free_mb": 900.0}
-        return model(**{**usual, **told})
+        usual: dict[str, object] = {"system": "Linux", "boot_id": host.name, "lock": ((1, 1),), "free_mb": 900.0}
+        return model(**(usual | told))
 
 
-ANSWERS = {
+ANSWERS: dict[str, str | dict[str, object]] = {
     "good": {"boot_id": "a"},
     "same": {"boot_id": "a"},
     "beside": {"boot_id": "a", "lock": ((2, 2),)},

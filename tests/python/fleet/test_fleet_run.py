@@ -130,6 +130,29 @@ def test_a_killed_controller_loses_nothing_and_nothing_is_measured_twice(tmp_pat
     assert hosts.left() == []
 
 
+@pytest.mark.slow  # one waits for the other
+def test_two_controllers_never_measure_one_host_at_the_same_time(tmp_path):
+    hosts = FakeHosts(tmp_path, ("one", "two"))
+    file = hosts.write(2.0)
+    both = [
+        subprocess.Popen(
+            hosts.command(*RUN, "--hosts", str(file), "--output", name, "--wait", "5m", "--json"),
+            cwd=tmp_path / "work", env=hosts.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("first", "second")
+    ]  # fmt: skip
+    rows = [row for process in both for row in json.loads(process.communicate(timeout=250)[0])["hosts"]]
+    assert [row["status"] for row in rows] == ["ok"] * 4, rows
+    moments = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    at = {(what, identity): moment for what, _, identity, moment in moments}
+    for name in hosts.names:
+        first, second = sorted(
+            (at["begin", row["run"]], at["end", row["run"]]) for row in rows if row["host"] == name
+        )
+        assert first[1] <= second[0]
+
+
 USAGE: list[tuple[Callable[[Path], object], str]] = [
     (lambda _: fleet_asking.hosts(None, "", "python3", ""), "either the hosts of a file or the nodes"),
     (lambda file: fleet_asking.hosts(file, "lab", "python3", ""), "either the hosts of a file or the nodes"),

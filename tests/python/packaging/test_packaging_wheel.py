@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import tarfile
 import tomllib
 import zipfile
@@ -14,6 +15,8 @@ import wheels
 import tollbench
 from checkouts import ROOT
 from tollbench import home
+from tollbench.fleet import sending
+from tollbench.interpreters import interpreter
 
 MOST_BYTES = 3_000_000
 
@@ -45,6 +48,31 @@ def test_core_dependencies_are_those_of_comparing_and_reporting():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert "pyarrow" not in project["dependencies"]
     assert project["optional-dependencies"]["export"] == ["pyarrow"]
+
+
+def test_the_wheel_is_known_by_the_same_fingerprint_wherever_it_is(wheel, environment_with_wheel, tmp_path):
+    """Of the checkout, the wheel, what is installed of it, and a wheel that is made of that again."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
+    assert tuple(project["wheel"]["force-include"]) == home.SHIPPED
+    done = wheels.toll(environment_with_wheel, "doctor", "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)["toll"]
+    assert told == {"version": tollbench.__version__, "sources": home.fingerprint()}
+    sent = sending.wheel_for_hosts(tmp_path, wheel)
+    assert (sent.sources, sent.version) == (told["sources"], told["version"])
+    (packages,) = environment_with_wheel.glob("lib/python3*/site-packages")
+    again = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path;"
+        " from tollbench.fleet.sending import wheel_for_hosts as made;"
+        " print(made(Path(sys.argv[2]), None).sources)"
+    )
+    done = subprocess.run(
+        interpreter("-c", again, str(packages), str(tmp_path)),
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == told["sources"], done.stderr
 
 
 def test_in_a_checkout_the_checkout_wins():

@@ -1,0 +1,80 @@
+"""A comparison over hosts: the mean, what one more host would show, who agrees, what was not timed."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tollbench.compare.verdicts import Comparison, Comparisons, Verdict
+from tollbench.fleet.agreement import compared
+from tollbench.fleet.fleets import FleetRun, HostRow, HostStatus
+from tollbench.report import fleet_lines
+
+
+def on_host(ratio: float | None, half: float = 0.01, verdict: Verdict = Verdict.INCONCLUSIVE) -> Comparisons:
+    one = Comparison(
+        benchmark="BM_x", a="old", b="new", ratio=ratio, level=0.95, verdict=verdict, launches=9, seconds=1.0,
+        low=ratio and ratio * math.exp(-half), high=ratio and ratio * math.exp(half), reason="why",
+        regression=False,
+    )  # fmt: skip
+    return Comparisons(
+        comparisons=(one,), kind="command", sides=("old", "new"), level=0.95, threshold=0.01, seconds=1.0
+    )
+
+
+def over(*found: Comparisons, missing: int = 0):
+    names = [f"host{number}" for number in range(len(found) + missing)]
+    rows = tuple(HostRow(host=name, status=HostStatus.OK, file=f"{name}.jsonl") for name in names)
+    fleet = FleetRun(run="", folder="runs/x", hosts=rows)
+    (change,) = compared(fleet, dict(zip(names, found, strict=False)), 0.95, 0.01).benchmarks
+    return change
+
+
+def test_hosts_that_agree_give_one_answer():
+    change = over(*(on_host(ratio) for ratio in (1.048, 1.05, 1.052, 1.05)))
+    assert change.ratio == pytest.approx(1.05, rel=1e-3)
+    assert (change.verdict, change.regression, change.agree) == (Verdict.SLOWER, True, True)
+    assert change.predicted_low < change.low < 1.05 < change.high < change.predicted_high
+
+
+def test_hosts_that_differ_are_said_to_and_one_more_may_show_anything():
+    change = over(*(on_host(ratio, 0.005) for ratio in (0.9, 1.1, 1.2, 0.95)))
+    assert change.agree is False
+    assert change.between == pytest.approx(0.135, rel=0.2)
+    assert (change.verdict, change.regression) == (Verdict.INCONCLUSIVE, False)
+    assert change.predicted_low < 0.8
+
+
+def test_a_difference_that_does_not_matter_is_none():
+    assert over(*(on_host(ratio) for ratio in (1.0, 1.001, 0.999, 1.0))).verdict is Verdict.NO_DIFFERENCE
+
+
+def test_one_host_alone_has_no_answer_for_others():
+    change = over(on_host(1.1), missing=2)
+    assert (change.ratio, change.verdict) == (None, Verdict.INCONCLUSIVE)
+
+
+def test_unchanged_code_on_all_hosts_is_unchanged_code():
+    unchanged = on_host(None, verdict=Verdict.UNCHANGED_CODE)
+    assert over(unchanged, unchanged).verdict is Verdict.UNCHANGED_CODE
+    assert over(unchanged, on_host(1.1)).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_host_without_an_interval_leaves_open_whether_hosts_agree():
+    bare = on_host(1.02)
+    (one,) = bare.comparisons
+    bare = bare.model_copy(update={"comparisons": (one.model_copy(update={"low": None, "high": None}),)})
+    assert over(bare, on_host(1.01)).agree is None
+
+
+def test_the_answer_over_all_hosts_comes_first_and_each_host_below():
+    change = over(on_host(1.05), on_host(1.06), on_host(None, verdict=Verdict.FAILED))
+    fleet = FleetRun(run="", folder="runs/x", hosts=(HostRow(host="host0"),))
+    found = compared(fleet, {"host0": on_host(1.05)}, 0.95, 0.01).model_copy(update={"benchmarks": (change,)})
+    lines = list(fleet_lines.comparison(found))
+    assert lines[0] == "BM_x: new against old"
+    assert lines[1].startswith("  all hosts: ")
+    assert "one more such host" in lines[1]
+    assert [line.split()[0] for line in lines[2:5]] == ["host0", "host1", "host2"]
+    assert lines[4].endswith("failed: why")
