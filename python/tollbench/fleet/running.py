@@ -215,7 +215,7 @@ class FleetSession:
         if not (path.is_file() and path.read_bytes() == content):  # it came twice, and counts once
             write_own(path, content)
         try:
-            _check(kind, path, row.run)
+            check_result(kind, path, row.run)
         except TollError:
             path.unlink(missing_ok=True)
             raise
@@ -369,7 +369,7 @@ def _plain_bytes(path: Path, size: int) -> bytes:
         return file.read(size + 1)
 
 
-def _check(kind: str, path: Path, identity: str) -> None:
+def check_result(kind: str, path: Path, identity: str) -> None:
     """Raises TollError for a result that is not sound, or of another run."""
     if kind == "run":
         with RunFile.open(path) as run_file:

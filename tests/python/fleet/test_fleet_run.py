@@ -18,7 +18,7 @@ from checkouts import ROOT
 from tollbench.cli import fleet_asking, fleet_running
 from tollbench.cli.run import Profile
 from tollbench.errors import TollError
-from tollbench.fleet import reframe_engine
+from tollbench.fleet import reframe_engine, running
 from tollbench.store import RunFile
 
 HOSTS = ("one", "two", "unknown", "gone", "locked", "failing", "lying")
@@ -56,6 +56,14 @@ def test_each_host_is_a_row_with_its_result_or_its_reason(mixed):
             assert run_file.header().uuid == rows[name]["run"]
         assert rows[name]["noise"] == [{"name": "load", "value": "a test"}]
         assert rows[name]["started"] <= rows[name]["ended"]
+
+
+def test_a_sound_run_file_of_another_run_is_refused(mixed):
+    hosts, _, rows = mixed
+    folder = hosts.folder / "work/runs/first"
+    running.check_result("run", folder / rows["one"]["file"], rows["one"]["run"])
+    with pytest.raises(TollError, match="of another run"):
+        running.check_result("run", folder / rows["one"]["file"], rows["two"]["run"])
 
 
 def test_what_is_printed_follows_its_schema(mixed):
