@@ -152,9 +152,10 @@ class SimulatedHosts:
     names: Sequence[str]
     size_mb: int = 32
     hosts: dict[str, SimulatedHost] = field(default_factory=dict)
+    mark: int = 0  # in names of networks, so that several are there at once
 
     def __enter__(self) -> Self:
-        mark = os.getpid() % 200 + 20
+        mark = self.mark = os.getpid() % 200 + 20
         self._bridge, self._net = f"tollbr{mark}", f"10.231.{mark}"
         self.folder.mkdir(parents=True, exist_ok=True)
         Path("/run/sshd").mkdir(exist_ok=True)

@@ -24,6 +24,7 @@ PARTITION = "lab"
 _CONF = """\
 ClusterName=sim
 SlurmctldHost={hostname}({address})
+SlurmctldPort={port}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -122,7 +123,7 @@ class SimulatedCluster(simulated.SimulatedHosts):
         ]
         conf = _CONF.format(
             hostname=socket.gethostname().partition(".")[0], address=f"{self._net}.1", folder=self.place,
-            nodes="\n".join(nodes), partition=PARTITION,
+            nodes="\n".join(nodes), partition=PARTITION, port=16800 + self.mark,
         )  # fmt: skip
         (self.place / "slurm.conf").write_text(conf)
         munge = self.place / "munge"

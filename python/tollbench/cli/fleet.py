@@ -38,6 +38,14 @@ WaitFor = Annotated[
         help="Wait so long for a host on which another run measures; else it is busy.",
     ),
 ]
+SetUp = Annotated[
+    str,
+    typer.Option(
+        "--setup",
+        metavar="TIME",
+        help="Most time besides --limit: to bring toll there and its result back.",
+    ),
+]
 Wheel = Annotated[
     Path | None,
     typer.Option(
@@ -83,6 +91,7 @@ def run(
     ssh_config: SshConfig = None,
     limit: Limit = "2h",
     wait: WaitFor = "",
+    setup: SetUp = "20m",
     wheel: Wheel = None,
     python: RemotePython = "python3",
     toll: RemoteToll = "",
@@ -103,7 +112,7 @@ def run(
         raise typer.Exit(fleet_running.resumed(resume, wheel, as_json=as_json))
     asked = fleet_asking.FleetAsked(
         kind="run", words=words, hosts=fleet_asking.hosts(hosts, slurm, python, toll),
-        ssh_config=ssh_config, limit=limit, wait=wait, output=output,
+        ssh_config=ssh_config, limit=limit, wait=wait, setup=setup, output=output,
     )  # fmt: skip
     raise typer.Exit(fleet_running.measured(asked, wheel, as_json=as_json))
 
@@ -133,6 +142,7 @@ def compare(
     ssh_config: SshConfig = None,
     limit: Limit = "2h",
     wait: WaitFor = "",
+    setup: SetUp = "20m",
     wheel: Wheel = None,
     python: RemotePython = "python3",
     toll: RemoteToll = "",
@@ -155,7 +165,7 @@ def compare(
     )
     asked = fleet_asking.FleetAsked(
         kind="compare", words=words, hosts=fleet_asking.hosts(hosts, slurm, python, toll),
-        ssh_config=ssh_config, limit=limit, wait=wait, output=output, revisions=commits,
+        ssh_config=ssh_config, limit=limit, wait=wait, setup=setup, output=output, revisions=commits,
     )  # fmt: skip
     raise typer.Exit(fleet_running.measured(asked, wheel, as_json=as_json))
 

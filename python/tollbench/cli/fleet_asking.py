@@ -30,6 +30,7 @@ class FleetAsked:
     ssh_config: Path | None
     limit: str
     wait: str
+    setup: str
     output: str
     revisions: tuple[str, ...] = ()
 
@@ -42,6 +43,11 @@ class FleetAsked:
     def wait_s(self) -> float:
         """Raises TollError."""
         return _seconds("--wait", self.wait) if self.wait else 0.0
+
+    @property
+    def setup_s(self) -> float:
+        """Raises TollError."""
+        return _seconds("--setup", self.setup)
 
     def folder(self) -> Path:
         """Where the results go; its parent is made. Raises TollError."""

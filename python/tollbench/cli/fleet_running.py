@@ -45,6 +45,7 @@ def measured(asked: FleetAsked, wheel: Path | None, *, as_json: bool) -> Exit:
         repository=str(Path.cwd()) if asked.revisions else "",
         limit_s=asked.limit_s,
         wait_s=asked.wait_s,
+        setup_s=asked.setup_s,
         ssh_config=str(asked.ssh_config.resolve()) if asked.ssh_config else "",
         sources=home.fingerprint(),
         version=tollbench.__version__,

@@ -52,6 +52,7 @@ class FleetRequest(BaseModel):
     repository: Text = ""
     limit_s: float = Field(gt=0.0, allow_inf_nan=False)
     wait_s: float = Field(ge=0.0, allow_inf_nan=False)
+    setup_s: float = Field(default=1200.0, gt=0.0, allow_inf_nan=False)
     ssh_config: Text = ""
     sources: Text  # home.fingerprint of the toll that is sent
     version: Text

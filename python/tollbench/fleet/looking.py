@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from tollbench.fleet.contact import Contact, NoContact
-from tollbench.fleet.fleets import HostFacts
+from tollbench.fleet.fleets import HostFacts, HostStatus
 from tollbench.fleet.hosts import Host
 
 AT_ONCE = 32  # ssh processes
@@ -24,6 +24,7 @@ class Looked:
     facts: HostFacts | None = None  # None: it does not answer, or is not asked
     reason: str = ""  # why it gets no job; empty: it gets one
     notes: tuple[str, ...] = field(default=())
+    status: HostStatus = HostStatus.REFUSED  # of a row with that reason
 
 
 def looked_at(
@@ -42,19 +43,21 @@ def _look(host: Host, contact: Contact, tell: Callable[[Looked], None], stop: Ca
     try:
         facts = contact.ask(host, "look", {}, HostFacts)
     except NoContact as none:
-        looked = Looked(host, reason=str(none))
+        looked = Looked(host, reason=str(none), status=HostStatus.UNREACHABLE)
     else:
-        looked = Looked(host, facts, _unfit(facts), tuple(_notes(facts, (before + time.time()) / 2)))
+        status, reason = _unfit(facts)
+        notes = tuple(_notes(facts, (before + time.time()) / 2))
+        looked = Looked(host, facts, reason, notes, status)
     tell(looked)
     return looked
 
 
-def _unfit(facts: HostFacts) -> str:
+def _unfit(facts: HostFacts) -> tuple[HostStatus, str]:
     if facts.system != "Linux":
-        return f"it runs {facts.system or 'another system'}, and toll measures on Linux"
+        return HostStatus.REFUSED, f"it runs {facts.system or 'another system'}, and toll measures on Linux"
     if facts.free_mb < LEAST_FREE_MB:
-        return f"no space: {facts.free_mb:.0f} MB free"
-    return ""
+        return HostStatus.FAILED, f"no space: {facts.free_mb:.0f} MB free"
+    return HostStatus.REFUSED, ""
 
 
 def _notes(facts: HostFacts, now: float) -> Iterator[str]:

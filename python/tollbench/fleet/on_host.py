@@ -197,6 +197,14 @@ def start_of(pid: int) -> int:
         return 0
 
 
+def command_of(pid: int) -> str:
+    """Its words; empty where it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
 def children_of(parent: int) -> list[int]:
     """Process ids."""
     found = []
@@ -251,6 +259,8 @@ def run(
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
+    if not ended_by and process.returncode and asked_to_stop:
+        ended_by = "stopped"  # a queue that cancels asks all of a job's processes
     return process.returncode, ended_by
 
 
@@ -416,7 +426,12 @@ def held_and_run(job: dict[str, Any], here: Path, answer: dict[str, Any]) -> dic
     """The rest of the answer. Raises JobEnded, OSError."""
     if job["boot_id"] and job["boot_id"] != answer["facts"]["boot_id"]:
         raise JobEnded("refused", "the name led to another machine than a moment ago, or it was restarted")
-    fleet = taken(FLEET_LOCKS, job["wait_s"], "toll fleet, run " + job["identity"])
+    try:
+        fleet = taken(FLEET_LOCKS, job["wait_s"], "toll fleet, run " + job["identity"])
+    except JobEnded as end:
+        if end.status == "busy" and alive(note_of(run_folder(job["identity"]))):
+            raise JobEnded("sent", "it still works there, for an earlier start") from None
+        raise
     try:
         folder = run_folder(job["identity"])
         before = answer_in(folder)
@@ -427,7 +442,15 @@ def held_and_run(job: dict[str, Any], here: Path, answer: dict[str, Any]) -> dic
             raise JobEnded("failed", f"no space: {free_mb():.0f} MB free")
         shutil.rmtree(str(folder), ignore_errors=True)  # of an attempt that was killed
         folder.mkdir(parents=True)
-        note = {"pid": os.getpid(), "start": start_of(os.getpid()), "folder": str(here), "at": time.time()}
+        shell = os.getppid()  # the engine's script, which waits for us
+        note = {
+            "pid": os.getpid(),
+            "start": start_of(os.getpid()),
+            "shell": shell,
+            "shell_start": start_of(shell),
+            "folder": str(here),
+            "at": time.time(),
+        }
         (folder / "note.json").write_text(json.dumps(note), encoding="utf-8")
         machine = taken(MACHINE_LOCKS, job["wait_s"], "toll fleet, run " + job["identity"])
         try:
@@ -465,8 +488,7 @@ def measured(job: dict[str, Any], here: Path, folder: Path, command: list[str]) 
 
 def ended(code: int, ended_by: str, folder: Path, job: dict[str, Any]) -> dict[str, Any]:
     """What toll's end means for a row."""
-    with suppress(OSError):
-        said = last_line([(folder / "err").read_text(encoding="utf-8", errors="replace")[-20000:]])
+    said = last_line([(folder / "err").read_text(encoding="utf-8", errors="replace")[-20000:]])
     result = folder / job["result"]
     found = {"exit_code": code, "result": job["result"] if result.is_file() else ""}
     if found["result"]:
@@ -478,7 +500,8 @@ def ended(code: int, ended_by: str, folder: Path, job: dict[str, Any]) -> dict[s
     if code < 0:
         return dict(found, status="failed", reason=f"toll was killed by signal {-code}")
     if not found["result"] or code not in job["fine"]:
-        return dict(found, status="failed", reason=said)
+        full = f"no space: {free_mb():.0f} MB free; " if free_mb() < LEAST_FREE_MB else ""
+        return dict(found, status="failed", reason=full + said)
     return dict(found, status="ok", reason="")
 
 
@@ -555,9 +578,13 @@ def give(asked: dict[str, Any]) -> None:
 
 
 def end(note: dict[str, Any]) -> None:
-    """Kills a job that still works, and all below it; waits until it is gone."""
+    """Kills a job that still works, all below it, and the script that waits for it; until it is gone."""
     if not alive(note):
         return
+    shell = int(note["shell"])
+    if shell > 1 and start_of(shell) == note["shell_start"] != 0 and "rfm_job" in command_of(shell):
+        with suppress(OSError):
+            os.kill(shell, signal.SIGKILL)
     pid = int(note["pid"])
     with suppress(OSError):
         os.kill(pid, signal.SIGSTOP)  # it starts nothing more
@@ -590,12 +617,15 @@ def remove(asked: dict[str, Any]) -> dict[str, Any]:
     told = state(asked)
     folder = run_folder(asked["identity"])
     note = note_of(folder)
-    end(note)
-    given = [note.get("folder", ""), *asked["folders"]]
-    removed = [str(path) for path in map(Path, filter(None, given)) if removable(path)]
-    for path in [*removed, str(folder)]:
+    given = asked["folders"]
+    if not asked.get("goes_on"):  # else the folders given are of a job that found another one at work
+        end(note)
+        given = [note.get("folder", ""), *given]
+    gone = [str(path) for path in map(Path, filter(None, given)) if removable(path)]
+    gone += [] if asked.get("goes_on") else [str(folder)]
+    for path in gone:
         shutil.rmtree(path, ignore_errors=True)
-    return dict(told, left=[path for path in [*removed, str(folder)] if os.path.lexists(path)])
+    return dict(told, left=[path for path in gone if os.path.lexists(path)])
 
 
 def removable(path: Path) -> bool:

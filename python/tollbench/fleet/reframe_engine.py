@@ -96,6 +96,7 @@ class Placed:
     host: Host
     files: tuple[Path, ...]
     queue_s: float = 0.0  # how long a queue may keep it waiting; 0: there is none
+    marks: tuple[str, ...] = ()  # words for the queue, by which it is known later
 
 
 def check_installed() -> None:
@@ -195,24 +196,29 @@ class Engine:
     def stage(self, host: str) -> Path:
         """Where what a host left was put."""
         (part,) = (part for part, name in self._name_of.items() if name == host)
-        return self.folder / "work" / "stage" / _SYSTEM / part / "builtin" / _CASE
+        return stage_of(self.folder, part)
 
     def answer(self, host: str) -> str:
         """The host's last word, as JSON; empty without one."""
-        stage = self.stage(host)
-        for name in ("answer.json", "rfm_job.out"):
-            text = plain_text(stage / name)
-            if name == "answer.json" and text:
-                return text
-            for line in reversed(text.splitlines()):
-                if line.startswith(MARK):
-                    return line.removeprefix(MARK)
-        return ""
+        return answer_in(self.stage(host))
 
     def sent_to(self, host: Host) -> list[str]:
         """The folders that ReFrame made on an ssh host, and leaves there."""
         lines = [line.split("\t") for line in plain_text(self.folder / _MADE).splitlines()]
         return [words[1] for words in lines if len(words) == 2 and words[0] == host.ssh]
+
+
+def stage_of(folder: Path, part: str) -> Path:
+    """Where an engine in `folder` puts what the host of a partition leaves."""
+    return folder / "work" / "stage" / _SYSTEM / part / "builtin" / _CASE
+
+
+def answer_in(stage: Path) -> str:
+    """A host's last word, as JSON; empty without one."""
+    if text := plain_text(stage / "answer.json"):
+        return text
+    lines = plain_text(stage / "rfm_job.out").splitlines()
+    return next((line.removeprefix(MARK) for line in reversed(lines) if line.startswith(MARK)), "")
 
 
 def plain_text(path: Path) -> str:
@@ -281,7 +287,7 @@ def _partition(name: str, placed: Placed, ssh_options: Sequence[str]) -> dict[st
         "environs": ["builtin"],
         "max_jobs": 1,
         "processor": {"num_cpus": 1},  # so that ReFrame does not look for it
-        "access": [*PINNED.get(host.engine, ()), *host.access],
+        "access": [*PINNED.get(host.engine, ()), *host.access, *placed.marks],
     }
     if host.by_ssh:
         return found | {"access": list(ssh_options), "sched_options": {"ssh_hosts": [host.ssh]}}

@@ -6,9 +6,9 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,14 +21,14 @@ from tollbench.fleet.fleet_folder import FleetFolder
 from tollbench.fleet.fleets import HostAnswer, HostRow, HostState, HostStatus
 from tollbench.fleet.hosts import Host, state_in_queue
 from tollbench.fleet.looking import AT_ONCE, LEAST_FREE_MB, Looked, looked_at
+from tollbench.fleet.queued import answers_left, engine_folder, marked, remove_left, waiting
 from tollbench.fleet.reframe_engine import Engine, HostJob, Placed
 from tollbench.fleet.sending import SentToll
 from tollbench.launching.interrupt import Interrupt
 from tollbench.store import RunFile
 from tollbench.text import shown
-from tollbench.writing import delete_tree, scratch_folder, write_own
+from tollbench.writing import write_own
 
-SENDING_S = 1200.0  # to send toll, install it and fetch the result: beyond the time limit and the waiting
 STOPPING_S = 60.0  # for hosts to end after Ctrl-C, and for what they have to arrive
 LOST_TRIES = 3
 _TRY_AGAIN_S = 3.0
@@ -56,23 +56,46 @@ class FleetSession:
             self._looked[looked.host.name] = looked
             if looked.reason:
                 self._final(self._unsent(looked))
-        able = [host for host in hosts if not self._looked[host.name].reason]
+        still = self._left_in_queues(hosts)
+        able = [host for host in hosts if not self._looked[host.name].reason and host.name not in still]
         if self.interrupt.requested or not able:
             return
         with engine_folder(self.folder.path, shared=not all(host.by_ssh for host in able)) as place:
-            deadline_s = request.limit_s + request.wait_s + SENDING_S
+            going_on = any(
+                row.status in _MAY_HAVE_ENDED for row in rows
+            )  # first they wait for an earlier job
+            deadline_s = request.limit_s * (1 + going_on) + request.wait_s + request.setup_s
             self._engine = Engine(place, self.contact.options(), deadline_s)
             try:
                 self._through_the_engine(self._engine, [self._placed(host, sent) for host in able])
             finally:
                 self._engine.end()
 
+    def _left_in_queues(self, hosts: Sequence[Host]) -> set[str]:
+        """Hosts of queues that need no new job: what an earlier controller sent has ended, or goes on."""
+        rows = [self.folder.rows[host.name] for host in hosts if not host.by_ssh]
+        asked = {row.run: row for row in rows if row.run and row.status in _MAY_HAVE_ENDED}
+        answers = answers_left(self.folder.path)
+        still = waiting(asked)
+        settled = set()
+        for run, row in asked.items():
+            if run in answers:
+                self._final(self._answered(row, _answer(answers[run].text), answers[run].stage))
+            elif run in still:
+                self._final(_with(row, HostStatus.SENT, "its job is in the queue, or works"))
+            else:
+                continue
+            settled.add(row.host)
+        if not still:
+            remove_left(self.folder.path)
+        return settled
+
     def _unsent(self, looked: Looked) -> HostRow:
         before = self.folder.rows[looked.host.name]
         if before.status in _MAY_HAVE_ENDED:  # what it was given before may still be there
             return before.model_copy(update={"status": HostStatus.LOST, "reason": looked.reason})
-        status = HostStatus.UNREACHABLE if looked.facts is None else HostStatus.REFUSED
-        return before.model_copy(update={"status": status, "reason": looked.reason, "notes": looked.notes})
+        known = {"status": looked.status, "reason": looked.reason, "notes": looked.notes}
+        return before.model_copy(update=known)
 
     def _placed(self, host: Host, sent: SentToll) -> Placed:
         """The host's job; its row has the identity before anything is sent."""
@@ -85,7 +108,7 @@ class FleetSession:
         )
         has = looked.facts.has if looked.facts else ()
         carried = [] if host.toll or sent.sha256[:32] in has else [sent.path]
-        result = f"result.{_ENDING[request.kind]}"
+        result = f"{host.name}.{_ENDING[request.kind]}"
         job = HostJob(
             identity=identity,
             host=host.name,
@@ -101,11 +124,12 @@ class FleetSession:
             result=result,
             fine=_FINE[request.kind],
             limit_s=request.limit_s,
-            wait_s=request.wait_s,
+            wait_s=request.wait_s + (request.limit_s if again else 0.0),
             boot_id=looked.facts.boot_id if looked.facts else "",
             keep=host.by_ssh,
         )
-        return Placed(job, host, (*carried, *self.files), 0.0 if host.by_ssh else request.limit_s + 600.0)
+        queue_s = 0.0 if host.by_ssh else request.limit_s + request.setup_s
+        return Placed(job, host, (*carried, *self.files), queue_s, marked(host, identity))
 
     def _through_the_engine(self, engine: Engine, jobs: Sequence[Placed]) -> None:
         hosts = {placed.host.name: placed.host for placed in jobs}
@@ -224,7 +248,7 @@ class FleetSession:
     def _after_the_connection(self, host: Host, row: HostRow) -> HostRow:
         """The engine lost the host: asks it what became of the run, and waits where that goes on."""
         request = self.folder.request
-        until = time.monotonic() + request.limit_s + request.wait_s + SENDING_S
+        until = time.monotonic() + request.limit_s + request.wait_s + request.setup_s
         tries = 0
         while True:
             try:
@@ -256,14 +280,18 @@ class FleetSession:
                 state = self.contact.ask(host, "state", given, HostState)
                 if state.answer is not None and state.answer.result:
                     return row.model_copy(update={"left": (f"result of run {row.run}", *given["folders"])})
-            state = self.contact.ask(host, "remove", given, HostState)
+            goes_on = row.status is HostStatus.SENT
+            state = self.contact.ask(host, "remove", {**given, "goes_on": goes_on}, HostState)
         except NoContact:
             return row.model_copy(update={"left": tuple(given["folders"]) or (f"folder of run {row.run}",)})
         return row.model_copy(update={"left": state.left})
 
     def fetch(self, rows: Sequence[HostRow]) -> None:
         """Takes what hosts have by now of runs that were sent, and measures nothing."""
-        asked = [row for row in rows if row.run and self.folder.request.host(row.host).by_ssh]
+        hosts = [self.folder.request.host(row.host) for row in rows]
+        self._left_in_queues(hosts)
+        by_ssh = {host.name for host in hosts if host.by_ssh}
+        asked = [row for row in rows if row.run and row.host in by_ssh]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(self._fetch_one, asked))
 
@@ -293,21 +321,6 @@ _ENDING = {"run": "toll", "compare": "jsonl"}
 # Exit codes of a toll that did its work: a wrong answer, a regression and what is open are answers too.
 _FINE = {"run": (0, 1, 3), "compare": (0, 1, 2, 3)}
 _STOPPED = (HostStatus.STOPPED, "Ctrl-C came before it had an answer")
-
-
-@contextmanager
-def engine_folder(fleet: Path, *, shared: bool) -> Iterator[Path]:
-    """Where the engine works: with a queue in the fleet's folder, which every node has to see."""
-    if not shared:
-        with scratch_folder() as place:
-            yield place
-        return
-    place = fleet.resolve() / f"engine-{os.getpid()}"
-    place.mkdir()
-    try:
-        yield place
-    finally:
-        delete_tree(place)
 
 
 def _filled(word: str, identity: str, result: str) -> str:

@@ -55,7 +55,7 @@ class FakeHosts:
     def lying(self) -> Path:
         """A toll whose result is no run file."""
         path = self.folder / "lying-toll"
-        nonsense = '[ "$1" = run ] && { echo nonsense >"$PWD/result.toll"; exit 0; }'
+        nonsense = '[ "$1" = run ] && { echo nonsense >"$PWD/lying.toll"; exit 0; }'
         path.write_text(f'#!/bin/sh\n{nonsense}\nexec {self.folder / "toll"} "$@"\n')
         path.chmod(0o755)
         return path

@@ -99,6 +99,8 @@ def test_hosts_are_looked_at_before_anything_is_sent():
     found = looked_at(asked, Answers(), lambda looked: heard.append(looked.host.name), lambda: False)
     assert {looked.host.name: looked.reason for looked in found} == LOOKED
     assert sorted(heard) == sorted(ANSWERS)
+    status = {looked.host.name: looked.status.value for looked in found if looked.reason}
+    assert status == {"same": "refused", "full": "failed", "other": "refused", "silent": "unreachable"}
     notes = {looked.host.name: " ".join(looked.notes) for looked in found}
     assert "shares a kernel with good" in notes["beside"]
     assert "s ahead" in notes["late"]

@@ -180,7 +180,7 @@ USAGE: list[tuple[Callable[[Path], object], str]] = [
 
 
 def asked(limit: str) -> fleet_asking.FleetAsked:
-    return fleet_asking.FleetAsked("run", (), (), None, limit, "", "")
+    return fleet_asking.FleetAsked("run", (), (), None, limit, "", "20m", "")
 
 
 @pytest.mark.parametrize(("ask", "said"), USAGE)
