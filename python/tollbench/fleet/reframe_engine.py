@@ -46,6 +46,7 @@ exec "$1" -I -S on_host.py work job.json
 """
 
 _MADE = "made.tsv"  # ssh's word for a host, and the folder that ReFrame made there
+_STOP = "stop"  # once it is there, no ssh host is given a job any more
 _SCP = """\
 #!/bin/sh
 exec timeout -k 5 {limit} {real} "$@"
@@ -54,6 +55,7 @@ _SSH = """\
 #!/bin/sh
 for word; do
     if [ "$word" = mktemp ]; then
+        [ ! -e {stop} ] || exit 1
         folder=$(timeout -k 5 {made_within} {real} "$@") || exit 1
         printf '%s\\t%s\\n' "$host" "$folder" >>{made}
         printf '%s\\n' "$folder"
@@ -137,7 +139,7 @@ class Engine:
         (self.folder / "jobs.json").write_text(json.dumps(_described(parts)), encoding="utf-8")
         config = configuration(self.folder, parts, self._ssh_options)
         (self.folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
-        for name, text in _programs(self._deadline_s, self.folder / _MADE).items():
+        for name, text in _programs(self._deadline_s, self.folder).items():
             (programs / name).write_text(text, encoding="utf-8")
             (programs / name).chmod(0o700)
         self._spawned = Spawned(
@@ -181,6 +183,10 @@ class Engine:
             found = _DONE.search(line.decode("utf-8", "replace"))
             if found and found[1] in self._name_of:
                 yield self._name_of[found[1]]
+
+    def hand_out_no_more(self) -> None:
+        """ssh hosts that have no job yet get none."""
+        (self.folder / _STOP).touch()
 
     def cancel(self) -> None:
         """As Ctrl-C in ReFrame: jobs in queues are cancelled."""
@@ -262,7 +268,10 @@ def configuration(folder: Path, parts: Mapping[str, Placed], ssh_options: Sequen
         ],
         "environments": [{"name": "builtin"}],
         "logging": [
-            {"handlers": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}]}
+            {
+                "level": "info",  # else every word that is not told costs a walk through the stack
+                "handlers": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
+            }
         ],
         "general": [
             {
@@ -294,13 +303,14 @@ def _partition(name: str, placed: Placed, ssh_options: Sequence[str]) -> dict[st
     return found | {"time_limit": f"{hours // 3600}h{hours % 3600 // 60}m{hours % 60}s"}
 
 
-def _programs(deadline_s: float, made: Path) -> dict[str, str]:
+def _programs(deadline_s: float, folder: Path) -> dict[str, str]:
     """What ReFrame finds before the system's own: ssh and scp with an end; no rsync, which hosts may lack."""
     found = {"rsync": "#!/bin/sh\nexit 1\n"}
     for name, text in (("ssh", _SSH), ("scp", _SCP)):
         if (real := shutil.which(name)) is not None:
             limits = {"limit": f"{deadline_s:.0f}", "made_within": f"{_HANDED_OUT_S:.0f}"}
-            found[name] = text.format(real=shlex.quote(real), made=shlex.quote(str(made)), **limits)
+            places = {"made": shlex.quote(str(folder / _MADE)), "stop": shlex.quote(str(folder / _STOP))}
+            found[name] = text.format(real=shlex.quote(real), **places, **limits)
     return found
 
 

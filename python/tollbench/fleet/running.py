@@ -163,6 +163,7 @@ class FleetSession:
         settling: dict[str, Future[None]],
     ) -> float:
         """Asks every host that still works to end; queues are told by the engine."""
+        engine.hand_out_no_more()
         working = [host for name, host in hosts.items() if name not in settling]
         asking = [pool.submit(self._ask_to_stop, host) for host in working if host.by_ssh]
         if not all(host.by_ssh for host in working):
