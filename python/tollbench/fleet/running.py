@@ -47,6 +47,7 @@ class FleetSession:
     files: tuple[Path, ...] = ()  # what goes to each host besides toll
     _engine: Engine | None = field(default=None, init=False)
     _looked: dict[str, Looked] = field(default_factory=dict, init=False)
+    _going_on: set[str] = field(default_factory=set, init=False)  # hosts where an earlier job may still work
 
     def run(self, sent: SentToll, rows: Sequence[HostRow]) -> None:
         """Asks these hosts for their results. Raises TollError; what arrived until then is kept."""
@@ -101,6 +102,7 @@ class FleetSession:
         """The host's job; its row has the identity before anything is sent."""
         request, row, looked = self.folder.request, self.folder.rows[host.name], self._looked[host.name]
         again = row.status in _MAY_HAVE_ENDED
+        self._going_on |= {host.name} if again else set()
         attempt = row.attempt + bool(row.run and not again)
         identity = row.run if again else str(uuid.uuid4())
         self.folder.set(
@@ -165,11 +167,11 @@ class FleetSession:
         """Asks every host that still works to end; queues are told by the engine."""
         engine.hand_out_no_more()
         working = [host for name, host in hosts.items() if name not in settling]
-        asking = [pool.submit(self._ask_to_stop, host) for host in working if host.by_ssh]
+        for host in working:
+            if host.by_ssh and engine.sent_to(host):
+                pool.submit(self._ask_to_stop, host)
         if not all(host.by_ssh for host in working):
             engine.cancel()
-        for future in asking:
-            future.result()
         return time.monotonic()
 
     def _ask_to_stop(self, host: Host) -> None:
@@ -181,6 +183,10 @@ class FleetSession:
         row = self.folder.rows[host.name]
         text = engine.answer(host.name)
         folders = engine.sent_to(host)
+        if host.by_ssh and not text and not folders and self.interrupt.requested:
+            status = HostStatus.SENT if host.name in self._going_on else HostStatus.STOPPED
+            self._final(_with(row, status, "Ctrl-C came before anything was sent"))
+            return
         if text:
             row = self._answered(row, _answer(text), engine.stage(host.name))
         elif host.by_ssh:
