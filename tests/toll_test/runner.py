@@ -29,8 +29,9 @@ CLOSING = re.compile(
     r"|Success: no issues|Found \d+ error|files already formatted|would be reformatted|No tests were found)"
 )
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-# Tests copy the checkout and build the same library in each copy. By this CMake asks ccache first, in whatever folder
-# it works: the library in a second one took 0.5 s of CPU time instead of 32. Messages name files by whole paths.
+# Tests copy the checkout and build the same library in each copy. By this CMake asks ccache first, in
+# whatever folder it works: the library in a second one took 0.5 s of CPU time, not 32. Messages name files
+# by whole paths.
 COMPILED_ONCE = {
     "CMAKE_C_COMPILER_LAUNCHER": "ccache",
     "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",

@@ -23,7 +23,7 @@ def command(
 
 
 def examine() -> dict[str, Any]:
-    """machine, conditions, needs, missing_command, counters, contenders, toll {version, sources}: which toll this is.
+    """machine, conditions, needs, missing_command, counters, contenders, toll {version, sources}.
 
     A need is {name, group, purpose, found, packages, command}: the last brings one that is missing,
     `missing_command` all but the extras.

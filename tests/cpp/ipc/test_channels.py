@@ -21,7 +21,13 @@ DIES_AT_UNLINK = sys.argv[1]  # preloaded, it kills its program where a name wou
 PROGRAMS = {Path(word).name: word for word in sys.argv[2:]}
 TRIP, FLOW = "ipc/round_trip", "ipc/throughput"
 THREADS_ONLY = {"zeromq_inproc"}
-NEVER_SLEEP = {"ring_spinning", "line_spinning", "memory_mapped_file", "boost_spsc_queue", "readerwriterqueue"}
+NEVER_SLEEP = {
+    "ring_spinning",
+    "line_spinning",
+    "memory_mapped_file",
+    "boost_spsc_queue",
+    "readerwriterqueue",
+}
 # What a slot, a page, a queue's longest message and a buffer each divide into several parts, with a rest.
 SIZES = (1, 100, 8193, 70_001)
 
