@@ -70,8 +70,8 @@ def main(arguments: list[str]) -> None:
     run = Path(arguments[0]) if arguments else None
     unit = cpu_s("pass", ())
     print(f"python -c pass: {unit * 1e3:.0f} ms of CPU time, the smallest of {RUNS}")
-    for name, (script, arguments, bar_s) in (COMMANDS | (of_report(run) if run else {})).items():
-        spent = cpu_s(script, arguments)
+    for name, (script, words, bar_s) in (COMMANDS | (of_report(run) if run else {})).items():
+        spent = cpu_s(script, words)
         print(f"{name}: {spent / unit:.1f} times that, {spent:.2f} s (bar {bar_s} s)")
     if run is None:
         print("toll report: not measured, name the run file of a quick run")

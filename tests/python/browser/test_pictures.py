@@ -4,7 +4,7 @@ import pytest
 from pictures import COMMAND, DRAWN_BY, PICTURE, ROOT, page_digest
 
 from tollbench import numbers
-from tollbench.report import html
+from tollbench.report import html, sections
 from tollbench.report.page_files import PageFiles
 
 
@@ -27,7 +27,7 @@ def test_whatever_draws_the_page_counts(monkeypatch, where) -> None:
     if where == "the Python that words it":
         monkeypatch.setattr(numbers, "interval", lambda *_: "[0, 1]")
     elif where == "the Python that fills it":
-        made = html.page
+        made = sections.page
         monkeypatch.setattr(html, "page", lambda results: made(results) | {"machine_name": "Another"})
     else:
         read = PageFiles.text

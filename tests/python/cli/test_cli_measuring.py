@@ -16,6 +16,7 @@ import sample_results as samples
 
 import tollbench.cli
 from tollbench import building
+from tollbench.analysis.results import Results
 from tollbench.catalog import suites
 from tollbench.cli import console, machine_use, measuring, report
 from tollbench.cli.asking import Wishes
@@ -141,7 +142,7 @@ QUICK_S, BUILD_S = 165, 150
 MISSING = 7  # contenders that this machine has no library for
 
 
-def many_words() -> samples.Results:
+def many_words() -> Results:
     """A quick run with all that may stand on its screen: published values, claims, failures, warnings."""
     quick = samples.quick_results()
     with_published = samples.skynet_published()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,7 @@ def test_equal_medians_and_other_tails_are_no_question_of_time() -> None:
     assert says_what_it_takes(told)
 
 
-def row(verdict: Verdict, reason: str = "so it is", **more: object) -> Comparison:
+def row(verdict: Verdict, reason: str = "so it is", **more: Any) -> Comparison:
     return Comparison(
         benchmark="sum", a="old", b="new", ratio=1.0, low=0.9, high=1.1, level=0.95, verdict=verdict,
         launches=20, seconds=12.0, reason=reason, regression=False, **more,

@@ -112,14 +112,14 @@ def test_flags_in_the_environment_are_a_break(tmp_path: Path, monkeypatch: pytes
 def test_what_another_command_built_is_measured_anew(tmp_path: Path) -> None:
     """Of --build @FILE: the same files, built otherwise, are another program."""
     commands = {commit_hash(n): "make" for n in range(3)}
-    asked = {"commands": {"build": "@FILE"}}
+    asked = {"build": "@FILE"}
     unbuilt = {"commit": commit_hash(2), "tree": commit_hash(2), "unbuilt": "no", "build": "make"}
     lines = [line(n, {"sum": 1.0}, build="make", failed={"map": "crashed"}) for n in range(2)]
-    session(tmp_path, 1, [*lines, unbuilt], **asked)
+    session(tmp_path, 1, [*lines, unbuilt], commands=asked)
     assert read(tmp_path, 3, commands=commands).visits == (1, 1, 1)
     commands |= {commit_hash(n): "make fast" for n in (1, 2)}
     assert read(tmp_path, 3, commands=commands).visits == (1, 0, 0)
-    session(tmp_path, 2, [line(n, {"sum": 0.5}, build="make fast") for n in (1, 2)], **asked)
+    session(tmp_path, 2, [line(n, {"sum": 0.5}, build="make fast") for n in (1, 2)], commands=asked)
     found = read(tmp_path, 3, commands=commands)
     assert found.visits == (1, 1, 1)
     assert found.told.lines[0].ratio == pytest.approx((1.0, 0.5, 0.5))

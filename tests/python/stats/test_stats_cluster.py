@@ -146,7 +146,7 @@ def test_operations_that_scatter_by_less_than_a_step_have_intervals_that_say_so(
         for p in hits:
             found, truth = pooled.interval(p, 0.95), mean + scatter_ns * ndtri(p)
             assert found is not None
-            hits[p] += found.low <= truth <= found.high
+            hits[p] += bool(found.low <= truth <= found.high)
             assert abs(pooled.quantile(p) - truth) < STEP_NS
     for count in hits.values():
         assert_covers(count, trials, 0.93)
