@@ -22,7 +22,11 @@ settings.register_profile("toll", deadline=None)
 settings.load_profile("toll")
 
 
-SIMULATIONS = Path(__file__).with_name("stats")
+# `stats`, and what simulates runs with the code that allocates their rounds.
+SIMULATIONS = {
+    Path(__file__).with_name("stats"),
+    Path(__file__).parent / "measure/test_measure_allocation.py",
+}
 
 
 def pytest_configure() -> None:
@@ -33,11 +37,13 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Simulations of minutes run only when they are asked for: `pytest -m slow tests/python/stats`."""
+    """Simulations of minutes run only when asked for: `pytest -m slow tests/python/stats`, for one."""
     if "slow" in str(config.getoption("-m")):
         return
     left_out = [
-        item for item in items if SIMULATIONS in item.path.parents and item.get_closest_marker("slow")
+        item
+        for item in items
+        if SIMULATIONS & {item.path, *item.path.parents} and item.get_closest_marker("slow")
     ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)

@@ -49,7 +49,7 @@ def test_a_daemon_is_ended_and_told(tmp_path: Path) -> None:
 def test_a_daemon_of_a_daemon_too(tmp_path: Path) -> None:
     told: list[str] = []
     inner = daemon(tmp_path, "inner")
-    (tmp_path / "outer.sh").write_text(f"{inner}\ntouch {tmp_path}/made\nsleep 600\n")
+    (tmp_path / "outer.sh").write_text(f"{inner}\nsleep 600 &\ntouch {tmp_path}/made\nwait\n")
     outer = f"setsid sh {tmp_path}/outer.sh </dev/null >/dev/null 2>&1 & {WAITS.format(tmp_path / 'made')}"
     with adopting(told.append):
         run_command(["/bin/sh", "-c", outer], dict(os.environ), tmp_path, 60.0)
