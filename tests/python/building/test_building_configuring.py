@@ -123,9 +123,7 @@ def test_a_project_that_breaks_later_is_an_error_again(project) -> None:
 def test_another_compiler_in_the_same_place_is_not_mixed_with_the_old_one(
     project, tmp_path, monkeypatch
 ) -> None:
-    monkeypatch.delenv(
-        "CMAKE_CXX_COMPILER_LAUNCHER", raising=False
-    )  # `toll test` sets it
+    monkeypatch.delenv("CMAKE_CXX_COMPILER_LAUNCHER", raising=False)  # `toll test` sets it
     for name in ("g++-1", "g++-2"):
         (tmp_path / name).write_text(f'#!/bin/sh\nexec {COMPILER} "$@"\n')
         (tmp_path / name).chmod(0o755)
