@@ -41,15 +41,19 @@ toll::Batch timed(const std::function<void()>& work, toll::Scope scope = toll::S
     return toll::time_batch(clock, toll::Counters(), run, scope);
 }
 
-}  // namespace
+// The least of five: what a busy machine adds to a thread between two looks at its clock is not of the
+// counting. On one that was, 30 ms took 37.
+double least_cpu_ns(const std::function<toll::Batch()>& batch) {
+    auto least = std::numeric_limits<double>::infinity();
+    for (int attempt = 0; attempt < 5; ++attempt) {
+        least = std::min(least, static_cast<double>(batch().used.cpu_ns));
+    }
+    return least;
+}
 
-TEST_CASE("the CPU time of other threads counts, of those that ended and of those that live") {
-    constexpr std::int64_t share = 30'000'000;
-    const toll::Batch alone = timed([] { use_cpu(share); });
-    const toll::Batch ended = timed([] {
-        const std::jthread other([] { use_cpu(2 * share); });
-        use_cpu(share);
-    });
+constexpr std::int64_t share = 30'000'000;
+
+toll::Batch beside_a_living_thread() {
     std::atomic<bool> done{false};
     std::atomic<bool> leave{false};
     std::thread living;
@@ -66,13 +70,24 @@ TEST_CASE("the CPU time of other threads counts, of those that ended and of thos
     leave = true;
     leave.notify_one();
     living.join();
-    const auto used = static_cast<double>(alone.used.cpu_ns);
-    CHECK(static_cast<double>(ended.used.cpu_ns) / used == doctest::Approx(3).epsilon(0.1));
-    CHECK(static_cast<double>(alive.used.cpu_ns) / used == doctest::Approx(3).epsilon(0.1));
+    return alive;
+}
+
+}  // namespace
+
+TEST_CASE("the CPU time of other threads counts, of those that ended and of those that live") {
+    const double used_ns = least_cpu_ns([] { return timed([] { use_cpu(share); }); });
+    const double ended_ns = least_cpu_ns([] {
+        return timed([] {
+            const std::jthread other([] { use_cpu(2 * share); });
+            use_cpu(share);
+        });
+    });
+    CHECK(ended_ns / used_ns == doctest::Approx(3).epsilon(0.1));
+    CHECK(least_cpu_ns(beside_a_living_thread) / used_ns == doctest::Approx(3).epsilon(0.1));
 }
 
 TEST_CASE("in a thread's scope the others do not count") {
-    constexpr std::int64_t share = 30'000'000;
     const toll::Batch alone = timed([] { use_cpu(share); });
     const toll::Batch beside = timed(
         [] {

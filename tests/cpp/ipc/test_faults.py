@@ -19,6 +19,8 @@ from typing import Any
 
 PROGRAM = sys.argv[1]
 TRIP, FLOW = "ipc/round_trip", "ipc/throughput"
+# ThreadSanitizer has a thread of its own in each process.
+SANITIZER_THREADS = int(b"__tsan_init" in Path(PROGRAM).read_bytes())
 WAYS = [(TRIP, "processes"), (TRIP, "threads"), (FLOW, "processes"), (FLOW, "threads")]
 
 
@@ -73,6 +75,11 @@ def lives(pid: int) -> bool:
     return state not in "ZX"
 
 
+def of_sanitizer(between: str) -> int:
+    """Threads that a sanitizer adds to those of both sides."""
+    return SANITIZER_THREADS * (2 if between == "processes" else 1)
+
+
 @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "who polls needs a CPU beside the other side's")
 class Faults(unittest.TestCase):
     def test_a_channel_that_is_right_answers(self) -> None:
@@ -85,7 +92,7 @@ class Faults(unittest.TestCase):
                     kinds = [one["type"] for one in said]
                     answer = "samples" if workload == TRIP else "batch"
                     self.assertEqual((code, kinds), (0, ["ready", answer, answer, "stopped"]), err)
-                    self.assertEqual(said[0]["footing"]["threads"], 2)
+                    self.assertEqual(said[0]["footing"]["threads"], 2 + of_sanitizer(between))
 
     def test_the_other_process_counts_too(self) -> None:
         """Its answerer uses 20 ms a message, while its asker sleeps."""
@@ -141,7 +148,7 @@ class Faults(unittest.TestCase):
         for between in ("processes", "threads"):
             with self.subTest(between=between):
                 _, said, err = talk(TRIP, "helped", f"between={between}", amount=5)
-                self.assertEqual(said[0]["footing"]["threads"], 4, err)
+                self.assertEqual(said[0]["footing"]["threads"], 4 + of_sanitizer(between), err)
 
     def test_who_polls_needs_a_cpu_for_each_thread_that_carries_messages(self) -> None:
         code, said, _ = talk(TRIP, "carried", "waiter=polling")
