@@ -144,7 +144,9 @@ class Faults(unittest.TestCase):
         self.assertEqual([one["units"] for one in said[1:3]], [120, 120])
         self.assertEqual(talk(FLOW, "right", amount=3)[1][1]["units"], 3)
 
-    @unittest.skipIf(SANITIZER_THREADS, "where a program forks, ThreadSanitizer has one more thread now and then")
+    @unittest.skipIf(
+        SANITIZER_THREADS, "where a program forks, ThreadSanitizer has one more thread now and then"
+    )
     def test_the_threads_of_a_library_are_counted(self) -> None:
         for between in ("processes", "threads"):
             with self.subTest(between=between):
