@@ -1,6 +1,8 @@
 // The machine's own pulse: a fixed piece of work that toll measures between launches. Integer
-// arithmetic in a chain that no compiler can shorten, and a walk through 512 KiB, which stays in a
-// core's second-level cache unless somebody else is using it.
+// arithmetic in a chain that no compiler can shorten, and a walk through 128 KiB: more than a core's
+// first cache, a small part of its second. With 512 KiB, half of that cache, it was the physical pages
+// that a launch got which decided: of pairs of launches half differed by over 3.1 %, with 16 to 256 KiB
+// by over 0.1 to 0.6 % (60 pairs each, second-level cache of 1 MiB), and contenders scatter like these.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,8 +12,8 @@
 
 namespace toll::canary {
 
-constexpr std::size_t words = std::size_t{512} * 1024 / sizeof(std::uint64_t);  // a power of 2
-constexpr int steps = 120'000;  // about 1 ms on a 2020s machine
+constexpr std::size_t words = std::size_t{128} * 1024 / sizeof(std::uint64_t);  // a power of 2
+constexpr int steps = 120'000;  // 0.5 to 1 ms on a 2020s machine
 
 /// One pass from a fixed state: the same answer on every machine, and each step depends on the one
 /// before it through both a multiplication and a load.

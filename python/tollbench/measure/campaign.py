@@ -43,7 +43,7 @@ from tollbench.stats import next_look
 from tollbench.store import RunFile
 from tollbench.words import Case, Kind, Program, Purpose, Status
 
-# An untimed beat goes before each that counts: the other canary had half a MiB of the same cache.
+# An untimed beat goes before each that counts: the other canary had 128 KiB of the same cache.
 CANARY_WORK = CaseWork(iterations=1, batch_ns=1e6, warmup=2, begin_ns=8e6, again=1)
 _CANARY_BLOCKS = 6
 _REHEARSALS = 2  # tries: a program may fail once
