@@ -20,7 +20,6 @@ from tollbench.plan import Settings
 from tollbench.stats import (
     Interval,
     bonferroni,
-    doublings,
     level_at_look,
     look_number,
     median_interval,
@@ -58,16 +57,16 @@ def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
     return rounds_to(noise_of(workload), settings) or settings.max_launches
 
 
-def scatter(workload: WorkloadState, level: float) -> float:
-    """How its ratios scatter from round to round: half an interval's length, over the doublings of the ratio
-    (`stats.well_known`), times the root of the rounds.
+def scatter(workload: WorkloadState, settings: Settings) -> float | None:
+    """How those of its ratios scatter from round to round that are not known well enough for what they say
+    (`stats.well_known`): half an interval's length times the root of the rounds.
 
-    On the log scale, the median over its ratios, and values of rows that are alone in their setting, times
-    their number: a round of a workload with twelve narrows twelve intervals. 0 while none has one. By the
-    intervals, because a robust standard deviation does not see the tails that an interval of few rounds ends
-    at.
+    On the log scale, the median over these ratios, and values of rows that are alone in their setting, times
+    their number: a round of a workload with twelve narrows twelve intervals. 0 where all are known well
+    enough, None while none has an interval. By the intervals, because a robust standard deviation does not
+    see the tails that an interval of few rounds ends at.
     """
-    return _scatter(_intervals(workload, level), workload.round)
+    return _scatter(_intervals(workload, settings.level), workload.round, settings.precision)
 
 
 def look_at(workload: WorkloadState, settings: Settings) -> None:
@@ -77,7 +76,7 @@ def look_at(workload: WorkloadState, settings: Settings) -> None:
     if settings.budget_s and next_look(workload.round - 1) == workload.round:
         workload.known_rows = _known_rows(workload, settings)
     workload.rounds_wanted = rounds_wanted(workload, settings)
-    workload.scatter = _scatter(found, workload.round)
+    workload.scatter = _scatter(found, workload.round, settings.precision)
     workload.known = math.expm1(float(np.median(half_lengths))) if half_lengths else None
 
 
@@ -89,14 +88,22 @@ def next_of(going: Sequence[WorkloadState], settings: Settings, left_s: float = 
     read an array were known to 12 and 13 % after 12 rounds, to 1.2 % after 18.
     The sum of the widths of intervals, scatter / sqrt(rounds), is least for a given time where rounds are in
     proportion to (scatter / cost of a round) ** (2 / 3): the derivative of each width by time is the same.
+    Widths of ratios that are known well enough for what they say do not count.
     """
     behind = [workload for workload in going if _needs_more(workload, settings, left_s)]
     behind = behind or [workload for workload in going if workload.round < STEADY_ROUNDS]
     if behind:
         return min(behind, key=lambda workload: workload.round)
-    known = sorted(workload.scatter for workload in going if workload.scatter) or [1.0]
-    usual = known[len(known) // 2]
-    return min(going, key=lambda workload: workload.round / share(workload, workload.scatter or usual))
+    usual = usual_scatter([workload.scatter for workload in going])
+    return min(
+        going, key=lambda workload: rounds_for_share(workload, workload.round, workload.scatter, usual)
+    )
+
+
+def usual_scatter(scatters: Sequence[float | None]) -> float:
+    """What a workload is taken to scatter by of which nothing is known yet: the middle one of the others."""
+    known = sorted(each for each in scatters if each) or [1.0]
+    return known[len(known) // 2]
 
 
 def steady_dear_rows(going: Sequence[WorkloadState], left_s: float) -> None:
@@ -131,9 +138,10 @@ def _needs_more(workload: WorkloadState, settings: Settings, left_s: float) -> b
     return lacking > 0 and (workload.round < settings.min_launches or fits)
 
 
-def share(workload: WorkloadState, scatter: float) -> float:
-    """What its rounds are in proportion to."""
-    return float((scatter / max(1, workload.later_round_cost_ns())) ** (2 / 3))
+def rounds_for_share(workload: WorkloadState, rounds: int, scatter: float | None, usual: float) -> float:
+    """Its rounds over what they shall be in proportion to; the least has the next one."""
+    part = ((usual if scatter is None else scatter) / max(1, workload.later_round_cost_ns())) ** (2 / 3)
+    return rounds / part if part else math.inf
 
 
 class _KnownInterval(NamedTuple):
@@ -143,17 +151,21 @@ class _KnownInterval(NamedTuple):
     interval: Interval | None
     lone: bool
 
-    @property
-    def relative_half_length(self) -> float:
-        """Over the doublings of a ratio: 47 to 6 % is as well known as 2 to 1 %."""
-        assert self.interval is not None
-        half = (self.interval.high - self.interval.low) / 2
-        return half if self.lone else half / doublings(self.interval)
 
-
-def _scatter(found: Sequence[_KnownInterval], rounds: int) -> float:
-    lengths = [one.relative_half_length for one in found if one.interval is not None]
+def _scatter(found: Sequence[_KnownInterval], rounds: int, precision: float) -> float | None:
+    known = [(one.interval, one.lone) for one in found if one.interval is not None]
+    if not known:
+        return None
+    lengths = [
+        (interval.high - interval.low) / 2
+        for interval, lone in known
+        if not (_narrow(interval, precision) if lone else well_known(interval, precision))
+    ]
     return len(lengths) * math.sqrt(rounds) * float(np.median(lengths)) if lengths else 0.0
+
+
+def _narrow(interval: Interval, precision: float) -> bool:
+    return interval.high - interval.low <= 2.0 * math.log1p(precision)
 
 
 def _intervals(workload: WorkloadState, level: float) -> list[_KnownInterval]:

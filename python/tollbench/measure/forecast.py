@@ -14,7 +14,13 @@ from typing import NamedTuple
 from tollbench.analysis.grouping import by_setting, swept_parameters
 from tollbench.launching.piloting import alike
 from tollbench.measure.company import launch_ns
-from tollbench.measure.estimate import PREPARING_SHARE, ROUNDS_OF_EACH, STEADYING, share
+from tollbench.measure.estimate import (
+    PREPARING_SHARE,
+    ROUNDS_OF_EACH,
+    STEADYING,
+    rounds_for_share,
+    usual_scatter,
+)
 from tollbench.measure.events import Expected, Shortage
 from tollbench.measure.ratio_noise import Noise, noise_of, rounds_to
 from tollbench.measure.spending import STEADY_ROUNDS
@@ -29,7 +35,6 @@ from tollbench.stats import (
     quantile_ranks,
 )
 
-_LATER = 3.0  # times the rounds so far
 # By which ratios scatter from round to round, log units: in a quick run on a virtual machine of 2 CPUs the
 # median ratios of seven workloads of one thread did by 0.4 to 1.9 %, of six with several by 3 to 14 %.
 ONE_THREAD_SCALE, THREADS_SCALE = 0.015, 0.08
@@ -50,10 +55,9 @@ def forecast(workloads: Sequence[WorkloadState], settings: Settings, left_s: flo
         workload.round if workload.stopped_by else rounds_to(noise, settings)
         for workload, noise in zip(workloads, noises, strict=True)
     ]
-    scatters = [_scatter(noise, settings.level) for noise in noises]
-    bought = _rounds_bought(workloads, scatters, looks, settings, left_s * (1.0 - settings.canary_share))
+    bought = _rounds_bought(workloads, noises, looks, settings, left_s * (1.0 - settings.canary_share))
     found = [
-        Expected(workload.name, round(rounds), _half_width(workload, noise, look, rounds, settings.level))
+        Expected(workload.name, rounds, _half_width(workload, noise, look, rounds, settings.level))
         for workload, noise, look, rounds in zip(workloads, noises, looks, bought, strict=True)
     ]
     needed_s = sum(
@@ -105,53 +109,57 @@ def shortage(
 
 
 def _half_width(
-    workload: WorkloadState, noise: Noise, look: int | None, rounds: float, level: float
+    workload: WorkloadState, noise: Noise, look: int | None, rounds: int, level: float
 ) -> float | None:
     """Of the median ratio after so many rounds, at the level of the table that is shown then."""
-    whole = round(rounds)
-    shown = final_level(whole, level)
-    if whole == look and workload.stopped_by in ("", "precision") and next_look(whole - 1) == whole:
-        shown = level_at_look(look_number(whole), level)
+    shown = final_level(rounds, level)
+    if rounds == look and workload.stopped_by in ("", "precision") and next_look(rounds - 1) == rounds:
+        shown = level_at_look(look_number(rounds), level)
     found = [noise.half_length(known, rounds, shown) for known in noise.ratios]
     lengths = [length for length in found if length is not None]
     return math.expm1(median(lengths)) if lengths else None
 
 
-def _scatter(noise: Noise, level: float) -> float:
-    """What `estimate.scatter` will say later on, of which one look of few rounds knows little."""
-    rounds = _LATER * noise.now
-    found = [(noise.half_length(one, rounds, level), one.doublings) for one in noise.ratios]
-    found += [(noise.half_length(one, rounds, level), 1.0) for one in noise.lone]
-    lengths = [length / doublings for length, doublings in found if length is not None]
+def _scatter(noise: Noise, rounds: int, settings: Settings) -> float | None:
+    """What `estimate.scatter` will say after so many rounds."""
+    found = [(noise.half_length(one, rounds, settings.level), one.doublings) for one in noise.ratios]
+    found += [(noise.half_length(one, rounds, settings.level), 1.0) for one in noise.lone]
+    known = [(length, doublings) for length, doublings in found if length is not None]
+    if not known:
+        return None
+    asked = math.log1p(settings.precision)
+    lengths = [length for length, doublings in known if length > asked * doublings]
     return len(lengths) * math.sqrt(rounds) * median(lengths) if lengths else 0.0
 
 
 def _rounds_bought(
     workloads: Sequence[WorkloadState],
-    scatters: Sequence[float],
+    noises: Sequence[Noise],
     looks: Sequence[int | None],
     settings: Settings,
     left_s: float,
-) -> list[float]:
-    """In proportion to the shares of `next_of`, as many as the time allows, and no more than are wanted."""
-    known = sorted(one for one in scatters if one) or [1.0]
-    usual = known[len(known) // 2]
-    shares = [share(workload, one or usual) for workload, one in zip(workloads, scatters, strict=True)]
-
-    def bought(scale: float) -> list[float]:
-        found = []
-        for workload, look, part in zip(workloads, looks, shares, strict=True):
-            most = workload.round if workload.stopped_by else look or settings.max_launches
-            wanted = _wanted(scale, part)
-            found.append(min(float(most), max(float(workload.round), wanted)))
-        return found
-
-    def takes_s(rounds: Sequence[float]) -> float:
-        each = zip(workloads, rounds, strict=True)
-        return sum(one.rounds_cost_ns(count) / 1e9 for one, count in each)
-
-    largest = 1.0 + settings.max_launches / max(1e-300, min(shares, default=1.0))
-    return _as_many_as_fit(bought, takes_s, largest, left_s)
+) -> list[int]:
+    """Round by round as `next_of` and the looks decide, while there is time, and no more than are wanted."""
+    left_ns = 1e9 * left_s
+    rounds = [workload.round for workload in workloads]
+    scatters = [_scatter(noise, max(1, had), settings) for noise, had in zip(noises, rounds, strict=True)]
+    going = [at for at, workload in enumerate(workloads) if not workload.stopped_by]
+    while going:
+        usual = usual_scatter([scatters[at] for at in going])
+        behind = [at for at in going if rounds[at] < STEADY_ROUNDS]
+        if behind:
+            at = min(behind, key=lambda at: rounds[at])
+        else:
+            at = min(going, key=lambda at: rounds_for_share(workloads[at], rounds[at], scatters[at], usual))
+        cost_ns = workloads[at].rounds_cost_ns(rounds[at] + 1) - workloads[at].rounds_cost_ns(rounds[at])
+        if cost_ns > left_ns or rounds[at] >= (looks[at] or settings.max_launches):
+            going.remove(at)
+            continue
+        left_ns -= cost_ns
+        rounds[at] += 1
+        if next_look(rounds[at] - 1) == rounds[at]:
+            scatters[at] = _scatter(noises[at], rounds[at], settings)
+    return rounds
 
 
 class _Piloted(NamedTuple):

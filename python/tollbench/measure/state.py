@@ -132,7 +132,8 @@ class WorkloadState:
     cases: list[CaseState]
     round: int = 0  # the last complete one
     known: float | None = None  # half-width of its median ratio, 0.01 is 1 %, at the last look
-    scatter: float = 0.0  # of its intervals together, log units of one round; 0: not known yet
+    # Of its intervals together that are not known well enough, log units of one round; None: not known yet.
+    scatter: float | None = None
     resumed_at: int = 0  # the last round of which launches were stored when this run began
     every: dict[int, int] = field(default_factory=dict)  # by id: launched in every so many rounds
     steadied: frozenset[int] = frozenset()  # ids of dear ones that have all turns up to `STEADY_ROUNDS`

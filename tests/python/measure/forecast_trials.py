@@ -70,7 +70,7 @@ class Simulated(WorkloadState):
 
     def go_to(self, rounds: int) -> None:
         self.round = rounds
-        self.scatter = scatter(self, SETTINGS.level)
+        self.scatter = scatter(self, UNASKED)  # as forecasts of widths have it
 
 
 def simulated(rng: np.random.Generator, rows: int, noise: Noise, rare: tuple[int, ...] = ()) -> Simulated:
