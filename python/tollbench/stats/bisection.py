@@ -58,7 +58,8 @@ RULED_OUT = 0.01  # spreads from one on that together are less probable
 HOPELESS = 0.9  # with this probability items scatter by too much for an answer, and
 NEVER_TOLD = 0.5  # a spread with which no item is told from its neighbours, however well they are known
 FEWEST_FOR_HOPELESS = 8  # as many were looked at: no more are
-MOST_FOR_SPREAD = 40  # items that are looked at to rule larger spreads out
+MANY_FOR_SPREAD = 40  # items that are looked at to rule larger spreads out,
+MOST_FOR_SPREAD = 80  # and where all that is near is known well
 KNOWN_WELL = 0.3  # of the gap: standard error of an item's looks, from which others tell more of the spread
 BORDER_KNOWN = 0.15  # the same of the two items that an answer lies between, at first,
 BORDER_KNOWN_WELL = 0.1  # and where so many others do not rule out larger spreads:
@@ -357,9 +358,10 @@ class Bisection:
             (border, BORDER_KNOWN),
             (near[:FEW_FOR_SPREAD], KNOWN_WELL),
             (border, BORDER_KNOWN_WELL),
-            (near[:MOST_FOR_SPREAD], KNOWN_WELL),
+            (near[:MANY_FOR_SPREAD], KNOWN_WELL),
             (near[:FEW_FOR_SPREAD], BORDER_KNOWN),
             (near[:FEW_FOR_SPREAD], BORDER_KNOWN_WELL),
+            (near[:MOST_FOR_SPREAD], KNOWN_WELL),
         ):
             fewest = (self._levels.noise / error) ** 2
             if short := [item for item in items if self.looks(item) < fewest]:
