@@ -134,11 +134,30 @@ def test_apt_is_believed_about_the_very_package(told, knows, monkeypatch):
     answer = f"{told}:\n  Installed: (none)\n  Candidate: 1:15.0.6-4\n"
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(packages, "run_tool", lambda words: subprocess.CompletedProcess(words, 0, answer, ""))
-    packages._apt_knows.cache_clear()
+    packages._on_offer.cache_clear()
     try:
         assert packages._apt_knows("g++-15") is knows
     finally:
-        packages._apt_knows.cache_clear()
+        packages._on_offer.cache_clear()
+
+
+def test_apt_is_asked_about_all_packages_of_the_table_at_once(monkeypatch):
+    """Each call of it reads its whole index: fifteen calls were seven seconds of `toll doctor`."""
+    asked: list[list[str]] = []
+
+    def run_tool(words):
+        asked.append(words)
+        return subprocess.CompletedProcess(words, 0, "", "")
+
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(packages, "run_tool", run_tool)
+    packages._on_offer.cache_clear()
+    try:
+        packages.package_names(packages.table().values())
+        packages.by_offer(packages.table().values())
+    finally:
+        packages._on_offer.cache_clear()
+    assert [words[:2] for words in asked] == [["apt-cache", "policy"]]
 
 
 def test_headers_are_looked_for_where_the_build_looks_too(tmp_path, monkeypatch):
