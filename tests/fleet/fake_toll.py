@@ -35,7 +35,7 @@ def main(words: list[str]) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
     header = RunHeader(
-        name="fake", uuid=given["--identity"], toll_version=__version__, command_line="toll run",
+        name="fake", uuid=given["--identity"], toll_version=__version__, command_line=" ".join(words),
         profile="quick", seed=1, level=0.95, precision=0.01, budget_s=1.0, plan={}, conditions={},
         machine={"hostname": socket.gethostname()}, started_utc=now_utc(),
     )  # fmt: skip

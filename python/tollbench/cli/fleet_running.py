@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from pydantic import ValidationError
+
 import tollbench
 from tollbench import home
 from tollbench.cli.console import say, tell, tell_json
@@ -16,7 +18,7 @@ from tollbench.cli.places import RUNS, shown_path
 from tollbench.compare.stored import StoredComparison
 from tollbench.compare.verdicts import Verdict
 from tollbench.errors import Exit, TollError
-from tollbench.fleet.agreement import FleetComparison, compared
+from tollbench.fleet.agreement import FleetChange, FleetComparison, compared
 from tollbench.fleet.commits import bundle
 from tollbench.fleet.contact import Contact
 from tollbench.fleet.fleet_folder import FleetFolder, FleetRequest, StoredHost
@@ -37,7 +39,23 @@ Work = Callable[[FleetSession], None]
 def measured(asked: FleetAsked, wheel: Path | None, *, as_json: bool) -> Exit:
     """A new run on all hosts. Raises TollError before anything is sent, and where nothing can be kept."""
     check_installed()
-    request = FleetRequest(
+    folder = FleetFolder.create(asked.folder(), _request(asked))
+    say(f"asking {several(len(asked.hosts), 'host')} into {shown_path(folder.path)}; Ctrl-C stops them all")
+    return _asked(folder, wheel, folder.found().hosts, as_json=as_json)
+
+
+def _request(asked: FleetAsked) -> FleetRequest:
+    """Raises TollError for what no host can be told."""
+    try:
+        return _stored(asked)
+    except ValidationError as error:
+        said = error.errors(include_url=False)[0]
+        where = ".".join(map(str, said["loc"]))
+        raise TollError(f"{where} cannot be sent to hosts: {said['msg']}", "shorten it") from None
+
+
+def _stored(asked: FleetAsked) -> FleetRequest:
+    return FleetRequest(
         run=str(uuid.uuid4()),
         kind=asked.kind,
         words=asked.words,
@@ -51,9 +69,6 @@ def measured(asked: FleetAsked, wheel: Path | None, *, as_json: bool) -> Exit:
         version=tollbench.__version__,
         hosts=tuple(StoredHost(**asdict(host)) for host in asked.hosts),
     )
-    folder = FleetFolder.create(asked.folder(), request)
-    say(f"asking {several(len(asked.hosts), 'host')} into {shown_path(folder.path)}; Ctrl-C stops them all")
-    return _asked(folder, wheel, folder.found().hosts, as_json=as_json)
 
 
 def resumed(name: str, wheel: Path | None, *, as_json: bool) -> Exit:
@@ -155,9 +170,15 @@ def _exit_code(folder: FleetFolder, *, interrupted: bool) -> Exit:
     if isinstance(found, FleetComparison):
         if any(one.regression for one in found.benchmarks):
             return Exit.REGRESSION_OR_FAILED_CHECK
-        if any(one.verdict in (Verdict.INCONCLUSIVE, Verdict.FAILED) for one in found.benchmarks):
+        if any(_open(one) for one in found.benchmarks) or not found.benchmarks:
             return Exit.INCONCLUSIVE
     return Exit.INCONCLUSIVE if folder.missing() else Exit.FINE
+
+
+def _open(one: FleetChange) -> bool:
+    """Whether it has no answer, over the fleet or on one of its hosts."""
+    on_hosts = {host.verdict for host in one.hosts}
+    return one.verdict in (Verdict.INCONCLUSIVE, Verdict.FAILED) or Verdict.FAILED in on_hosts
 
 
 def fleet_path(name: str) -> Path:

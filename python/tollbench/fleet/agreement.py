@@ -40,6 +40,9 @@ class FleetChange(FleetRecord):
     a: str = Field(description="label of the side that ratios refer to")
     b: str
     hosts: tuple[HostChange, ...]
+    known_on: int = Field(
+        default=0, ge=0, description="hosts whose change the mean is of: timed, or of unchanged code"
+    )
     ratio: Positive | None = Field(
         default=None, description="mean over hosts of the ratio's logarithm, as a ratio; null: fewer than two"
     )
@@ -99,12 +102,13 @@ def _change(
         )
         for host, one in by_host.items()
     )
-    timed = [one for one in by_host.values() if one.ratio is not None and one.verdict in _TIMED]
-    told = FleetChange(benchmark=benchmark, a=a, b=b, hosts=hosts, verdict=_untimed(hosts))
-    if len(timed) < FEWEST_HOSTS:
+    known = [(log, _error(one)) for one in by_host.values() if (log := _log_change(one)) is not None]
+    told = FleetChange(
+        benchmark=benchmark, a=a, b=b, hosts=hosts, known_on=len(known), verdict=_untimed(hosts)
+    )
+    if len(known) < FEWEST_HOSTS or told.verdict is Verdict.UNCHANGED_CODE:
         return told
-    logs = [math.log(one.ratio) for one in timed if one.ratio is not None]
-    summary = across_hosts(logs, [_error(one) for one in timed], level)
+    summary = across_hosts([log for log, _ in known], [error for _, error in known], level)
     low, high = math.exp(summary.low), math.exp(summary.high)
     verdict, regression = _judged(low, high, threshold)
     return told.model_copy(
@@ -120,6 +124,16 @@ def _change(
             "regression": regression,
         }
     )
+
+
+def _log_change(one: Comparison) -> float | None:
+    """Logarithm of the change on a host; 0 where both sides execute the same code; None: it is not known.
+
+    Leaving unchanged hosts out would tell only of those where something changed.
+    """
+    if one.verdict is Verdict.UNCHANGED_CODE:
+        return 0.0
+    return math.log(one.ratio) if one.ratio is not None and one.verdict in _TIMED else None
 
 
 def _untimed(hosts: Sequence[HostChange]) -> Verdict:

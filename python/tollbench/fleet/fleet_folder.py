@@ -1,7 +1,8 @@
 """A fleet's run on the disk: a folder with one journal, and a result a host.
 
-    FOLDER/fleet.jsonl    the request; then a line whenever a host's row changes, the last one counts
-    FOLDER/HOST.toll      its run file (of a comparison HOST.jsonl); HOST-2.toll of a second attempt
+    FOLDER/fleet.journal  the request; then a line whenever a host's row changes, the last one counts
+    FOLDER/HOST.toll      its run file (of a comparison HOST.jsonl); HOST+2.toll of a second attempt: no
+                          host's name has a plus, so that none of these is another host's
 
 The journal is only added to, and held by whoever measures. A kill loses the line in flight, which a reader
 passes over.
@@ -9,9 +10,12 @@ passes over.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, Self
@@ -19,25 +23,28 @@ from typing import Annotated, Any, BinaryIO, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tollbench.errors import REFUSALS, TollError
-from tollbench.fleet.fleets import FleetRun, HostRow, HostStatus, Identity, Text
-from tollbench.fleet.hosts import MOST_HOSTS, Host
+from tollbench.fleet.fleets import FleetRun, HostName, HostRow, HostStatus, Identity, Text
+from tollbench.fleet.hosts import MOST_HOSTS, AccessWord, Engine, Host, RemotePath, SshWord
 from tollbench.text import shown
 from tollbench.writing import open_again, open_new
 
-JOURNAL = "fleet.jsonl"
+JOURNAL = "fleet.journal"
 _MOST_LINE_BYTES = 8 << 20
+
+
+Word = Annotated[str, Field(max_length=100_000)]  # of a command: what builds a program may be long
 
 
 class StoredHost(BaseModel):
     """A host as it was asked for."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    name: Text
-    ssh: Text
-    python: Text
-    toll: Text
-    engine: Text
-    access: tuple[Text, ...]
+    name: HostName
+    ssh: Literal[""] | SshWord
+    python: RemotePath
+    toll: Literal[""] | RemotePath
+    engine: Engine
+    access: tuple[AccessWord, ...]
 
 
 class FleetRequest(BaseModel):
@@ -47,7 +54,7 @@ class FleetRequest(BaseModel):
     toll_fleet: Literal[1] = 1
     run: Identity
     kind: Literal["run", "compare"]
-    words: Annotated[tuple[Text, ...], Field(max_length=1_000)]
+    words: Annotated[tuple[Word, ...], Field(max_length=1_000)]
     revisions: tuple[Text, ...] = ()  # of a comparison: commits, as they were resolved
     repository: Text = ""
     limit_s: float = Field(gt=0.0, allow_inf_nan=False)
@@ -111,6 +118,12 @@ class FleetFolder:
             ) from None
         except OSError as error:
             raise _no_fleet(path, error) from None
+        if os.fstat(journal.fileno()).st_uid != os.geteuid():
+            journal.close()
+            raise TollError(
+                f"{path / JOURNAL} is another user's: going on with it would run what it says, as you",
+                "have its owner go on with it; toll fleet status shows it to anybody",
+            )
         content = journal.read()
         if content and not content.endswith(b"\n"):  # a kill cut the last line
             journal.truncate(content.rfind(b"\n") + 1)
@@ -125,9 +138,15 @@ class FleetFolder:
 
     def _add(self, record: Mapping[str, Any]) -> None:
         assert self.journal is not None
+        line = json.dumps(record).encode() + b"\n"
+        before = self.journal.tell()
         try:
-            self.journal.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+            if self.journal.write(line) != len(line):  # the disk took a part of it
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
+            with suppress(OSError):  # half a line would be in the way of the next one
+                self.journal.truncate(before)
+                self.journal.seek(before)
             raise _cannot_write(self.path / JOURNAL, error) from None
 
     def close(self) -> None:

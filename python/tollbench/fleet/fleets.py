@@ -11,7 +11,7 @@ Text = Annotated[str, Field(max_length=2_000)]
 Instant = Annotated[str, Field(pattern=r"^$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]{0,10}(Z|[+-]\d\d:\d\d)$")]
 Identity = Annotated[str, Field(pattern=r"^$|^[0-9a-f-]{8,64}$")]
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$")]
-FileName = Annotated[str, Field(pattern=r"^$|^[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}$")]
+FileName = Annotated[str, Field(pattern=r"^$|^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,200}$")]
 
 
 class FleetRecord(BaseModel):

@@ -19,20 +19,24 @@ _SINFO_S: Final = 30.0
 # What ReFrame's back ends need to hold a job on one machine that nobody else uses, and to start it but once.
 PINNED: Final = {"squeue": ("--exclusive", "--no-requeue", "--export=NONE")}
 # Words of a host, a node or a user: what a shell, ssh or an engine takes for something else is none.
-_WORD: Final = r"^[A-Za-z0-9_@%:\[\]][A-Za-z0-9_.@%:\[\]-]*$"
-_PATH: Final = r"^[A-Za-z0-9_./~+-]+$"
+_WORD: Final = r"^[A-Za-z0-9_@%:\[\]][A-Za-z0-9_.@%:\[\]-]{0,199}$"
+_PATH: Final = r"^[A-Za-z0-9_./~+][A-Za-z0-9_./~+-]{0,999}$"
 
 Engine = Literal["ssh", "squeue", "pbs", "torque", "flux", "lsf", "sge", "oar"]
+SshWord = Annotated[str, Field(pattern=_WORD)]
+RemotePath = Annotated[str, Field(pattern=_PATH)]
+# A line of a job's script, behind the queue's own mark.
+AccessWord = Annotated[str, Field(pattern=r"^[ -~]{1,200}$")]
 
 
 class HostEntry(toml_files.Entry):
     """`[hosts.NAME]` of a hosts.toml."""
 
-    ssh: Annotated[str, Field(pattern=_WORD)] = ""
-    python: Annotated[str, Field(pattern=_PATH)] = "python3"
-    toll: Annotated[str, Field(pattern=_PATH)] = ""
+    ssh: SshWord = ""
+    python: RemotePath = "python3"
+    toll: RemotePath = ""
     engine: Engine = "ssh"
-    access: list[Annotated[str, Field(max_length=200)]] = Field(default_factory=list)
+    access: list[AccessWord] = Field(default_factory=list)
 
 
 class HostsFile(toml_files.Entry):
@@ -90,8 +94,14 @@ def of_slurm(partition: str, python: str = "python3", toll: str = "") -> tuple[H
 
     Raises TollError where Slurm does not answer or knows no such partition.
     """
-    if not re.match(_WORD, partition):
+    if not re.fullmatch(_WORD, partition):
         raise TollError(f"{shown(partition)} is no name of a partition", "sinfo shows their names")
+    for option, path in (("--python", python), ("--toll", toll)):
+        if path and not re.fullmatch(_PATH, path):
+            raise TollError(
+                f"{option} {shown(path)} is no path that every shell takes as it is",
+                "name it by letters, digits and ._+-/ alone, for example /opt/python3.12/bin/python3",
+            )
     command = ["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N"]
     try:
         done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=_SINFO_S, check=False)

@@ -23,6 +23,7 @@ import json
 import os
 import platform
 import re
+import select
 import shutil
 import signal
 import stat
@@ -31,22 +32,24 @@ import sys
 import tempfile
 import time
 import zipfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import FrameType
     from typing import IO, Any
 
 MARK = "toll-fleet: "
+RESULT = "{result}"  # the word of a command that stands for the file with its result
 GIVEN = "toll-fleet-bytes: "
 MACHINE_LOCKS = ("/run/lock/toll.lock", "/tmp/toll.lock")  # as toll itself takes them: launching/machine_lock
 FLEET_LOCKS = ("/run/lock/toll-fleet.lock", "/tmp/toll-fleet.lock")
 OLDEST_PYTHON = (3, 11)
 LEAST_FREE_MB = 4.0
 INSTALL_S = 900.0
+WAIT_S = 1.0  # between two looks at a lock that another run holds, which measures meanwhile
 GRACE_S = 20.0  # between asking toll to end and killing it
 SETTLED_S = 600.0  # how long after a job's end its engine may still be fetching
 KEPT_S = 30 * 86400.0  # how long a result waits for somebody to fetch it
@@ -178,7 +181,7 @@ def taken(names: Sequence[str], wait_s: float, command: str) -> list[int]:
                     raise JobEnded("stopped", "it was stopped while it waited for this host") from None
                 if time.monotonic() >= until:
                     raise JobEnded("busy", "another run measures there: " + holder(fd)) from None
-                time.sleep(0.3)
+                time.sleep(WAIT_S)
         with suppress(OSError):
             os.ftruncate(fd, 0)
             note = {"pid": os.getpid(), "command": command, "started_utc": utc()}
@@ -232,6 +235,25 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+@contextmanager
+def woken() -> Iterator[int]:
+    """A descriptor that can be read once a signal came, also of a child's end.
+
+    So nobody wakes up to look, beside what is measured.
+    """
+    bell, rope = os.pipe()
+    for end in (bell, rope):
+        os.set_blocking(end, False)
+    before = signal.signal(signal.SIGCHLD, lambda *_: None), signal.set_wakeup_fd(rope)
+    try:
+        yield bell
+    finally:
+        signal.set_wakeup_fd(before[1])
+        signal.signal(signal.SIGCHLD, before[0])
+        os.close(bell)
+        os.close(rope)
+
+
 def run(
     command: Sequence[str], folder: Path, limit_s: float, out: IO[bytes], err: IO[bytes]
 ) -> tuple[int, str]:
@@ -246,15 +268,18 @@ def run(
         start_new_session=True,
     )
     until, ended_by = time.monotonic() + limit_s, ""
-    while process.poll() is None:
-        if not ended_by and (asked_to_stop or time.monotonic() >= until):
-            ended_by = "stopped" if asked_to_stop else "late"
-            until = time.monotonic() + GRACE_S
-            process.send_signal(signal.SIGINT)
-        elif ended_by and time.monotonic() >= until:
-            kill_below(process.pid)
-            process.kill()
-        time.sleep(0.1)
+    with woken() as bell:
+        while process.poll() is None:
+            if not ended_by and (asked_to_stop or time.monotonic() >= until):
+                ended_by = "stopped" if asked_to_stop else "late"
+                until = time.monotonic() + GRACE_S
+                process.send_signal(signal.SIGINT)
+            elif ended_by and time.monotonic() >= until:
+                kill_below(process.pid)
+                process.kill()
+                until = time.monotonic() + GRACE_S
+            if select.select([bell], [], [], max(0.0, until - time.monotonic()))[0]:
+                os.read(bell, 4096)
     kill_below(os.getpid())  # we are the reaper of whatever it left
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -280,14 +305,18 @@ def unpacked(wheel: Path, expected: str) -> Path:
     """The folder with what the wheel holds. Raises JobEnded where it is not the one that was sent."""
     place = base() / "toll" / expected[:32]
     if not place.is_dir():
+        if not wheel.is_file():  # it was there when the host was looked at
+            raise JobEnded("failed", "the toll that lay there was not the one that was sent, and is removed")
         if digest(wheel) != expected:
             raise JobEnded("failed", "the wheel of toll arrived otherwise than it was sent: its hash differs")
-        fresh = place.with_name(f"{place.name}-{os.getpid()}")
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(str(fresh))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f"{place.name}-", dir=str(place.parent)))
         try:
-            fresh.rename(place)
-        except OSError:  # another host with the same home was quicker
+            with zipfile.ZipFile(str(wheel)) as archive:
+                archive.extractall(str(fresh))
+            with suppress(OSError):  # another host with the same home was quicker
+                fresh.rename(place)
+        finally:  # also where the disk is full: nobody else would remove it
             shutil.rmtree(str(fresh), ignore_errors=True)
     return place
 
@@ -345,7 +374,9 @@ def toll_of(job: dict[str, Any], folder: Path) -> tuple[list[str], dict[str, Any
         shutil.rmtree(str(place), ignore_errors=True)
         place = unpacked(folder / job["wheel"], job["sha256"])
     start = str(place / "tollbench" / "__main__.py")
-    own = base() / "python" / job["sha256"][:32]
+    # Homes are shared by hosts of other processors and Pythons, whose environment is of no use here.
+    kind = f"{platform.machine()}-{sys.version_info[0]}.{sys.version_info[1]}"
+    own = base() / "python" / f"{job['sha256'][:32]}-{kind}"
     for python in (own / "bin" / "python", Path(sys.executable)):
         if python.exists() and (found := doctor([str(python), "-I", start], log)) is not None:
             return [str(python), "-I", start], found
@@ -358,7 +389,8 @@ def toll_of(job: dict[str, Any], folder: Path) -> tuple[list[str], dict[str, Any
 
 def installed(wheel: Path, own: Path) -> Path:
     """The Python of a new environment with all that toll needs, by the host's own pip. Raises JobEnded."""
-    fresh = own.with_name(f"{own.name}-{os.getpid()}")
+    own.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f"{own.name}-", dir=str(own.parent)))
     pip = [str(fresh / "bin" / "python"), "-I", "-m", "pip", "install", "--quiet", "--no-input"]
     try:
         for command in ([sys.executable, "-I", "-m", "venv", str(fresh)], [*pip, str(wheel)]):
@@ -368,8 +400,11 @@ def installed(wheel: Path, own: Path) -> Path:
             if done.returncode:
                 said = last_line([(done.stdout + b"\n" + done.stderr).decode("utf-8", "replace")])
                 raise JobEnded("failed", "what toll needs cannot be installed there: " + said)
+        if own.exists():  # it did not start toll: its Python was updated, or it was damaged
+            own.rename(fresh / "before")
         with suppress(OSError):  # another host with the same home was quicker
             fresh.rename(own)
+        shutil.rmtree(str(own / "before"), ignore_errors=True)
     except subprocess.TimeoutExpired:
         raise JobEnded("failed", f"what toll needs was not installed within {INSTALL_S:.0f} s") from None
     finally:
@@ -402,6 +437,8 @@ def work(job_file: str) -> None:
         answer.update(status=end.status, reason=end.reason)
     except OSError as error:
         answer.update(refused(error))
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        answer.update(status="failed", reason=f"{type(error).__name__}: {error}"[:500])
     answer.setdefault("ended", utc())
     with suppress(OSError):
         (here / "answer.json").write_text(json.dumps(answer), encoding="utf-8")
@@ -440,7 +477,10 @@ def held_and_run(job: dict[str, Any], here: Path, answer: dict[str, Any]) -> dic
             return before
         if free_mb() < LEAST_FREE_MB:
             raise JobEnded("failed", f"no space: {free_mb():.0f} MB free")
-        shutil.rmtree(str(folder), ignore_errors=True)  # of an attempt that was killed
+        killed = Path(note_of(folder).get("folder", "") or "/nowhere")  # an attempt's, in the engine's folder
+        if killed != here and removable(killed):
+            shutil.rmtree(str(killed), ignore_errors=True)
+        shutil.rmtree(str(folder), ignore_errors=True)
         folder.mkdir(parents=True)
         shell = os.getppid()  # the engine's script, which waits for us
         note = {
@@ -476,7 +516,8 @@ def measured(job: dict[str, Any], here: Path, folder: Path, command: list[str]) 
     """toll, run: its status, reason, and the name and hash of its result."""
     for name in job["inputs"]:
         shutil.copy(str(here / name), str(folder / name))
-    words = [word.replace("{folder}", str(folder)) for word in job["words"]]
+    result = str(folder / job["result"])
+    words = [result if word == RESULT else word for word in job["words"]]
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         for before in job["before"]:
             code, ended_by = run(before, folder, job["limit_s"], out, err)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tollbench.errors import TollError
 from tollbench.fleet.hosts import Host
 from tollbench.fleet.reframe_engine import answer_in, plain_text, stage_of
+from tollbench.text import shown
 from tollbench.writing import delete_tree, scratch_folder
 
 _ENGINE = "engine-"
@@ -33,8 +36,8 @@ def engine_folder(fleet: Path, *, shared: bool) -> Iterator[Path]:
         with scratch_folder() as place:
             yield place
         return
-    place = fleet.resolve() / f"{_ENGINE}{os.getpid()}"
-    place.mkdir()
+    # Not by the process's number alone, which a killed controller had before.
+    place = Path(tempfile.mkdtemp(prefix=f"{_ENGINE}{os.getpid()}-", dir=fleet.resolve()))
     try:
         yield place
     finally:
@@ -59,15 +62,26 @@ def marked(host: Host, identity: str) -> tuple[str, ...]:
 
 
 def waiting(identities: Iterable[str]) -> set[str]:
-    """Those whose jobs Slurm still has, waiting or at work; none where there is no Slurm."""
+    """Those whose jobs Slurm still has, waiting or at work.
+
+    Raises TollError where it does not say so: a job that is not known to have gone would be sent twice.
+    """
     wanted = {f"toll-{identity}": identity for identity in identities}
     if not wanted:
         return set()
     command = ["squeue", "--noheader", "--format=%k"]
     try:
         done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=_ASKED_S, check=False)
+        said = shown(done.stderr.strip(), 200) if done.returncode else ""
+    except FileNotFoundError:
+        said = "there is no squeue here"
     except (OSError, subprocess.TimeoutExpired):
-        return set()
+        said = "it does not answer"
+    if said:
+        raise TollError(
+            f"Slurm does not tell which jobs of an earlier start it still has: {said}",
+            "nothing was sent anew; look whether slurmctld runs (sinfo), and ask again",
+        )
     return {wanted[line.strip()] for line in done.stdout.splitlines() if line.strip() in wanted}
 
 

@@ -57,6 +57,8 @@ for word; do
     if [ "$word" = mktemp ]; then
         [ ! -e {stop} ] || exit 1
         folder=$(timeout -k 5 {made_within} {real} "$@") || exit 1
+        # The engine puts it into commands of a shell here, and a host may answer what it likes.
+        case $folder in "" | -* | *[!A-Za-z0-9_./+-]*) exit 1 ;; esac
         printf '%s\\t%s\\n' "$host" "$folder" >>{made}
         printf '%s\\n' "$folder"
         exit 0

@@ -28,10 +28,13 @@ from tollbench.launching.interrupt import Interrupt
 from tollbench.store import RunFile
 from tollbench.text import shown
 from tollbench.writing import write_own
+from tollbench.writing.redacting import harmless
 
 STOPPING_S = 60.0  # for hosts to end after Ctrl-C, and for what they have to arrive
 LOST_TRIES = 3
 _TRY_AGAIN_S = 3.0
+_SELDOM_S = 60.0
+_MOST_REASON = 2000  # characters, as HostRow has them
 # An answer may still lie on hosts whose rows are these: the same run is asked for again.
 _MAY_HAVE_ENDED = frozenset({HostStatus.SENT, HostStatus.LOST})
 
@@ -77,7 +80,8 @@ class FleetSession:
         rows = [self.folder.rows[host.name] for host in hosts if not host.by_ssh]
         asked = {row.run: row for row in rows if row.run and row.status in _MAY_HAVE_ENDED}
         answers = answers_left(self.folder.path)
-        still = waiting(asked)
+        slurm = {host.name for host in hosts if host.engine == "squeue"}
+        still = waiting(run for run, row in asked.items() if row.host in slurm and run not in answers)
         settled = set()
         for run, row in asked.items():
             if run in answers:
@@ -106,8 +110,11 @@ class FleetSession:
         attempt = row.attempt + bool(row.run and not again)
         identity = row.run if again else str(uuid.uuid4())
         self.folder.set(
-            HostRow(host=host.name, status=HostStatus.SENT, run=identity, attempt=attempt, notes=looked.notes)
-        )
+            HostRow(
+                host=host.name, status=HostStatus.SENT, run=identity, attempt=attempt, notes=looked.notes,
+                left=row.left,
+            )
+        )  # fmt: skip
         has = looked.facts.has if looked.facts else ()
         carried = [] if host.toll or sent.sha256[:32] in has else [sent.path]
         result = f"{host.name}.{_ENDING[request.kind]}"
@@ -119,7 +126,7 @@ class FleetSession:
             sha256=sent.sha256,
             sources=sent.sources,
             version=sent.version,
-            words=tuple(_filled(word, identity, result) for word in request.words),
+            words=tuple(identity if word == IDENTITY else word for word in request.words),
             before=_before(request.kind, self.files),
             inputs=tuple(file.name for file in self.files),
             start_in=REPOSITORY if request.kind == "compare" else "",
@@ -205,7 +212,7 @@ class FleetSession:
         known = row.model_copy(
             update={
                 "status": answer.status,
-                "reason": answer.reason,
+                "reason": str(harmless(answer.reason))[:_MOST_REASON],
                 "started": answer.started,
                 "ended": answer.ended,
                 "machine": _machine(answer),
@@ -213,6 +220,8 @@ class FleetSession:
             }
         )
         if not answer.result:
+            if answer.status is HostStatus.OK:
+                return _with(known, HostStatus.REFUSED, "it says that all went well, and names no result")
             return known
         try:
             content = self._content(row, answer, stage)
@@ -241,22 +250,22 @@ class FleetSession:
     def _kept(self, row: HostRow, content: bytes) -> str:
         """The file's name in the fleet's folder. Raises TollError for what a stranger might have made."""
         kind = self.folder.request.kind
-        again = f"-{row.attempt}" if row.attempt > 1 else ""
+        again = f"+{row.attempt}" if row.attempt > 1 else ""
         path = self.folder.path / f"{row.host}{again}.{_ENDING[kind]}"
-        if not (path.is_file() and path.read_bytes() == content):  # it came twice, and counts once
-            write_own(path, content)
+        incoming = path.with_name(f".{path.name}")  # under its name it is sound
+        write_own(incoming, content)
         try:
-            check_result(kind, path, row.run)
-        except TollError:
-            path.unlink(missing_ok=True)
-            raise
+            check_result(kind, incoming, row.run)
+            incoming.rename(path)  # where it came twice, it counts once
+        finally:
+            incoming.unlink(missing_ok=True)
         return path.name
 
     def _after_the_connection(self, host: Host, row: HostRow) -> HostRow:
         """The engine lost the host: asks it what became of the run, and waits where that goes on."""
         request = self.folder.request
         until = time.monotonic() + request.limit_s + request.wait_s + request.setup_s
-        tries = 0
+        tries, pause_s = 0, _TRY_AGAIN_S
         while True:
             try:
                 state = self.contact.ask(host, "state", {"identity": row.run}, HostState)
@@ -271,7 +280,14 @@ class FleetSession:
             halted = state.process in ("T", "t")
             if not state.alive or halted or time.monotonic() > until or self.interrupt.requested:
                 return _with(row, *_dead(state, halted=halted, stopped=self.interrupt.requested))
-            time.sleep(_TRY_AGAIN_S)
+            self._pause(pause_s)  # longer each time: the host measures, and asking costs it time
+            pause_s = min(2 * pause_s, _SELDOM_S)
+
+    def _pause(self, seconds: float) -> None:
+        """Until Ctrl-C at most."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not self.interrupt.requested:
+            time.sleep(min(left, 1.0))
 
     def cleaned(self, host: Host, row: HostRow, folders: Sequence[str] = ()) -> HostRow:
         """The row once nothing is left there; where the host cannot be reached, it says what may be.
@@ -296,11 +312,11 @@ class FleetSession:
     def fetch(self, rows: Sequence[HostRow]) -> None:
         """Takes what hosts have by now of runs that were sent, and measures nothing."""
         hosts = [self.folder.request.host(row.host) for row in rows]
-        self._left_in_queues(hosts)
         by_ssh = {host.name for host in hosts if host.by_ssh}
         asked = [row for row in rows if row.run and row.host in by_ssh]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(self._fetch_one, asked))
+        self._left_in_queues(hosts)
 
     def _fetch_one(self, row: HostRow) -> None:
         host = self.folder.request.host(row.host)
@@ -324,14 +340,11 @@ class FleetSession:
 
 
 REPOSITORY = "repository"  # of a comparison's commits, in the run's folder on a host
+IDENTITY = "{identity}"  # the word of a command that stands for a run's own
 _ENDING = {"run": "toll", "compare": "jsonl"}
 # Exit codes of a toll that did its work: a wrong answer, a regression and what is open are answers too.
 _FINE = {"run": (0, 1, 3), "compare": (0, 1, 2, 3)}
 _STOPPED = (HostStatus.STOPPED, "Ctrl-C came before it had an answer")
-
-
-def _filled(word: str, identity: str, result: str) -> str:
-    return word.replace("{identity}", identity).replace("{result}", f"{{folder}}/{result}")
 
 
 def _before(kind: str, files: Sequence[Path]) -> tuple[tuple[str, ...], ...]:

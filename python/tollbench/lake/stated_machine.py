@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tollbench.lake.lake_schema import LABEL
-from tollbench.lake.redacting import harmless
+from tollbench.writing.redacting import harmless
 
 # Keys of `RunHeader.machine`. Not the frequency of that moment, nor compilers: those are no machine.
 _STATED: Final = (

@@ -23,11 +23,11 @@ from tollbench.errors import TollError
 from tollbench.export.tables import BATCHES, LAUNCHES, batch_records, launch_records, launches_of
 from tollbench.export.tables import TABLES as EXPORTED
 from tollbench.lake.lake_schema import EVERYWHERE, JSON, QUANTILES, TABLES, VERSION, schema_of
-from tollbench.lake.redacting import harmless, harmless_json, secrets_here
 from tollbench.lake.stated_machine import MOST_HOST, StatedMachine
 from tollbench.store import Launch, RunFile
 from tollbench.text import clean, shown
 from tollbench.words import Purpose, canonical
+from tollbench.writing.redacting import harmless, harmless_json, secrets_here
 
 RUN_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_COMMIT: Final = 200

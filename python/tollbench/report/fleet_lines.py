@@ -56,11 +56,19 @@ def comparison(found: FleetComparison) -> Iterator[str]:
         yield ""
 
 
+def _which(change: FleetChange) -> str:
+    there = len(change.hosts)
+    return "all hosts" if change.known_on in (0, there) else f"{change.known_on} of {there} hosts"
+
+
 def _over_all(change: FleetChange) -> str:
     verdict = change.verdict.value.replace("_", " ")
     if change.ratio is None or change.low is None or change.high is None:
-        return f"all hosts: {verdict}; fewer than two were timed, and one says nothing about others"
-    told = f"all hosts: {verdict}, {_shift(change.ratio)} ({_shift(change.low)} to {_shift(change.high)})"
+        why = "the change is known of fewer than two, and one says nothing about others"
+        return f"{_which(change)}: {verdict}; {why}"
+    told = (
+        f"{_which(change)}: {verdict}, {_shift(change.ratio)} ({_shift(change.low)} to {_shift(change.high)})"
+    )
     if change.predicted_low is not None and change.predicted_high is not None:
         told += f"; one more such host: {_shift(change.predicted_low)} to {_shift(change.predicted_high)}"
     if change.agree is not None:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Stands in for ssh and scp: hosts are folders below $FAKE_HOSTS. HOST.down cannot be reached, HOST.refuses has
-# another key. What runs there takes its locks in the host's own folder, and not those of this machine.
+# another key; HOST.evil answers with commands for a shell where a folder's name is asked for. What runs there takes its locks in the host's own folder, and not those of this machine.
 name=$(basename "$0")
 while :; do
     case $1 in
@@ -32,6 +32,9 @@ if [ "$name" = scp ]; then
 fi
 reach "$1"
 shift
+case "$*" in
+*mktemp*) [ ! -e "$place.evil" ] || { echo "x; touch $FAKE_HOSTS/pwned; true"; exit; } ;;
+esac
 case "$*" in
 *" -S - "*) sed "$own" | sh -c "$*" ;;
 *) exec sh -c "$*" ;;

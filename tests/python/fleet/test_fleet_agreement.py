@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from tollbench.cli import fleet_running
 from tollbench.compare.verdicts import Comparison, Comparisons, Verdict
 from tollbench.fleet.agreement import compared
 from tollbench.fleet.fleets import FleetRun, HostRow, HostStatus
@@ -61,6 +62,24 @@ def test_unchanged_code_on_all_hosts_is_unchanged_code():
     assert over(unchanged, on_host(1.1)).verdict is Verdict.INCONCLUSIVE
 
 
+def test_a_host_of_unchanged_code_counts_as_no_change():
+    """Without it, the mean would be that of the hosts where something changed."""
+    changed = [on_host(ratio) for ratio in (1.10, 1.11, 1.09)]
+    alone = over(*changed)
+    beside = over(*changed, on_host(None, verdict=Verdict.UNCHANGED_CODE))
+    assert alone.verdict is Verdict.SLOWER
+    assert (beside.verdict, beside.known_on) == (Verdict.INCONCLUSIVE, 4)
+    assert beside.ratio == pytest.approx(alone.ratio**0.75, rel=1e-3)
+    assert beside.agree is None
+
+
+def test_a_benchmark_that_failed_on_a_host_leaves_the_comparison_open():
+    failed = over(*(on_host(1.05, verdict=Verdict.SLOWER),) * 2, on_host(None, verdict=Verdict.FAILED))
+    assert (failed.known_on, failed.verdict) == (2, Verdict.SLOWER)
+    assert fleet_running._open(failed)
+    assert not fleet_running._open(over(*(on_host(1.0),) * 3))
+
+
 def test_a_host_without_an_interval_leaves_open_whether_hosts_agree():
     bare = on_host(1.02)
     (one,) = bare.comparisons
@@ -74,7 +93,7 @@ def test_the_answer_over_all_hosts_comes_first_and_each_host_below():
     found = compared(fleet, {"host0": on_host(1.05)}, 0.95, 0.01).model_copy(update={"benchmarks": (change,)})
     lines = list(fleet_lines.comparison(found))
     assert lines[0] == "BM_x: new against old"
-    assert lines[1].startswith("  all hosts: ")
+    assert lines[1].startswith("  2 of 3 hosts: ")
     assert "one more such host" in lines[1]
     assert [line.split()[0] for line in lines[2:5]] == ["host0", "host1", "host2"]
     assert lines[4].endswith("failed: why")

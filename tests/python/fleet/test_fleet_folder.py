@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tollbench.errors import TollError
@@ -52,6 +54,14 @@ def test_one_controller_at_a_time_goes_on_with_it(tmp_path):
     assert FleetFolder.read(tmp_path / "fleet").request == folder.request
     folder.close()
     FleetFolder.resume(tmp_path / "fleet").close()
+
+
+def test_another_users_folder_is_shown_and_not_gone_on_with(tmp_path, monkeypatch):
+    FleetFolder.create(tmp_path / "fleet", request("one")).close()
+    monkeypatch.setattr("os.geteuid", lambda: os.getuid() + 1)
+    assert FleetFolder.read(tmp_path / "fleet").rows
+    with pytest.raises(TollError, match="is another user's"):
+        FleetFolder.resume(tmp_path / "fleet")
 
 
 def test_a_folder_that_is_there_is_never_written_to(tmp_path):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 import os
 import signal
 import subprocess
 import time
+import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +19,7 @@ import simulated
 from tollbench import home
 from tollbench.fleet import on_host
 from tollbench.interpreters import interpreter
+from tollbench.store import RunFile
 
 IDENTITY = "00000000-0000-4000-8000-00000000000a"
 
@@ -31,16 +35,16 @@ class OneHost:
         for name in ("/run/lock/toll", "/tmp/toll"):
             text = text.replace(name, f"{folder}/{name.strip('/').replace('/', '-')}")
         self.script.write_text(text)
+        self.numbers = itertools.count()
 
     def job(self, **changes):
         """A folder with a job, as an engine makes it."""
-        number = len(list(self.folder.glob("rfm.*")))
-        place = self.folder / f"rfm.{number}"
+        place = self.folder / f"rfm.{next(self.numbers)}"
         place.mkdir()
         usual = {
             "identity": IDENTITY, "host": "one", "toll": str(self.toll), "wheel": "", "sha256": "",
             "sources": home.fingerprint(), "version": "1",
-            "words": ["run", "--output", "{folder}/result.toll", "--identity", IDENTITY], "before": [],
+            "words": ["run", "--output", "{result}", "--identity", IDENTITY], "before": [],
             "inputs": [], "start_in": "", "result": "result.toll", "fine": [0, 1, 3], "limit_s": 30.0,
             "wait_s": 0.0, "boot_id": "", "keep": True,
         }  # fmt: skip
@@ -157,6 +161,93 @@ def test_a_job_that_was_killed_or_halted_leaves_no_process_and_no_folder(tmp_pat
     while (lives := still_running(host.folder)) and time.monotonic() < until:
         time.sleep(0.05)
     assert lives == []
+
+
+def test_what_a_killed_attempt_left_goes_when_its_job_is_asked_for_again(tmp_path):
+    host = OneHost(tmp_path, 60.0)
+    with host.working() as (place, process):
+        process.kill()
+        process.wait()
+    assert place.is_dir()
+    again, answer = host.work(limit_s=0.5)
+    assert answer["status"] == "late"
+    assert not place.exists()
+    assert again.is_dir()
+
+
+def test_nobody_wakes_up_beside_what_is_measured(tmp_path):
+    """A job waits for its toll without looking: it is not switched to ten times a second."""
+    host = OneHost(tmp_path, 60.0)
+    with host.working() as (_, process):
+        time.sleep(0.5)  # until it has come to rest
+        before = switches(process.pid)
+        time.sleep(2.0)
+        assert switches(process.pid) - before <= 2
+
+
+def switches(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
+
+
+def make_wheel(path: Path, main: str) -> dict[str, str]:
+    """A wheel whose toll is `main`, and what a job says of it."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("tollbench/__main__.py", main)
+    digest = hashlib.sha256(main.encode()).hexdigest()
+    sources = hashlib.sha256(f"__main__.py\0{digest}\n".encode()).hexdigest()
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    return {"toll": "", "wheel": path.name, "sha256": sha256, "sources": sources}
+
+
+def test_a_wheel_that_a_full_disk_cut_short_leaves_nothing(tmp_path, monkeypatch):
+    job = make_wheel(tmp_path / "toll.whl", "pass")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def full(self, path):
+        (Path(path) / "half").write_text("half of it")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "extractall", full)
+    with pytest.raises(OSError, match="No space"):
+        on_host.unpacked(tmp_path / "toll.whl", job["sha256"])
+    assert list((tmp_path / "cache/toll/fleet/toll").iterdir()) == []
+
+
+def test_an_environment_that_does_not_start_toll_any_more_is_replaced(tmp_path, monkeypatch):
+    """Its Python was updated: the folder is there, and a new one could not take its name."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    own = on_host.base() / "python" / "x"
+    (own / "bin").mkdir(parents=True)
+    (own / "bin/python").symlink_to("/nowhere/python")
+
+    def run(command, **_):
+        if "venv" in command:
+            (Path(command[-1]) / "bin").mkdir()
+            (Path(command[-1]) / "bin/python").write_text("new")
+        return subprocess.CompletedProcess(command, 0, b"", b"")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert on_host.installed(tmp_path / "toll.whl", own).read_text() == "new"
+    assert [path.name for path in own.parent.iterdir()] == ["x"]
+    assert sorted(path.name for path in own.iterdir()) == ["bin"]
+
+
+def test_what_nobody_foresaw_is_a_reason(tmp_path):
+    host = OneHost(tmp_path, 0.0)
+    place = host.job(toll="", wheel="toll.whl", sha256=hashlib.sha256(b"no zip").hexdigest())
+    (place / "toll.whl").write_bytes(b"no zip")
+    answer = host.answer(host.start("work", str(place / "job.json")))
+    assert (answer["status"], answer["reason"]) == ("failed", "BadZipFile: File is not a zip file")
+
+
+def test_braces_in_a_users_command_stay_as_they_are(tmp_path):
+    host = OneHost(tmp_path, 0.0)
+    words = ["run", "--filter", "{folder}/x{result}", "--output", "{result}", "--identity", IDENTITY]
+    place, answer = host.work(words=words)
+    assert answer["status"] == "ok"
+    with RunFile.open(place / "result.toll") as run_file:
+        assert "--filter {folder}/x{result} --output /" in run_file.header().command_line
 
 
 def still_running(folder: Path) -> list[str]:

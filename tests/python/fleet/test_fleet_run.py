@@ -21,7 +21,7 @@ from tollbench.errors import TollError
 from tollbench.fleet import reframe_engine, running
 from tollbench.store import RunFile
 
-HOSTS = ("one", "two", "unknown", "gone", "locked", "failing", "lying")
+HOSTS = ("one", "two", "unknown", "gone", "locked", "failing", "lying", "evil")
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def mixed(tmp_path_factory):
     """Hosts of which some do not answer, one fails at its work, and one sends nonsense; measured once."""
     hosts = FakeHosts(tmp_path_factory.mktemp("fleet"), HOSTS)
     file = hosts.write(failing=hosts.failing(), lying=hosts.lying())
-    for name in ("gone.down", "locked.refuses"):
+    for name in ("gone.down", "locked.refuses", "evil.evil"):
         (hosts.folder / "hosts" / name).touch()
     shutil.rmtree(hosts.folder / "hosts/unknown")
     secret = {"PLANTED_TOKEN": "planted-secret-1", "SSHPASS": "planted-secret-2"}
@@ -43,7 +43,7 @@ def test_each_host_is_a_row_with_its_result_or_its_reason(mixed):
     assert done.returncode == 3, done.stderr
     assert {name: row["status"] for name, row in rows.items()} == {
         "one": "ok", "two": "ok", "unknown": "unreachable", "gone": "unreachable", "locked": "unreachable",
-        "failing": "failed", "lying": "refused",
+        "failing": "failed", "lying": "refused", "evil": "lost",
     }  # fmt: skip
     assert "Could not resolve hostname unknown" in rows["unknown"]["reason"]
     assert "No route to host" in rows["gone"]["reason"]
@@ -56,6 +56,13 @@ def test_each_host_is_a_row_with_its_result_or_its_reason(mixed):
             assert run_file.header().uuid == rows[name]["run"]
         assert rows[name]["noise"] == [{"name": "load", "value": "a test"}]
         assert rows[name]["started"] <= rows[name]["ended"]
+
+
+def test_what_a_host_answers_is_no_command_here(mixed):
+    """The engine puts the folder's name that a host answers into a command of a shell."""
+    hosts, _, rows = mixed
+    assert not (hosts.folder / "hosts/pwned").exists()
+    assert rows["evil"]["reason"] == "the connection ended before its job began"
 
 
 def test_a_sound_run_file_of_another_run_is_refused(mixed):

@@ -20,11 +20,11 @@ from made_runs import Made
 from tollbench.errors import TollError
 from tollbench.lake.lake_folder import Added, LakeFolder
 from tollbench.lake.lake_schema import TABLES, VERSION
-from tollbench.lake.redacting import WITHHELD, harmless
 from tollbench.lake.stated_machine import StatedMachine
 from tollbench.store import RunFile
 from tollbench.words import Kind, Status
 from tollbench.writing import write_own
+from tollbench.writing.redacting import WITHHELD, harmless
 
 
 @pytest.fixture

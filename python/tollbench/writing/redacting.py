@@ -1,8 +1,9 @@
-"""What goes into a lake is read by others: no secret of the user's, and no text that steers a terminal.
+"""What goes into a lake or a fleet's rows is read by others: no secret of the user's, nothing that steers a
+terminal.
 
-A run file holds sentences of programs and builds, which may quote what stands in the environment. Withheld
-is what has the form of a key or password, and whatever equals the value of a variable of this environment
-whose name speaks of a secret.
+Sentences of programs and builds may quote what stands in the environment. Withheld is what has the form of a
+key or password, and whatever equals the value of a variable of this environment whose name speaks of a
+secret.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Final
 from tollbench.text import clean
 
 WITHHELD: Final = "[withheld]"
-MOST_TEXT: Final = 4096  # characters of any one text in the lake
+MOST_TEXT: Final = 4096  # characters of any one text
 _KEYS = r"(?:api|access|private|signing)[_-]?key"
 _SECRET_NAME = rf"(?:pass(?:word|wd|phrase)|secret|token|{_KEYS}|auth(?:orization)?|credentials?|cookie)"
 _OPTION: Final = re.compile(rf"(?i)(--?[\w-]*{_SECRET_NAME}[\w-]*)([=\s]+)(\"[^\"]*\"|'[^']*'|\S+)")
