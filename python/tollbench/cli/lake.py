@@ -70,6 +70,7 @@ def add(
     ] = False,
 ) -> None:
     """Add runs to a lake, which is made where there is none. A run that is there already stays as it is."""
+    from tollbench.lake import compacting
     from tollbench.lake.lake_folder import Added, LakeFolder
     from tollbench.lake.tables_of_run import tables_of_run
     from tollbench.store import RunFile
@@ -86,6 +87,10 @@ def add(
             except TollError as error:  # the others are added all the same
                 failed.append(error)
                 say(f"toll: {error.what}\n  next: {error.next_step}")
+        try:
+            compacting.tidy(lake, on_file=lambda read, total: bar.step(read, total, "files put together"))
+        except TollError as error:  # the runs are there
+            say(f"what questions read stays in many files: {error.what}\n  next: {error.next_step}")
     if as_json:
         rows = [{"file": str(p), "run": r.run, "machine": r.machine, "outcome": str(o)} for p, r, o in done]
         tell_as_json({"added": rows})
@@ -93,7 +98,7 @@ def add(
         for path, run, outcome in done:
             words = {
                 Added.ADDED: "added",
-                Added.GROWN: "added again, with more launches",
+                Added.GROWN: "added again, with what it lacked",
                 Added.ALREADY: "is there",
             }
             tell(f"{path}: {words[outcome]} (machine {run.machine})")

@@ -1,4 +1,4 @@
-"""Many small files become one a table and month, when somebody asks for it.
+"""Many small files become few: all when somebody asks for it, those that questions read by themselves.
 
 Readers see either: which files count stands in one manifest, which is replaced as a whole once all new files
 lie there. Only then are the old ones removed. Runs that can still grow keep files of their own.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ import pyarrow.parquet
 
 from tollbench.errors import TollError
 from tollbench.lake.lake_folder import ALL, MANIFEST, LakeFile, LakeFolder, Manifest, telling
-from tollbench.lake.lake_schema import MARKER, TABLES, VERSION, columns_in, schema_of
+from tollbench.lake.lake_schema import BRIEF, MARKER, TABLES, VERSION, columns_in, schema_of
 from tollbench.text import shown
 from tollbench.writing import alone, write_own
 from tollbench.writing.whole import whole
@@ -30,6 +30,8 @@ _ORDER: Final = ("workload", "contender", "environment", "parameters", "machine"
 _GROUPS: Final = 32  # row groups of what is held at once
 _LEAST_GROUP: Final = 2048  # rows
 _LOCK: Final = "compacting.lock"
+MOST_LOOSE: Final = 64  # runs with files of their own, of which each costs a question a millisecond
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Compacted:
     files_after: int
 
 
-def compact(lake: LakeFolder, on_file: Callable[[int, int], None] = lambda *_: None) -> Compacted:
+def compact(lake: LakeFolder, on_file: Progress = lambda *_: None) -> Compacted:
     """Compacts every month that has runs of files of their own. Raises TollError; then all is as it was.
 
     `on_file` is told how many files have been read, of how many.
@@ -49,45 +51,106 @@ def compact(lake: LakeFolder, on_file: Callable[[int, int], None] = lambda *_: N
     with telling(lake.root), alone(lake.root / _LOCK):
         before = lake.manifest()
         _sweep(lake, before)
-        finished = lake.finished()
-        months = {file.month for file in lake.files(MARKER) if file.machine != ALL and file.name in finished}
+        there = {table: lake.files(table) for table in TABLES}
+        finished = lake.finished(file.name for file in _own(there))
+        months = {file.month for file in _own(there) if file.name in finished}
         wanted = {
             table: [
                 file
-                for file in lake.files(table)
+                for file in files
                 if file.month in months and (file.machine == ALL or file.name in finished)
             ]
-            for table in TABLES
+            for table, files in there.items()
         }
-        runs = {file.name for files in wanted.values() for file in files if file.machine != ALL}
-        total, done = sum(map(len, wanted.values())), 0
-        fresh: list[Path] = []
-        names: dict[str, frozenset[str]] = {}
-        try:
-            for table, files in wanted.items():
-                kept = {
-                    file.name
-                    for file in lake.files(table)
-                    if file.machine == ALL and file.month not in months
-                }
-                for month, of_month in _by_month(files).items():
-                    name = f"compacted-{secrets.token_hex(8)}"
-                    path = lake.place(table, ALL, month, name)
-                    fresh.append(path)
-                    _merge(table, of_month, path)
-                    kept.add(name)
-                    done += len(of_month)
-                    on_file(done, total)
-                names[table] = frozenset(kept)
-            after = Manifest(names, before.runs | runs)
-            write_own(lake.root / MANIFEST, _text(after))
-        except BaseException:
-            for path in fresh:
-                with suppress(OSError):
-                    path.unlink()
-            raise
+        runs = frozenset(file.name for file in _own(wanted))
+        merged, names = _merged(lake, before, wanted, on_file)
+        after = Manifest(names, before.runs | runs, before.brief - runs)
+        _told(lake, after, merged)
         _sweep(lake, after)
-        return Compacted(len(runs), total, len(fresh))
+        return Compacted(len(runs), sum(map(len, wanted.values())), len(merged))
+
+
+def tidy(lake: LakeFolder, most: int = MOST_LOOSE, on_file: Progress = lambda *_: None) -> int:
+    """Puts what questions read of many runs together, once more than `most` have files of their own.
+
+    Only the small tables, and of what was put together before no more than as much again: so each row is
+    written a few times at most, however many runs come. Returns how many runs were put together; 0 too
+    where another toll compacts right now. Raises TollError; then all is as it was.
+    """
+    with telling(lake.root), suppress(BlockingIOError), alone(lake.root / _LOCK, wait=False):
+        there = {table: lake.files(table) for table in BRIEF}
+        loose = {file.name for file in there[MARKER] if file.machine != ALL}
+        if len(loose) <= most or len(runs := lake.finished(loose)) <= most:
+            return 0
+        before = lake.manifest()
+        wanted = {table: _as_much_again(files, runs) for table, files in there.items()}
+        merged, names = _merged(lake, before, wanted, on_file)
+        _told(lake, Manifest(names, before.runs, before.brief | runs), merged)
+        for file in (file for files in wanted.values() for file in files):
+            _remove(file)
+        return len(runs)
+    return 0
+
+
+def _own(files: Mapping[str, Sequence[LakeFile]]) -> Iterator[LakeFile]:
+    """Those of one run each."""
+    return (file for of_table in files.values() for file in of_table if file.machine != ALL)
+
+
+def _as_much_again(files: Sequence[LakeFile], runs: Collection[str]) -> list[LakeFile]:
+    """The files of these runs, and by month those of several that are not larger than twice what joins."""
+    found = []
+    for of_month in _by_month(files).values():
+        own = [file for file in of_month if file.machine != ALL and file.name in runs]
+        size = sum(file.path.stat().st_size for file in own)
+        together = [file for file in of_month if file.machine == ALL and own]
+        for file in sorted(together, key=lambda file: file.path.stat().st_size):
+            if file.path.stat().st_size > 2 * size:
+                break
+            own.append(file)
+            size += file.path.stat().st_size
+        found += own
+    return found
+
+
+def _merged(
+    lake: LakeFolder, before: Manifest, wanted: Mapping[str, Sequence[LakeFile]], on_file: Progress
+) -> tuple[list[Path], dict[str, frozenset[str]]]:
+    """(New files, the names that count afterwards in each table); after an error none of them is left."""
+    total, done = sum(map(len, wanted.values())), 0
+    fresh: list[Path] = []
+    names = dict(before.files)
+    try:
+        for table, files in wanted.items():
+            kept = names.get(table, frozenset()) - {file.name for file in files}
+            for month, of_month in _by_month(files).items():
+                name = f"compacted-{secrets.token_hex(8)}"
+                path = lake.place(table, ALL, month, name)
+                fresh.append(path)
+                _merge(table, of_month, path)
+                kept |= {name}
+                done += len(of_month)
+                on_file(done, total)
+            names[table] = kept
+    except BaseException:
+        _unlink(fresh)
+        raise
+    return fresh, names
+
+
+def _told(lake: LakeFolder, after: Manifest, fresh: Sequence[Path]) -> None:
+    """From now on readers see the new files."""
+    try:
+        write_own(lake.root / MANIFEST, _text(after))
+    except BaseException:
+        _unlink(fresh)
+        raise
+
+
+def _unlink(paths: Sequence[Path]) -> None:
+    for path in paths:
+        with suppress(OSError):
+            path.unlink()
 
 
 def _by_month(files: Sequence[LakeFile]) -> dict[str, list[LakeFile]]:
@@ -154,20 +217,21 @@ def _pieces(table: str, file: LakeFile) -> Sequence[pa.Table]:
 def _sweep(lake: LakeFolder, manifest: Manifest) -> None:
     """Removes what the manifest has replaced: also what a compaction left that was killed behind it."""
     for table in TABLES:
+        named = manifest.files.get(table, ())
         for file in lake.everything(table):
-            stale = (
-                file.name not in manifest.files.get(table, ())
-                if file.machine == ALL
-                else file.name in manifest.runs
-            )
-            if stale:
-                with suppress(OSError):
-                    file.path.unlink()
-                for folder in (file.path.parent, file.path.parent.parent):
-                    with suppress(OSError):  # where nothing else is in it
-                        folder.rmdir()
+            if file.name not in named if file.machine == ALL else manifest.holds(table, file.name):
+                _remove(file)
+
+
+def _remove(file: LakeFile) -> None:
+    with suppress(OSError):
+        file.path.unlink()
+    for folder in (file.path.parent, file.path.parent.parent):
+        with suppress(OSError):  # where nothing else is in it
+            folder.rmdir()
 
 
 def _text(manifest: Manifest) -> str:
     files = {table: sorted(names) for table, names in manifest.files.items()}
-    return json.dumps({"schema": VERSION, "files": files, "runs": sorted(manifest.runs)}) + "\n"
+    runs = {"runs": sorted(manifest.runs), "brief": sorted(manifest.brief)}
+    return json.dumps({"schema": VERSION, "files": files, **runs}) + "\n"

@@ -6,9 +6,6 @@ import math
 from datetime import date, datetime
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.compute
-
 from tollbench.errors import TollError
 from tollbench.lake.lake_answers import HeldCase, LakeCase, LakeCases, LakeRunLine, LakeRuns, LakeTable
 from tollbench.lake.lake_rows import Asked, checked_parameters, machine_of, utc
@@ -22,7 +19,7 @@ _MOST_CELL: Final = 4096
 
 def held_runs(opened: OpenedLake, most: int = MOST_RUNS) -> LakeRuns:
     """The newest runs, `most` of them, and what the lake has in all."""
-    columns = 'run, started_utc, name, "commit", toll_version, launches, cases, workloads'
+    columns = 'run, started_utc, name, "commit", toll_version, launches, cases'
     label = ", ".join(field.name for field in LABEL)
     table = opened.ask(f"SELECT machine, {label}, {columns} FROM run ORDER BY started_utc DESC, run")
     lines = [
@@ -38,12 +35,12 @@ def held_runs(opened: OpenedLake, most: int = MOST_RUNS) -> LakeRuns:
         )
         for row in table.slice(0, most).to_pylist()
     ]
-    workloads = pa.compute.list_flatten(table["workloads"]).unique().to_pylist()
+    workloads = opened.ask("SELECT DISTINCT unnest(workloads) AS name FROM run")["name"].to_pylist()
     return LakeRuns(
         notes=opened.notes,
         runs=lines,
         left_out=table.num_rows - len(lines),
-        machines=len(table["machine"].unique()),
+        machines=len(set(table["machine"].to_pylist())),
         workloads=sorted(clean(name) for name in workloads if name),
     )
 
@@ -76,14 +73,13 @@ def held_cases(opened: OpenedLake, asked: Asked) -> LakeCases:
 
 def queried(opened: OpenedLake, sql: str, most: int) -> LakeTable:
     """What one SELECT says, `most` rows of it; every value as JSON can hold it, texts made harmless."""
-    table = opened.query(sql)
-    kept = table.slice(0, most)
+    kept, count = opened.query(sql, most)
     columns = [[_cell(value) for value in column.to_pylist()] for column in kept.columns]
     return LakeTable(
         notes=opened.notes,
         columns=[clean(name) for name in kept.column_names],
         rows=[list(row) for row in zip(*columns, strict=True)],
-        left_out=table.num_rows - kept.num_rows,
+        left_out=count - kept.num_rows,
     )
 
 

@@ -4,7 +4,8 @@
     TABLE/by_machine=ID/by_month=2026-11/RUN.v1.parquet   one run; v1 is the version of its schema
     TABLE/by_machine=all/by_month=2026-11/compacted-ID.v1.parquet
     runs/RUN.json                                         where the run is: written last
-    compacted.json                                        compacted files that count, and the runs in them
+    compacted.json                                        compacted files that count, and the runs in them:
+                                                          of all tables, or of those that questions read
 
 A file comes under a name of its own, is brought to the disk and then renamed, so that whoever reads sees all
 of it or nothing. Nobody waits for anybody: runs have different names. Two who add the same run wait for each
@@ -16,7 +17,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,7 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tollbench.errors import REFUSALS, TollError
-from tollbench.lake.lake_schema import MARKER, TABLES, VERSION
+from tollbench.lake.lake_schema import BRIEF, MARKER, TABLES, VERSION
 from tollbench.lake.tables_of_run import RUN_ID, LakeRun
 from tollbench.text import shown
 from tollbench.writing import alone, write_own
@@ -37,6 +39,7 @@ HEAD: Final = "toll-lake.json"
 RUNS: Final = "runs"
 MANIFEST: Final = "compacted.json"
 ALL: Final = "all"
+SAMPLES: Final = "sample"
 _MACHINE: Final = re.compile(r"by_machine=(m[0-9a-f]{20}|all)")
 _MONTH: Final = re.compile(r"by_month=(\d{4}-\d\d)")
 _FILE: Final = re.compile(rf"({RUN_ID.pattern}|compacted-[0-9a-f]{{16}})\.v([1-9]\d{{0,3}})\.parquet")
@@ -48,7 +51,7 @@ class Added(StrEnum):
     """What became of a run that was to be added."""
 
     ADDED = "added"
-    GROWN = "grown"  # it was there, and has been gone on with since: now it stands there as it is
+    GROWN = "grown"  # it was there, with fewer launches or without samples: now it stands there as it is
     ALREADY = "already"  # it is there as it is
 
 
@@ -68,7 +71,12 @@ class Manifest:
     """Which compacted files count: table -> names; and which runs are in them."""
 
     files: Mapping[str, frozenset[str]]
-    runs: frozenset[str]
+    runs: frozenset[str]  # of all tables
+    brief: frozenset[str]  # of those alone that questions read: `BRIEF`
+
+    def holds(self, table: str, run: str) -> bool:
+        """Whether a compacted file of the table has the run."""
+        return run in self.runs or (table in BRIEF and run in self.brief)
 
 
 class LakeFolder:
@@ -114,34 +122,50 @@ class LakeFolder:
             claim.parent.mkdir(exist_ok=True)
             with alone(claim):
                 before = self._claimed(run)
-                if before is Added.ALREADY:
+                if before is Added.ALREADY and not self._lacks_samples(run):
                     return before
-                self._write(run, claim, fresh=before is None)
-        return before or Added.ADDED
+                names = list(run.tables) if before is not Added.ALREADY else [SAMPLES]
+                self._write(run, names, claim, fresh=before is None)
+                return Added.GROWN if before is Added.ALREADY else before or Added.ADDED
 
     def files(self, table: str) -> list[LakeFile]:
         """The files of a table that count, sorted. Raises TollError for one of a newer schema."""
-        manifest = self.manifest()
-        found = [
-            file
-            for file in self._listed(table)
-            if (file.name in manifest.files.get(table, ()))
-            or (file.machine != ALL and file.name not in manifest.runs)
-        ]
+        found = self._counting(table)
         newer = [file for file in found if file.version > VERSION]
         if newer:
             raise _newer(newer[0].path, newer[0].version)
         return sorted(found, key=lambda file: str(file.path))
+
+    def _counting(self, table: str) -> list[LakeFile]:
+        """By one manifest: where it was replaced meanwhile, files that it names may be gone already."""
+        while True:
+            before = self._state_of_manifest()
+            manifest = self.manifest()
+            named = manifest.files.get(table, frozenset())
+            found = [
+                file
+                for file in self._listed(table)
+                if (file.name in named if file.machine == ALL else not manifest.holds(table, file.name))
+            ]
+            if self._state_of_manifest() == before:
+                return found
+
+    def _state_of_manifest(self) -> tuple[int, int] | None:
+        with suppress(OSError):
+            told = (self.root / MANIFEST).stat()
+            return told.st_ino, told.st_mtime_ns
+        return None
 
     def manifest(self) -> Manifest:
         """What was compacted. Raises TollError where the file does not say it."""
         path = self.root / MANIFEST
         told = self._read_json(path)
         if told is None:
-            return Manifest({}, frozenset())
+            return Manifest({}, frozenset(), frozenset())
         try:
             files = {str(table): frozenset(map(str, names)) for table, names in told["files"].items()}
-            return Manifest(files, frozenset(map(str, told["runs"])))
+            runs, brief = (frozenset(map(str, told[name])) for name in ("runs", "brief"))
+            return Manifest(files, runs, brief)
         except (KeyError, TypeError, AttributeError):
             raise TollError(
                 f"{path} does not say which files were compacted", "restore it from a copy"
@@ -151,17 +175,10 @@ class LakeFolder:
         """All files of a table, also those that do not count any more."""
         return list(self._listed(table))
 
-    def finished(self) -> frozenset[str]:
-        """Runs that cannot grow any more, as far as runs/ says it."""
-        found = set()
-        with suppress(OSError):
-            for entry in os.scandir(self.root / RUNS):
-                if RUN_ID.fullmatch(name := entry.name.removesuffix(".json")) is None:
-                    continue
-                told = self._read_json(Path(entry.path))
-                if told is not None and told.get("finished") is True:
-                    found.add(name)
-        return frozenset(found)
+    def finished(self, runs: Iterable[str]) -> frozenset[str]:
+        """Those that cannot grow any more, as far as runs/ says it."""
+        told = {run: self._read_json(self.root / RUNS / f"{run}.json") for run in set(runs)}
+        return frozenset(run for run, said in told.items() if said and said.get("finished") is True)
 
     def place(self, table: str, machine: str, month: str, name: str) -> Path:
         """Where a file of today's schema lies."""
@@ -185,6 +202,12 @@ class LakeFolder:
             or launches < run.launches
             or (run.finished and not told.get("finished"))
         ):
+            if told.get("finished") is True and self.manifest().holds(MARKER, run.run):
+                raise TollError(
+                    f"run {run.run} was complete with {shown(str(launches), 20)} launches, and the file has"
+                    f" {run.launches}",
+                    "a complete run does not grow: ask whoever made the file",
+                )
             return Added.GROWN
         if launches > run.launches:
             raise TollError(
@@ -193,23 +216,44 @@ class LakeFolder:
             )
         return Added.ALREADY
 
-    def _write(self, run: LakeRun, claim: Path, *, fresh: bool) -> None:
-        written: list[Path] = []
+    def _lacks_samples(self, run: LakeRun) -> bool:
+        """Whether it was added without the samples that it has. Raises TollError where that is settled."""
+        if SAMPLES not in run.tables:
+            return False
+        if (told := self._read_json(self.root / RUNS / f"{run.run}.json")) and told.get("samples") is True:
+            return False
+        if run.run in self.manifest().runs:
+            raise TollError(
+                f"run {run.run} is in {self.root} without its samples, and compacted",
+                "what is compacted stays as it is: add the run to another lake, with --samples",
+            )
+        return True
+
+    def _write(self, run: LakeRun, names: Sequence[str], claim: Path, *, fresh: bool) -> None:
+        places = {name: self.place(name, run.machine, run.month, run.run) for name in names}
+
+        def put(name: str) -> None:
+            content = _parquet(run.tables[name])
+            while True:
+                places[name].parent.mkdir(parents=True, exist_ok=True)
+                with suppress(FileNotFoundError):  # compacting removes folders that are empty
+                    return write_own(places[name], content)
+
         try:
-            for name in [*(name for name in run.tables if name != MARKER), MARKER]:
-                path = self.place(name, run.machine, run.month, run.run)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_own(path, _parquet(run.tables[name]))
-                written.append(path)
+            with ThreadPoolExecutor(len(places)) as pool:  # each waits for the disk
+                list(pool.map(put, (name for name in places if name != MARKER)))
+            if MARKER in places:
+                put(MARKER)
             told = {
                 "machine": run.machine,
                 "month": run.month,
                 "launches": run.launches,
                 "finished": run.finished,
+                "samples": SAMPLES in run.tables,
             }
             write_own(claim, json.dumps(told) + "\n")
         except BaseException:
-            for path in written if fresh else ():
+            for path in places.values() if fresh else ():
                 with suppress(OSError):
                     path.unlink()
             raise
@@ -217,7 +261,7 @@ class LakeFolder:
     def _listed(self, table: str) -> Iterator[LakeFile]:
         for machine, folder in _below(self.root / table, _MACHINE):
             for month, months in _below(folder, _MONTH):
-                with os.scandir(months) as entries:
+                with suppress(FileNotFoundError), os.scandir(months) as entries:  # emptied by compacting
                     for entry in entries:
                         match = _FILE.fullmatch(entry.name)
                         if match and entry.is_file(follow_symlinks=False):  # a link may lead anywhere

@@ -164,6 +164,7 @@ JSON: Final = frozenset(
         "mitigations", "stated", "described", "footing", "clock", "counters", "details",
     }
 )  # fmt: skip
+BRIEF: Final = ("summary", "run", "machine")  # all that questions with names read
 MARKER: Final = "summary"  # written last: a run is in the lake once this table of it is
 KEY: Final = b"toll_lake"  # of the Parquet metadata: table and version
 

@@ -8,6 +8,7 @@ what lies beside the lake.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,7 @@ from tollbench.lake.lake_schema import TABLES, columns_in
 from tollbench.text import shown
 
 MEMORY_MB: Final = 600
+_BATCH: Final = 65_536  # rows
 _TAIL: Final = b"PAR1"
 _LEAST_BYTES: Final = 12  # PAR1, a footer's length, PAR1
 _OF_THE_QUERY: Final = (
@@ -66,8 +68,11 @@ class OpenedLake:
                     ) from None
         raise TollError(f"{self.lake.root} changes while it is read", "ask again")
 
-    def query(self, sql: str) -> pa.Table:
-        """What a user's SQL answers: one statement that reads. Raises TollError, also for any other."""
+    def query(self, sql: str, most: int) -> tuple[pa.Table, int]:
+        """The first `most` rows of what a user's SQL answers, and how many it has: one statement that reads.
+
+        The other rows are counted and not held. Raises TollError, also for a statement of another kind.
+        """
         try:
             statements = self._connection.extract_statements(sql)
         except duckdb.Error as error:
@@ -79,14 +84,15 @@ class OpenedLake:
             raise TollError("the query is not one SELECT", "a lake is only read: SELECT ... FROM summary")
         for _ in range(3):
             try:
-                return self._connection.sql(sql).to_arrow_table()
+                return _first_rows(self._connection.sql(sql).to_arrow_reader(_BATCH), most)
             except _OF_THE_QUERY as error:
                 raise _refused(error) from None
-            except duckdb.OutOfMemoryException:
-                raise TollError(
-                    f"the query wants more than {self._memory_mb} MB", "narrow it, or allow more: --memory MB"
-                ) from None
-            except duckdb.Error as error:
+            except (duckdb.Error, pa.ArrowException, OSError) as error:  # the last two: while rows come
+                if isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory" in str(error):
+                    raise TollError(
+                        f"the query wants more than {self._memory_mb} MB",
+                        "narrow it, or allow more: --memory MB",
+                    ) from None
                 if not self._looked_again():
                     raise _refused(error) from None
         raise TollError(f"{self.lake.root} changes while it is read", "ask again")
@@ -109,7 +115,8 @@ class OpenedLake:
             },
         )
         everything = [_absolute(file) for files in self._files.values() for file in files]
-        connection.execute(f"SET allowed_paths = {_listed(everything)}")
+        allowed = dict.fromkeys(name for path in everything for name in (path, _literal(path)))
+        connection.execute(f"SET allowed_paths = {_listed(allowed)}")
         connection.execute("SET enable_external_access = false")
         for table, files in self._files.items():
             connection.execute(f'CREATE VIEW "{table}" AS {_view(table, files)}')
@@ -127,6 +134,15 @@ class OpenedLake:
         return before != {table: [file.path for file in files] for table, files in self._files.items()}
 
 
+def _first_rows(reader: pa.RecordBatchReader, most: int) -> tuple[pa.Table, int]:
+    kept, count = [], 0
+    for batch in reader:
+        if count < most:
+            kept.append(batch.slice(0, most - count))
+        count += batch.num_rows
+    return pa.Table.from_batches(kept, reader.schema), count
+
+
 def _view(table: str, files: Sequence[LakeFile]) -> str:
     """One SELECT for the files of each version, so that all look as today's do."""
     versions = sorted({file.version for file in files})
@@ -141,7 +157,7 @@ def _view(table: str, files: Sequence[LakeFile]) -> str:
             f" AS {_quoted(name)}"
             for name, older in columns_in(table, version).items()
         )
-        paths = _listed(_absolute(file) for file in files if file.version == version)
+        paths = _listed(_literal(_absolute(file)) for file in files if file.version == version)
         parts.append(f"SELECT {columns} FROM read_parquet({paths}, hive_partitioning = false)")
     return " UNION ALL ".join(parts)
 
@@ -167,6 +183,11 @@ def _quoted(name: str) -> str:
 def _listed(paths: Iterable[str]) -> str:
     inside = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
     return f"[{inside}]" if inside else "[]::VARCHAR[]"
+
+
+def _literal(path: str) -> str:
+    """The path as a pattern that it alone fits: DuckDB takes a lake's folder named lab* for lab as well."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", path)
 
 
 def _absolute(file: LakeFile) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tollbench.lake.lake_schema import LABEL
-from tollbench.writing.redacting import harmless
+from tollbench.writing.redacting import harmless, secrets_here
 
 # Keys of `RunHeader.machine`. Not the frequency of that moment, nor compilers: those are no machine.
 _STATED: Final = (
@@ -35,7 +35,8 @@ class StatedMachine:
     @classmethod
     def of(cls, machine: Mapping[str, Any], host: str = "") -> StatedMachine:
         """From a run's description, which may be a stranger's: unknown keys and types are left out."""
-        described = {harmless(name): harmless(value) for name, value in machine.items()}
+        # The same whoever adds it: no variable of this environment is looked for here, as it is below.
+        described = {harmless(name, ()): harmless(value, ()) for name, value in machine.items()}
         stated = {name: described[name] for name in _STATED if described.get(name) not in (None, "")}
         usable = described.get("usable_cpus")
         # How many, not which: a container may have others each time.
@@ -44,7 +45,11 @@ class StatedMachine:
         if isinstance(frequency, Mapping):
             stated["frequency_mhz"] = {name: frequency.get(name) for name in ("min", "max")}
         text = json.dumps({"host": host, **stated}, sort_keys=True, separators=(",", ":"))
-        return cls(f"m{hashlib.sha256(text.encode()).hexdigest()[:20]}", host, stated, described)
+        known = secrets_here()
+        return cls(
+            f"m{hashlib.sha256(text.encode()).hexdigest()[:20]}", host, harmless(stated, known),
+            harmless(described, known),
+        )  # fmt: skip
 
     def label(self) -> dict[str, Any]:
         """The columns by which other tables name it."""

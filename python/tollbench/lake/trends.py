@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
+from statistics import NormalDist
 from typing import Any, Final, Literal
 
 from tollbench.analysis.results import Estimate
@@ -17,7 +18,6 @@ from tollbench.lake.opened_lake import OpenedLake
 from tollbench.stats.change_points import FALSE_ALARM, find_steps
 from tollbench.text import clean, said, shown
 
-_Z: Final = 1.96  # half an interval at 95 % in standard errors
 _SHORTEST_ID: Final = 4
 
 
@@ -43,6 +43,7 @@ def trend(opened: OpenedLake, asked: Asked, machine: str = "", against: str = ""
     if not points:
         raise TollError(f"no run of that machine has a time of {asked.workload}/{asked.contender}", "")
     parts = _parts(points)
+    levels = {run: of_run[wanted.key].level for run, of_run in by_run.items() if wanted.key in of_run}
     return LakeTrend(
         notes=opened.notes,
         case=wanted.case,
@@ -55,7 +56,7 @@ def trend(opened: OpenedLake, asked: Asked, machine: str = "", against: str = ""
             step
             for part in parts
             for of in ("ratio", "value")
-            for step in _steps(part, of, FALSE_ALARM / (2 * len(parts)))
+            for step in _steps(part, levels, of, FALSE_ALARM / (2 * len(parts)))
         ],
         breaks=_breaks(points, opened),
     )
@@ -110,13 +111,16 @@ def _parts(points: Sequence[TrendPoint]) -> list[list[TrendPoint]]:
     return [list(part) for _, part in groupby(points, key=lambda point: point.machine)]
 
 
-def _steps(points: Sequence[TrendPoint], of: Literal["ratio", "value"], alarm: float) -> Iterator[TrendStep]:
+def _steps(
+    points: Sequence[TrendPoint], levels: Mapping[str, float], of: Literal["ratio", "value"], alarm: float
+) -> Iterator[TrendStep]:
     known = [
         (point, told)
         for point in points
         if (told := point.ratio if of == "ratio" else point.value) is not None and told.value > 0
     ]
-    logs, errors = [math.log(told.value) for _, told in known], [_error(told) for _, told in known]
+    logs = [math.log(told.value) for _, told in known]
+    errors = [_error(told, levels[point.run]) for point, told in known]
     found = find_steps(logs, errors, alarm=alarm)
     for step in found.steps:
         yield TrendStep(
@@ -130,11 +134,11 @@ def _steps(points: Sequence[TrendPoint], of: Literal["ratio", "value"], alarm: f
         )
 
 
-def _error(told: Estimate) -> float:
-    """Standard error of the logarithm, from the interval; 0 where there is none."""
+def _error(told: Estimate, level: float) -> float:
+    """Standard error of the logarithm, from the interval at its run's level; 0 where there is none."""
     if told.low is None or told.high is None or told.low <= 0:
         return 0.0
-    return math.log(told.high / told.low) / (2.0 * _Z)
+    return math.log(told.high / told.low) / (2.0 * NormalDist().inv_cdf(0.5 + level / 2.0))
 
 
 def _breaks(points: Sequence[TrendPoint], opened: OpenedLake) -> list[TrendBreak]:

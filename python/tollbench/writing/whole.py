@@ -39,18 +39,30 @@ def write_own(path: Path, content: str | bytes) -> None:
 
 
 @contextmanager
-def alone(lock: Path) -> Iterator[None]:
+def alone(lock: Path, *, wait: bool = True) -> Iterator[None]:
     """Waits until nobody else holds the lock: a file of toll's own, made where it is not there, or a folder.
 
-    Raises OSError where it cannot be opened, also for a link.
+    The file may be replaced while it is held: whoever waited for the old one waits for the new one too.
+    Raises OSError where it cannot be opened, also for a link; BlockingIOError without `wait`.
     """
     flags = os.O_RDONLY if lock.is_dir() else os.O_RDWR | os.O_CREAT
-    descriptor = os.open(lock, flags | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    while True:
+        descriptor = os.open(lock, flags | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            if _has_name(descriptor, lock):
+                yield
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _has_name(descriptor: int, path: Path) -> bool:
+    """Whether the open file still is the one of that name."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager
