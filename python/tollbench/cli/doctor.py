@@ -7,35 +7,50 @@ from typing import Annotated, Any
 import typer
 
 from tollbench.cli.console import tell, tell_as_json
+from tollbench.errors import TollError
 
 EXAMPLE = "toll doctor --json"
 
 
 def command(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="With --json: the machine and what makes it noisy alone.")
+    ] = False,
 ) -> None:
     """What this machine can measure, the command that brings what is missing, and what makes it noisy."""
-    found = examine()
+    if brief and not as_json:
+        raise TollError("--brief is for programs", "add --json")
+    found = examine_briefly() if brief else {**examine_briefly(), **examine_packages()}
     if as_json:
         tell_as_json(found)
     else:
         _print(found)
 
 
-def examine() -> dict[str, Any]:
-    """machine, conditions, needs, missing_command, counters, contenders, toll {version, sources}.
+def examine_briefly() -> dict[str, Any]:
+    """machine, conditions, toll {version, sources}: what stands beside what is measured."""
+    from tollbench import __version__, home
+    from tollbench.catalog import machine
+
+    return {
+        "machine": machine.describe(),
+        "conditions": machine.conditions(),
+        "toll": {"version": __version__, "sources": home.fingerprint()},
+    }
+
+
+def examine_packages() -> dict[str, Any]:
+    """needs, missing_command, counters, contenders.
 
     A need is {name, group, purpose, found, packages, command}: the last brings one that is missing,
     `missing_command` all but the extras.
     """
-    from tollbench import __version__, home
-    from tollbench.catalog import machine, packages
+    from tollbench.catalog import packages
 
     needs = list(packages.table().values())
     missing = packages.missing(needs)
     return {
-        "machine": machine.describe(),
-        "conditions": machine.conditions(),
         "needs": [
             {
                 "name": need.name,
@@ -50,7 +65,6 @@ def examine() -> dict[str, Any]:
         "missing_command": packages.command_for([need for need in missing if need.group != "extra"]),
         "counters": _counters(),
         "contenders": _contenders(),
-        "toll": {"version": __version__, "sources": home.fingerprint()},
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import uuid
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
@@ -91,7 +92,9 @@ def _asked(folder: FleetFolder, wheel: Path | None, rows: Sequence[HostRow], *, 
         with scratch_folder() as place:
             if request.kind == "compare":
                 session.files = (bundle(Path(request.repository), request.revisions, place),)
-            session.run(wheel_for_hosts(place, wheel), rows)
+            with ThreadPoolExecutor(1) as pool:  # hosts are looked at meanwhile
+                made = pool.submit(wheel_for_hosts, place, wheel)
+                session.run(made.result, rows)
 
     return _worked(folder, work, len(rows), as_json=as_json)
 

@@ -331,10 +331,10 @@ def fingerprint(package: Path) -> str:
 
 
 def doctor(command: Sequence[str], log: list[str]) -> dict[str, Any] | None:
-    """What `toll doctor --json` says; None where it does not start."""
+    """What `toll doctor --json --brief` says; None where it does not start."""
     try:
         done = subprocess.run(
-            [*command, "doctor", "--json"],
+            [*command, "doctor", "--json", "--brief"],
             cwd="/",
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -16,7 +16,7 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -260,6 +260,7 @@ def _described(parts: Mapping[str, Placed]) -> dict[str, Any]:
 
 def configuration(folder: Path, parts: Mapping[str, Placed], ssh_options: Sequence[str]) -> dict[str, Any]:
     """ReFrame's configuration: nothing of it is written elsewhere than in `folder`."""
+    rate = _polls_a_second(parts.values())
     return {
         "systems": [
             {
@@ -280,13 +281,20 @@ def configuration(folder: Path, parts: Mapping[str, Placed], ssh_options: Sequen
                 "report_file": str(folder / "report.json"),
                 "topology_prefix": str(folder / "topology"),
                 "generate_file_reports": False,
-                "poll_rate_max": 2.0,  # a second; every poll asks the queue
-                "poll_rate_min": 0.5,
+                "poll_rate_max": rate,
+                "poll_rate_min": rate,
+                "poll_rate_decay": 0.0,  # with it, several seconds pass between two polls
                 "resolve_module_conflicts": False,
             }
         ],
         "storage": [{"enable": False}],
     }
+
+
+def _polls_a_second(jobs: Collection[Placed]) -> float:
+    """How often ReFrame looks whether jobs have ended: at all of them each time, in a queue by a squeue each."""
+    queued = sum(not placed.host.by_ssh for placed in jobs)
+    return min(2.0, 200.0 / len(jobs), 4.0 / max(1, queued))
 
 
 def _partition(name: str, placed: Placed, ssh_options: Sequence[str]) -> dict[str, Any]:

@@ -52,8 +52,11 @@ class FleetSession:
     _looked: dict[str, Looked] = field(default_factory=dict, init=False)
     _going_on: set[str] = field(default_factory=set, init=False)  # hosts where an earlier job may still work
 
-    def run(self, sent: SentToll, rows: Sequence[HostRow]) -> None:
-        """Asks these hosts for their results. Raises TollError; what arrived until then is kept."""
+    def run(self, toll: Callable[[], SentToll], rows: Sequence[HostRow]) -> None:
+        """Asks these hosts for their results; `toll`, what is sent, may take until they were looked at.
+
+        Raises TollError; what arrived until then is kept.
+        """
         request = self.folder.request
         hosts = [request.host(row.host) for row in rows]
         for looked in looked_at(hosts, self.contact, lambda _: None, lambda: self.interrupt.requested):
@@ -64,6 +67,7 @@ class FleetSession:
         able = [host for host in hosts if not self._looked[host.name].reason and host.name not in still]
         if self.interrupt.requested or not able:
             return
+        sent = toll()
         with engine_folder(self.folder.path, shared=not all(host.by_ssh for host in able)) as place:
             going_on = any(
                 row.status in _MAY_HAVE_ENDED for row in rows

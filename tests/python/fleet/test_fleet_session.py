@@ -190,7 +190,7 @@ def test_where_slurm_does_not_answer_nothing_is_sent_twice(tmp_path, monkeypatch
     left = tmp_path / "fleet/engine-1"
     left.mkdir()
     with pytest.raises(TollError, match="Unable to contact"):
-        fleet.run(SENT, [row])
+        fleet.run(lambda: SENT, [row])
     assert fleet.folder.rows["n1"] == row
     assert left.is_dir()
     (tmp_path / "squeue").write_text(f"#!/bin/sh\necho toll-{row.run}\n")
