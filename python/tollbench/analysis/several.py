@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
 from typing import Any, Generic, Protocol, TypeVar
@@ -113,17 +113,19 @@ class RowInTime:
     reference: NamedCase | None  # the row of the same table that ratios are to; None where none is shared
     ratios: tuple[Estimate | None, ...]  # to the reference in the same run, paired by its rounds; unit: 1
     times_ns: tuple[Estimate | None, ...]
+    time_levels: tuple[float, ...]  # of the intervals of times_ns, one a run
 
 
 def in_time(
-    run_files: Sequence[RunFile],
+    run_files: Iterable[RunFile],
     level: float,
     on_launch: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[list[Results], list[RowInTime]]:
     """What each run says, in the order that is given, and each row over all runs.
 
-    Ratios have intervals at `level`, each alone, and times those of their run. Raises TollError where a file
-    is no sound run, and `on_launch` is as for `several`.
+    Ratios have intervals at `level`, each alone, and times those of their run. Each file is done with before
+    the next one is asked for, so that they need not all be open. Raises TollError where a file is no sound
+    run, and `on_launch` is as for `several`.
     """
     read = [_read(run_file, on_launch) for run_file in run_files]
     swept = _swept([one.results for one in read])
@@ -145,6 +147,7 @@ def _rows_in_time(place: Place, runs: Sequence[_PlacedRun[CaseData]], level: flo
             reference=None if reference is None else _named(reference),
             ratios=tuple(_ratio_alone(run.data.get(place, {}), key, reference, level) for run in runs),
             times_ns=tuple(_time_ns(run.rows.get(place, {}).get(key), place) for run in runs),
+            time_levels=tuple(run.levels.get(place[0], run.results.run.level) for run in runs),
         )
         for key in keys
     ]

@@ -6,11 +6,12 @@ import os
 import secrets
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tollbench
 from tollbench.catalog import machine
@@ -52,6 +53,9 @@ from tollbench.report.histories import history_feed, history_html, history_markd
 from tollbench.text import as_text, several, shown
 from tollbench.writing import Output, check_outputs, delete_tree, scratch_folder
 from tollbench.writing.marks import OF_HISTORY
+
+if TYPE_CHECKING:
+    from tollbench.store import RunFile
 
 BY_FILE = "@FILE"
 _USUAL_LAST = 50
@@ -179,7 +183,6 @@ def of_runs(
     """
     from tollbench.analysis.several import in_time
     from tollbench.history.run_history import LEVEL, read_runs
-    from tollbench.store import RunFile
 
     if wrong := next((option for option, value in given.items() if value), None):
         raise TollError(f"{wrong} is of commits, and --runs shows run files", "leave out one of the two")
@@ -192,14 +195,45 @@ def of_runs(
             "for example: toll history --runs runs/*.toll",
         )
     check_outputs(list(files.values()), paths)
-    with ExitStack() as stack:
-        opened = [stack.enter_context(RunFile.open(path)) for path in paths]
-        opened.sort(key=lambda run_file: run_file.header().started_utc)
-        bar = stack.enter_context(progress("reading", after_s=1.0))
-        results, rows = in_time(opened, LEVEL, lambda done, total: bar.step(done, total, "launches"))
-    return read_runs(results, rows, threshold=threshold, pattern=pattern).model_copy(
-        update={"toll_version": tollbench.__version__}
-    )
+    once, notes = _each_run_once(paths)
+    if len(once) < 2:
+        raise TollError(f"these files are of one run: {notes[0]}", "name those of other runs too")
+    with progress("reading", after_s=1.0) as bar:
+        results, rows = in_time(_opened(once), LEVEL, lambda done, total: bar.step(done, total, "launches"))
+    found = read_runs(results, rows, threshold=threshold, pattern=pattern)
+    return found.model_copy(update={"toll_version": tollbench.__version__, "notes": (*found.notes, *notes)})
+
+
+def _opened(paths: Sequence[Path]) -> Iterator[RunFile]:
+    """One after the other: a process may have a thousand files open, and there may be more runs."""
+    from tollbench.store import RunFile
+
+    for path in paths:
+        with RunFile.open(path) as run_file:
+            yield run_file
+
+
+def _instant(utc: str) -> datetime:
+    """Of a run file, which may be a stranger's: as texts, instants of other time zones have another order."""
+    try:
+        found = datetime.fromisoformat(utc)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _each_run_once(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """The files in order of time, of copies of one run the first alone; and a sentence on each copy."""
+    headers = zip((run_file.header() for run_file in _opened(paths)), paths, strict=True)
+    first: dict[str, Path] = {}
+    found, notes = [], []
+    for header, path in sorted(headers, key=lambda one: _instant(one[0].started_utc)):
+        other = first.setdefault(header.uuid, path) if header.uuid else path
+        if other is path:
+            found.append(path)
+        else:
+            notes.append(f"{shown(path.name)} is the run of {shown(other.name)} again, and left out")
+    return found, notes
 
 
 def _check(request: HistoryRequest) -> None:

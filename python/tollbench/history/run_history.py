@@ -38,6 +38,7 @@ class _LineOfRuns:
     name: str
     values: tuple[Estimate | None, ...]
     reference_ns: tuple[Estimate | None, ...]  # of what ratios are to
+    levels: tuple[float, ...]  # of the intervals of values
     is_time: bool
 
 
@@ -128,10 +129,10 @@ def _lines(rows: Sequence[RowInTime]) -> Iterable[_LineOfRuns]:
         if row.reference is not None and any(row.ratios):
             against = by_name[row.workload, row.setting, _told(row.reference)]
             name = f"{row.workload}{setting}: {_told(row.row)} / {_told(row.reference)}"
-            yield _LineOfRuns(name, row.ratios, against.times_ns, is_time=False)
-        yield _LineOfRuns(
-            f"{row.workload}{setting}: {_told(row.row)}, time", row.times_ns, row.times_ns, is_time=True
-        )
+            levels = (LEVEL,) * len(row.ratios)
+            yield _LineOfRuns(name, row.ratios, against.times_ns, levels, is_time=False)
+        name = f"{row.workload}{setting}: {_told(row.row)}, time"
+        yield _LineOfRuns(name, row.times_ns, row.times_ns, row.time_levels, is_time=True)
 
 
 def _told(row: NamedCase) -> str:
@@ -160,7 +161,7 @@ def _line(
             continue
         bases[machine] = known[0][1].value if line.is_time else 1.0
         logs = [math.log(value.value / bases[machine]) for _, value in known]
-        errors = [_error(value) for _, value in known]
+        errors = [_error(value, line.levels[at]) for at, value in known]
         steps = steps_of[machine] = find_steps(logs, errors, LEVEL, math.log1p(threshold), alarm=alarm)
         outliers += [len(columns["place"]) + place for place in steps.outliers]
         places = [at for at, _ in known]
@@ -214,8 +215,8 @@ def _value(estimate: Estimate | None) -> float | None:
     return None if estimate is None else estimate.value
 
 
-def _error(value: Estimate) -> float:
-    """Standard error of the logarithm, from the interval."""
+def _error(value: Estimate, level: float) -> float:
+    """Standard error of the logarithm, from the interval at that level."""
     if value.low is None or value.high is None or value.low <= 0.0:
         return _UNKNOWN_ERROR
-    return max(math.log(value.high / value.low) / (2.0 * _Z), 1e-5)
+    return max(math.log(value.high / value.low) / (2.0 * NormalDist().inv_cdf(0.5 + level / 2.0)), 1e-5)

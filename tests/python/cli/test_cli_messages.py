@@ -347,6 +347,10 @@ def test_doctor_tells_programs_and_people_the_same(toll):
         assert all(finding[key] for key in ("name", "value", "consequence", "remedy"))
     text = toll("doctor").stdout
     assert found["machine"]["cpu"] in text
+    brief = json.loads(toll("doctor", "--json", "--brief").stdout)
+    assert set(brief) == {"machine", "conditions", "toll"}
+    assert brief["toll"] == found["toll"]
+    assert toll("doctor", "--brief").returncode == 2
     assert all(need["purpose"] in text for need in found["needs"])
     assert found["missing_command"] in text
     for need in found["needs"]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import jsonschema
@@ -16,6 +18,8 @@ from made_runs import Made, make_run
 from test_history_reading import SCHEMA
 
 from tollbench import cli
+from tollbench.analysis.results import Estimate
+from tollbench.history import run_history
 from tollbench.history.histories import Histories
 from tollbench.report.histories import history_terminal
 
@@ -24,7 +28,11 @@ CHANGED = "night-08"
 
 
 def night(
-    folder: Path, number: int, values: Mapping[str, float], machine: Mapping[str, Any] = MACHINE
+    folder: Path,
+    number: int,
+    values: Mapping[str, float],
+    machine: Mapping[str, Any] = MACHINE,
+    **changes: str,
 ) -> Path:
     """One run: rows whose launches scatter by 1 %, and a machine that is slower by up to 10 % that night."""
     rng = np.random.default_rng(number)
@@ -33,14 +41,14 @@ def night(
         Made(name, list(of_night * value * np.exp(rng.normal(0.0, 0.01, 12))))
         for name, value in values.items()
     ]
-    return make_run(
-        folder / f"night-{number:02}.toll",
-        cases,
-        name=f"night-{number:02}",
-        machine=machine,
-        toll_version=f"1.{number}",
-        started_utc=f"2026-03-{number + 1:02}T01:00:00.000+00:00",
-    )
+    header: dict[str, Any] = {
+        "name": f"night-{number:02}",
+        "machine": machine,
+        "uuid": f"0000{number:04}-0000-4000-8000-000000000000",
+        "toll_version": f"1.{number}",
+        "started_utc": f"2026-03-{number + 1:02}T01:00:00.000+00:00",
+    }
+    return make_run(folder / f"night-{number:02}.toll", cases, **(header | changes))
 
 
 def told_of(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> int:
@@ -106,6 +114,57 @@ def test_times_stand_beside_those_of_one_machine_alone(
     assert (time["latest"], time["ratio"][3]) == (1, 1.0)
     assert time["reference_ns"] == pytest.approx(40.0, rel=0.12)
     assert "changes are looked for from 8 runs on one machine on, and there are 3 runs" in found["notes"]
+
+
+def test_a_copy_of_a_run_is_no_second_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four runs and their copies are not the eight that a change is looked for in."""
+    paths = [night(tmp_path, number, {"a": 10.0}, uuid=f"{number:08}-0000") for number in range(4)]
+    copies = [path.with_name(f"copy-of-{path.name}") for path in paths]
+    for path, copy in zip(paths, copies, strict=True):
+        copy.write_bytes(path.read_bytes())
+    assert told_of([*map(str, [*paths, *copies]), "--json"], monkeypatch) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["sessions"] == 4
+    assert "copy-of-night-03.toll is the run of night-03.toll again, and left out" in found["notes"]
+    assert told_of([str(paths[0]), str(copies[0])], monkeypatch) == 2
+    assert "these files are of one run" in capsys.readouterr().err
+
+
+def test_order_of_time_is_that_of_instants_and_not_of_texts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = ("2026-03-01T23:00:00+00:00", "2026-03-02T00:30:00+02:00", "2026-03-01T20:00:00-05:00")
+    paths = [
+        night(tmp_path, number, {"a": 10.0}, uuid=f"{number:08}-0000", started_utc=utc)
+        for number, utc in enumerate(hours)
+    ]
+    assert told_of([*map(str, paths), "--json"], monkeypatch) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["commit"] for one in found["commits"]] == ["night-01", "night-00", "night-02"]
+
+
+def test_more_runs_than_a_process_may_have_files_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [night(tmp_path, number, {"a": 10.0}, uuid=f"{number:08}-0000") for number in range(16)]
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    there = max(int(path.name) for path in Path("/proc/self/fd").iterdir())
+    resource.setrlimit(resource.RLIMIT_NOFILE, (there + 12, before[1]))
+    try:
+        assert told_of([*map(str, paths), "--json"], monkeypatch) == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert json.loads(capsys.readouterr().out)["sessions"] == 16
+
+
+@pytest.mark.parametrize("level", [0.8, 0.999])
+def test_a_standard_error_is_that_of_the_runs_own_level(level: float) -> None:
+    half = 0.01 * NormalDist().inv_cdf(0.5 + level / 2)
+    told = Estimate(value=1.0, low=math.exp(-half), high=math.exp(half))
+    assert run_history._error(told, level) == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize(
