@@ -3,10 +3,10 @@
   python tests/bench/lake_scale.py [--machines 1000] [--runs 1] [--cases 300] [--launches 10] [--keep FOLDER]
 
 Makes a lake of drawn values: MACHINES x RUNS runs of CASES cases (30 workloads of 10 contenders) with
-LAUNCHES launches each, put in through the lake's own writing. Then each named question is asked by a fresh
-process, with one file a run and again after compaction; its wall time and memory are held against the bars.
-Exits 1 where a bar is missed. What adding a real run file takes besides, its analysis, is measured with one
-of the same size.
+LAUNCHES launches each, put in through the lake's own writing and put together as `toll lake add` does. Then
+each named question is asked by a fresh process, of the lake as add leaves it and again after compaction; its
+wall time and memory are held against the bars. Exits 1 where a bar is missed. What adding a real run file
+takes besides, its analysis, is measured with one of the same size, and as a whole command.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/python/analysis")]
 
 from tollbench.interpreters import interpreter  # noqa: E402
+from tollbench.lake import compacting  # noqa: E402
 from tollbench.lake.lake_folder import LakeFolder  # noqa: E402
 from tollbench.lake.lake_schema import TABLES, VERSION, schema_of  # noqa: E402
 from tollbench.lake.stated_machine import StatedMachine  # noqa: E402
@@ -195,7 +196,7 @@ def main() -> int:
 
 def measured(given: argparse.Namespace, place: Path, prices: Path) -> int:
     """Exit code."""
-    lake, took, missed = LakeFolder.make(place), [], False
+    lake, took, together, missed = LakeFolder.make(place), [], [], False
     total = given.machines * given.runs
 
     def told(what: str, value: float, unit: str, bar: float | None) -> None:
@@ -210,18 +211,25 @@ def measured(given: argparse.Namespace, place: Path, prices: Path) -> int:
         began = time.perf_counter()
         lake.add(run)
         took.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        compacting.tidy(lake)
+        together.append(time.perf_counter() - began)
     print(f"{total} runs, {total * given.cases * given.launches:,} launches")
     told("writing a run into the lake, median", statistics.median(took) * 1e3, "ms", ADD_MS)
     told("  the 95th of a hundred", float(np.quantile(took, 0.95)) * 1e3, "ms", None)
+    told("  putting together what questions read, median", statistics.median(together) * 1e3, "ms", None)
+    told("    on average", statistics.fmean(together) * 1e3, "ms", None)
+    told("    the longest", max(together) * 1e3, "ms", None)
     told("  reading and analysing a run file besides", _analysed_ms(given, prices.parent), "ms", None)
+    told("  adding that file as a whole command", _added_s(prices.parent) * 1e3, "ms", ADD_MS)
     prices.write_text(
         "machine,price_per_hour,currency\n"
         + "".join(f"host{n:05},{0.1 + n % 17:.2f},EUR\n" for n in range(given.machines))
     )
     limit = QUESTION_S if total < LARGE else LARGE_QUESTION_S
-    _all_asked("one file a run", place, prices, limit, told)
+    _all_asked("as added", place, prices, limit, told)
     before = size_of(place)
-    told("on the disk, one file a run", before / 1e6, "MB", None)
+    told("on the disk, as added", before / 1e6, "MB", None)
     began = time.perf_counter()
     command = interpreter(str(ROOT / "python/tollbench/__main__.py"), "lake", "compact", "--lake", str(place))
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -256,6 +264,15 @@ def _analysed_ms(given: argparse.Namespace, folder: Path) -> float:
             tables_of_run(run_file)
         found.append(time.process_time() - began)
     return statistics.median(found) * 1e3
+
+
+def _added_s(folder: Path) -> float:
+    """Seconds of `toll lake add` with the run file that `_analysed_ms` made."""
+    words = ("lake", "add", str(folder / "real.toll"), "--lake", str(folder / "real-lake"))
+    began = time.perf_counter()
+    command = interpreter(str(ROOT / "python/tollbench/__main__.py"), *words)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - began
 
 
 def alone(lake: Path, prices: Path) -> dict[str, float]:

@@ -30,11 +30,12 @@ from tollbench.analysis.judged_claims import judged
 from tollbench.analysis.percentile_ratios import beside_fastest
 from tollbench.analysis.published import beside_today
 from tollbench.analysis.pulse import floor, machine_warnings, seconds_between
-from tollbench.analysis.results import Detail, Estimate, Problem, Results, Row, RunInfo, WorkloadResult
+from tollbench.analysis.results import Detail, Problem, Results, Row, RunInfo, WorkloadResult
 from tollbench.analysis.rows import latency, order, row_with_numbers, row_without_numbers
 from tollbench.analysis.spells import following, not_below_floor
 from tollbench.analysis.units import DAMAGED, checked_json
 from tollbench.errors import TollError
+from tollbench.estimates import Estimate
 from tollbench.home import COMMAND
 from tollbench.stats import GoneOn
 from tollbench.store import Launch, RunFile, RunHeader, WorkloadRecord

@@ -10,8 +10,8 @@ import numpy as np
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import Compared, compare, is_floor
 from tollbench.analysis.grouping import setting_of
-from tollbench.analysis.results import Estimate
 from tollbench.analysis.values import ByRound, by_one_clock, log_rounds, timed_in_one_way
+from tollbench.estimates import Estimate
 from tollbench.stats import bonferroni, paired_differences, ratio_interval, rounds_needed
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import CaseRecord

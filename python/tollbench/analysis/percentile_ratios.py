@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import SettingComparison
-from tollbench.analysis.results import Estimate, Latency
+from tollbench.analysis.results import Latency
+from tollbench.estimates import Estimate
 from tollbench.stats import (
     Interval,
     LaunchCounts,

@@ -10,8 +10,9 @@ import numpy as np
 
 from tollbench.analysis.beside import quotient
 from tollbench.analysis.case_data import CaseData
-from tollbench.analysis.results import Estimate, Latency, PublishedValue, Row
+from tollbench.analysis.results import Latency, PublishedValue, Row
 from tollbench.analysis.units import NANOSECONDS, checked_json
+from tollbench.estimates import Estimate
 from tollbench.stats import bonferroni
 from tollbench.store import CaseRecord, WorkloadRecord
 from tollbench.words import Published

@@ -9,27 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import ConfigDict, Field, create_model
 
+from tollbench.estimates import Estimate, Model
 from tollbench.stats import LONG_ENOUGH
 from tollbench.words import PERCENTILES
 
 SCHEMA = "toll-report/1"
 TELLING_ROUNDS = LONG_ENOUGH  # fewer do not tell whether those beside each other are alike
-
-
-class Model(BaseModel):
-    """A frozen record; a field that nobody defined is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Estimate(Model):
-    """A number with its interval at the run's level; low and high are None where too few launches."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
 
 
 class DetailEstimate(Estimate):

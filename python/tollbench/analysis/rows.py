@@ -10,19 +10,11 @@ import numpy as np
 from tollbench.analysis.case_data import CaseData, counters_per_unit, median_cpu_ns, timed_totals, told_by
 from tollbench.analysis.comparison import Compared, is_floor
 from tollbench.analysis.grouping import stands_aside
-from tollbench.analysis.results import (
-    Cdf,
-    DetailEstimate,
-    Estimate,
-    Histogram,
-    Latency,
-    Memory,
-    Row,
-    flat,
-)
+from tollbench.analysis.results import Cdf, DetailEstimate, Histogram, Latency, Memory, Row, flat
 from tollbench.analysis.spells import valued
 from tollbench.analysis.units import checked_json, nanoseconds_per
 from tollbench.analysis.values import resolution_ns
+from tollbench.estimates import Estimate
 from tollbench.stats import Pooled, log_histogram, spread, thin_cdf
 from tollbench.words import PERCENTILES, Purpose, Status, times_own_thread
 

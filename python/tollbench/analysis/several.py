@@ -20,7 +20,7 @@ from tollbench.analysis.beside import NOT_OF_THE_WORK, quotient
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import comparable
 from tollbench.analysis.grouping import Planned, Setting, setting_of, stands_aside, swept_parameters
-from tollbench.analysis.results import Estimate, NamedCase, Results, Row, WorkloadResult
+from tollbench.analysis.results import NamedCase, Results, Row, WorkloadResult
 from tollbench.analysis.several_results import (
     OneOfSeveral,
     SeveralCell,
@@ -31,6 +31,7 @@ from tollbench.analysis.several_results import (
 )
 from tollbench.analysis.units import nanoseconds_per
 from tollbench.errors import TollError
+from tollbench.estimates import Estimate
 from tollbench.stats import bonferroni
 from tollbench.store import RunFile
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from tollbench.analysis.results import Floor, Model, NamedCase, RunInfo
+from tollbench.analysis.results import Floor, NamedCase, RunInfo
+from tollbench.estimates import Model
 
 SCHEMA = "toll-report-several/1"
 

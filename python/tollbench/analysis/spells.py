@@ -18,12 +18,12 @@ from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.results import (
     TELLING_ROUNDS,
     DetailEstimate,
-    Estimate,
     Floor,
     PublishedValue,
     Row,
     WorkloadResult,
 )
+from tollbench.estimates import Estimate
 from tollbench.stats import Interval, few_runs, serial_median_interval
 from tollbench.text import several
 

@@ -292,7 +292,7 @@ def configuration(folder: Path, parts: Mapping[str, Placed], ssh_options: Sequen
 
 
 def _polls_a_second(jobs: Collection[Placed]) -> float:
-    """How often ReFrame looks whether jobs have ended: at all of them each time, by a squeue each in a queue."""
+    """How often ReFrame looks whether jobs have ended: at all of them, by a squeue each in a queue."""
     queued = sum(not placed.host.by_ssh for placed in jobs)
     return min(2.0, 200.0 / len(jobs), 4.0 / max(1, queued))
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from tollbench.analysis.results import Estimate, NamedCase, Results
+from tollbench.analysis.results import NamedCase, Results
 from tollbench.analysis.several import RowInTime
+from tollbench.estimates import Estimate
 from tollbench.history.histories import (
     BenchmarkLine,
     Histories,

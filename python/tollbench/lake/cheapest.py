@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tollbench.analysis.results import Estimate
 from tollbench.errors import TollError
+from tollbench.estimates import Estimate
 from tollbench.lake.lake_answers import CheapestMachine, LakeMachine, PricedRow
 from tollbench.lake.lake_rows import Asked, LakeRow, checked_parameters, in_one_unit, read_rows, utc
 from tollbench.lake.opened_lake import OpenedLake

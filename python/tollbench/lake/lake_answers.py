@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, RootModel
 
-from tollbench.analysis.results import Estimate, Model
+from tollbench.estimates import Estimate, Model
 
 SCHEMA = "toll-lake/1"
 

@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from tollbench.analysis.results import Estimate, Floor, Results, Row, RunInfo, WorkloadResult
+from tollbench.analysis.results import Floor, Results, Row, RunInfo, WorkloadResult
 from tollbench.analysis.several import MOST_RUNS, ReadRun, beside_each_other
 from tollbench.analysis.several_results import SeveralRuns
 from tollbench.errors import TollError
+from tollbench.estimates import Estimate
 from tollbench.lake.lake_answers import LakeCase
 from tollbench.lake.lake_rows import LakeRow, checked_parameters, rows_of_table, utc
 from tollbench.lake.opened_lake import OpenedLake

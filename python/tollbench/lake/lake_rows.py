@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tollbench.analysis.results import Estimate
 from tollbench.errors import TollError
+from tollbench.estimates import Estimate
 from tollbench.lake.lake_answers import LakeCase, LakeMachine
 from tollbench.lake.opened_lake import OpenedLake
 from tollbench.stats import paired_differences, ratio_interval

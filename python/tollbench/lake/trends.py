@@ -9,8 +9,8 @@ from itertools import groupby, pairwise
 from statistics import NormalDist
 from typing import Any, Final, Literal
 
-from tollbench.analysis.results import Estimate
 from tollbench.errors import TollError
+from tollbench.estimates import Estimate
 from tollbench.lake.across_machines import reference_of
 from tollbench.lake.lake_answers import LakeTrend, TrendBreak, TrendPoint, TrendStep
 from tollbench.lake.lake_rows import Asked, Key, LakeRow, chosen_case, in_one_unit, read_rows, utc

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tollbench import numbers
-from tollbench.analysis.results import Estimate, Latency, Row
+from tollbench.analysis.results import Latency, Row
+from tollbench.estimates import Estimate
 
 C = TypeVar("C", Row, Latency)
 Triple = tuple[float | None, float | None, float | None]  # a value and the ends of its interval

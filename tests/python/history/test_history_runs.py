@@ -18,7 +18,7 @@ from made_runs import Made, make_run
 from test_history_reading import SCHEMA
 
 from tollbench import cli
-from tollbench.analysis.results import Estimate
+from tollbench.estimates import Estimate
 from tollbench.history import run_history
 from tollbench.history.histories import Histories
 from tollbench.report.histories import history_terminal

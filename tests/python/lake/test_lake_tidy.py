@@ -15,8 +15,8 @@ from made_lakes import added, machine, run, run_id, run_of, started
 from made_runs import Made
 
 from checkouts import ROOT
-from tollbench.analysis.results import Estimate
 from tollbench.errors import TollError
+from tollbench.estimates import Estimate
 from tollbench.interpreters import interpreter
 from tollbench.lake import compacting, lake_folder, trends
 from tollbench.lake.across_machines import across_machines

@@ -19,7 +19,6 @@ from tollbench.analysis.results import (
     ClaimVerdict,
     Detail,
     DetailEstimate,
-    Estimate,
     Floor,
     Grid,
     GridLevel,
@@ -33,6 +32,7 @@ from tollbench.analysis.results import (
     RunInfo,
     WorkloadResult,
 )
+from tollbench.estimates import Estimate
 from tollbench.words import PERCENTILES
 
 SCRIPT = "<script>window.attacked=1</script>"

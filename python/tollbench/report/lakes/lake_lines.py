@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tollbench import numbers
-from tollbench.analysis.results import Estimate
+from tollbench.estimates import Estimate
 from tollbench.lake.lake_answers import (
     AcrossMachines,
     CheapestMachine,
