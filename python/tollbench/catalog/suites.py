@@ -6,7 +6,7 @@ Strict: a key that nobody reads is an error with its line and the nearest right 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,34 +114,36 @@ def load(root: Path) -> tuple[Workload, ...]:
             f"no workloads in {root / 'suites'}: no <topic>/<workload>/suite.toml there",
             "run toll from a complete checkout",
         )
-    workloads = {found.name: found for found in map(_workload, files)}
+    claims: dict[str, Sequence[ClaimEntry]] = {}
+    workloads: dict[str, Workload] = {}
+    for file in files:
+        found, entries = _workload(file)
+        workloads[found.name], claims[found.name] = found, entries
     for workload in workloads.values():
         if workload.in_batches and workload.in_batches not in workloads:
             file = workload.directory / "suite.toml"
             raise unknown_key(file, workload.in_batches, workloads, "in_batches: there is no workload")
     known = documents(root)
-    told = tuple(_with_claims(found, workloads, known) for found in workloads.values())
+    told = tuple(
+        replace(found, claims=claims_of(_published_file(found), claims[name], found, workloads, known))
+        for name, found in workloads.items()
+    )
     seen: dict[str, str] = {}
     for workload in told:
         for claim in workload.claims:
             if claim.name in seen:
                 what = f"a claim of {seen[claim.name]} has that name already: {claim.name}"
-                raise error_at(
-                    workload.directory / "published.toml", claim.name, what, "give it another name"
-                )
+                raise error_at(_published_file(workload), claim.name, what, "give it another name")
             seen[claim.name] = workload.name
     return told
 
 
-def _with_claims(
-    workload: Workload, workloads: Mapping[str, Workload], known: Mapping[str, tuple[str, int]]
-) -> Workload:
-    file = workload.directory / "published.toml"
-    entries = read(file, _PublishedFile).claims if file.exists() else []
-    return replace(workload, claims=claims_of(file, entries, workload, workloads, known))
+def _published_file(workload: Workload) -> Path:
+    return workload.directory / "published.toml"
 
 
-def _workload(file: Path) -> Workload:
+def _workload(file: Path) -> tuple[Workload, Sequence[ClaimEntry]]:
+    """The workload, and its claims as they are written: they may be about rows of workloads read later."""
     suite = read(file, _Suite)
     directory = file.parent
     name = f"{directory.parent.name}/{directory.name}"
@@ -153,7 +155,9 @@ def _workload(file: Path) -> Workload:
     for contender in suite.headline:
         if contender not in suite.contenders:
             raise unknown_key(file, contender, suite.contenders, f"headline: {name} has no contender")
-    return Workload(
+    about = directory / "published.toml"
+    content = read(about, _PublishedFile) if about.exists() else _PublishedFile()
+    found = Workload(
         name=name,
         question=suite.question,
         kind=Kind(suite.kind),
@@ -163,12 +167,13 @@ def _workload(file: Path) -> Workload:
         directory=directory,
         parameters=tuple(_parameter(file, key, entry) for key, entry in suite.parameters.items()),
         contenders=tuple(_contender(file, name, suite, key) for key in suite.contenders),
-        published=_published(directory / "published.toml", suite),
+        published=_published(about, content, suite),
         headline=tuple(suite.headline),
         by_name_only=suite.by_name_only,
         in_batches=suite.in_batches,
         details=tuple(_detail(file, key, entry) for key, entry in suite.details.items()),
     )
+    return found, content.claims
 
 
 def _parameter(file: Path, name: str, entry: _Parameter) -> Parameter:
@@ -244,11 +249,8 @@ def _several(default: int | str | list[int | str]) -> tuple[int | str, ...]:
     return tuple(default) if isinstance(default, list) else (default,)
 
 
-def _published(file: Path, suite: _Suite) -> tuple[Published, ...]:
+def _published(file: Path, content: _PublishedFile, suite: _Suite) -> tuple[Published, ...]:
     """Values of the literature; they may name contenders that suite.toml lacks: what is absent today."""
-    if not file.exists():
-        return ()
-    content = read(file, _PublishedFile)
     for entry in content.published:
         known = (*STATISTICS, *suite.details)
         if entry.statistic not in known:
