@@ -180,8 +180,19 @@ class Session:
     def show(self, *, html: bool, form: Shown) -> Exit:
         """Writes the HTML file, prints the answer as `form` says, and says how the run ended.
 
-        Raises TollError at the end where the page is refused; its code is 1 where a check failed.
+        Raises TollError at the end where the page is refused; its code is 1 where a check failed. One who is
+        interrupted meanwhile is told where all that was measured is.
         """
+        try:
+            return self._show(html=html, form=form)
+        except KeyboardInterrupt as interrupt:
+            by = f" by {interrupt.args[0]}" if interrupt.args else ""
+            again = f"toll report {shlex.quote(shown_path(self.path))}"
+            raise TollError(
+                f"interrupted{by}; all that was measured is kept", again, Exit.INTERRUPTED
+            ) from None
+
+    def _show(self, *, html: bool, form: Shown) -> Exit:
         results = report.analyse(self.path)
         refused = self._write_page(results) if html else None
         written = shown_path(self.page.path) if html and refused is None else ""

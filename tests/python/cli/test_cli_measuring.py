@@ -119,6 +119,19 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_built(tmp_path) -> N
     assert (tmp_path / "first.toll").read_text() == "precious"
 
 
+def test_who_is_interrupted_after_measuring_is_told_where_all_of_it_is(tmp_path, monkeypatch) -> None:
+    def interrupted(_: Path) -> Results:
+        raise KeyboardInterrupt("SIGTERM")
+
+    monkeypatch.setattr(report, "analyse", interrupted)
+    path = tmp_path / "a run.toll"
+    with session(path) as ended, pytest.raises(TollError) as told:
+        ended.show(html=True, form="screen")
+    assert str(told.value.what) == "interrupted by SIGTERM; all that was measured is kept"
+    assert told.value.next_step == f"toll report '{path}'"
+    assert told.value.code == 130
+
+
 def test_a_disk_that_is_full_to_the_end_is_told_once(tmp_path, monkeypatch) -> None:
     """Closing the file fails too then; the message about the launch, with what is saved, must survive it."""
 
