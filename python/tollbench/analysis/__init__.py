@@ -64,6 +64,17 @@ def results(
     Memory is bounded by one launch's samples plus a few megabytes a case, whatever the file's size.
     `on_launch` is told how many measured launches have been read, of how many.
     """
+    with run_file.at_one_moment():
+        return _results(run_file, on_launch, claims, in_batches, on_cases)
+
+
+def _results(
+    run_file: RunFile,
+    on_launch: Callable[[int, int], None],
+    claims: Sequence[Claim],
+    in_batches: Mapping[str, str],
+    on_cases: Callable[[str, Sequence[CaseData], float], None],
+) -> Results:
     total, done = run_file.launch_count(Purpose.MEASURE), itertools.count(1)
 
     def read() -> None:

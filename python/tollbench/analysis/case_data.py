@@ -72,7 +72,9 @@ class CaseData:
     @property
     def wall_ns(self) -> Floats:
         """The same by the wall clock, whichever counts."""
-        found = [replace(value, on_cpu=False).ns for value in self.values if value.counts]
+        found = [
+            value.timed_by(on_cpu=False, own_core=value.own_core).ns for value in self.values if value.counts
+        ]
         return np.array(found, dtype=np.float64)
 
     @property
@@ -102,7 +104,7 @@ class CaseData:
             replace(
                 self,
                 values=tuple(
-                    replace(value, on_cpu=cpu, own_core=value.own_core if own else None)
+                    value.timed_by(on_cpu=cpu, own_core=value.own_core if own else None)
                     for value in self.values
                 ),
             )
@@ -209,7 +211,11 @@ def timed_alike(data: Sequence[CaseData], level: float, gone_on: GoneOn) -> list
     """
     on_cpu = nobody_waits([case.by_round for case in data if case.measured])
     found = [
-        replace(case, values=tuple(replace(value, on_cpu=on_cpu) for value in case.values)) for case in data
+        replace(
+            case,
+            values=tuple(value.timed_by(on_cpu=on_cpu, own_core=value.own_core) for value in case.values),
+        )
+        for case in data
     ]
     measured = [at for at, case in enumerate(data) if case.measured]
     if any(len(data[at].by_round) < len(data[at].launches) for at in measured):

@@ -51,7 +51,10 @@ def on_own_core(
     if not _of_one_core(undisturbed, environments):
         return as_they_are
     found = [
-        {number: replace(value, own_core=value.gauges <= SHARED_CORE * ns) for number, value in case.items()}
+        {
+            number: value.timed_by(on_cpu=value.on_cpu, own_core=value.gauges <= SHARED_CORE * ns)
+            for number, value in case.items()
+        }
         for case, ns in zip(cases, undisturbed, strict=True)
     ]
     for table in tables:

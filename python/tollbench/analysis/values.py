@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import median as median_of  # of a few numbers, where NumPy's takes longer
 from typing import Any
 
@@ -70,6 +70,24 @@ class LaunchValue:
         """Whether any batch of the launch does."""
         return self.own_core is None or bool(self.own_core.any())
 
+    def timed_by(self, *, on_cpu: bool, own_core: Flags | None) -> LaunchValue:
+        """By that clock and with those batches; asked for thousands of times, mostly for what it is."""
+        if on_cpu == self.on_cpu and own_core is self.own_core:
+            return self
+        return LaunchValue(
+            self.wall_ns,
+            self.wall_blocks,
+            self.company,
+            self.on_cpu_ns,
+            self.on_cpu_blocks,
+            self.waited,
+            on_cpu,
+            self.gauges,
+            self.batch_ns,
+            own_core,
+            self.step_ns,
+        )
+
 
 ByRound = Mapping[int, LaunchValue]
 
@@ -79,18 +97,17 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
     timed = [batch for batch in launch.batches if not batch.warmup]
     gauges, batch_ns = _gauges(launch, timed), min((batch.wall_ns for batch in timed), default=0.0)
     if samples is None:
-        wall = LaunchValue(
-            launch_value_ns(timed, None, launch.clock),
-            np.array([batch.wall_ns / batch.units for batch in timed], dtype=np.float64),
+        wall, on_cpu = [batch.wall_ns / batch.units for batch in timed], _on_cpu_ns(launch, timed)
+        return LaunchValue(
+            median_of(wall),
+            np.array(wall, dtype=np.float64),
             launch.company,
-            waited=_waited(launch, timed),
+            median_of(on_cpu) if on_cpu else None,
+            np.array(on_cpu, dtype=np.float64),
+            _waited(launch, timed),
             gauges=gauges,
             batch_ns=batch_ns,
         )
-        if not one_thread(launch.footing) or not all(batch.cpu_ns > 0 for batch in timed):
-            return wall
-        on_cpu = [_on_cpu_ns(launch, batch) / batch.units for batch in timed]
-        return replace(wall, on_cpu_ns=median_of(on_cpu), on_cpu_blocks=np.array(on_cpu, dtype=np.float64))
     ns = value_of_samples(samples, launch.clock)
     if any(batch.keys for batch in samples):
         return LaunchValue(ns)
@@ -108,26 +125,31 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
     )
 
 
-def _has_load(launch: Launch) -> bool:
+def _has_load(launch: Launch, timed: Sequence[Batch]) -> bool:
     """Whether its CPU time is that of the timed thread beside a load, as it says: no thread has more than
     the wall clock."""
-    timed = [batch for batch in launch.batches if not batch.warmup]
     return times_own_thread(launch.footing) and all(batch.cpu_ns <= _ALONE * batch.wall_ns for batch in timed)
 
 
-def _on_cpu_ns(launch: Launch, batch: Batch) -> float:
-    """By the timed thread's own clock where others are a load.
+def _on_cpu_ns(launch: Launch, timed: Sequence[Batch]) -> list[float]:
+    """Time on the processor for a unit of work, of each batch; none of several threads, or without CPU times.
+
+    By the timed thread's own clock where others are a load.
 
     With more threads than processors those say when the timed one has its turn: of fifteen word counters
     beside four busy threads on two processors, ratios scattered by 14 to 41 % from round to round on the wall
     clock, and by 5 to 17 % on the timed thread's.
     """
-    return batch.cpu_ns if _has_load(launch) else batch.on_cpu_ns
+    if not one_thread(launch.footing) or not all(batch.cpu_ns > 0 for batch in timed):
+        return []
+    if _has_load(launch, timed):
+        return [batch.cpu_ns / batch.units for batch in timed]
+    return [batch.on_cpu_ns / batch.units for batch in timed]
 
 
 def _waited(launch: Launch, timed: Sequence[Batch]) -> float:
     """Share of the batches in which it gave its processor back; none where others are a load: for those."""
-    if _has_load(launch):
+    if _has_load(launch, timed):
         return 0.0
     return sum(batch.voluntary_switches > 0 for batch in timed) / max(1, len(timed))
 
@@ -161,7 +183,7 @@ def by_one_clock(cases: Sequence[ByRound]) -> list[dict[int, LaunchValue]]:
     """The launches of cases that are compared, all by the same clock, with all their batches."""
     on_cpu = nobody_waits(cases)
     return [
-        {number: replace(value, on_cpu=on_cpu, own_core=None) for number, value in case.items()}
+        {number: value.timed_by(on_cpu=on_cpu, own_core=None) for number, value in case.items()}
         for case in cases
     ]
 

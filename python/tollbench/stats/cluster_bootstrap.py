@@ -213,6 +213,16 @@ class Pooled:
         n = self.totals.size
         return float(np.sqrt(n / (n - 1) * np.sum(residual**2)) / self.count)
 
+    def _own_quantiles(self, p: float) -> tuple[int, int]:
+        """Indices of the least and the greatest of the launches' own p-quantiles: no mixture of launches has
+        its own outside."""
+        found = [
+            # What rounding may do to a sum of launches stays within.
+            (np.searchsorted(below, wanted * (1.0 - 1e-9)), np.searchsorted(below, wanted * (1.0 + 1e-9)))
+            for below, wanted in zip(self._cumulative.T, p * self.totals, strict=True)
+        ]
+        return int(min(found)[0]), int(min(max(high for _, high in found), self.values.size - 1))
+
     def _bootstrap(self, p: float) -> Floats:
         """The p-quantile of each replicate: all replicates are bisected together."""
         weights = _weights(self.totals.size)
@@ -222,8 +232,9 @@ class Pooled:
             found = self._below(self._cumulative, indices)
             return np.asarray(np.einsum("rg,rg->r", weights, found), dtype=np.float64)
 
-        low = np.zeros(REPLICATES, dtype=np.int64)
-        high = np.full(REPLICATES, self.values.size - 1, dtype=np.int64)
+        lowest, highest = self._own_quantiles(p)
+        low = np.full(REPLICATES, lowest, dtype=np.int64)
+        high = np.full(REPLICATES, highest, dtype=np.int64)
         while np.any(low < high):
             middle = (low + high) // 2
             enough = reached(middle) >= wanted

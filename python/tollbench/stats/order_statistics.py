@@ -79,9 +79,9 @@ def tick_median(values: ArrayLike, step: float, counts: NDArray[np.int64] | None
     if step <= 0:
         return middle
     # It lies within half a step of the plain median, so what is farther away than a step is only counted.
-    close = np.flatnonzero(np.abs(taken - middle) <= 2 * step)
-    near, often = taken[close], counts[close]
-    farther = int(counts[taken < middle - 2 * step].sum())
+    first, last = np.searchsorted(taken, [middle - 2 * step, middle + 2 * step])
+    near, often = taken[first:last], counts[first:last]
+    farther = int(below[first - 1]) if first else 0
     corners = np.unique(np.concatenate([near - step / 2, near + step / 2]))
     shares = (farther + _ticks_below(corners, near, often, step)) / total
     if not shares.size or not shares[0] < 0.5 < shares[-1]:  # between two ticks that lie far apart

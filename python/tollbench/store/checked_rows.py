@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,22 @@ class Rows:
     def _version(self) -> int:
         """Asked at the first reading: a new file has its schema by then, a resumed one its upgrade."""
         return version_of(self._connection)
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """All that is asked meanwhile is answered from one state of the file, though a run may go on in it.
+
+        SQLite else looks at each question who writes, which takes as long as a short answer does.
+        """
+        try:
+            self._connection.execute("BEGIN")
+        except sqlite3.Error as error:
+            raise refuse(self.path, f"cannot be read: {shown(str(error))}") from None
+        try:
+            yield
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("COMMIT")
 
     def _rows(
         self, table: str, columns: tuple[str, ...], query: str, arguments: tuple[Any, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from math import inf
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from tollbench.store.records import CaseRecord, Launch, RunHeader, WorkloadRecord
 from tollbench.store.sample_reading import SampleReader
-from tollbench.store.untrusted import CheckedRow
+from tollbench.store.untrusted import MAX_TEXT, CheckedRow, has_table
 from tollbench.words import (
     Allocations,
     Batch,
@@ -203,21 +203,36 @@ class Reader(SampleReader):
 
     def _batch_details(self, where: str, arguments: tuple[Any, ...]) -> dict[int, dict[str, float]]:
         """Each batch's details, by the batch's id."""
-        columns = ("batch_id", "name", "value")
         query = f"""SELECT d.batch_id, d.name, d.value FROM launch l JOIN batch b ON b.launch_id = l.id
             JOIN batch_detail d ON d.batch_id = b.id WHERE {where} ORDER BY d.batch_id, d.name"""
         found: dict[int, dict[str, float]] = defaultdict(dict)
-        for row in self._rows("batch_detail", columns, query, arguments):
-            value = row.number("value", low=-MAX_DETAIL, high=MAX_DETAIL)
-            found[row.integer("batch_id")][row.text("name")] = value
+        for number, name, value in self._of_batches("batch_detail", "value", query, arguments, -MAX_DETAIL):
+            found[number][name] = value
         return found
 
     def _gauges(self, where: str, arguments: tuple[Any, ...]) -> dict[int, float]:
         """Each batch's gauge in ns, by the batch's id, where its program told one."""
-        query = f"""SELECT g.batch_id, g.ns FROM launch l JOIN batch b ON b.launch_id = l.id
+        query = f"""SELECT g.batch_id, '', g.ns FROM launch l JOIN batch b ON b.launch_id = l.id
             JOIN gauge g ON g.batch_id = b.id WHERE {where}"""
-        rows = self._rows("gauge", ("batch_id", "ns"), query, arguments)
-        return {row.integer("batch_id"): row.number("ns", low=0.0, high=MAX_DETAIL) for row in rows}
+        return {number: ns for number, _, ns in self._of_batches("gauge", "ns", query, arguments, 0.0)}
+
+    def _of_batches(
+        self, table: str, column: str, query: str, arguments: tuple[Any, ...], low: float
+    ) -> Iterator[tuple[int, str, float]]:
+        """(batch's id, name, number of at least `low`): there may be millions, so the usual row is looked at
+        in one expression, and any other by the rules for all rows."""
+        for values in self._iterate(query, arguments) if has_table(table, self._version) else ():
+            number, name, value = values
+            if (
+                (type(number), type(name), type(value)) == (int, str, float)
+                and number >= 0
+                and len(name) <= MAX_TEXT
+                and low <= value <= MAX_DETAIL
+            ):
+                yield values
+            else:
+                row = CheckedRow(self.path, table, ("batch_id", "name", column), values)
+                yield row.integer("batch_id"), row.text("name"), row.number(column, low, MAX_DETAIL)
 
     def _allocations(self, where: str, arguments: tuple[Any, ...]) -> dict[int, Allocations]:
         columns = ("launch_id", "iterations", "units", "calls", "bytes", "peak_bytes")
@@ -288,15 +303,21 @@ class _Told(NamedTuple):
     gauges: Mapping[int, float]
 
 
+_USUAL_TYPES = (int, int, int, int, float, float, int, int, int, int, int, int, str)  # of _BATCH_COLUMNS
+
+
 def _usual_batch(values: tuple[Any, ...], answer: int, told: _Told, counters: _Counters) -> Batch | None:
     """What `_batch` makes of a row that is as toll writes it, in a fifth of the time; None for any other."""
     number, launch, iterations, units, wall_ns, cpu_ns, own, forced, minor, major, peak, warmup, counted = (
         values
     )
-    whole = (number, launch, iterations, units, own, forced, minor, major, peak, warmup)
-    if counted not in counters or {*map(type, whole)} != {int} or {type(wall_ns), type(cpu_ns)} != {float}:
+    if tuple(map(type, values)) != _USUAL_TYPES or counted not in counters:
         return None
-    if min(whole) < 0 or min(iterations, units) < 1 or not (0 <= wall_ns < inf and 0 <= cpu_ns < inf):
+    if (
+        min(number, launch, own, forced, minor, major, peak, warmup) < 0
+        or min(iterations, units) < 1
+        or not (0 <= wall_ns < inf and 0 <= cpu_ns < inf)
+    ):
         return None
     return Batch(
         iterations,

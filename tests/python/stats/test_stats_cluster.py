@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 from simulate import assert_covers, covers_too_little
 
-from tollbench.stats import LaunchCounts, Pooled, count_samples, thin_cdf
+from tollbench.stats import LaunchCounts, Pooled, cluster_bootstrap, count_samples, thin_cdf
 from tollbench.stats.cluster_bootstrap import MOST_CELLS
 
 TRIALS = 150
@@ -282,3 +282,19 @@ def test_no_interval_ends_beyond_that_of_a_rarer_quantile() -> None:
     assert p90 is not None
     assert p99 is not None
     assert p90.high <= p99.high < 1000.0
+
+
+@pytest.mark.parametrize(("size", "launches"), [(0.0, 8), (0.02, 20), (1.0, 9)])
+def test_every_replicates_quantile_lies_between_those_of_single_launches(size: float, launches: int) -> None:
+    """The search begins at these, so that one outside would be told for the nearest of them."""
+    pooled = Machine("bimodal", size).run(np.random.default_rng(5), launches)
+    weights = cluster_bootstrap._weights(launches)
+    for p in QUANTILES:
+        wanted = p * (weights @ pooled.totals) - 1e-9
+        indices = np.array(
+            [np.searchsorted(pooled._cumulative @ own, w) for own, w in zip(weights, wanted, strict=True)]
+        )
+        lowest, highest = pooled._own_quantiles(p)
+        assert lowest <= indices.min() <= indices.max() <= highest
+        if size == 1.0:
+            assert indices.min() < indices.max()  # or this would tell nothing

@@ -360,3 +360,13 @@ def test_of_a_company_that_cannot_be_stored_nothing_is(path: Path) -> None:
         with pytest.raises(TollError):
             run_file.append_company([measured(22), (bad, ())])
         assert run_file.launch_count() == before
+
+
+def test_what_is_asked_at_one_moment_knows_nothing_of_launches_that_come_meanwhile(path: Path) -> None:
+    with make(path) as writing, RunFile.open(path) as reading:
+        with reading.at_one_moment():
+            before = reading.launch_count()
+            launch_, samples = measured(2)
+            writing.append(launch_, samples)  # is not held up by who reads
+            assert reading.launch_count() == before
+        assert reading.launch_count() == before + 1
