@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from tollbench import numbers
 from tollbench.analysis.comparison import SettingComparison
 from tollbench.analysis.own_core import shared_all_the_same
-from tollbench.analysis.results import Row, about
+from tollbench.analysis.results import IMPRECISE, Row, about
 from tollbench.analysis.spells import named, spells_told
 from tollbench.home import COMMAND
 from tollbench.stats import Interval, well_known
@@ -113,7 +113,7 @@ def _imprecise(
     far = any(not 0.5 <= ratio <= 2.0 for ratio in ratios)
     if wide and header.precision > 0:
         told.append(
-            f"{len(wide)} of {len(ratios)} ratios are not known to ±{numbers.percent(header.precision)}"
+            f"{len(wide)} of {len(ratios)} ratios {IMPRECISE} ±{numbers.percent(header.precision)}"
             f"{', one of 4 to twice that, of 8 to three times' if far else ''}"
             f" ({named(wide)});"
             f" `{_longer(workload, header, 'thorough')}` measures until they are."

@@ -16,6 +16,7 @@ from tollbench.stats import LONG_ENOUGH
 from tollbench.words import PERCENTILES
 
 SCHEMA = "toll-report/1"
+IMPRECISE = "are not known to"  # in a workload's warning: its ratios, as precisely as was asked for
 TELLING_ROUNDS = LONG_ENOUGH  # fewer do not tell whether those beside each other are alike
 
 

@@ -25,6 +25,7 @@ from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.named_files import file_path, files_of_run
 from tollbench.cli.places import ROOT, build_folder, in_runs, make_folder, run_path, shown_path
 from tollbench.errors import Exit, TollError
+from tollbench.home import COMMAND
 from tollbench.measure import Interrupt, events
 from tollbench.plan import PROFILES, Plan, Selection, by_name, make
 from tollbench.store import RunFile, RunHeader, now_utc
@@ -62,7 +63,7 @@ def resumed(name: str, *, force: bool = False) -> Session:
     if path.is_symlink():
         raise TollError(
             f"{path} is a link to {path.readlink()}, and toll writes through no link",
-            f"name the run itself: toll run --resume {shlex.quote(str(path.resolve()))}",
+            f"name the run itself: {COMMAND} run --resume {shlex.quote(str(path.resolve()))}",
         )
     return Session(_stored_plan(path), path, resume=True, force=force)
 
@@ -187,7 +188,7 @@ class Session:
             return self._show(html=html, form=form)
         except KeyboardInterrupt as interrupt:
             by = f" by {interrupt.args[0]}" if interrupt.args else ""
-            again = f"toll report {shlex.quote(shown_path(self.path))}"
+            again = f"{COMMAND} report {shlex.quote(shown_path(self.path))}"
             raise TollError(
                 f"interrupted{by}; all that was measured is kept", again, Exit.INTERRUPTED
             ) from None
@@ -216,7 +217,7 @@ class Session:
         """Why it could not be written, to be raised once the answer stands on the screen."""
         from tollbench.report import html as page
 
-        again = f"toll report {shlex.quote(shown_path(self.path))} --format html --output FILE"
+        again = f"{COMMAND} report {shlex.quote(shown_path(self.path))} --format html --output FILE"
         try:
             self.page.write(page.render(results), f"every launch is in the run file: {again}")
         except TollError as error:
@@ -225,7 +226,7 @@ class Session:
 
     def _exit_code(self, results: Results) -> Exit:
         if self.stopped_by == "interrupt":
-            say(f"interrupted; go on with: toll run --resume {shlex.quote(shown_path(self.path))}")
+            say(f"interrupted; go on with: {COMMAND} run --resume {shlex.quote(shown_path(self.path))}")
             return Exit.INTERRUPTED
         statuses = {row.status for workload in results.workloads for row in workload.rows}
         unwanted = BROKEN if results.run.profile == "check" else {Status.WRONG_ANSWER}
@@ -304,7 +305,7 @@ def _new_path(output: str) -> Path:
         if path.is_file() and not path.is_symlink():
             raise TollError(
                 f"{path} exists already",
-                f"choose another name, or go on with it: toll run --resume {shlex.quote(str(path))}",
+                f"choose another name, or go on with it: {COMMAND} run --resume {shlex.quote(str(path))}",
             )
     # SQLite takes what has these names for its own: an old log would be joined to the new run, or deleted.
     for file in files_of_run(path):

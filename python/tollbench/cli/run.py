@@ -11,6 +11,7 @@ import typer
 from tollbench.cli.console import say
 from tollbench.cli.named_files import Force
 from tollbench.errors import TollError
+from tollbench.home import COMMAND
 
 EXAMPLE = "toll run tasks/skynet --set tasks=10000,100000 --budget 60s"
 
@@ -110,15 +111,15 @@ def _refuse_new_plan(resume: str, given: bool) -> None:
     if given:
         raise TollError(
             "--resume goes on with the plan of its run file and takes no new one",
-            f"leave the rest out: toll run --resume {resume}",
+            f"leave the rest out: {COMMAND} run --resume {resume}",
         )
 
 
 def _say_what_is_chosen(left_out: tuple[str, ...]) -> None:
     """Of a run that names nothing; `left_out` are topics and workloads."""
-    say("measuring the headline of every workload; all contenders: toll run '*' --profile standard")
+    say(f"measuring the headline of every workload; all contenders: {COMMAND} run '*' --profile standard")
     if left_out:
-        say(f"measured where it is named: {', '.join(f'toll run {topic}' for topic in left_out)}")
+        say(f"measured where it is named: {', '.join(f'{COMMAND} run {topic}' for topic in left_out)}")
 
 
 def _form(*, as_json: bool, full: bool) -> Literal["screen", "tables", "json"]:

@@ -76,11 +76,11 @@ def value_text(row: Row, workload: WorkloadResult) -> str:
     return f"{value} {scale.unit}"
 
 
-def without_answer(workload: WorkloadResult) -> str:
-    """Of a workload in which nothing is compared."""
+def without_answer(workload: WorkloadResult, *, briefly: bool = False) -> str:
+    """Of a workload in which nothing is compared; `briefly` where a line is all there is."""
     naming = Naming.of(workload)
     measured = [row for row in workload.rows if row.value is not None]
-    if below := below_step_sentence(workload):
+    if below := below_step_sentence(workload, briefly=briefly):
         return below
     if measured:
         rest = f" and {several(len(measured) - 1, 'more row')}" if len(measured) > 1 else ""

@@ -15,7 +15,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tollbench import numbers
-from tollbench.analysis.results import PublishedValue, Results, Row, WorkloadResult
+from tollbench.analysis.results import IMPRECISE, PublishedValue, Results, Row, WorkloadResult
+from tollbench.home import COMMAND
 from tollbench.report.answer_lines import answer, why_not, without_answer
 from tollbench.report.cases import groups
 from tollbench.report.claim_lines import (
@@ -36,10 +37,10 @@ from tollbench.words import Ruling
 LINES = 60
 MOST_WARNINGS = 3
 _FEWEST_OF_CLAIMS = 3  # lines: how many hold, then by name what does not hold and what does
-_QUICK, _TELLS_MORE = "quick", "toll run '*' --profile standard"
+_QUICK, _TELLS_MORE = "quick", f"{COMMAND} run '*' --profile standard"
 _FEWEST_OF_LABEL = 12  # columns of what a published value is called
 _REMEDY = re.compile(r"`([^`]+)`|((?:\./)?toll run --resume \S+)")
-_CLAUSE = re.compile(r"[:;,](?= )| (?=\()")
+_CLAUSE = re.compile(r"[:;,](?= )| (?=\(|for )")
 _UNITS = {"us": "µs"}
 _DECIDED = {Ruling.DOES_NOT_HOLD: "yellow", Ruling.HOLDS: "green"}
 
@@ -123,7 +124,7 @@ def _workload(workload: WorkloadResult, width: int) -> Iterator[ScreenLine]:
     """The question; the fastest and the next of one setting; what was published then."""
     yield ScreenLine(_clipped(f"{clean(workload.workload)}: {clean(workload.question)}", width), "bold")
     told = answer(workload)
-    answered = told.sentence if told else without_answer(workload)
+    answered = told.sentence if told else without_answer(workload, briefly=True)
     rows = next((group.rows for group in groups(workload) if group.best), workload.rows)
     entry = _published(workload, rows)
     if entry is None:
@@ -206,12 +207,23 @@ def _warnings(results: Results, run: str, width: int, most: int) -> list[ScreenL
         for name, warnings in apart.items()
         for warning in warnings
     ]
-    told = [*_failures(results), *whole, *own]
+    told = [*_failures(results), *whole, *_imprecise_together(own)]
     lines = [ScreenLine("! " + in_a_line(warning, width - 2), "yellow") for warning in told[:most]]
     if len(told) > most:
         rest = several(len(told) - most, "more warning")
-        lines.append(ScreenLine(f"! {rest}: toll report {shlex.quote(run)}", "yellow"))
+        lines.append(ScreenLine(f"! {rest}: {COMMAND} report {shlex.quote(run)}", "yellow"))
     return lines
+
+
+def _imprecise_together(own: Sequence[str]) -> list[str]:
+    """Those of several workloads on how well ratios are known as one, which is the least of what is told."""
+    found = [warning for warning in own if IMPRECISE in warning]
+    if len(found) < 2:
+        return list(own)
+    (precision,) = re.findall(f"{IMPRECISE} (\\S+ %)", found[0])
+    longer = f"`{COMMAND} run WORKLOAD --profile thorough`"
+    together = f"Ratios of {len(found)} workloads {IMPRECISE} {precision}: {longer}"
+    return [*(warning for warning in own if warning not in found), together]
 
 
 def _failures(results: Results) -> list[str]:
@@ -252,5 +264,5 @@ def _clipped(text: str, room: int) -> str:
 
 def _further(page: str, run: str) -> Iterator[ScreenLine]:
     told = [f"page: {page}"] if page else []
-    told.append(f"tables: toll report {shlex.quote(run)} [WORKLOAD]")
+    told.append(f"tables: {COMMAND} report {shlex.quote(run)} [WORKLOAD]")
     yield ScreenLine("; ".join(told), "bold")

@@ -107,13 +107,19 @@ def alike_sentence(workload: WorkloadResult) -> str:
     return told
 
 
-def below_step_sentence(workload: WorkloadResult) -> str:
-    """Why rows say "< 10.0" and nothing else, and where many operations are timed together; "" for none."""
+def below_step_sentence(workload: WorkloadResult, *, briefly: bool = False) -> str:
+    """Why rows say "< 10.0" and nothing else, and where many operations are timed together; "" for none.
+
+    `briefly` is for one line.
+    """
     steps = [row.below_step for row in workload.rows if row.below_step is not None]
     if not steps:
         return ""
     step = f"{numbers.plain(max(steps))} {clean(workload.unit)}"
     where = f"; {clean(workload.in_batches)} times many at once" if workload.in_batches else ""
+    if briefly:
+        which = several(len(workload.rows), "row")
+        return f"{len(steps)} of {which} are shorter than the clock's step, {step}{where}"
     return (
         f"Where a row says less than {step}, the clock's step, one {clean(workload.per)} is shorter than the"
         f" clock can see: it has no value, no ratio and no rank of its own{where}."

@@ -128,7 +128,7 @@ def test_who_is_interrupted_after_measuring_is_told_where_all_of_it_is(tmp_path,
     with session(path) as ended, pytest.raises(TollError) as told:
         ended.show(html=True, form="screen")
     assert str(told.value.what) == "interrupted by SIGTERM; all that was measured is kept"
-    assert told.value.next_step == f"toll report '{path}'"
+    assert told.value.next_step == f"./toll report '{path}'"
     assert told.value.code == 130
 
 
@@ -227,5 +227,5 @@ def test_a_quick_run_of_everything_says_sixty_lines_at_most_in_all(
     assert len(said) + len(shown) <= one_screen.LINES == 60, "\n".join([*said, *shown])
     answered = [line for line in shown if line.startswith(("containers/", "frameworks/", "latency/"))]
     assert len(answered) == 15
-    assert "Of 65 conclusions of documents 13 hold here" in told.out
+    assert "Of 65 published conclusions 13 hold here" in told.out
     assert "toll report" in shown[-1]

@@ -10,7 +10,7 @@ import sample_results as samples
 from rich.cells import cell_len
 from rich.console import Console
 
-from tollbench.analysis.results import Results
+from tollbench.analysis.results import IMPRECISE, Results
 from tollbench.report import one_screen
 
 
@@ -83,8 +83,8 @@ def test_rows_that_could_not_be_told_apart_are_tied(friendly):
 def test_claims_stand_there_with_what_decided_them(friendly):
     lines = screen(friendly)
     text = " ".join(line.strip() for line in lines)
-    more = "toll run '*' --profile standard"
-    assert f"Of 3 conclusions of documents 1 holds here, 1 does not; 1 is open: {more}" in text
+    more = "./toll run '*' --profile standard"
+    assert f"Of 3 published conclusions 1 holds here, 1 does not; 1 is open: {more}" in text
     assert "does not hold here: stealing halves round robin" in text or "1.015× [1.000, 1.030]" in text
     assert "holds here: stealing beats sharing" in text or "3.01× [2.90, 3.10], at least 1.41× wanted" in text
 
@@ -129,7 +129,7 @@ def test_at_most_three_warnings_stand_there_each_with_its_remedy(friendly):
         "! Thing 0 went wrong, which is a pity: ./toll mend 0",
         "! Thing 1 went wrong, which is a pity: ./toll mend 1",
         "! Thing 2 went wrong, which is a pity: ./toll mend 2",
-        "! 2 more warnings: toll report runs/today.toll",
+        "! 2 more warnings: ./toll report runs/today.toll",
     ]
 
 
@@ -143,6 +143,8 @@ def test_at_most_three_warnings_stand_there_each_with_its_remedy(friendly):
          "It was slow all of the day; very slow, indeed: ./toll doctor"),
         ("Five of six ratios are too wide to tell (a, b); `./toll run x --profile thorough` helps.", 60,
          "Five of six ratios are too…: ./toll run x --profile thorough"),
+        ("Differences under 6.0 % were out of reach in this run for programs like it. `./toll run`.", 70,
+         "Differences under 6.0 % were out of reach in this run: ./toll run"),
         ("The run was interrupted, as somebody pressed Ctrl-C; toll run --resume a.toll goes on with it.", 60,
          "The run was interrupted: toll run --resume a.toll"),
         ("The run was interrupted; ./toll run --resume a.toll goes on with it.", 80,
@@ -153,13 +155,29 @@ def test_a_warning_becomes_one_line_with_its_command(warning, room, line):
     assert one_screen.in_a_line(warning, room) == line
 
 
+def test_what_ratios_of_many_workloads_lack_is_one_warning_and_the_last(friendly):
+    lacking = [
+        f"topic/{at}: 4 of 5 ratios {IMPRECISE} ±1.0 % (a, b); `./toll run topic/{at}`." for at in range(9)
+    ]
+    warnings = [*lacking[:5], "topic/5: Something else.", *lacking[5:]]
+    named = [friendly.workloads[0].model_copy(update={"workload": f"topic/{at}"}) for at in range(9)]
+    changes = {"warnings": warnings, "workloads": named, "problems": []}
+    told = [line for line in screen(friendly.model_copy(update=changes)) if line.startswith("!")]
+    assert told == [
+        "! topic/5: Something else",
+        "! Ratios of 9 workloads are not known to ±1.0 %: ./toll run WORKLOAD --profile thorough",
+    ]
+    single = friendly.model_copy(update=changes | {"warnings": lacking[:1]})
+    assert "! 4 of 5 ratios are not known to ±1.0 % (a, b); ./toll run topic/0" in screen(single)
+
+
 def test_what_failed_is_the_first_warning(friendly):
     first = next(line for line in screen(friendly) if line.startswith("!"))
     assert "without numbers" in first
 
 
 def test_the_page_and_the_tables_are_named(friendly):
-    assert screen(friendly)[-1] == ("page: runs/today.html; tables: toll report runs/today.toll [WORKLOAD]")
+    assert screen(friendly)[-1] == ("page: runs/today.html; tables: ./toll report runs/today.toll [WORKLOAD]")
 
 
 def test_a_run_file_cannot_steer_the_terminal():
