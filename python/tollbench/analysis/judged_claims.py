@@ -26,6 +26,7 @@ from tollbench.stats import (
 )
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import RunHeader
+from tollbench.text import several
 from tollbench.words import PERCENTILES, Claim, ClaimCheck, ClaimSide, Relation, Ruling
 
 _PERCENTILES = {each.key for each in PERCENTILES}
@@ -220,7 +221,9 @@ def _too_few(left: SideNumber, right: SideNumber) -> str:
     fewest = min(measured, key=lambda side: side.launches)
     needed = rounds_needed(fewest.level, 1)
     if fewest.launches < needed:
-        return f"{fewest.launches} launches are too few for an interval, which takes {needed}"
+        count = several(fewest.launches, "launch", "launches")
+        verb = "is" if fewest.launches == 1 else "are"
+        return f"{count} {verb} too few for an interval, which takes {needed}"
     if not any(side.side.statistic in _PERCENTILES for side in measured):
         return "too few rounds have both numbers for an interval"
     return "too few operations, or launches, were timed for an interval of that percentile"

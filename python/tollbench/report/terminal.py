@@ -44,16 +44,23 @@ _VERDICT_STYLES = {Ruling.HOLDS: "green", Ruling.DOES_NOT_HOLD: "yellow", Ruling
 
 
 def render(results: Results, console: Console) -> None:
-    """Prints the machine, the floor and what to beware of, then each workload's table with what holds for it
-    alone, then what is missing."""
+    """Prints the machine, the floor and what to beware of, the claims that are decided, then each workload's
+    table with what holds for it alone, then what is missing and which claims this run leaves open."""
     writer = Writer(console)
     whole, apart = results.warnings_by_workload()
     _head(results, whole, writer)
-    _claims(claim_lines(results), writer)
+    claims = claim_lines(results)
+    if claims:
+        writer.line()
+        writer.line(f"{TITLE}: {count_sentence(claims)}", "bold")
+    _claims(claims, (Ruling.HOLDS, Ruling.DOES_NOT_HOLD), writer)
     for workload in results.workloads:
         writer.line()
         _workload(workload, results.run.level, apart[workload.workload], writer)
     _problems(results, writer)
+    if of_verdict(claims, Ruling.CANNOT_BE_TOLD):
+        writer.line()
+        _claims(claims, (Ruling.CANNOT_BE_TOLD,), writer)
 
 
 def _head(results: Results, warnings: Sequence[str], writer: Writer) -> None:
@@ -80,15 +87,11 @@ def _head(results: Results, warnings: Sequence[str], writer: Writer) -> None:
         writer.line(f"! {clean(warning)}", "yellow")
 
 
-def _claims(lines: Sequence[ClaimLine], writer: Writer) -> None:
-    """What documents conclude: each decided claim with its numbers, of the others the reason."""
-    if not lines:
-        return
-    writer.line()
-    writer.line(f"{TITLE}: {count_sentence(lines)}", "bold")
-    for ruling, words in VERDICTS.items():
+def _claims(lines: Sequence[ClaimLine], rulings: Sequence[Ruling], writer: Writer) -> None:
+    """Each decided claim with its numbers, of the others the reason."""
+    for ruling in rulings:
         for line in of_verdict(lines, ruling):
-            writer.line(f"{words}: {line.claim}", _VERDICT_STYLES[ruling])
+            writer.line(f"{VERDICTS[ruling]}: {line.claim}", _VERDICT_STYLES[ruling])
             told = ruling is not Ruling.CANNOT_BE_TOLD
             writer.line(f"{line.workload}: {line.numbers if told else line.reason}", "dim", 4)
 

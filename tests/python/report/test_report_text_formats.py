@@ -119,6 +119,15 @@ def test_the_terminal_marks_the_fastest_and_the_tied(friendly):
     assert re.search(r"\x1b\[1;32mstd_async_deferred", coloured)
 
 
+def test_what_is_decided_stands_before_the_tables_and_what_is_open_behind_them(friendly):
+    lines = printed(friendly, 120).splitlines()
+    tables = [at for at, line in enumerate(lines) if line.startswith("boost_fiber_work_stealing")]
+    decided = [at for at, line in enumerate(lines) if re.match("(holds|does not hold) here: ", line)]
+    left_open = [at for at, line in enumerate(lines) if line.startswith("cannot be told in this run: ")]
+    assert max(decided) < min(tables) <= max(tables) < min(left_open)
+    assert sum("1 cannot be told in this run" in line for line in lines) == 1
+
+
 def test_cpu_time_and_waits_of_single_operations_say_that_the_harness_is_in_them():
     rng = random.Random(1)
     for workload, said in ((samples.wakeup(rng), True), (samples.skynet(rng), False)):
