@@ -21,7 +21,7 @@ MODULE_OF = {"iced-x86": "iced_x86", "pyelftools": "elftools"}  # of distributio
 
 # docs/architecture.md: the rooms of each rank, from the first that a number passes to the last.
 RANKS: tuple[set[str], ...] = (
-    {"errors", "words", "text", "numbers", "interpreters", "home", "stats"},
+    {"errors", "words", "text", "numbers", "estimates", "interpreters", "home", "stats"},
     {"writing"},
     {"catalog", "store"},
     {"plan", "building", "launching"},
@@ -34,7 +34,7 @@ RANKS: tuple[set[str], ...] = (
     {"notebook"},
     {"cli"},
 )
-BASE = {"errors", "words", "text", "numbers", "interpreters", "home"}
+BASE = {"errors", "words", "text", "numbers", "estimates", "interpreters", "home"}
 # What each room may import of toll besides itself and, from rank 1 on, BASE: what it needs, and no more.
 MAY_IMPORT: dict[str, set[str]] = {
     "writing": set(),

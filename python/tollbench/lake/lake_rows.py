@@ -312,11 +312,11 @@ def chosen_case(rows: Sequence[LakeRow], asked: Asked) -> LakeRow:
     }
     if len(fitting) == 1:
         return next(iter(fitting.values()))
-    offered = sorted({_told(row.case) for row in (fitting or named).values()})
+    offered = _options([row.case for row in (fitting or named).values()])
     what = "several rows" if fitting else "no such row"
     raise TollError(
         f"{asked.workload}/{asked.contender}: the lake has {what}",
-        f"choose one by --environment and --parameter: {'; '.join(offered[:12])}",
+        f"choose one: {'; '.join(offered[:12])}",
     )
 
 
@@ -329,9 +329,20 @@ def in_one_unit(rows: Sequence[LakeRow], like: LakeRow, notes: list[str]) -> lis
     return kept
 
 
-def _told(case: LakeCase) -> str:
-    parameters = " ".join(f"{name}={value}" for name, value in case.parameters.items())
-    return f"{case.environment} {parameters}".strip()
+def _options(cases: Sequence[LakeCase]) -> list[str]:
+    """What to type for each of the cases; of several what tells them apart, of one all of it."""
+    rows = [{"": case.environment, **case.parameters} for case in cases]
+    names = dict.fromkeys(name for row in rows for name in row)
+    differing = [name for name in names if len({row.get(name) for row in rows}) > 1]
+    told = [
+        " ".join(
+            f"-p {name}={row[name]}" if name else f"--environment {row[name]}"
+            for name in (differing or names)
+            if name in row
+        )
+        for row in rows
+    ]
+    return sorted(set(told))
 
 
 def utc(instant: datetime) -> str:
