@@ -30,6 +30,7 @@ _ORDER: Final = ("workload", "contender", "environment", "parameters", "machine"
 _GROUPS: Final = 32  # row groups of what is held at once
 _LEAST_GROUP: Final = 2048  # rows
 _LOCK: Final = "compacting.lock"
+_LARGE_BYTES: Final = 8 << 20  # of a file that nothing more is put to by itself: somebody waits for it
 MOST_LOOSE: Final = 64  # runs with files of their own, of which each costs a question a millisecond
 Progress = Callable[[int, int], None]
 
@@ -105,7 +106,7 @@ def _as_much_again(files: Sequence[LakeFile], runs: Collection[str]) -> list[Lak
         size = sum(file.path.stat().st_size for file in own)
         together = [file for file in of_month if file.machine == ALL and own]
         for file in sorted(together, key=lambda file: file.path.stat().st_size):
-            if file.path.stat().st_size > 2 * size:
+            if file.path.stat().st_size > min(2 * size, _LARGE_BYTES):
                 break
             own.append(file)
             size += file.path.stat().st_size

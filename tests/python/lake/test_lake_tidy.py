@@ -92,6 +92,8 @@ def test_what_is_much_larger_than_what_joins_it_is_left_as_it_is(tmp_path: Path)
     found = compacting._as_much_again([*own, *together], {"one", "two"})
     assert {each.name for each in found} == {"one", "two", "small", "larger"}
     assert compacting._as_much_again(together, {"one"}) == []
+    heavy = [file("one", "m1", 9_000), file("heavy", ALL, 8_500)]
+    assert compacting._as_much_again(heavy, {"one"}) == heavy[:1]  # an `add` would wait for it
 
 
 def test_what_is_put_together_only_in_part_is_as_if_it_never_was(
