@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+import tempfile
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +16,8 @@ import pytest
 import wheels
 from hypothesis import settings
 
-from checkouts import Toll, copy_checkout, toll_in
+import forked_toll
+from checkouts import Toll, copy_checkout
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -22,22 +27,42 @@ settings.register_profile("toll", deadline=None)
 settings.load_profile("toll")
 
 
-# `stats`, and what simulates runs with the code that allocates their rounds.
+# `stats`, and what simulates runs with the code that allocates their rounds and tells what they will know.
 SIMULATIONS = {
     Path(__file__).with_name("stats"),
     Path(__file__).parent / "measure/test_measure_allocation.py",
+    Path(__file__).parent / "measure/test_measure_estimate.py",
 }
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    """What all processes that tests start inherit."""
+    _heed_ctrl_c()
+    _find_python_itself(config)
+    config.add_cleanup(forked_toll.end_all)
+
+
+def _heed_ctrl_c() -> None:
     """Tests send Ctrl-C to programs, which inherit it ignored where a script runs this in its background."""
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     if ignored and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _find_python_itself(config: pytest.Config) -> None:
+    """Fake programs start with `env python3`, thousands of times.
+
+    With pyenv that is a script which looks for Python: 120 ms of CPU time for each start, not 15.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="toll-python3-")
+    config.add_cleanup(folder.cleanup)
+    Path(folder.name, "python3").symlink_to(sys._base_executable)
+    os.environ["PATH"] = f"{folder.name}{os.pathsep}{os.environ['PATH']}"
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Simulations of minutes run only when asked for: `pytest -m slow tests/python/stats`, for one."""
+    _longest_first(items)
     if "slow" in str(config.getoption("-m")):
         return
     left_out = [
@@ -50,6 +75,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left_out]
 
 
+def _longest_first(items: list[pytest.Item]) -> None:
+    """Files with slow tests, then those with many: a long one that begins last is waited for by all."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    count = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path not in slow, -count[item.path], item.path))
+
+
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout, in a folder with a space in its name. Tests leave its suites alone."""
@@ -59,7 +91,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def toll(checkout: Path) -> Toll:
     """`toll("list", "--json")` runs the copy's command line and returns the finished process."""
-    return toll_in(checkout)
+    return forked_toll.forked_toll(checkout)
 
 
 @pytest.fixture(scope="session")

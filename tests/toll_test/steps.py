@@ -46,16 +46,19 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
         yield Step("audit", _python("tests/toll_test/audit.py"))
     chosen = ("-m", "not slow") if fast else ()
     workers = str(len(os.sched_getaffinity(0)))
-    yield Step("pytest", _python("-m", "pytest", "-n", workers, "--dist", "loadfile", *chosen))
+    # A file at a time, as its tests share what they build, in the order of tests/python/conftest.py.
+    beside = ("-n", workers, "--dist", "loadfile", "--no-loadscope-reorder")
+    yield Step("pytest", _python("-m", "pytest", *beside, *chosen))
     chosen_contenders = ("*",) if everything else ()
     if not fast:
+        # Beside pytest, whose end the next one waits for.
+        tidy = _clang_tidy(root, everything=everything)
+        yield Step("clang-tidy", tidy, "dev: configure", aside=True)
         # pytest builds in the same folder, and would wait for the whole of it.
         compiled = _python("tests/toll_test/contenders.py", *chosen_contenders)
         yield Step("contenders: build", compiled, aside=True, behind="pytest")
-        tidy = _clang_tidy(root, everything=everything)
-        yield Step("clang-tidy", tidy, "dev: configure", aside=True)
     for name in builds:
-        ctest = ("ctest", "--test-dir", f"build/{name}", *CTEST_OPTIONS)
+        ctest = ("ctest", "--test-dir", f"build/{name}", "--parallel", workers, *CTEST_OPTIONS)
         yield Step(f"{name}: ctest", ctest, f"{name}: build")
     if not fast:
         yield Step(

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiled import catch2_main, compiled, google_benchmarks
+from compiled import catch2_objects, compiled, google_benchmarks
 from counted_program import counted_program
 from rich.console import Console
 
+from forked_toll import forked_toll
 from tollbench.compare import baselines
 from tollbench.compare.count_rules import held_against, rule
 from tollbench.compare.counters import Amount, Reading
@@ -28,7 +29,6 @@ from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, Ve
 from tollbench.counting.fixed import fixed
 from tollbench.counting.hardware import VALGRIND_COUNTS, InstructionCounter
 from tollbench.errors import TollError
-from tollbench.interpreters import interpreter_with_path
 from tollbench.report.comparisons.comparison_formats import RENDERERS
 from tollbench.report.comparisons.comparison_terminal import show
 
@@ -49,14 +49,6 @@ static void add(benchmark::State& state) {
 }
 BENCHMARK(add);
 BENCHMARK_MAIN();
-"""
-# Nobody else measures here, and other tests want the machine's own lock.
-SCRIPT = """
-import sys
-from tollbench.cli import machine_use, main
-machine_use.LOCK_FILES = ()
-sys.argv[0] = "toll"
-sys.exit(main())
 """
 
 
@@ -192,12 +184,9 @@ def test_what_is_no_rule_is_refused(text: str) -> None:
 
 
 def toll(folder: Path, *words: str, path: str | None = None) -> tuple[int, str, str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "XDG_CACHE_HOME": str(folder / "cache")}
-    if path is not None:
-        environment["PATH"] = path
+    environment = {"XDG_CACHE_HOME": str(folder / "cache")} | ({} if path is None else {"PATH": path})
     raw = folder / f"raw-{len(list(folder.glob('raw-*')))}.jsonl"
-    command = interpreter_with_path("-c", SCRIPT, "compare", *words, "--raw", str(raw))
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
+    done = forked_toll(ROOT)("compare", *words, "--raw", str(raw), cwd=folder, locks=False, **environment)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -307,21 +296,15 @@ def test_toll_programs_are_counted_by_their_counting_pass(tmp_path: Path) -> Non
 
 
 CATCH2 = """
-#define CATCH_CONFIG_ENABLE_BENCHMARKING
-#if __has_include(<catch2/catch_all.hpp>)
-#include <catch2/catch_all.hpp>
-#else
-#include <catch2/catch.hpp>
-#endif
 #include <chrono>
 #include <cstdlib>
 #include <string>
 #include <unistd.h>
-#define TEXT_OF(x) #x
-#define TEXT(x) TEXT_OF(x)
+void instructions();
+std::size_t length();
 TEST_CASE("texts, two [of] them") {
   BENCHMARK("nothing") { return 3; };
-  BENCHMARK("loop") { asm volatile(".rept " TEXT(LENGTH) "\\n\\tnop\\n\\t.endr"); return 1; };
+  BENCHMARK("loop") { instructions(); return 1; };
   BENCHMARK("heap") {  // what malloc does depends on what lies there, such as the program's own name
     void* blocks[20];
     for (int i = 0; i < 20; i++) blocks[i] = std::malloc(100 + i * 50);
@@ -331,7 +314,7 @@ TEST_CASE("texts, two [of] them") {
   SECTION("deep") {
     BENCHMARK_ADVANCED("text")(Catch::Benchmark::Chronometer meter) {
       const std::string once(1000, 'x');  // once a run: no part of an iteration
-      meter.measure([&] { return std::string(LENGTH, once[0]).size() + getppid(); });
+      meter.measure([&] { return std::string(length(), once[0]).size() + getppid(); });
     };
   }
   SECTION("slow") { BENCHMARK("sleep") { return usleep(20000); }; }
@@ -339,12 +322,21 @@ TEST_CASE("texts, two [of] them") {
 }
 """
 
+# What differs between two sides.
+CATCH2_SIDE = """
+#include <cstddef>
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+void instructions() { asm volatile(".rept " TEXT(LENGTH) "\\n\\tnop\\n\\t.endr"); }
+std::size_t length() { return LENGTH; }
+"""
+
 
 @pytest.mark.slow  # its header takes 15 s to compile
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_catch2_benchmarks_are_counted_by_the_runs_that_plan_them(tmp_path: Path) -> None:
-    main = (catch2_main(tmp_path),)
-    paths = [compiled(tmp_path, f"c{n}", CATCH2, f"-DLENGTH={n}", "-O0", first=main) for n in (100, 101)]
+    shared = catch2_objects(tmp_path, CATCH2)
+    paths = [compiled(tmp_path, f"c{n}", CATCH2_SIDE, f"-DLENGTH={n}", first=shared) for n in (100, 101)]
     same = tmp_path / "in_another_folder" / "with_a_longer_name"
     same.parent.mkdir()
     shutil.copy(paths[0], same)

@@ -114,6 +114,8 @@ name = "b"
 harness = false
 [profile.bench]
 opt-level = 1
+[profile.bench.package."*"]  # Criterion and what it needs: nobody is timed in them, and they build sooner
+opt-level = 0
 """
 
 REAL = """use criterion::*;

@@ -178,7 +178,7 @@ def test_a_real_test_binary(tmp_path: Path) -> None:
         subprocess.run(
             ["go", "test", "-c", "-vet=off", "-o", tmp_path / f"{name}.test", "."],
             cwd=folder,
-            env={**os.environ, "GOFLAGS": "-mod=mod", "GOCACHE": str(tmp_path / "cache")},
+            env={**os.environ, "GOFLAGS": "-mod=mod"},
             check=True,
         )
     found = rows(compared(f"{tmp_path}/old.test", f"{tmp_path}/new.test", most_rounds=40))

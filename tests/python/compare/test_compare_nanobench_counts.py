@@ -12,18 +12,11 @@ from typing import Any
 import pytest
 from compiled import compiled
 
-from tollbench.interpreters import interpreter_with_path
+from forked_toll import forked_toll
 
 ROOT = Path(__file__).resolve().parents[3]
 STAND_IN = ROOT / "tests/python/counting/planned_like_nanobench.hpp"
 REAL = Path(os.environ.get("TOLL_NANOBENCH", "/usr/include"), "nanobench.h")
-SCRIPT = """
-import sys
-from tollbench.cli import machine_use, main
-machine_use.LOCK_FILES = ()
-sys.argv[0] = "toll"
-sys.exit(main())
-"""
 BEGIN = """#define ANKERL_NANOBENCH_IMPLEMENT
 #include <cstdint>
 #include <limits>
@@ -127,9 +120,7 @@ def header(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def toll(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    command = interpreter_with_path("-c", SCRIPT, *arguments)
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return forked_toll(ROOT)(*arguments, cwd=folder, locks=False)
 
 
 def counts(ended: subprocess.CompletedProcess[str], side: str) -> Counts:

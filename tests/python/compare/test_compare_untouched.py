@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from compiled import compiled, google_benchmarks, nothing
 
+from forked_toll import forked_toll
 from tollbench.compare import untouched as looking
 from tollbench.compare.stored import StoredComparison
 from tollbench.compare.subject import Side, Standing
 from tollbench.compare.untouched import MOST_REFUSALS, Untouched
 from tollbench.counting.executed import Executed
-from tollbench.interpreters import interpreter_with_path
 
 ROOT = Path(__file__).resolve().parents[3]
 BENCHMARKS = """
@@ -51,14 +49,6 @@ static void sorted(benchmark::State& state) {
 BENCHMARK(sorted)->Arg(1)->Arg(2);
 BENCHMARK_MAIN();
 """
-# Nobody else measures here, and other tests want the machine's own lock.
-SCRIPT = """
-import sys
-from tollbench.cli import machine_use, main
-machine_use.LOCK_FILES = ()
-sys.argv[0] = "toll"
-sys.exit(main())
-"""
 ALL = {"sum", "weighted", "sorted/1", "sorted/2"}
 
 pytestmark = [
@@ -71,10 +61,8 @@ pytestmark = [
 
 def compared(*words: str, code: int | None = 0) -> dict[str, Any]:
     """What `toll compare` prints as JSON."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    command = interpreter_with_path("-c", SCRIPT, "compare", *words, "--json")
-    command += ["--budget", "0.5s", "--threshold", "5"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    limits = ("--budget", "0.5s", "--threshold", "5")
+    done = forked_toll(ROOT)("compare", *words, "--json", *limits, cwd=Path.cwd(), locks=False)
     assert code is None or done.returncode == code, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found

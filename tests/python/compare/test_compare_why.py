@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from compiled import catch2_main, compiled, google_benchmarks
+from compiled import catch2_objects, compiled, google_benchmarks
 from counted_program import counted_program
 
+from forked_toll import forked_toll
 from tollbench.cli.explainers import explainer_for
 from tollbench.compare import resolve, subject_of
 from tollbench.compare.blame import doings
@@ -27,19 +27,11 @@ from tollbench.counting.changed_functions import plain
 from tollbench.counting.demangling import short
 from tollbench.counting.instructions import how_it_ended
 from tollbench.errors import TollError
-from tollbench.interpreters import interpreter_with_path
 from tollbench.launching.command import Ended
 from tollbench.report.comparisons.comparison_formats import RENDERERS
 
 needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = """
-import sys
-from tollbench.cli import machine_use, main
-machine_use.LOCK_FILES = ()
-sys.argv[0] = "toll"
-sys.exit(main())
-"""
 BENCHMARKS = """
 #include <benchmark/benchmark.h>
 #include <numeric>
@@ -212,9 +204,7 @@ def test_pieces_of_a_function_are_the_function_and_functions_of_a_package_are_no
 
 
 def toll(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    command = interpreter_with_path("-c", SCRIPT, *arguments)
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return forked_toll(ROOT)(*arguments, cwd=folder, locks=False)
 
 
 def benchmarks(folder: Path, name: str, kind: str) -> str:
@@ -439,8 +429,16 @@ def test_hunks_belong_to_functions_whose_lines_they_touch() -> None:
 
 
 CATCH2 = """
-#define CATCH_CONFIG_ENABLE_BENCHMARKING
-#include <catch2/catch.hpp>
+#include <vector>
+long weigh(const std::vector<int>& n);
+long careful(const std::vector<int>& n);
+TEST_CASE("sums") {
+  std::vector<int> n(500, 3);
+  BENCHMARK("alone") { return weigh(n); };
+  BENCHMARK("careful") { return careful(n); };
+}
+"""
+CATCH2_SIDE = """
 #include <numeric>
 #include <vector>
 [[gnu::noinline]] long weigh(const std::vector<int>& n) { return std::accumulate(n.begin(), n.end(), 0L); }
@@ -449,11 +447,6 @@ CATCH2 = """
   asm volatile("" : : "r"(own.data()) : "memory");
   return weigh(own);
 }
-TEST_CASE("sums") {
-  std::vector<int> n(500, 3);
-  BENCHMARK("alone") { return weigh(n); };
-  BENCHMARK("careful") { return careful(n); };
-}
 """
 
 
@@ -461,9 +454,9 @@ TEST_CASE("sums") {
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/usr/include/catch2/catch.hpp").exists(), reason="Catch2 is not installed")
 def test_a_sample_of_catch2_is_explained_by_iteration(tmp_path: Path) -> None:
-    main = (catch2_main(tmp_path),)
+    shared = catch2_objects(tmp_path, CATCH2)
     for name, kind in (("before", "const& own"), ("after", "own")):
-        compiled(tmp_path, name, CATCH2.replace("KIND", kind), "-O1", "-g", first=main)
+        compiled(tmp_path, name, CATCH2_SIDE.replace("KIND", kind), "-O1", "-g", first=shared)
     ended = toll("why", "./before", "./after", "--filter", "careful", "--json", folder=tmp_path)
     assert ended.returncode == 0, ended.stderr
     (found,) = json.loads(ended.stdout)["explanations"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,19 @@ KINDS = {
     "at once": ("-Wl,-z,now",),
     "sections": ("-ffunction-sections", "-fdata-sections"),
 }
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """The program that changes are held against, compiled once; with `order`, that of `with_threads`."""
+
+    @cache
+    def made(text: str, *options: str, order: str = "") -> Path:
+        folder = tmp_path_factory.mktemp("unchanged")
+        first = [variables(folder, order)] if order else []
+        return compiled(folder, "p", text, *options, first=first)
+
+    return made
 
 
 @pytest.mark.parametrize("options", KINDS.values(), ids=KINDS.keys())
@@ -66,14 +81,13 @@ MUTATIONS = {
 @pytest.mark.parametrize("options", [(), ("-O0",), ("-static-pie",), ("-s",)], ids=str)
 @pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=MUTATIONS.keys())
 def test_what_does_something_else_is_never_the_same(
-    tmp_path: Path, mutation: tuple[str, str], options: tuple[str, ...]
+    tmp_path: Path, unchanged: Callable[..., Path], mutation: tuple[str, str], options: tuple[str, ...]
 ) -> None:
     text = "#include <cstdlib>\n" + PROGRAM
     changed = text.replace(*mutation)
     assert changed != text
-    base = compiled(tmp_path / "a", "p", text, *options)
     other = compiled(tmp_path / "b", "p", changed, *options, first=[nothing(tmp_path)])
-    assert differences(match(base, other))
+    assert differences(match(unchanged(text, *options), other))
 
 
 ZERO_IN_A_THREAD = """
@@ -138,13 +152,18 @@ VARIABLES = {
 }
 
 
-def with_threads(folder: Path, text: str, order: str, *options: str) -> Path:
-    """The variables in a file of their own, in this order."""
+def variables(folder: Path, order: str) -> str:
+    """A file of the variables in this order."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = ["#include <string>", *(VARIABLES[name] for name in order.split())]
     kept = "long use_all() { return two + empty[one]; }"
     (folder / "variables.cpp").write_text("\n".join([*lines, kept]))
-    return compiled(folder, "p", text, *options, first=[str(folder / "variables.cpp")])
+    return str(folder / "variables.cpp")
+
+
+def with_threads(folder: Path, text: str, order: str, *options: str) -> Path:
+    """The variables in a file of their own, in this order."""
+    return compiled(folder, "p", text, *options, first=[variables(folder, order)])
 
 
 @pytest.mark.parametrize("options", [(), ("-O1",), ("-O3", "-march=x86-64-v3")], ids=str)
@@ -172,10 +191,14 @@ def test_thread_local_variables_may_lie_elsewhere(
     ids=str,
 )
 def test_another_thread_local_variable_is_never_the_same(
-    tmp_path: Path, mutation: tuple[str, str], order: str, options: tuple[str, ...]
+    tmp_path: Path,
+    unchanged: Callable[..., Path],
+    mutation: tuple[str, str],
+    order: str,
+    options: tuple[str, ...],
 ) -> None:
     text = THREADS.replace("long one;", "long one, two;")
-    base = with_threads(tmp_path / "a", text, "one two list text empty", *options)
+    base = unchanged(text, *options, order="one two list text empty")
     other = with_threads(tmp_path / "b", text.replace(*mutation), order, *options)
     assert differences(match(base, other))
 

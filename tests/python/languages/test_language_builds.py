@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,16 +49,27 @@ def source_of(root: Path, name: str) -> Path:
     return root / "suites/tasks/skynet" / SOURCES[name]
 
 
-@pytest.mark.parametrize("name", LEAVES)
-def test_a_wrong_sum_is_never_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    present(name)
-    monkeypatch.setenv("CARGO_PROFILE_RELEASE_LTO", "off")  # only to build sooner
+@pytest.fixture(scope="module")
+def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A copy of a language's sources to be spoilt in two ways: what cargo builds for one serves the other."""
+    return cache(lambda name: copy_sources(tmp_path_factory.mktemp(name) / "copy"))
+
+
+@pytest.fixture
+def built_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CARGO_PROFILE_RELEASE_LTO", "off")
     monkeypatch.setenv("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
-    root = copy_sources(tmp_path)
+
+
+@pytest.mark.usefixtures("built_sooner")
+@pytest.mark.parametrize("name", LEAVES)
+def test_a_wrong_sum_is_never_timed(spoilt: Callable[[str], Path], name: str) -> None:
+    present(name)
+    root = spoilt(name)
     right, wrong = LEAVES[name]
-    source = source_of(root, name)
-    assert source.read_text().count(right) == 1
-    source.write_text(source.read_text().replace(right, wrong))
+    source, text = source_of(root, name), source_of(ROOT, name).read_text()
+    assert text.count(right) == 1
+    source.write_text(text.replace(right, wrong))
     program = build(root, name)[name]
     assert program.status is Status.OK, program.reason
     with Conversation(program, "tasks=1000", "threads=1") as talk:
@@ -68,12 +81,14 @@ def test_a_wrong_sum_is_never_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert talk.end() == (1, "")
 
 
+@pytest.mark.usefixtures("built_sooner")
 @pytest.mark.parametrize("name", LEAVES)
-def test_a_source_that_does_not_compile_is_a_row_with_its_first_error(tmp_path: Path, name: str) -> None:
+def test_a_source_that_does_not_compile_is_a_row_with_its_first_error(
+    spoilt: Callable[[str], Path], name: str
+) -> None:
     present(name)
-    root = copy_sources(tmp_path)
-    source = source_of(root, name)
-    text = source.read_text()
+    root = spoilt(name)
+    source, text = source_of(root, name), source_of(ROOT, name).read_text()
     right, wrong = LEAVES[name]
     misspelt = "rdinall".join(wrong.rsplit("rdinal", 1))
     source.write_text(text.replace(right, misspelt))
