@@ -115,7 +115,7 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
     if not request["locks"]:
         from tollbench.cli import machine_use
 
-        machine_use.LOCK_FILES = ()
+        machine_use.LOCK_FILES = ()  # type: ignore[attr-defined, assignment]
     sys.argv = [str(Path(sys.modules["tollbench.__main__"].__file__ or "")), *request["arguments"]]
 
 
