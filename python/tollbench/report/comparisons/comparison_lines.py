@@ -68,28 +68,29 @@ def lines(found: Comparisons) -> list[ComparisonLine]:
     ordered = sorted(
         found.comparisons, key=lambda item: (not item.regression, _WORST_FIRST.index(item.verdict))
     )
-    return [_line(item, crosswise=found.crosswise) for item in ordered]
+    return [_line(item, found) for item in ordered]
 
 
-def _line(item: Comparison, *, crosswise: bool) -> ComparisonLine:
+def _line(item: Comparison, found: Comparisons) -> ComparisonLine:
     return ComparisonLine(
         item,
         benchmark=clean(item.benchmark),
-        b=which_sides(item.a, item.b, crosswise=crosswise),
+        b=which_sides(item.a, item.b, crosswise=found.crosswise),
         a_time=time(item.a_ns),
         b_time=time(item.b_agreeing_ns or item.b_ns),
         change=numbers.MISSING if item.verdict in _NOT_TIMED else change(item.ratio),
         interval=between(item.low, item.high) if item.ratio is not None else numbers.MISSING,
         verdict="REGRESSION" if item.regression else WORDS[item.verdict],
-        reason=clean(_sentence(item, crosswise=crosswise)),
+        reason=clean(_sentence(item, found)),
     )
 
 
-def _sentence(item: Comparison, *, crosswise: bool) -> str:
+def _sentence(item: Comparison, found: Comparisons) -> str:
     """On the verdict, with what is known of the code."""
     if item.verdict is Verdict.UNCHANGED_CODE:
         return f"{item.code}; {item.reason}"
-    a, b = (item.a, item.b) if crosswise else ("first side", "other side")
+    of_two = "second side" if len(found.sides) == 2 else "other side"
+    a, b = (item.a, item.b) if found.crosswise else ("first side", of_two)
     used = "; ".join(filter(None, (_used(a, item.a_used), _used(b, item.b_used))))
     told = f"{item.reason}; {used}" if used and item.benchmark in _WHOLE else item.reason
     code = f"code {item.code}" if item.code.startswith("changed: ") else item.code
