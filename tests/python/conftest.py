@@ -61,10 +61,14 @@ def _find_python_itself(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Simulations of minutes run only when asked for: `pytest -m slow tests/python/stats`, for one."""
+    """Which tests run, and in which order."""
+    if "slow" not in str(config.getoption("-m")):
+        _leave_simulations_out(config, items)
     _longest_first(items)
-    if "slow" in str(config.getoption("-m")):
-        return
+
+
+def _leave_simulations_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Those of minutes run only when asked for: `pytest -m slow tests/python/stats`, for one."""
     left_out = [
         item
         for item in items
