@@ -20,8 +20,9 @@ from pathlib import Path
 from tollbench.interpreters import interpreter_with_path
 
 RUNS = 7
-# The commands run elsewhere: toll is found by its whole path.
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2] / "python")}
+# The commands run elsewhere: toll is found by its whole path. Bytecode is kept, as where toll is used.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+ENVIRONMENT["PYTHONPATH"] = str(Path(__file__).resolve().parents[2] / "python")
 START = "import sys; from tollbench.cli import main; sys.argv[0] = 'toll'; main()"
 READY = """
 from tollbench.cli import comparing, machine_use, main

@@ -56,6 +56,8 @@ class Writer:
 
     def _lines(self, words: str, style: str, indent: int) -> list[Text]:
         text = self.text(words, style)
+        if text.plain.isprintable() and text.cell_len <= max(20, self.console.width - indent):
+            return [text]  # as most are; a word at a time rich takes its time
         return list(text.wrap(self.console, max(20, self.console.width - indent))) or [text]
 
     def table(

@@ -161,7 +161,7 @@ class Pooled:
     @staticmethod
     def _below(cumulated: Floats, indices: NDArray[np.int64]) -> Floats:
         """What is at or below the grid values at `indices`: nothing before the first, all after the last."""
-        found = cumulated[np.clip(indices, 0, len(cumulated) - 1)]
+        found = cumulated.take(indices, axis=0, mode="clip")
         found[indices < 0] = 0.0
         return np.asarray(found, dtype=np.float64)
 

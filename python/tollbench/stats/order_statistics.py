@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+FEW = 32  # numbers: of so many Python's own arithmetic takes less time than arrays
 
 Floats = NDArray[np.float64]
 
@@ -82,29 +87,50 @@ def tick_median(values: ArrayLike, step: float, counts: NDArray[np.int64] | None
     first, last = np.searchsorted(taken, [middle - 2 * step, middle + 2 * step])
     near, often = taken[first:last], counts[first:last]
     farther = int(below[first - 1]) if first else 0
-    corners = np.unique(np.concatenate([near - step / 2, near + step / 2]))
-    shares = (farther + _ticks_below(corners, near, often, step)) / total
-    if not shares.size or not shares[0] < 0.5 < shares[-1]:  # between two ticks that lie far apart
+    ticks_below = _few_ticks_below if near.size <= FEW else _ticks_below
+    corners, counted = ticks_below(near, often, step)
+    shares = [(farther + each) / total for each in counted]
+    if not shares or not shares[0] < 0.5 < shares[-1]:  # between two ticks that lie far apart
         return middle
-    first = int(np.searchsorted(shares, 0.5 - 1e-12, side="left"))
-    last = int(np.searchsorted(shares, 0.5 + 1e-12, side="right"))
+    first, last = bisect_left(shares, 0.5 - 1e-12), bisect_right(shares, 0.5 + 1e-12)
     return (_at_half(corners, shares, first) + _at_half(corners, shares, last)) / 2
 
 
-def _ticks_below(at: Floats, ordered: Floats, often: NDArray[np.int64], step: float) -> Floats:
-    """Sum over `ordered`, each so `often`, of the part of its tick, `step` wide, below each of `at`."""
+def _ticks_below(
+    ordered: Floats, often: NDArray[np.int64], step: float
+) -> tuple[Sequence[float], Sequence[float]]:
+    """The corners of the ticks, `step` wide, of `ordered`; below each corner the sum over `ordered`, each so
+    `often`, of the part of its tick."""
+    at = np.unique(np.concatenate([ordered - step / 2, ordered + step / 2]))
     whole = np.searchsorted(ordered, at - step / 2, side="right")
     begun = np.searchsorted(ordered, at + step / 2, side="left")
     numbers = np.concatenate([[0], np.cumsum(often)])
     sums = np.concatenate([[0.0], np.cumsum(ordered * often)])
     parts = (numbers[begun] - numbers[whole]) * (at / step + 0.5) - (sums[begun] - sums[whole]) / step
-    return np.asarray(numbers[whole] + parts, dtype=np.float64)
+    return at.tolist(), (numbers[whole] + parts).tolist()
 
 
-def _at_half(corners: Floats, shares: Floats, upper: int) -> float:
+def _few_ticks_below(
+    ordered: Floats, often: NDArray[np.int64], step: float
+) -> tuple[Sequence[float], Sequence[float]]:
+    """The same, to the last bit, of a few: a clock's readings within two steps. A launch of many batches has
+    thousands of medians, and arrays of five numbers took three times as long."""
+    values, half = ordered.tolist(), step / 2
+    numbers = [0, *accumulate(often.tolist())]
+    sums = [0.0, *accumulate(value * count for value, count in zip(values, often.tolist(), strict=True))]
+    corners = sorted({*(value - half for value in values), *(value + half for value in values)})
+    below = []
+    for at in corners:
+        whole, begun = bisect_right(values, at - half), bisect_left(values, at + half)
+        parts = (numbers[begun] - numbers[whole]) * (at / step + 0.5) - (sums[begun] - sums[whole]) / step
+        below.append(numbers[whole] + parts)
+    return corners, below
+
+
+def _at_half(corners: Sequence[float], shares: Sequence[float], upper: int) -> float:
     """Where the line from the corner before `upper` to it passes one half."""
     (start, end), (low, high) = corners[upper - 1 : upper + 1], shares[upper - 1 : upper + 1]
-    return float(start + (0.5 - low) / (high - low) * (end - start))
+    return start + (0.5 - low) / (high - low) * (end - start)
 
 
 def median_interval(values: ArrayLike, level: float) -> Interval | None:

@@ -9,6 +9,7 @@ from simulate import LEVELS, SHAPES, SIZES, Population, Shape, assert_covers, co
 from tollbench.stats import (
     fewest_values,
     median_interval,
+    order_statistics,
     quantile_interval,
     quantile_ranks,
     ratio_interval,
@@ -193,3 +194,13 @@ def test_the_median_is_plain_where_the_clock_is_fine_or_ticks_lie_far_apart() ->
     assert tick_median([40.0], 10.0) == pytest.approx(40.0)
     assert tick_median([40.0] * 7, 10.0) == pytest.approx(40.0)
     assert tick_median([0.0] * 7, 10.0) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("distinct", [1, 2, 5, order_statistics.FEW])
+def test_few_ticks_are_counted_to_the_last_bit_as_many_are(distinct: int) -> None:
+    rng = np.random.default_rng(distinct)
+    for step in (0.3, 10.0, 27.5):
+        values = np.sort(rng.choice(np.arange(1, 200), distinct, replace=False)) * step - rng.random()
+        often = rng.integers(1, 1000, distinct)
+        few = order_statistics._few_ticks_below(values, often, step)
+        assert few == order_statistics._ticks_below(values, often, step)
