@@ -13,7 +13,7 @@ from tollbench.cli.named_files import Force
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
 
-EXAMPLE = "toll run tasks/skynet --set tasks=10000,100000 --budget 60s"
+EXAMPLE = "toll run latency/lock --budget 60s"
 
 
 class Profile(StrEnum):
