@@ -56,7 +56,7 @@ def _find_python_itself(config: pytest.Config) -> None:
     """
     folder = tempfile.TemporaryDirectory(prefix="toll-python3-")
     config.add_cleanup(folder.cleanup)
-    Path(folder.name, "python3").symlink_to(getattr(sys, "_base_executable", sys.executable))
+    Path(folder.name, "python3").symlink_to(vars(sys)["_base_executable"])
     os.environ["PATH"] = f"{folder.name}{os.pathsep}{os.environ['PATH']}"
 
 

@@ -58,7 +58,7 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
         compiled = _python("tests/toll_test/contenders.py", *chosen_contenders)
         yield Step("contenders: build", compiled, aside=True, behind="pytest")
     for name in builds:
-        ctest = ("ctest", "--test-dir", f"build/{name}", "--parallel", workers, *CTEST_OPTIONS)
+        ctest = ("ctest", "--test-dir", f"build/{name}", *CTEST_OPTIONS)
         yield Step(f"{name}: ctest", ctest, f"{name}: build")
     if not fast:
         yield Step(

@@ -19,6 +19,7 @@ from checkouts import ROOT
 from full_disk import may_mount, on_own_disk
 from tollbench.cli import machine_use, measuring
 from tollbench.errors import TollError
+from tollbench.home import COMMAND
 from tollbench.interpreters import interpreter_with_path
 from tollbench.plan import PROFILES, Plan
 from tollbench.writing import alone
@@ -421,11 +422,9 @@ def test_a_page_that_is_refused_after_a_run_does_not_hide_how_it_ended(
         session.show(html=True, form="tables")
     printed = capfd.readouterr()
     assert "quick" in printed.out
-    assert "go on with: toll run --resume a.toll" in printed.err
-    assert (
-        "every launch is in the run file: toll report a.toll --format html --output FILE"
-        in told.value.next_step
-    )
+    assert f"go on with: {COMMAND} run --resume a.toll" in printed.err
+    whole = f"every launch is in the run file: {COMMAND} report a.toll --format html --output FILE"
+    assert whole in told.value.next_step
     assert (here / "a.html").read_text() == MINE
 
 

@@ -242,4 +242,4 @@ def test_a_query_of_too_many_rows_takes_no_memory_for_them(lake: LakeFolder) -> 
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = status
     assert status == 0
-    assert usage.ru_maxrss < 600_000  # KB, where the rows are 800 MB
+    assert usage.ru_maxrss < 750_000  # KB, where the rows are 800 MB beside some 200 of toll and DuckDB
