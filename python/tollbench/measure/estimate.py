@@ -23,6 +23,7 @@ from tollbench.stats import (
     level_at_look,
     look_number,
     median_interval,
+    narrow,
     next_look,
     well_known,
 )
@@ -159,13 +160,9 @@ def _scatter(found: Sequence[_KnownInterval], rounds: int, precision: float) -> 
     lengths = [
         (interval.high - interval.low) / 2
         for interval, lone in known
-        if not (_narrow(interval, precision) if lone else well_known(interval, precision))
+        if not (narrow(interval, precision) if lone else well_known(interval, precision))
     ]
     return len(lengths) * math.sqrt(rounds) * float(np.median(lengths)) if lengths else 0.0
-
-
-def _narrow(interval: Interval, precision: float) -> bool:
-    return interval.high - interval.low <= 2.0 * math.log1p(precision)
 
 
 def _intervals(workload: WorkloadState, level: float) -> list[_KnownInterval]:

@@ -247,10 +247,15 @@ def in_a_line(warning: str, room: int) -> str:
         return sentence.replace("`", "")
     before = (sentence[: found.start()] if found else sentence).replace("`", "").rstrip(" (,;:")
     end = f": {remedy}" if remedy else ""
-    cuts = [len(before), *(cut.start() for cut in reversed([*_CLAUSE.finditer(before)]))]
+    clauses = [cut.start() for cut in _CLAUSE.finditer(before)]
+    cuts = [len(before), *(cut for cut in reversed(clauses) if not _within_brackets(before[:cut]))]
     # A cut that leaves next to nothing says less than a sentence cut inside a word.
     fits = (before[:cut] + end for cut in cuts if cut > 20 and cell_len(before[:cut] + end) <= room)
     return next(fits, _clipped(before, max(20, room - cell_len(end))) + end)
+
+
+def _within_brackets(begun: str) -> bool:
+    return begun.count("(") > begun.count(")")
 
 
 def _clipped(text: str, room: int) -> str:

@@ -12,8 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-FEW = 32  # numbers: of so many Python's own arithmetic takes less time than arrays
-
 Floats = NDArray[np.float64]
 
 
@@ -87,8 +85,7 @@ def tick_median(values: ArrayLike, step: float, counts: NDArray[np.int64] | None
     first, last = np.searchsorted(taken, [middle - 2 * step, middle + 2 * step])
     near, often = taken[first:last], counts[first:last]
     farther = int(below[first - 1]) if first else 0
-    ticks_below = _few_ticks_below if near.size <= FEW else _ticks_below
-    corners, counted = ticks_below(near, often, step)
+    corners, counted = _ticks_below(near.tolist(), often.tolist(), step)
     shares = [(farther + each) / total for each in counted]
     if not shares or not shares[0] < 0.5 < shares[-1]:  # between two ticks that lie far apart
         return middle
@@ -97,31 +94,21 @@ def tick_median(values: ArrayLike, step: float, counts: NDArray[np.int64] | None
 
 
 def _ticks_below(
-    ordered: Floats, often: NDArray[np.int64], step: float
+    ordered: Sequence[float], often: Sequence[int], step: float
 ) -> tuple[Sequence[float], Sequence[float]]:
     """The corners of the ticks, `step` wide, of `ordered`; below each corner the sum over `ordered`, each so
-    `often`, of the part of its tick."""
-    at = np.unique(np.concatenate([ordered - step / 2, ordered + step / 2]))
-    whole = np.searchsorted(ordered, at - step / 2, side="right")
-    begun = np.searchsorted(ordered, at + step / 2, side="left")
-    numbers = np.concatenate([[0], np.cumsum(often)])
-    sums = np.concatenate([[0.0], np.cumsum(ordered * often)])
-    parts = (numbers[begun] - numbers[whole]) * (at / step + 0.5) - (sums[begun] - sums[whole]) / step
-    return at.tolist(), (numbers[whole] + parts).tolist()
+    `often`, of the part of its tick.
 
-
-def _few_ticks_below(
-    ordered: Floats, often: NDArray[np.int64], step: float
-) -> tuple[Sequence[float], Sequence[float]]:
-    """The same, to the last bit, of a few: a clock's readings within two steps. A launch of many batches has
-    thousands of medians, and arrays of five numbers took three times as long."""
-    values, half = ordered.tolist(), step / 2
-    numbers = [0, *accumulate(often.tolist())]
-    sums = [0.0, *accumulate(value * count for value, count in zip(values, often.tolist(), strict=True))]
-    corners = sorted({*(value - half for value in values), *(value + half for value in values)})
+    Not by arrays: a clock has a handful of readings within two steps, a launch of many batches thousands of
+    medians, and arrays of five numbers took three times as long.
+    """
+    half = step / 2
+    numbers = [0, *accumulate(often)]
+    sums = [0.0, *accumulate(value * count for value, count in zip(ordered, often, strict=True))]
+    corners = sorted({*(value - half for value in ordered), *(value + half for value in ordered)})
     below = []
     for at in corners:
-        whole, begun = bisect_right(values, at - half), bisect_left(values, at + half)
+        whole, begun = bisect_right(ordered, at - half), bisect_left(ordered, at + half)
         parts = (numbers[begun] - numbers[whole]) * (at / step + 0.5) - (sums[begun] - sums[whole]) / step
         below.append(numbers[whole] + parts)
     return corners, below

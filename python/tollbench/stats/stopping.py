@@ -138,7 +138,7 @@ def precise_enough(logs: Floats, precision: float, level: float, fastest: int | 
         fastest = int(np.searchsorted(kept, fastest))
     if cases == 1:
         known = serial_median_interval(logs[np.isfinite(logs[:, 0]), 0], corrected)
-        return known is not None and _narrow(known.interval, precision)
+        return known is not None and narrow(known.interval, precision)
     for case in range(cases):
         if case == fastest:
             continue
@@ -162,5 +162,6 @@ def doublings(log_ratio: Interval) -> float:
     return max(1.0, log_ratio.low / math.log(2.0), -log_ratio.high / math.log(2.0))
 
 
-def _narrow(found: Interval, precision: float) -> bool:
+def narrow(found: Interval, precision: float) -> bool:
+    """Whether an interval, of logarithms, is that of +-`precision` at most, whatever it lies around."""
     return found.high - found.low <= 2.0 * math.log1p(precision)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -209,3 +211,13 @@ def test_more_cpu_time_than_wall_time_is_no_threads_own() -> None:
     told = launch_value(made_launch(1, Purpose.MEASURE, 1, batches=timed, footing=footing), None)
     (case,) = by_one_clock([{1: told}])
     assert case[1].ns == 10.0, "that of all threads is not believed"
+
+
+def test_by_another_clock_a_value_is_otherwise_the_same() -> None:
+    """Each field is another number, and none is left behind."""
+    told: dict[str, Any] = {field.name: at + 2 for at, field in enumerate(fields(LaunchValue))}
+    value = LaunchValue(**told)
+    for on_cpu, own_core in ((True, None), (False, np.array([True, False]))):
+        assert value.timed_by(on_cpu=on_cpu, own_core=own_core) == replace(
+            value, on_cpu=on_cpu, own_core=own_core
+        )

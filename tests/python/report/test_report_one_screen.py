@@ -149,6 +149,11 @@ def test_at_most_three_warnings_stand_there_each_with_its_remedy(friendly):
          "The run was interrupted: toll run --resume a.toll"),
         ("The run was interrupted; ./toll run --resume a.toll goes on with it.", 80,
          "The run was interrupted; ./toll run --resume a.toll goes on with it"),
+        (
+            "Rounds beside each other are alike (runs test, 1 row of 6: a_long_name_of_a_contender): spells.",
+            60,
+            "Rounds beside each other are alike",
+        ),
     ],
 )  # fmt: skip
 def test_a_warning_becomes_one_line_with_its_command(warning, room, line):

@@ -196,11 +196,14 @@ def test_the_median_is_plain_where_the_clock_is_fine_or_ticks_lie_far_apart() ->
     assert tick_median([0.0] * 7, 10.0) == pytest.approx(0.0)
 
 
-@pytest.mark.parametrize("distinct", [1, 2, 5, order_statistics.FEW])
-def test_few_ticks_are_counted_to_the_last_bit_as_many_are(distinct: int) -> None:
+@pytest.mark.parametrize("distinct", [1, 2, 5, 40])
+def test_the_part_of_each_tick_below_a_corner_counts(distinct: int) -> None:
     rng = np.random.default_rng(distinct)
     for step in (0.3, 10.0, 27.5):
         values = np.sort(rng.choice(np.arange(1, 200), distinct, replace=False)) * step - rng.random()
         often = rng.integers(1, 1000, distinct)
-        few = order_statistics._few_ticks_below(values, often, step)
-        assert few == order_statistics._ticks_below(values, often, step)
+        corners, below = order_statistics._ticks_below(values.tolist(), often.tolist(), step)
+        ticks = np.unique(np.concatenate([values - step / 2, values + step / 2]))
+        shares = np.clip((ticks[:, None] - values) / step + 0.5, 0.0, 1.0)
+        assert corners == pytest.approx(ticks)
+        assert below == pytest.approx(shares @ often, abs=1e-6)
