@@ -126,7 +126,7 @@ def compared(kind: str, *texts: str, folder: Path | None = None, rounds: int = 9
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_slow_down_is_found_in_every_benchmark(kind: str, tmp_path: Path) -> None:
     side = stand_in(tmp_path, kind)
-    found = compared(kind, side, f"{side} slow=1.05", rounds=15)  # of 9 a few may look as if noise lasted
+    found = compared(kind, side, f"{side} slow=1.05")
     truth = KINDS[kind][2]
     assert {name: item.a_ns for name, item in found.items()} == pytest.approx(truth, rel=0.02)
     assert {item.verdict for item in found.values()} == {Verdict.SLOWER}
