@@ -134,9 +134,14 @@ class Faults(unittest.TestCase):
                     self.assertIn("no such end here", said[-1]["message"])
 
     def test_a_receiver_that_spins_is_never_seen_asleep(self) -> None:
-        code, said, _ = talk(TRIP, "spins", "waiter=asleep", amount=2)
-        self.assertEqual((code, said[-1]["type"]), (1, "error"))
-        self.assertIn("did not go to sleep", said[-1]["message"])
+        """As a rule its asker says so. Before it receives, the answerer may sleep once for its runtime's sake
+        (seen once, under ThreadSanitizer): then the asker sends, and the answerer looks
+        in vain for the asker's sleep.
+        """
+        code, said, err = talk(TRIP, "spins", "waiter=asleep", amount=2)
+        told = said[-1]["message"] if said[-1]["type"] == "error" else err
+        self.assertEqual(code, 1)
+        self.assertIn("did not go to sleep", told)
 
     def test_an_iteration_is_more_messages_than_the_channel_holds(self) -> None:
         code, said, err = talk(FLOW, "holds", amount=3)
