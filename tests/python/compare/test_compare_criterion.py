@@ -19,6 +19,7 @@ from tollbench.compare import (
 FAKE = r"""#!/usr/bin/env -S python3 -ES
 # This executable is a Criterion.rs benchmark.
 import json, os, pathlib, random, re, sys
+# SEEDED
 known = ("version", "slow", "crash", "without", "twisted")
 words = dict(word.partition("=")[::2] for word in sys.argv[1:] if word.partition("=")[0] in known)
 given = sys.argv[1:]

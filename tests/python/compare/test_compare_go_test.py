@@ -20,6 +20,7 @@ from tollbench.compare.adapters.go_test import failing_in, skipped_in
 FAKE = r"""#!/usr/bin/env -S python3 -ES
 # test.benchtime
 import os, random, re, sys
+# SEEDED
 NAMES = "BenchmarkSum,BenchmarkSub/x-2,BenchmarkSkip"
 words = dict(word.partition("=")[::2] for word in sys.argv[1:] if not word.startswith("-test"))
 options = dict(word[6:].partition("=")[::2] for word in sys.argv[1:] if word.startswith("-test"))

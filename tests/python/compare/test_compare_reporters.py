@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from foreign_kinds import executable
 
 from tollbench.compare import (
     Comparison,
@@ -24,6 +25,7 @@ from tollbench.interpreters import interpreter_with_path
 HEAD = r"""#!/usr/bin/env -S python3 -ES
 # MARK
 import json, random, re, sys
+# SEEDED
 given = sys.argv[1:]
 words = dict(word.partition("=")[::2] for word in given if not word.startswith("-"))
 options = dict(word.lstrip("-").partition("=")[::2] for word in given if word.startswith("-"))
@@ -108,10 +110,7 @@ KINDS: dict[str, tuple[str, str, dict[str, float]]] = {
 
 def stand_in(folder: Path, kind: str) -> str:
     mark, body, _ = KINDS[kind]
-    path = folder / "bench"
-    path.write_text(HEAD.replace("MARK", mark) + body, encoding="utf-8")
-    path.chmod(0o755)
-    return str(path)
+    return executable(folder / "bench", HEAD.replace("MARK", mark) + body)
 
 
 def compared(kind: str, *texts: str, folder: Path | None = None, rounds: int = 9) -> dict[str, Comparison]:
