@@ -15,9 +15,8 @@ from tollbench.compare import (
     subject_of,
 )
 
-
-# A stand-in's noise is drawn by the number of its launch. Where every test run drew anew, one in some dozen had
-# nine pairs in which a slow-down of 5 % could not be told from chance.
+# A stand-in's noise is drawn by the number of its launch. Where every test run drew anew, one in some dozen
+# had nine pairs in which a slow-down of 5 % could not be told from chance.
 SEEDED = """
 with open({launches!r}, "a") as launches:
     launches.write(".")
