@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,8 @@ class Rows:
             yield
         finally:
             if self._connection.in_transaction:
-                self._connection.execute("COMMIT")
+                with suppress(sqlite3.Error):  # nothing was written, and a first error says more than this
+                    self._connection.execute("ROLLBACK")
 
     def _rows(
         self, table: str, columns: tuple[str, ...], query: str, arguments: tuple[Any, ...] = ()

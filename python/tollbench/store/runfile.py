@@ -215,14 +215,25 @@ class RunFile(Reader):
             )
 
     def close(self) -> None:
-        """Closes the file; a written one becomes a single file again, readable from read-only media."""
+        """Closes the file; a written one becomes a single file again, readable from read-only media.
+
+        Somebody who is in the midst of reading it is waited for, some seconds. Who reads for longer keeps the
+        log beside the file: nothing is lost by that, and every reader joins the two.
+        """
         try:
             if self._writable:
                 with self._saving("the last part of the write-ahead log"):
-                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                    self._connection.execute("PRAGMA journal_mode = DELETE")
+                    self._join_log()
         finally:
             self._connection.close()
+
+    def _join_log(self) -> None:
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # waits for readers, and says no error
+        try:
+            self._connection.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.OperationalError as error:
+            if _primary_code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise
 
     def __enter__(self) -> Self:
         return self
@@ -259,7 +270,6 @@ class RunFile(Reader):
             raise self._not_saved(what, error) from None
 
     def _not_saved(self, what: str, error: sqlite3.Error) -> TollError:
-        code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
         problems = {
             sqlite3.SQLITE_FULL: "the disk is full",
             sqlite3.SQLITE_READONLY: "the file or its folder is read-only",
@@ -267,7 +277,7 @@ class RunFile(Reader):
             sqlite3.SQLITE_IOERR: f"the disk refused to take more ({error})",
             sqlite3.SQLITE_BUSY: "another process is writing to it",
         }
-        problem = problems.get(code, shown(str(error)))
+        problem = problems.get(_primary_code(error), shown(str(error)))
         failure = f"Could not save {what} to {self.path}"
         if self._whereabouts.left():
             saved, step = self._elsewhere()
@@ -338,6 +348,11 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
     except sqlite3.Error as error:
         raise _unreadable(path, error) from None
+
+
+def _primary_code(error: sqlite3.Error) -> int:
+    """SQLite's result code without what extends it; 0: the error is of Python's module."""
+    return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
 
 
 def _lies_still(path: Path) -> bool:

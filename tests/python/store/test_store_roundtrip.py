@@ -370,3 +370,17 @@ def test_what_is_asked_at_one_moment_knows_nothing_of_launches_that_come_meanwhi
             writing.append(launch_, samples)  # is not held up by who reads
             assert reading.launch_count() == before
         assert reading.launch_count() == before + 1
+
+
+def test_a_run_that_ends_while_it_is_read_is_whole(path: Path) -> None:
+    writing = make(path)
+    writing._connection.execute("PRAGMA busy_timeout = 50")
+    with RunFile.open(path) as reading, reading.at_one_moment():
+        before = reading.launch_count()
+        writing.append(*measured(2))
+        writing.finish("budget")
+        writing.close()
+        assert reading.launch_count() == before
+    with RunFile.open(path) as run_file:
+        assert run_file.launch_count() == before + 1
+        assert run_file.header().stopped_by == "budget"
