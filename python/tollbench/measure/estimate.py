@@ -20,6 +20,7 @@ from tollbench.plan import Settings
 from tollbench.stats import (
     Interval,
     bonferroni,
+    final_level,
     level_at_look,
     look_number,
     median_interval,
@@ -63,16 +64,18 @@ def scatter(workload: WorkloadState, settings: Settings) -> float | None:
     (`stats.well_known`): half an interval's length times the root of the rounds.
 
     On the log scale, the median over these ratios, and values of rows that are alone in their setting, times
-    their number: a round of a workload with twelve narrows twelve intervals. 0 where all are known well
-    enough, None while none has an interval. By the intervals, because a robust standard deviation does not
-    see the tails that an interval of few rounds ends at.
+    their number: a round of a workload with twelve narrows twelve intervals. One that has no interval yet
+    counts as the others do. 0 where all are known well enough, None while nothing is known of those that
+    are not. By the intervals, because a robust standard deviation does not see the tails that an interval of
+    few rounds ends at; at the level at which they would be shown.
     """
-    return _scatter(_intervals(workload, settings.level), workload.round, settings.precision)
+    found = _intervals(workload, final_level(workload.round, settings.level))
+    return _scatter(found, workload.round, settings.precision)
 
 
 def look_at(workload: WorkloadState, settings: Settings) -> None:
     """What a look tells of how long a workload takes, where rounds go, and how well it is known by now."""
-    found = _intervals(workload, settings.level)
+    found = _intervals(workload, final_level(workload.round, settings.level))
     half_lengths = [(one.interval.high - one.interval.low) / 2 for one in found if one.interval is not None]
     if settings.budget_s and next_look(workload.round - 1) == workload.round:
         workload.known_rows = _known_rows(workload, settings)
@@ -97,7 +100,7 @@ def next_of(going: Sequence[WorkloadState], settings: Settings, left_s: float = 
         return min(behind, key=lambda workload: workload.round)
     usual = usual_scatter([workload.scatter for workload in going])
     return min(
-        going, key=lambda workload: rounds_for_share(workload, workload.round, workload.scatter, usual)
+        going, key=lambda workload: behind_its_share(workload, workload.round, workload.scatter, usual)
     )
 
 
@@ -139,10 +142,14 @@ def _needs_more(workload: WorkloadState, settings: Settings, left_s: float) -> b
     return lacking > 0 and (workload.round < settings.min_launches or fits)
 
 
-def rounds_for_share(workload: WorkloadState, rounds: int, scatter: float | None, usual: float) -> float:
-    """Its rounds over what they shall be in proportion to; the least has the next one."""
-    part = ((usual if scatter is None else scatter) / max(1, workload.later_round_cost_ns())) ** (2 / 3)
-    return rounds / part if part else math.inf
+def behind_its_share(
+    workload: WorkloadState, rounds: int, scatter: float | None, usual: float
+) -> tuple[float, float]:
+    """Its rounds over what they shall be in proportion to; the least has the next one. Where all are known
+    well enough, the one that has had the least time."""
+    cost_ns = max(1, workload.later_round_cost_ns())
+    part = ((usual if scatter is None else scatter) / cost_ns) ** (2 / 3)
+    return (rounds / part if part else math.inf), rounds * cost_ns
 
 
 class _KnownInterval(NamedTuple):
@@ -155,14 +162,19 @@ class _KnownInterval(NamedTuple):
 
 def _scatter(found: Sequence[_KnownInterval], rounds: int, precision: float) -> float | None:
     known = [(one.interval, one.lone) for one in found if one.interval is not None]
-    if not known:
-        return None
     lengths = [
         (interval.high - interval.low) / 2
         for interval, lone in known
         if not (narrow(interval, precision) if lone else well_known(interval, precision))
     ]
-    return len(lengths) * math.sqrt(rounds) * float(np.median(lengths)) if lengths else 0.0
+    return scatter_of(lengths, len(found) - len(known), rounds)
+
+
+def scatter_of(wide: Sequence[float], unknown: int, rounds: int) -> float | None:
+    """Of half the lengths of the intervals that are too wide, and the number of ratios without one."""
+    if wide:
+        return (len(wide) + unknown) * math.sqrt(rounds) * float(np.median(wide))
+    return None if unknown else 0.0
 
 
 def _intervals(workload: WorkloadState, level: float) -> list[_KnownInterval]:

@@ -18,7 +18,8 @@ from tollbench.measure.estimate import (
     PREPARING_SHARE,
     ROUNDS_OF_EACH,
     STEADYING,
-    rounds_for_share,
+    behind_its_share,
+    scatter_of,
     usual_scatter,
 )
 from tollbench.measure.events import Expected, Shortage
@@ -122,14 +123,13 @@ def _half_width(
 
 def _scatter(noise: Noise, rounds: int, settings: Settings) -> float | None:
     """What `estimate.scatter` will say after so many rounds."""
-    found = [(noise.half_length(one, rounds, settings.level), one.doublings) for one in noise.ratios]
-    found += [(noise.half_length(one, rounds, settings.level), 1.0) for one in noise.lone]
+    level = final_level(rounds, settings.level)
+    found = [(noise.half_length(one, rounds, level), one.doublings) for one in noise.ratios]
+    found += [(noise.half_length(one, rounds, level), 1.0) for one in noise.lone]
     known = [(length, doublings) for length, doublings in found if length is not None]
-    if not known:
-        return None
     asked = math.log1p(settings.precision)
-    lengths = [length for length, doublings in known if length > asked * doublings]
-    return len(lengths) * math.sqrt(rounds) * median(lengths) if lengths else 0.0
+    wide = [length for length, doublings in known if length > asked * doublings]
+    return scatter_of(wide, len(found) - len(known), rounds)
 
 
 def _rounds_bought(
@@ -150,7 +150,7 @@ def _rounds_bought(
         if behind:
             at = min(behind, key=lambda at: rounds[at])
         else:
-            at = min(going, key=lambda at: rounds_for_share(workloads[at], rounds[at], scatters[at], usual))
+            at = min(going, key=lambda at: behind_its_share(workloads[at], rounds[at], scatters[at], usual))
         cost_ns = workloads[at].rounds_cost_ns(rounds[at] + 1) - workloads[at].rounds_cost_ns(rounds[at])
         if cost_ns > left_ns or rounds[at] >= (looks[at] or settings.max_launches):
             going.remove(at)

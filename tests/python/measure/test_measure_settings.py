@@ -12,7 +12,14 @@ from fake_machine import plan_for, programs_for, workload
 from tollbench.analysis.grouping import fastest
 from tollbench.analysis.values import LaunchValue
 from tollbench.launching.piloting import CaseWork
-from tollbench.measure.estimate import look_at, next_of, rounds_wanted, scatter, steady_dear_rows
+from tollbench.measure.estimate import (
+    look_at,
+    next_of,
+    rounds_wanted,
+    scatter,
+    scatter_of,
+    steady_dear_rows,
+)
 from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
@@ -425,6 +432,22 @@ def test_scatter_is_that_of_ratios_within_rounds() -> None:
     wild = ROUNDS[0]
     assert scattering(Measured("a", 4, 10.0, wild), Measured("b", 4, 20.0, wild)) == 0.0
     assert scattering(Measured("a", 4, 10.0, wild), Measured("b", 4, 20.0, ROUNDS[1])) > 0.2
+
+
+def test_a_ratio_without_an_interval_counts_as_those_do_that_are_not_known() -> None:
+    few = np.full(len(ROUNDS[0]), np.nan)
+    few[:3] = [1.0, 1.1, 0.9]
+    known, unknown = Measured("a", 4, 10.0), Measured("c", 4, 30.0, few)
+    assert scatter(state(known, Measured("b", 4, 20.0)), SETTINGS) == 0.0
+    assert scatter(state(known, Measured("b", 4, 20.0), unknown), SETTINGS) is None
+    assert scatter_of([0.1, 0.3], 0, 16) == pytest.approx(2 * 4 * 0.2)
+    assert scatter_of([0.1, 0.3], 1, 16) == pytest.approx(3 * 4 * 0.2)
+
+
+def test_where_all_are_known_each_has_as_much_time() -> None:
+    dear, cheap = going("dear", STEADY_ROUNDS, 4 * 10**6, 0.0), going("cheap", STEADY_ROUNDS, 10**6, 0.0)
+    given = rounds_given(dear, cheap, count=3 * STEADY_ROUNDS)
+    assert given == {"dear": STEADY_ROUNDS, "cheap": 4 * STEADY_ROUNDS}
 
 
 def test_scatter_sees_the_tails_that_an_interval_ends_at() -> None:
