@@ -39,7 +39,9 @@ MOST_WARNINGS = 3
 _FEWEST_OF_CLAIMS = 3  # lines: how many hold, then by name what does not hold and what does
 _QUICK, _TELLS_MORE = "quick", f"{COMMAND} run '*' --profile standard"
 _FEWEST_OF_LABEL = 12  # columns of what a published value is called
-_REMEDY = re.compile(r"`([^`]+)`|((?:\./)?toll run --resume \S+)")
+# The path as shlex.quote writes it: words with spaces in quotes, a quote of its own in double ones.
+_REMEDY = re.compile(r"""`([^`]+)`|((?:\./)?toll run --resume (?:'[^']*'|"'"|[^\s'])+)""")
+_IMPRECISE = re.compile(rf"\d+ of \d+ ratios {IMPRECISE} (±\S+ %)")
 _CLAUSE = re.compile(r"[:;,](?= )| (?=\(|for )")
 _UNITS = {"us": "µs"}
 _DECIDED = {Ruling.DOES_NOT_HOLD: "yellow", Ruling.HOLDS: "green"}
@@ -217,13 +219,12 @@ def _warnings(results: Results, run: str, width: int, most: int) -> list[ScreenL
 
 def _imprecise_together(own: Sequence[str]) -> list[str]:
     """Those of several workloads on how well ratios are known as one, which is the least of what is told."""
-    found = [warning for warning in own if IMPRECISE in warning]
+    found = [match for match in map(_IMPRECISE.search, own) if match]
     if len(found) < 2:
         return list(own)
-    (precision,) = re.findall(f"{IMPRECISE} (\\S+ %)", found[0])
     longer = f"`{COMMAND} run WORKLOAD --profile thorough`"
-    together = f"Ratios of {len(found)} workloads {IMPRECISE} {precision}: {longer}"
-    return [*(warning for warning in own if warning not in found), together]
+    together = f"Ratios of {len(found)} workloads {IMPRECISE} {found[0][1]}: {longer}"
+    return [*(warning for warning in own if not _IMPRECISE.search(warning)), together]
 
 
 def _failures(results: Results) -> list[str]:

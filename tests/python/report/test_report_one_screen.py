@@ -149,6 +149,10 @@ def test_at_most_three_warnings_stand_there_each_with_its_remedy(friendly):
          "The run was interrupted: toll run --resume a.toll"),
         ("The run was interrupted; ./toll run --resume a.toll goes on with it.", 80,
          "The run was interrupted; ./toll run --resume a.toll goes on with it"),
+        ("The run was interrupted; ./toll run --resume 'my runs/a.toll' goes on with it. Until then.", 62,
+         "The run was interrupted: ./toll run --resume 'my runs/a.toll'"),
+        ("The run was interrupted; ./toll run --resume '/Bob'\"'\"'s runs/a.toll' goes on with it.", 70,
+         "The run was interrupted: ./toll run --resume '/Bob'\"'\"'s runs/a.toll'"),
         (
             "Rounds beside each other are alike (runs test, 1 row of 6: a_long_name_of_a_contender): spells.",
             60,
@@ -174,6 +178,14 @@ def test_what_ratios_of_many_workloads_lack_is_one_warning_and_the_last(friendly
     ]
     single = friendly.model_copy(update=changes | {"warnings": lacking[:1]})
     assert "! 4 of 5 ratios are not known to ±1.0 % (a, b); ./toll run topic/0" in screen(single)
+
+
+def test_what_a_program_says_of_ratios_is_its_own_warning(friendly):
+    warnings = [f"topic/{at}: The program says that ratios {IMPRECISE} me." for at in range(2)]
+    named = [friendly.workloads[0].model_copy(update={"workload": f"topic/{at}"}) for at in range(2)]
+    changes = {"warnings": warnings, "workloads": named, "problems": []}
+    told = [line for line in screen(friendly.model_copy(update=changes)) if line.startswith("!")]
+    assert told == [f"! topic/{at}: The program says that ratios {IMPRECISE} me" for at in range(2)]
 
 
 def test_what_failed_is_the_first_warning(friendly):
