@@ -14,11 +14,13 @@ import importlib
 import json
 import os
 import pkgutil
+import random
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 LIMIT_S = 540.0  # builds, beside whatever else the machine has to do
@@ -40,6 +42,7 @@ class ForkedToll:
                 env={**os.environ, "PYTHONPATH": str(checkout / "python")},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
+                start_new_session=True,  # so that it can be ended together with what it has forked
             )
 
     def __call__(
@@ -55,18 +58,28 @@ class ForkedToll:
             "variables": variables,
             "locks": locks,
         }
-        with Path(os.devnull).open() as nothing, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+        with (
+            Path(os.devnull).open() as nothing,
+            tempfile.TemporaryFile("w+") as out,
+            tempfile.TemporaryFile("w+") as err,
+        ):
             streams = [each.fileno() for each in (nothing, out, err)]
             socket.send_fds(self._line, [json.dumps(request).encode()], streams)
             self._line.settimeout(LIMIT_S)
             try:
                 code = int(self._line.recv(_LENGTH) or self._process.wait())
             except TimeoutError:
-                self._process.kill()  # else the next call would be given this one's answer
+                self._give_up()
                 raise
             out.seek(0)
             err.seek(0)
             return subprocess.CompletedProcess(["toll", *arguments], code, out.read(), err.read())
+
+    def _give_up(self) -> None:
+        """Else the next call would be given this one's answer, or one by a process that is gone."""
+        _MADE.pop(self._checkout, None)
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self.end()
 
     def end(self) -> None:
         """Waits for the process, which ends where nobody asks any more."""
@@ -112,6 +125,8 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["variables"])
+    random.seed()  # else all forks would draw the same
+    tempfile.tempdir = None  # as TMPDIR is another one
     if not request["locks"]:
         from tollbench.cli import machine_use
 
