@@ -31,15 +31,18 @@ class ForkedToll:
     """One such process of a checkout, which ends with the process that made it."""
 
     def __init__(self, checkout: Path) -> None:
+        self._checkout = checkout
+        self._start()
+
+    def _start(self) -> None:
         from tollbench.interpreters import interpreter_with_path
 
-        self._checkout = checkout
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
                 interpreter_with_path(__file__, str(theirs.fileno())),
-                cwd=checkout,
-                env={**os.environ, "PYTHONPATH": str(checkout / "python")},
+                cwd=self._checkout,
+                env={**os.environ, "PYTHONPATH": str(self._checkout / "python")},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # so that it can be ended together with what it has forked
@@ -69,17 +72,17 @@ class ForkedToll:
             try:
                 code = int(self._line.recv(_LENGTH) or self._process.wait())
             except TimeoutError:
-                self._give_up()
+                self._start_again()
                 raise
             out.seek(0)
             err.seek(0)
             return subprocess.CompletedProcess(["toll", *arguments], code, out.read(), err.read())
 
-    def _give_up(self) -> None:
-        """Else the next call would be given this one's answer, or one by a process that is gone."""
-        _MADE.pop(self._checkout, None)
+    def _start_again(self) -> None:
+        """Kills the call that takes too long, whose answer the next one would be given."""
         os.killpg(self._process.pid, signal.SIGKILL)
         self.end()
+        self._start()
 
     def end(self) -> None:
         """Waits for the process, which ends where nobody asks any more."""

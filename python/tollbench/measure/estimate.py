@@ -69,13 +69,13 @@ def scatter(workload: WorkloadState, settings: Settings) -> float | None:
     are not. By the intervals, because a robust standard deviation does not see the tails that an interval of
     few rounds ends at; at the level at which they would be shown.
     """
-    found = _intervals(workload, final_level(workload.round, settings.level))
+    found = _intervals_shown(workload, settings.level)
     return _scatter(found, workload.round, settings.precision)
 
 
 def look_at(workload: WorkloadState, settings: Settings) -> None:
     """What a look tells of how long a workload takes, where rounds go, and how well it is known by now."""
-    found = _intervals(workload, final_level(workload.round, settings.level))
+    found = _intervals_shown(workload, settings.level)
     half_lengths = [(one.interval.high - one.interval.low) / 2 for one in found if one.interval is not None]
     if settings.budget_s and next_look(workload.round - 1) == workload.round:
         workload.known_rows = _known_rows(workload, settings)
@@ -99,9 +99,7 @@ def next_of(going: Sequence[WorkloadState], settings: Settings, left_s: float = 
     if behind:
         return min(behind, key=lambda workload: workload.round)
     usual = usual_scatter([workload.scatter for workload in going])
-    return min(
-        going, key=lambda workload: behind_its_share(workload, workload.round, workload.scatter, usual)
-    )
+    return min(going, key=lambda workload: share_had(workload, workload.round, workload.scatter, usual))
 
 
 def usual_scatter(scatters: Sequence[float | None]) -> float:
@@ -142,11 +140,13 @@ def _needs_more(workload: WorkloadState, settings: Settings, left_s: float) -> b
     return lacking > 0 and (workload.round < settings.min_launches or fits)
 
 
-def behind_its_share(
+def share_had(
     workload: WorkloadState, rounds: int, scatter: float | None, usual: float
 ) -> tuple[float, float]:
-    """Its rounds over what they shall be in proportion to; the least has the next one. Where all are known
-    well enough, the one that has had the least time."""
+    """How much of its share a workload has had; the least has the next round.
+
+    Its rounds over what they shall be in proportion to; where all are known well enough, the ns that it had.
+    """
     cost_ns = max(1, workload.later_round_cost_ns())
     part = ((usual if scatter is None else scatter) / cost_ns) ** (2 / 3)
     return (rounds / part if part else math.inf), rounds * cost_ns
@@ -171,19 +171,21 @@ def _scatter(found: Sequence[_KnownInterval], rounds: int, precision: float) -> 
 
 
 def scatter_of(wide: Sequence[float], unknown: int, rounds: int) -> float | None:
-    """Of half the lengths of the intervals that are too wide, and the number of ratios without one."""
+    """What `scatter` says, log units, of half the `wide` intervals' lengths and of `unknown` ratios that have
+    no interval."""
     if wide:
         return (len(wide) + unknown) * math.sqrt(rounds) * float(np.median(wide))
     return None if unknown else 0.0
 
 
-def _intervals(workload: WorkloadState, level: float) -> list[_KnownInterval]:
-    """Of all ratios of all tables, and of the values of lone rows."""
+def _intervals_shown(workload: WorkloadState, level: float) -> list[_KnownInterval]:
+    """Of all ratios of all tables and values of lone rows, as a run of this level would show them now."""
+    shown = final_level(workload.round, level)
     return [
         found
         for cases, (logs, column) in workload.tables_of_cases()
         if column is not None or len(cases) == 1
-        for found in _of_table(cases, logs, column, level)
+        for found in _of_table(cases, logs, column, shown)
     ]
 
 

@@ -18,8 +18,8 @@ from tollbench.measure.estimate import (
     PREPARING_SHARE,
     ROUNDS_OF_EACH,
     STEADYING,
-    behind_its_share,
     scatter_of,
+    share_had,
     usual_scatter,
 )
 from tollbench.measure.events import Expected, Shortage
@@ -150,7 +150,7 @@ def _rounds_bought(
         if behind:
             at = min(behind, key=lambda at: rounds[at])
         else:
-            at = min(going, key=lambda at: behind_its_share(workloads[at], rounds[at], scatters[at], usual))
+            at = min(going, key=lambda at: share_had(workloads[at], rounds[at], scatters[at], usual))
         cost_ns = workloads[at].rounds_cost_ns(rounds[at] + 1) - workloads[at].rounds_cost_ns(rounds[at])
         if cost_ns > left_ns or rounds[at] >= (looks[at] or settings.max_launches):
             going.remove(at)

@@ -217,8 +217,8 @@ class RunFile(Reader):
     def close(self) -> None:
         """Closes the file; a written one becomes a single file again, readable from read-only media.
 
-        Somebody who is in the midst of reading it is waited for, some seconds. Who reads for longer keeps the
-        log beside the file: nothing is lost by that, and every reader joins the two.
+        Somebody who is in the midst of reading it is waited for, 5 s. Where one reads for longer, the log
+        stays beside the file, as after a kill: nothing is lost.
         """
         try:
             if self._writable:
@@ -372,7 +372,7 @@ def _unreadable(path: Path, error: Exception) -> TollError:
     if log.exists() and not os.access(path.parent, os.W_OK):
         return refuse(
             path,
-            f"was interrupted: its last part is in {log.name}, which cannot be joined in a read-only folder",
+            f"has its last part in {log.name}, which cannot be joined in a read-only folder",
             f"Copy {path} and {log} to a folder that you may write to, and open the copy.",
         )
     return refuse(path, f"cannot be read: {shown(str(error))}")

@@ -12,10 +12,11 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_a_call_that_takes_too_long_does_not_answer_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    toll = forked_toll.forked_toll(ROOT)
     monkeypatch.setattr(forked_toll, "LIMIT_S", 0.001)
     with pytest.raises(TimeoutError):
-        forked_toll.forked_toll(ROOT)("list")
+        toll("list")
     monkeypatch.undo()
-    found = forked_toll.forked_toll(ROOT)("--version")
+    found = toll("--version")
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.startswith("toll ")

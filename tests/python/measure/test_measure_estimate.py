@@ -73,13 +73,16 @@ def test_workloads_that_share_a_budget_are_forecast_as_well(count) -> None:
 
 
 def test_time_is_shared_as_it_will_be_spent() -> None:
-    """Noise eight times as large has four times the rounds, where a round costs as much; about so, as what
-    is known of either is as of its last look, and the noise seen is not quite of the normal shape."""
+    """Noise eight times as large has four times the rounds, where a round costs as much. The noise seen has
+    the normal shape, as any other is drawn towards that for a level that rises with the rounds."""
     calm, wild = of(4), of(4)
     true = math.log(1.5) * np.arange(3)
-    wild.logs = true + 8 * (calm.logs - true)
+    normal = [NormalDist(0.0, 0.01).inv_cdf((at + 0.5) / FIRST_LOOK) for at in range(FIRST_LOOK)]
+    rng = np.random.default_rng(4)
+    noise = np.column_stack([np.zeros(FIRST_LOOK), rng.permutation(normal), rng.permutation(normal)])
+    calm.logs, wild.logs = true + noise, true + 8 * noise
     first, second = forecast([calm, wild], SETTINGS, 20.0).workloads
-    assert second.rounds == pytest.approx(4 * first.rounds, rel=0.15)
+    assert second.rounds == pytest.approx(4 * first.rounds, rel=0.02)
     spent_s = (first.rounds + second.rounds - 2 * FIRST_LOOK) * calm.round_cost_ns() / 1e9
     assert spent_s == pytest.approx(20.0, rel=0.02)
 
