@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from tollbench.store.records import CaseRecord, Launch, RunHeader, WorkloadRecord
 from tollbench.store.sample_reading import SampleReader
@@ -168,20 +168,18 @@ class Reader(SampleReader):
         )
         answers = {row.integer("id"): _answer(row) for row in rows}
         batches: dict[int, list[Batch]] = defaultdict(list)
-        names = ", ".join(f"b.{name}" for name in _BATCH_COLUMNS)
-        query = f"SELECT {names} FROM batch b JOIN launch l ON l.id = b.launch_id WHERE {where}"
-        query += " ORDER BY b.launch_id, b.ordinal"
-        told = _Told(self._batch_details(where, arguments), self._gauges(where, arguments))
+        details = self._batch_details(where, arguments)
         counters: _Counters = {"{}": _NOTHING}  # texts that were found sound: as a rule all batches have one
-        for values in self._iterate(query, arguments):  # one at a time: there may be millions
-            number = values[1]
-            batch = _usual_batch(values, answers.get(number, 0), told, counters)
+        # One at a time: there may be millions.
+        for values in self._iterate(self._batch_query(where), arguments):
+            number, text = values[1], values[-2]
+            batch = _usual_batch(values, answers.get(number, 0), details, counters)
             if batch is None:
-                row = CheckedRow(self.path, "batch", _BATCH_COLUMNS, values)
+                row = CheckedRow(self.path, "batch", (*_BATCH_COLUMNS, "gauge"), values)
                 number = row.integer("launch_id")
-                batch = _batch(row, answers.get(number, 0), told)
-                if len(counters) < _MOST_COUNTERS and len(values[-1]) < _LONGEST_COUNTERS:
-                    counters[values[-1]] = batch.counters
+                batch = _batch(row, answers.get(number, 0), details)
+                if len(counters) < _MOST_COUNTERS and len(text) < _LONGEST_COUNTERS:
+                    counters[text] = batch.counters
             batches[number].append(batch)
         counted, companies = self._allocations(where, arguments), self._companies(where, arguments)
         return tuple(
@@ -194,6 +192,15 @@ class Reader(SampleReader):
             for row in rows
         )
 
+    def _batch_query(self, where: str) -> str:
+        """_BATCH_COLUMNS, and the gauge in ns where the batch's program told one."""
+        names = ", ".join(f"b.{name}" for name in _BATCH_COLUMNS)
+        gauge, joined = "NULL", ""
+        if has_table("gauge", self._version):
+            gauge, joined = "g.ns", "LEFT JOIN gauge g ON g.batch_id = b.id"
+        return f"""SELECT {names}, {gauge} FROM batch b JOIN launch l ON l.id = b.launch_id {joined}
+            WHERE {where} ORDER BY b.launch_id, b.ordinal"""
+
     def _companies(self, where: str, arguments: tuple[Any, ...]) -> dict[int, int]:
         columns = ("launch_id", "first_id")
         query = f"""SELECT y.launch_id, y.first_id FROM company y JOIN launch l ON l.id = y.launch_id
@@ -201,38 +208,24 @@ class Reader(SampleReader):
         rows = self._rows("company", columns, query, arguments)
         return {row.integer("launch_id"): row.integer("first_id", low=1) for row in rows}
 
-    def _batch_details(self, where: str, arguments: tuple[Any, ...]) -> dict[int, dict[str, float]]:
-        """Each batch's details, by the batch's id."""
+    def _batch_details(self, where: str, arguments: tuple[Any, ...]) -> _Details:
+        """There may be millions: the usual row is looked at in one expression, any other by all the rules."""
         query = f"""SELECT d.batch_id, d.name, d.value FROM launch l JOIN batch b ON b.launch_id = l.id
             JOIN batch_detail d ON d.batch_id = b.id WHERE {where} ORDER BY d.batch_id, d.name"""
         found: dict[int, dict[str, float]] = defaultdict(dict)
-        for number, name, value in self._of_batches("batch_detail", "value", query, arguments, -MAX_DETAIL):
-            found[number][name] = value
-        return found
-
-    def _gauges(self, where: str, arguments: tuple[Any, ...]) -> dict[int, float]:
-        """Each batch's gauge in ns, by the batch's id, where its program told one."""
-        query = f"""SELECT g.batch_id, '', g.ns FROM launch l JOIN batch b ON b.launch_id = l.id
-            JOIN gauge g ON g.batch_id = b.id WHERE {where}"""
-        return {number: ns for number, _, ns in self._of_batches("gauge", "ns", query, arguments, 0.0)}
-
-    def _of_batches(
-        self, table: str, column: str, query: str, arguments: tuple[Any, ...], low: float
-    ) -> Iterator[tuple[int, str, float]]:
-        """(batch's id, name, number of at least `low`): there may be millions, so the usual row is looked at
-        in one expression, and any other by the rules for all rows."""
-        for values in self._iterate(query, arguments) if has_table(table, self._version) else ():
+        for values in self._iterate(query, arguments) if has_table("batch_detail", self._version) else ():
             number, name, value = values
-            if (
+            if not (
                 (type(number), type(name), type(value)) == (int, str, float)
                 and number >= 0
                 and len(name) <= MAX_TEXT
-                and low <= value <= MAX_DETAIL
+                and -MAX_DETAIL <= value <= MAX_DETAIL
             ):
-                yield values
-            else:
-                row = CheckedRow(self.path, table, ("batch_id", "name", column), values)
-                yield row.integer("batch_id"), row.text("name"), row.number(column, low, MAX_DETAIL)
+                row = CheckedRow(self.path, "batch_detail", ("batch_id", "name", "value"), values)
+                number, name = row.integer("batch_id"), row.text("name")
+                value = row.number("value", -MAX_DETAIL, MAX_DETAIL)
+            found[number][name] = value
+        return found
 
     def _allocations(self, where: str, arguments: tuple[Any, ...]) -> dict[int, Allocations]:
         columns = ("launch_id", "iterations", "units", "calls", "bytes", "peak_bytes")
@@ -296,27 +289,43 @@ _MOST_COUNTERS = 64
 _LONGEST_COUNTERS = 1000  # letters of one of them
 
 
-class _Told(NamedTuple):
-    """What tables of their own have of batches, by the batch's id."""
-
-    details: Mapping[int, Mapping[str, float]]
-    gauges: Mapping[int, float]
+_Details = Mapping[int, Mapping[str, float]]  # by the batch's id
 
 
-_USUAL_TYPES = (int, int, int, int, float, float, int, int, int, int, int, int, str)  # of _BATCH_COLUMNS
+# Of _BATCH_COLUMNS and the gauge, which a program tells or does not.
+_USUAL_TYPES = (int, int, int, int, float, float, int, int, int, int, int, int, str, float)
+_WITHOUT_GAUGE = (*_USUAL_TYPES[:-1], type(None))
 
 
-def _usual_batch(values: tuple[Any, ...], answer: int, told: _Told, counters: _Counters) -> Batch | None:
+def _usual_batch(
+    values: tuple[Any, ...], answer: int, details: _Details, counters: _Counters
+) -> Batch | None:
     """What `_batch` makes of a row that is as toll writes it, in a fifth of the time; None for any other."""
-    number, launch, iterations, units, wall_ns, cpu_ns, own, forced, minor, major, peak, warmup, counted = (
-        values
-    )
-    if tuple(map(type, values)) != _USUAL_TYPES or counted not in counters:
+    types = tuple(map(type, values))
+    if types != _USUAL_TYPES and types != _WITHOUT_GAUGE:
         return None
+    (
+        number,
+        launch,
+        iterations,
+        units,
+        wall_ns,
+        cpu_ns,
+        own,
+        forced,
+        minor,
+        major,
+        peak,
+        warmup,
+        text,
+        gauge,
+    ) = values
+    gauge_ns = gauge or 0.0
     if (
-        min(number, launch, own, forced, minor, major, peak, warmup) < 0
+        text not in counters
+        or min(number, launch, own, forced, minor, major, peak, warmup) < 0
         or min(iterations, units) < 1
-        or not (0 <= wall_ns < inf and 0 <= cpu_ns < inf)
+        or not (0 <= wall_ns < inf and 0 <= cpu_ns < inf and 0 <= gauge_ns <= MAX_DETAIL)
     ):
         return None
     return Batch(
@@ -331,13 +340,13 @@ def _usual_batch(values: tuple[Any, ...], answer: int, told: _Told, counters: _C
         peak,
         answer * iterations % 2**64,
         warmup=bool(warmup),
-        counters=counters[counted],
-        details=told.details.get(number, _NOTHING),
-        gauge_ns=told.gauges.get(number, 0.0),
+        counters=counters[text],
+        details=details.get(number, _NOTHING),
+        gauge_ns=gauge_ns,
     )
 
 
-def _batch(row: CheckedRow, answer: int, told: _Told) -> Batch:
+def _batch(row: CheckedRow, answer: int, details: _Details) -> Batch:
     """The checksum was found right when it was measured, so it is the answer times the iterations."""
     iterations = row.integer("iterations", low=1)
     return _record(
@@ -346,7 +355,7 @@ def _batch(row: CheckedRow, answer: int, told: _Told) -> Batch:
         iterations=iterations,
         units=row.integer("units", low=1),
         checksum=answer * iterations % 2**64,
-        details=told.details.get(row.integer("id"), {}),
-        gauge_ns=told.gauges.get(row.integer("id"), 0.0),
+        details=details.get(row.integer("id"), {}),
+        gauge_ns=row.optional_number("gauge", 0.0, MAX_DETAIL) or 0.0,
         cells=(),  # read with the samples
     )

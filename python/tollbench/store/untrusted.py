@@ -234,6 +234,9 @@ class CheckedRow:
             raise self._bad(column, f"is not a finite number of at least {low:g}{most}")
         return float(value)
 
+    def optional_number(self, column: str, low: float = 0.0, high: float = math.inf) -> float | None:
+        return None if self._values[column] is None else self.number(column, low, high)
+
     def text(self, column: str, limit: int = MAX_TEXT) -> str:
         value = self._values[column]
         if not isinstance(value, str) or len(value) > limit:
