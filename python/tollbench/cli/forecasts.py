@@ -13,7 +13,7 @@ from tollbench.plan import Settings
 from tollbench.text import several
 
 _WIDTH = 100  # columns of a paragraph
-_EACH = 4  # workloads that are all named; of more, the best and the worst known, unless all is asked for
+_EACH = 4  # workloads that are all named; of more, the best and the worst known one, unless all is asked for
 _TO_SPARE = 1.25  # times what a forecast says, for a budget that shall be enough
 
 
@@ -58,28 +58,24 @@ def _what_the_time_buys(plan: TimePlanned, *, each: bool) -> str:
     names = [f"{workload} ±{numbers.percent(width)}" for width, workload in known]
     if not each and len(known) > _EACH:
         middle = numbers.percent(median(width for width, _ in known))
-        names = [f"{names[0]}, half of {len(names)} workloads within ±{middle}", f"{names[-2]}, {names[-1]}"]
-        listed = " ... ".join(names)
-    else:
-        listed = ", ".join(names)
+        names = [names[0], f"half of {len(names)} within ±{middle}", names[-1]]
+    listed = ", ".join(names)
     unknown = [one.workload for one in plan.workloads if one.half_width is None]
     rest = ""
-    if unknown and (each or len(unknown) <= _EACH):
+    if unknown and (each or len(plan.workloads) <= _EACH):
         rest = f"; no ratios: {', '.join(unknown)}"
-    elif unknown:
-        rest = f"; no ratios of {len(unknown)} workloads"
+    elif unknown and plan.after:
+        rest = f"; no ratios of {several(len(unknown), 'workload')}"
     if plan.after:
         return f"expected of {time}, each workload's median ratio: {listed}{rest}"
-    return (
-        f"a guess before measuring: {time} buy {_rounds(plan.workloads)}; median ratios: about {listed}{rest}"
-    )
+    return f"a guess beforehand: {time} buy {_rounds(plan.workloads)}; median ratios about {listed}{rest}"
 
 
 def _rounds(workloads: Sequence[Expected]) -> str:
     counts = [one.rounds for one in workloads]
     if min(counts) == max(counts):
         return f"about {counts[0]} rounds"
-    return f"about {min(counts)} to {max(counts)} rounds of a workload"
+    return f"about {min(counts)} to {max(counts)} rounds each"
 
 
 def _what_precision_takes(needed_s: float, settings: Settings) -> str:

@@ -40,18 +40,21 @@ def test_of_many_workloads_the_ends_and_the_middle_are_told_in_two_lines() -> No
     many = [Expected(f"latency/workload_{number}", 30, 0.01 * number) for number in range(1, 16)]
     text = said(planned(many), each=False)
     assert "latency/workload_1 ±1.0 %" in text
-    assert "half of 15 workloads within ±8.0 %" in text
+    assert "half of 15 within ±8.0 %" in text
     assert "latency/workload_15 ±15 %" in text
     assert "workload_7" not in text
     assert "workload_7" in said(planned(many))
+    long = [Expected("containers/allocate_throughput", 120, 0.0081), *many, Expected("a/alone", 30, None)]
     for after in (0, 12):
-        (short,) = sentences(planned(many, after=after), QUICK, each=False, asked=False)
-        assert len(short.splitlines()) <= 3
+        (short,) = sentences(planned(long, 145.0, after=after), QUICK, each=False, asked=False)
+        assert "containers/allocate_throughput ±0.81 %" in " ".join(short.split())
+        assert len(short.splitlines()) == 2
+        assert ("no ratios of 1 workload" in " ".join(short.split())) == (after > 0)
 
 
 def test_before_measuring_it_is_called_a_guess() -> None:
     text = said(planned(after=0, needed_s=None), precision=0.02)
-    assert text.startswith("a guess before measuring: the next 66 s buy about 30 to 90 rounds of a workload;")
+    assert text.startswith("a guess beforehand: the next 66 s buy about 30 to 90 rounds each;")
     assert "about a/narrow ±0.42 %" in text
     assert "--precision" not in text  # how long that takes, nobody knows yet
 
@@ -71,7 +74,7 @@ def test_a_budget_that_is_too_small_is_told_with_one_that_is_enough() -> None:
     more = said(TimePlanned(ROWS, 29.0, 0, None, without), budget_s=60.0)
     assert "each; 1 case will have no turn; what fits" in more
     assert "--budget 65s is about" in more
-    assert more.splitlines()[1].startswith("a guess before measuring")  # some of it will be known
+    assert more.splitlines()[1].startswith("a guess beforehand")  # some of it will be known
 
 
 def test_a_precision_that_was_asked_for_says_how_long_it_takes() -> None:
