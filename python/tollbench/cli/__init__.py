@@ -25,6 +25,7 @@ from tollbench import __version__
 from tollbench.cli.console import say, tell
 from tollbench.cli.one_thread import import_numpy_with_one_thread
 from tollbench.errors import MORE_PROCESSES, REFUSALS, Exit, TollError
+from tollbench.home import COMMAND
 from tollbench.text import visible
 from tollbench.writing import sweep_scratch
 
@@ -194,7 +195,7 @@ def _told_what_is_left(arguments: Sequence[str]) -> None:
     wanted = next((word for word in arguments if word in VERBS), "report")
     if wanted not in ELSEWHERE and not {"--help", "-h"} & set(arguments):
         raise TollError(
-            f"toll {wanted} needs Linux", "measure there, and read the run file here: toll report FILE"
+            f"toll {wanted} needs Linux", f"measure there, and read the run file here: {COMMAND} report FILE"
         )
 
 

@@ -27,6 +27,7 @@ from tollbench.fleet.fleets import FleetRun, HostRow, HostStatus
 from tollbench.fleet.reframe_engine import check_installed
 from tollbench.fleet.running import FleetSession
 from tollbench.fleet.sending import wheel_for_hosts
+from tollbench.home import COMMAND
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.report import fleet_lines
@@ -148,7 +149,7 @@ def _show(folder: FleetFolder, *, as_json: bool) -> None:
     if folder.missing():
         tell(f"\nGo on with what is missing: toll fleet {folder.request.kind} --resume {_typed(folder.path)}")
     elif folder.request.kind == "run":
-        tell(f"\nSee machines side by side: toll report {_typed(folder.path)}/*.toll")
+        tell(f"\nSee machines side by side: {COMMAND} report {_typed(folder.path)}/*.toll")
 
 
 def _typed(path: Path) -> str:

@@ -6,8 +6,8 @@ import math
 import shlex
 import sys
 import uuid
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -141,7 +141,8 @@ class Session:
             with suppress(TollError):  # a full disk refuses this too; the first error says more
                 self._forget_empty(self.run_file)
             raise
-        self._close()
+        with self._telling_what_is_kept():
+            self._close()
 
     def _launch(self, run_file: RunFile, bar: Progress) -> str:
         return measure.run(
@@ -181,11 +182,16 @@ class Session:
     def show(self, *, html: bool, form: Shown) -> Exit:
         """Writes the HTML file, prints the answer as `form` says, and says how the run ended.
 
-        Raises TollError at the end where the page is refused; its code is 1 where a check failed. One who is
-        interrupted meanwhile is told where all that was measured is.
+        Raises TollError at the end where the page is refused; its code is 1 where a check failed.
         """
-        try:
+        with self._telling_what_is_kept():
             return self._show(html=html, form=form)
+
+    @contextmanager
+    def _telling_what_is_kept(self) -> Iterator[None]:
+        """Who interrupts once all is measured is told where that is, and not to start again."""
+        try:
+            yield
         except KeyboardInterrupt as interrupt:
             by = f" by {interrupt.args[0]}" if interrupt.args else ""
             again = f"{COMMAND} report {shlex.quote(shown_path(self.path))}"

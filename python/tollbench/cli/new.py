@@ -53,7 +53,7 @@ def command(
     taken = {contender.name for contender in workloads[workload].contenders}
     _check(name, taken, directory)
     source = write(directory, name)
-    suite, measure = directory / "suite.toml", f"toll run {workload}/{name}"
+    suite, measure = directory / "suite.toml", f"{home.COMMAND} run {workload}/{name}"
     if as_json:
         tell_as_json({"written": [str(source), str(suite)], "next": measure})
         return

@@ -9,6 +9,7 @@ from pathlib import Path
 from tollbench import home
 from tollbench.cli.console import say
 from tollbench.errors import TollError
+from tollbench.home import COMMAND
 
 ROOT = home.SOURCES
 RUNS = Path("runs")  # where the user stands
@@ -79,7 +80,7 @@ def _offer(name: str) -> str:
 
     there = sorted(RUNS.glob("*.toll"), key=lambda path: path.stat().st_mtime, reverse=True)
     if not there:
-        return "measure one: toll run"
+        return f"measure one: {COMMAND} run"
     close = nearest(Path(name).stem, [path.stem for path in there], 1)
     if close:
         return f"did you mean {RUNS / close[0]}.toll?"

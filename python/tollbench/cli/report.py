@@ -17,6 +17,7 @@ from tollbench.cli.console import progress, said_lines, say
 from tollbench.cli.named_files import Force, any_path, file_path, files_of_run
 from tollbench.cli.places import ROOT, found_run, run_path
 from tollbench.errors import TollError
+from tollbench.home import COMMAND
 from tollbench.store.comparison_file import is_comparison
 from tollbench.writing import Output, check_outputs
 from tollbench.writing.marks import OF_COMPARISON, OF_RUN, OF_SEVERAL
@@ -90,7 +91,9 @@ def command(
         _report_lake(lake, [*filter(None, [run]), *(names or [])], machine or [], form, output, force=force)
         return
     if not run:
-        raise TollError("no run is named", "name one: toll report runs/NAME.toll; or a lake: --lake FOLDER")
+        raise TollError(
+            "no run is named", f"name one: {COMMAND} report runs/NAME.toll; or a lake: --lake FOLDER"
+        )
     if machine:
         raise TollError("--machine chooses columns of a lake", "add --lake FOLDER")
     paths, tables = _runs_and_tables(run, names or [])

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 from tollbench.errors import TollError
+from tollbench.home import COMMAND
 
 # Measuring has to end before the profile's promise does: finishing the file and the tables take time too.
 _QUICK_BUDGET_S = 165.0
@@ -87,7 +88,7 @@ class Settings:
 
 def _bad(name: str) -> TollError:
     return TollError(
-        f"The setting {name} has a value that no run can use.", "Start a new run with `toll run`."
+        f"The setting {name} has a value that no run can use.", f"Start a new run with `{COMMAND} run`."
     )
 
 

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from tollbench import numbers
 from tollbench.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
+from tollbench.home import COMMAND
 from tollbench.report import grids, matrix, percentiles
 from tollbench.report.cases import Naming, by_setting, groups, parameter_text
 from tollbench.report.claim_lines import (
@@ -82,7 +83,7 @@ def _head(results: Results, warnings: Sequence[str], writer: Writer) -> None:
     if few := few_rounds_sentence(results):
         writer.line(few, "cyan")
     if run.finished_utc is None:
-        writer.line("This run was not finished; `toll run --resume` goes on from here.", "yellow")
+        writer.line(f"This run was not finished; `{COMMAND} run --resume` goes on from here.", "yellow")
     for warning in warnings:
         writer.line(f"! {clean(warning)}", "yellow")
 

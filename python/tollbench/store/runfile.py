@@ -17,6 +17,7 @@ from urllib.parse import quote
 import numpy as np
 
 from tollbench.errors import Exit, TollError
+from tollbench.home import COMMAND
 from tollbench.store.reading import Reader
 from tollbench.store.records import MEANWHILE, MOST_SENTENCES, BatchSamples, Launch, RunHeader, Samples
 from tollbench.store.sample_blocks import blocks
@@ -86,7 +87,7 @@ class RunFile(Reader):
             raise TollError(
                 f"{path} is complete: it ended at {shown(header.finished_utc)}"
                 f" ({shown(str(header.stopped_by))}).",
-                "See it with `toll report`, or start a new run with `toll run`.",
+                f"See it with `{COMMAND} report`, or start a new run with `{COMMAND} run`.",
             )
         connection = _connect(path, "rw")
         run_file = cls(path, connection, writable=True)
@@ -301,7 +302,7 @@ class RunFile(Reader):
             return "Its launches are gone with it", "Measure again, and leave the file in its place."
         return (
             "What was saved is where the file is now",
-            "Look for it, and go on with `toll run --resume FILE`.",
+            f"Look for it, and go on with `{COMMAND} run --resume FILE`.",
         )
 
 
@@ -313,7 +314,7 @@ def _counted(launch: Launch, samples: Sequence[Samples | BatchSamples | None]) -
 
 
 def _go_on(path: Path) -> str:
-    return f"go on with `toll run --resume {shlex.quote(str(path))}`"
+    return f"go on with `{COMMAND} run --resume {shlex.quote(str(path))}`"
 
 
 def now_utc() -> str:

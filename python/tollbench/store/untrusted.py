@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tollbench.errors import TollError
+from tollbench.home import COMMAND
 from tollbench.text import shown
 
 APPLICATION_ID = 0x746F6C6C  # "toll"
@@ -55,7 +56,7 @@ def refuse(path: Path, problem: str, next_step: str = "") -> TollError:
     """The error for a file that cannot be read; `problem` completes "PATH ..."."""
     return TollError(
         f"{path} {problem}.",
-        next_step or "Ask whoever made it for a new copy, or measure again with `toll run`.",
+        next_step or f"Ask whoever made it for a new copy, or measure again with `{COMMAND} run`.",
     )
 
 

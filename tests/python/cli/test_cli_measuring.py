@@ -132,6 +132,17 @@ def test_who_is_interrupted_after_measuring_is_told_where_all_of_it_is(tmp_path,
     assert told.value.code == 130
 
 
+def test_so_is_who_interrupts_while_the_file_is_closed(tmp_path, monkeypatch) -> None:
+    def interrupted(self: RunFile) -> None:
+        self._connection.close()
+        raise KeyboardInterrupt("SIGTERM")
+
+    monkeypatch.setattr(RunFile, "close", interrupted)
+    monkeypatch.setattr(Session, "_launch", lambda *_: "budget")
+    with session(tmp_path / "a.toll") as ended, pytest.raises(TollError, match="all that was measured"):
+        ended.measure()
+
+
 def test_a_disk_that_is_full_to_the_end_is_told_once(tmp_path, monkeypatch) -> None:
     """Closing the file fails too then; the message about the launch, with what is saved, must survive it."""
 

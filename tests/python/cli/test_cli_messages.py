@@ -161,7 +161,7 @@ def test_programs_get_what_new_wrote(tmp_path, monkeypatch, capsys):
     folder = root / "suites/tasks/skynet"
     assert found == {
         "written": [str(folder / "mine.cpp"), str(folder / "suite.toml")],
-        "next": "toll run tasks/skynet/mine",
+        "next": "./toll run tasks/skynet/mine",
     }
     assert (folder / "mine.cpp").is_file()
 

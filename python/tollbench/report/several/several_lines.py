@@ -14,6 +14,7 @@ from tollbench.analysis.several_results import (
     SeveralRuns,
     SeveralTable,
 )
+from tollbench.home import COMMAND
 from tollbench.report.cases import parameter_text
 from tollbench.report.sentences import few_rounds_told, status_words
 from tollbench.report.showing import ALIKE
@@ -120,7 +121,7 @@ def footnotes(found: SeveralRuns) -> list[str]:
     if found.left_out:
         notes.append(
             f"{several(found.left_out, 'case')} of questions or settings that one run alone has"
-            f" {'is' if found.left_out == 1 else 'are'} not shown: `toll report` of that run shows them."
+            f" {'is' if found.left_out == 1 else 'are'} not shown: `{COMMAND} report` of that run shows them."
         )
     return notes
 
