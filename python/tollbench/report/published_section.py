@@ -9,7 +9,7 @@ from tollbench import numbers
 from tollbench.analysis.results import PublishedValue, WorkloadResult
 from tollbench.report.cases import Naming
 from tollbench.report.published_tables import beside_rows, in_tables, unmeasured, unmeasured_sentence
-from tollbench.report.sentences import published_note, published_range
+from tollbench.report.sentences import published_notes, published_range
 from tollbench.text import clean
 
 
@@ -27,8 +27,7 @@ def published_section(workload: WorkloadResult, naming: Naming) -> dict[str, Any
 
 def _table(entries: Sequence[PublishedValue], workload: WorkloadResult, naming: Naming) -> dict[str, Any]:
     """What its entries share stands in its caption."""
-    notes = [published_note(entry) for entry in entries]
-    note = notes[0] if len(set(notes)) == 1 else ""
+    note, notes = published_notes(entries)
     source = clean(entries[0].source)
     return {
         "machine": clean(entries[0].machine),
@@ -37,7 +36,7 @@ def _table(entries: Sequence[PublishedValue], workload: WorkloadResult, naming: 
         "note": clean(note),
         "unit": f"{clean(entries[0].unit)} per {clean(entries[0].per)}",
         "rows": [
-            _row(entry, _here(entry, workload, naming), "" if note else own)
+            _row(entry, _here(entry, workload, naming), own)
             for entry, own in zip(entries, notes, strict=True)
         ],
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tollbench import numbers
 from tollbench.analysis.results import TELLING_ROUNDS, Floor, PublishedValue, Results, Row, WorkloadResult
@@ -145,9 +145,27 @@ def status_words(status: str) -> str:
     return clean(status).replace("_", " ")
 
 
-def published_note(entry: PublishedValue) -> str:
-    """How the source measured it, and what sets the row apart from the source's program."""
-    return "; ".join(filter(None, (entry.note, entry.differs and f"the row differs: {entry.differs}")))
+def published_notes(entries: Sequence[PublishedValue]) -> tuple[str, list[str]]:
+    """How the source measured them, and what sets their rows apart from the source's programs.
+
+    First what is true of all, then each one's own: a sentence under every row of twenty hides the rows.
+    """
+    shared, own = [], [list[str]() for _ in entries]
+    one = "the row differs: "
+    for of_all, of_one, texts in (
+        ("", "", [entry.note for entry in entries]),
+        (one if len(entries) == 1 else "the rows differ: ", one, [entry.differs for entry in entries]),
+    ):
+        clauses = [[part for part in text.split("; ") if part] for text in texts]
+        common = [part for part in clauses[0] if all(part in each for each in clauses)]
+        shared.append(_clauses(of_all, common))
+        for told, each in zip(own, clauses, strict=True):
+            told.append(_clauses(of_one, [part for part in each if part not in common]))
+    return "; ".join(filter(None, shared)), ["; ".join(filter(None, told)) for told in own]
+
+
+def _clauses(start: str, parts: Sequence[str]) -> str:
+    return f"{start}{'; '.join(parts)}" if parts else ""
 
 
 def published_range(entry: PublishedValue) -> str:

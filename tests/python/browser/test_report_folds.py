@@ -218,14 +218,19 @@ def test_folds_open_and_close_from_the_keyboard_and_show_where_the_focus_is(fold
 def test_paper_has_every_table_and_chart_and_the_screen_its_folds_again(folded, tmp_path):
     folded.evaluate(
         """() => { window.printed = {}; window.addEventListener('beforeprint', () => {
-            printed.closed = document.querySelectorAll('details:not([open])').length;
-            printed.tables = [...document.querySelectorAll('table')].filter(t => t.offsetHeight < 20).length;
+            const closed = [...document.querySelectorAll('details:not([open])')];
+            printed.closed = closed.filter(e => !e.closest('.untold')).length;
+            const tables = [...document.querySelectorAll('table')].filter(t => !t.closest('.untold'));
+            printed.tables = tables.filter(t => t.offsetHeight < 20).length;
+            printed.wide = tables.filter(t => t.getBoundingClientRect().right >
+                t.parentElement.getBoundingClientRect().right + 1).length;
             printed.undrawn = [...document.querySelectorAll('figure:not([hidden]) .chart')]
                 .filter(chart => !chart.querySelector('svg path, canvas')).length; }); }"""
     )
     folded.pdf(path=tmp_path / "quick.pdf", format="A4", print_background=True)
-    assert folded.evaluate("window.printed") == {"closed": 0, "tables": 0, "undrawn": 0}
+    assert folded.evaluate("window.printed") == {"closed": 0, "tables": 0, "wide": 0, "undrawn": 0}
     settled(folded)
+    assert folded.locator("table[style*=zoom]").count() == 0
     assert folded.locator(".fold[open]").count() == 0
     assert height(folded) <= HIGHEST
 

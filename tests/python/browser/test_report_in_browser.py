@@ -467,10 +467,13 @@ def test_text_keeps_its_contrast_in_both_themes(chromium, report):
 
 
 def test_print_is_light_whole_and_expanded_and_leaves_the_page_as_it_was(chromium, report, tmp_path):
+    """All but the published rows and conclusions that this run has nothing to say of."""
     page = open_report(chromium, report, color_scheme="dark")
     page.evaluate(
         """() => { window.printed = {}; window.addEventListener('beforeprint', () => {
-            printed.closed = document.querySelectorAll('details:not([open])').length;
+            const closed = [...document.querySelectorAll('details:not([open])')];
+            printed.closed = closed.filter(e => !e.closest('.untold')).length;
+            printed.untold = closed.filter(e => e.matches('.untold')).length;
             printed.theme = document.documentElement.dataset.theme;
             printed.undrawn = [...document.querySelectorAll('figure:not([hidden]) .chart')]
                 .filter(chart => !chart.querySelector('svg path, canvas')).length;
@@ -478,7 +481,10 @@ def test_print_is_light_whole_and_expanded_and_leaves_the_page_as_it_was(chromiu
     )
     written = page.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)
     assert written.startswith(b"%PDF")
-    assert page.evaluate("window.printed") == {"closed": 0, "theme": "light", "undrawn": 0}
+    untold = page.locator(".untold").count()
+    assert untold > 0
+    printed = {"closed": 0, "untold": untold, "theme": "light", "undrawn": 0}
+    assert page.evaluate("window.printed") == printed
     settled(page)
     assert page.evaluate("document.documentElement.dataset.theme") is None
     assert page.locator(".inside details[open]").count() == 0

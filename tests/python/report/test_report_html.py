@@ -417,9 +417,9 @@ def published_tables(entries: list[PublishedValue]) -> tuple[list[str], list[str
     """Tables that stand open, tables that are folded, and what the folds say."""
     workload = samples.skynet(random.Random(1)).model_copy(update={"published": entries})
     page = html.render(samples.make_results([workload]))
-    folds = re.findall(r'<details class="rest">.*?</details>', page, re.DOTALL)
-    summaries = re.findall(r'<details class="rest"><summary>(.*?)</summary>', page)
-    open_part = re.sub(r'<details class="rest">.*?</details>', "", page, flags=re.DOTALL)
+    folds = re.findall(r'<details class="rest untold">.*?</details>', page, re.DOTALL)
+    summaries = re.findall(r'<details class="rest untold"><summary>(.*?)</summary>', page)
+    open_part = re.sub(r'<details class="rest untold">.*?</details>', "", page, flags=re.DOTALL)
     tables = re.compile(r'<table class="published">.*?</table>', re.DOTALL)
     return tables.findall(open_part), tables.findall("".join(folds)), summaries
 
@@ -480,6 +480,27 @@ def test_what_sets_a_row_apart_stands_behind_the_note():
     (table,), _, _ = published_tables([apart, other, lone])
     assert "n0te; the row differs: n0 channel<" in table
     assert ">the row differs: n0 stack<" in table
+
+
+def test_what_is_true_of_all_rows_of_a_table_stands_once_above_them():
+    one, other, third = samples.skynet_published()
+    shared = {"source": one.source, "machine": one.machine, "today": one.today}
+    notes = (
+        ("sh4red; 0nly", "c0mmon; f1rst"),
+        ("sh4red", "c0mmon; sec0nd"),
+        ("sh4red", "c0mmon"),
+    )
+    rows = [
+        entry.model_copy(update={**shared, "note": note, "differs": differs})
+        for entry, (note, differs) in zip((one, other, third), notes, strict=True)
+    ]
+    (table,), _, _ = published_tables(rows)
+    caption, body = table.split("<thead>")
+    assert "sh4red; the rows differ: c0mmon<" in caption
+    assert "sh4red" not in body
+    assert "c0mmon" not in body
+    assert "0nly; the row differs: f1rst<" in body
+    assert ">the row differs: sec0nd<" in body
 
 
 def test_an_empty_run_makes_a_page():

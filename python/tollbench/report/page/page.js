@@ -928,12 +928,19 @@
     const prepare = () => {
       root.dataset.theme = "light";
       root.dataset.printing = "yes";
-      opened = select("details:not([open])");
+      // What this run has nothing to say of stays folded: it was half of 54 sheets.
+      opened = select("details:not([open])").filter((element) => !element.closest(".untold"));
       opened.forEach((element) => { element.open = true; });
+      // A table wider than the sheet would have the whole page made smaller.
+      select("main .scroll > table").forEach((table) => {
+        const share = table.parentElement.clientWidth / table.scrollWidth;
+        if (share < 1) table.style.zoom = share;
+      });
       known = null;
       drawAll();
     };
     const restore = () => {
+      select("main .scroll > table").forEach((table) => { table.style.zoom = ""; });
       delete root.dataset.theme;
       delete root.dataset.printing;
       opened.forEach((element) => { element.open = false; });
