@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tollbench.launching.child import Child, End
@@ -91,7 +91,7 @@ class Conversation:
         started_ns = self._clock.now_ns()
         answer = ask_timed(self._child, self._terms, count, layout)
         self.request_ns += self._clock.now_ns() - started_ns
-        return Timed(replace(answer.batch, warmup=True), answer.samples) if warmup else answer
+        return Timed(answer.batch._replace(warmup=True), answer.samples) if warmup else answer
 
     def time_warmed(self, count: int, layout: int | None, warm: int = 0) -> Timed:
         """One request after an untimed one of `warm`, 0: of an eighth; with `layout` on new state."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -103,7 +102,7 @@ class Message(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
-_OF_BATCH = {field.name for field in fields(Batch)}
+_OF_BATCH = set(Batch._fields)
 
 
 class Ready(Message):

@@ -51,10 +51,17 @@ _BY_TYPE: Mapping[object, Callable[[CheckedRow, str], Any]] = {
     "Purpose": lambda row, name: row.choice(name, Purpose),
     "Status": lambda row, name: row.choice(name, Status),
 }
+
+
+def _types(kind: type) -> dict[str, str]:
+    """The type of each field, as it is written at the record."""
+    return {name: str(getattr(told, "__forward_arg__", told)) for name, told in kind.__annotations__.items()}
+
+
 R = TypeVar("R", RunHeader, WorkloadRecord, CaseRecord, Launch, Batch)
 # The fields of each record that a column holds, and how it is read.
 _READERS: Mapping[type, Sequence[tuple[str, Callable[[CheckedRow, str], Any]]]] = {
-    kind: [(field.name, _BY_TYPE[field.type]) for field in fields(kind) if field.type in _BY_TYPE]
+    kind: [(name, _BY_TYPE[told]) for name, told in _types(kind).items() if told in _BY_TYPE]
     for kind in (RunHeader, WorkloadRecord, CaseRecord, Launch, Batch)
 }
 _RUN_COLUMNS = tuple(field.name for field in fields(RunHeader))
@@ -339,10 +346,10 @@ def _usual_batch(
         major,
         peak,
         answer * iterations % 2**64,
-        warmup=bool(warmup),
-        counters=counters[text],
-        details=details.get(number, _NOTHING),
-        gauge_ns=gauge_ns,
+        bool(warmup),
+        counters[text],
+        details.get(number, _NOTHING),
+        gauge_ns,
     )
 
 

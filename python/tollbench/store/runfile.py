@@ -424,7 +424,5 @@ def _launch_columns(launch: Launch) -> dict[str, Any]:
 
 def _batch_columns(batch: Batch) -> dict[str, Any]:
     left_out = {"checksum", "counters", "warmup", "details", "gauge_ns", "cells"}
-    columns = {
-        field.name: getattr(batch, field.name) for field in fields(batch) if field.name not in left_out
-    }
+    columns = {name: value for name, value in batch._asdict().items() if name not in left_out}
     return columns | {"warmup": int(batch.warmup), "counters": json.dumps(dict(batch.counters))}

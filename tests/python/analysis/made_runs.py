@@ -147,10 +147,10 @@ def _add_launches(
             for factor in (1.0, 0.5, 40.0)
         ]
         if (numbers := next(told, None)) is not None:
-            warm_up = replace(warm_up, details=dict.fromkeys(numbers, -1e9))  # never part of a result
+            warm_up = warm_up._replace(details=dict.fromkeys(numbers, -1e9))  # never part of a result
             factors = (1.0, 0.5, 40.0)  # as of the times: the median is the value
             timed = [
-                replace(each, details={name: number * factor for name, number in numbers.items()})
+                each._replace(details={name: number * factor for name, number in numbers.items()})
                 for each, factor in zip(timed, factors, strict=False)
             ]
         samples: list[np.ndarray | None] = []

@@ -293,7 +293,7 @@ def test_cpu_time_and_launches_are_of_batches_that_count(tmp_path: Path) -> None
     made = Made("a", [10.0] * 12, batches={"gauge_ns": QUIET, "cpu_ns": 500.0}, footing={"threads": 1})
     with RunFile.open(make_run(tmp_path / "made.toll", [made])) as run_file:
         case = read_case(run_file, run_file.cases()[0], run_file.header())
-    dear = replace(case.launches[0].batches[1], cpu_ns=900.0)
+    dear = case.launches[0].batches[1]._replace(cpu_ns=900.0)
     assert not dear.warmup
     launches = [replace(one, batches=(one.batches[0], dear, dear, one.batches[3])) for one in case.launches]
     last = np.array([False, False, True])

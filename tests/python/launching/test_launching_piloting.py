@@ -118,9 +118,9 @@ def test_who_has_other_threads_as_a_load_is_alone_and_takes_what_the_wall_clock_
 
 def test_a_batch_that_the_kernel_made_wait_does_not_make_batches_long() -> None:
     some = timed(250.0, 250.0)
-    some[7] = replace(some[7], voluntary_switches=1)
+    some[7] = some[7]._replace(voluntary_switches=1)
     assert work_after(pilot(some), Kind.BATCH, SECONDS).iterations == 1000
-    many = [replace(one, voluntary_switches=at % 3 == 0) for at, one in enumerate(some)]
+    many = [one._replace(voluntary_switches=at % 3 == 0) for at, one in enumerate(some)]
     assert work_after(pilot(many), Kind.BATCH, SECONDS).iterations == 32_000
 
 
@@ -138,11 +138,11 @@ def test_what_never_becomes_long_enough_is_filled_up() -> None:
 def test_batches_of_a_shared_core_do_not_make_batches_long() -> None:
     """On its own core short batches say what long ones say; of the long ones two of four had one."""
     alone, shared = 2000.0, 3500.0
-    short = [replace(one, gauge_ns=alone) for one in timed(250.0, 250.0)[:-4]]
+    short = [one._replace(gauge_ns=alone) for one in timed(250.0, 250.0)[:-4]]
     long = [(1.0, alone), (1.6, shared), (1.6, shared), (1.0, 1.02 * alone)]
-    batches = [*short, *(replace(batch(32_000, 8e6 * slow), gauge_ns=gauge) for slow, gauge in long)]
+    batches = [*short, *(batch(32_000, 8e6 * slow)._replace(gauge_ns=gauge) for slow, gauge in long)]
     assert work_after(pilot(batches), Kind.BATCH, SECONDS).iterations == 1000
-    told_nothing = [replace(one, gauge_ns=0.0) for one in batches]
+    told_nothing = [one._replace(gauge_ns=0.0) for one in batches]
     assert work_after(pilot(told_nothing), Kind.BATCH, SECONDS).iterations == 32_000
 
 
@@ -150,9 +150,9 @@ def on_shared_core(batches: Sequence[Batch], share: float) -> list[Batch]:
     """Some that others worked beside, which take 1.6 times as long."""
     rng = random.Random(7)
     slow = [
-        replace(one, gauge_ns=3500.0, wall_ns=1.6 * one.wall_ns, cpu_ns=1.6 * one.cpu_ns) for one in batches
+        one._replace(gauge_ns=3500.0, wall_ns=1.6 * one.wall_ns, cpu_ns=1.6 * one.cpu_ns) for one in batches
     ]
-    quiet = [replace(one, gauge_ns=2000.0) for one in batches]
+    quiet = [one._replace(gauge_ns=2000.0) for one in batches]
     return [pair[rng.random() < share] for pair in zip(quiet, slow, strict=True)]
 
 
@@ -172,7 +172,7 @@ def test_lengths_of_which_one_was_always_interrupted_are_compared_by_all_batches
 ) -> None:
     made = timed(250.0, long_ns)
     next_ones = [batch(4000, 3e6, 4000 * long_ns) for _ in range(4)]
-    cut = [replace(one, wall_ns=3 * one.cpu_ns) for one in made[-4:]]
+    cut = [one._replace(wall_ns=3 * one.cpu_ns) for one in made[-4:]]
     batches = [*made[:-4], *next_ones, *cut]
     assert work_after(pilot(batches), Kind.BATCH, SECONDS).iterations == iterations
 

@@ -13,7 +13,6 @@ from tollbench.interpreters import interpreter_with_path
 
 FILL = """
 import resource, sys
-from dataclasses import replace
 from pathlib import Path
 import numpy as np
 from store_runs import make, launch, TIMED
@@ -27,7 +26,7 @@ try:
         if limit:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         for number in range(1, 10_000):
-            batch = replace(TIMED, iterations=5000)
+            batch = TIMED._replace(iterations=5000)
             run_file.append(launch(round=number + 10, batches=(batch,)), [np.ones(5000, np.float32)])
             saved += 1
 except TollError as error:

@@ -70,7 +70,7 @@ def test_samples_leave_out_the_warm_up(path: Path) -> None:
 
 def cells_of(path: Path, **changes: object) -> tuple[tuple[str, int], ...]:
     with make(path, rounds=0) as run_file:
-        batches = (replace(WARMUP, cells=(("9>9", 3),)), replace(TIMED, cells=(("0>1", 2), ("1>0", 1))))
+        batches = (WARMUP._replace(cells=(("9>9", 3),)), TIMED._replace(cells=(("0>1", 2), ("1>0", 1))))
         samples = [np.zeros(3, np.float32), np.zeros(3, np.float32)]
         stored = run_file.append(launch(batches=batches), samples)
     with RunFile.open(path) as run_file:
@@ -98,7 +98,7 @@ def test_a_file_of_version_1_is_read_without_details(path: Path) -> None:
         (workload,) = run_file.workloads()
         assert workload.details == ()
         first = run_file.launches(1)[0]
-        assert first.batches[1] == replace(TIMED, details={}, gauge_ns=0.0)
+        assert first.batches[1] == TIMED._replace(details={}, gauge_ns=0.0)
         assert run_file.cells(first.id) == ()
 
 
@@ -195,7 +195,7 @@ def test_does_not_overwrite(path: Path) -> None:
 def test_a_launch_is_stored_whole_or_not_at_all(path: Path) -> None:
     with make(path) as run_file:
         count = run_file.launch_count()
-        broken = replace(measured(7)[0], batches=(WARMUP, replace(TIMED, wall_ns="soon")))  # type: ignore[arg-type]
+        broken = replace(measured(7)[0], batches=(WARMUP, TIMED._replace(wall_ns="soon")))  # type: ignore[arg-type]
         with pytest.raises(TollError, match=r"Could not save the last launch.*5 launches are saved"):
             run_file.append(broken)
         assert run_file.launch_count() == count
