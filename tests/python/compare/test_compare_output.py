@@ -75,6 +75,7 @@ def test_the_headline_counts() -> None:
         "no regression beyond 1.0 % found (1 no difference)"
     )
     assert headline(found()) == "nothing was compared"
+    assert headline(found(item("x", Verdict.FAILED))) == "nothing was compared (1 failed)"
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,15 @@ def test_a_command_that_fails_is_a_row(script: Callable[[str, str], str], text: 
     assert item.reason.startswith("./b ")
 
 
+@pytest.mark.parametrize("folder", [".", "./sub", "sub"])
+def test_a_folder_is_no_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    """The shell took "." for a command that ends well, so that all else was slower."""
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TollError, match="is a folder"):
+        compared(folder, "true")
+
+
 def test_output_without_end_is_a_reason() -> None:
     item = only(compared("true", "yes", limit_s=2.0))
     assert item.verdict is Verdict.FAILED

@@ -165,7 +165,9 @@ def headline(found: Comparisons) -> str:
     if regressions:
         what = "regression" if regressions == 1 else "regressions"
         return f"{regressions} {what} beyond {threshold} ({told}){more}"
-    return f"no regression beyond {threshold} found ({told}){more}" if told else "nothing was compared"
+    if all(item.verdict is Verdict.FAILED for item in found.comparisons):
+        return f"nothing was compared ({told}){more}" if told else "nothing was compared"
+    return f"no regression beyond {threshold} found ({told}){more}"
 
 
 def order_of(order: Order) -> str:
