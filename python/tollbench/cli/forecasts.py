@@ -13,7 +13,9 @@ from tollbench.plan import Settings
 from tollbench.text import several
 
 _WIDTH = 100  # columns of a paragraph
-_EACH = 4  # workloads that are all named; of more, the best and the worst known one, unless all is asked for
+_EACH = (
+    4  # workloads that are all named; of more, the middle and the worst known one, unless all is asked for
+)
 _TO_SPARE = 1.25  # times what a forecast says, for a budget that shall be enough
 
 
@@ -58,13 +60,13 @@ def _what_the_time_buys(plan: TimePlanned, *, each: bool) -> str:
     names = [f"{workload} ±{numbers.percent(width)}" for width, workload in known]
     if not each and len(known) > _EACH:
         middle = numbers.percent(median(width for width, _ in known))
-        names = [names[0], f"half of {len(names)} within ±{middle}", names[-1]]
+        names = [f"half of {len(names)} workloads within ±{middle}", f"the widest {names[-1]}"]
     listed = ", ".join(names)
     unknown = [one.workload for one in plan.workloads if one.half_width is None]
     rest = ""
     if unknown and (each or len(plan.workloads) <= _EACH):
         rest = f"; no ratios: {', '.join(unknown)}"
-    elif unknown and plan.after:
+    elif unknown:
         rest = f"; no ratios of {several(len(unknown), 'workload')}"
     if plan.after:
         return f"expected of {time}, each workload's median ratio: {listed}{rest}"

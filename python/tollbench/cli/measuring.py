@@ -189,12 +189,13 @@ class Session:
 
     @contextmanager
     def _telling_what_is_kept(self) -> Iterator[None]:
-        """Who interrupts once all is measured is told where that is, and not to start again."""
+        """Who interrupts once nothing more is measured is told where all of it is, and not to start again."""
         try:
             yield
         except KeyboardInterrupt as interrupt:
             by = f" by {interrupt.args[0]}" if interrupt.args else ""
-            again = f"{COMMAND} report {shlex.quote(shown_path(self.path))}"
+            verb = "run --resume" if self.stopped_by == "interrupt" else "report"
+            again = f"{COMMAND} {verb} {shlex.quote(shown_path(self.path))}"
             raise TollError(
                 f"interrupted{by}; all that was measured is kept", again, Exit.INTERRUPTED
             ) from None

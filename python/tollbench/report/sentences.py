@@ -150,18 +150,30 @@ def published_notes(entries: Sequence[PublishedValue]) -> tuple[str, list[str]]:
 
     First what is true of all, then each one's own: a sentence under every row of twenty hides the rows.
     """
-    shared, own = [], [list[str]() for _ in entries]
     one = "the row differs: "
+    shared, own = [], [list[str]() for _ in entries]
     for of_all, of_one, texts in (
         ("", "", [entry.note for entry in entries]),
-        (one if len(entries) == 1 else "the rows differ: ", one, [entry.differs for entry in entries]),
+        (one if len(entries) == 1 else "each row differs: ", one, [entry.differs for entry in entries]),
     ):
-        clauses = [[part for part in text.split("; ") if part] for text in texts]
-        common = [part for part in clauses[0] if all(part in each for each in clauses)]
-        shared.append(_clauses(of_all, common))
-        for told, each in zip(own, clauses, strict=True):
-            told.append(_clauses(of_one, [part for part in each if part not in common]))
-    return "; ".join(filter(None, shared)), ["; ".join(filter(None, told)) for told in own]
+        told = [_parts(text) for text in texts]
+        common = set(told[0]).intersection(*told[1:])
+        shared.append(_clauses(of_all, [part for part in told[0] if part in common]))
+        for mine, each in zip(own, told, strict=True):
+            mine.append(_clauses(of_one, [part for part in each if part not in common]))
+    return "; ".join(filter(None, shared)), ["; ".join(filter(None, mine)) for mine in own]
+
+
+def _parts(text: str) -> list[str]:
+    """What stands between semicolons, but for those within brackets."""
+    parts, opened = list[str](), 0
+    for piece in text.split("; ") if text else ():
+        if opened > 0:
+            parts[-1] += f"; {piece}"
+        else:
+            parts.append(piece)
+        opened += piece.count("(") - piece.count(")")
+    return parts
 
 
 def _clauses(start: str, parts: Sequence[str]) -> str:

@@ -182,9 +182,10 @@ class Reader(SampleReader):
             number, text = values[1], values[-2]
             batch = _usual_batch(values, answers.get(number, 0), details, counters)
             if batch is None:
-                row = CheckedRow(self.path, "batch", (*_BATCH_COLUMNS, "gauge"), values)
+                row = CheckedRow(self.path, "batch", _BATCH_COLUMNS, values[:-1])
+                gauge = CheckedRow(self.path, "gauge", ("ns",), values[-1:])
                 number = row.integer("launch_id")
-                batch = _batch(row, answers.get(number, 0), details)
+                batch = _batch(row, gauge, answers.get(number, 0), details)
                 if len(counters) < _MOST_COUNTERS and len(text) < _LONGEST_COUNTERS:
                     counters[text] = batch.counters
             batches[number].append(batch)
@@ -353,7 +354,7 @@ def _usual_batch(
     )
 
 
-def _batch(row: CheckedRow, answer: int, details: _Details) -> Batch:
+def _batch(row: CheckedRow, gauge: CheckedRow, answer: int, details: _Details) -> Batch:
     """The checksum was found right when it was measured, so it is the answer times the iterations."""
     iterations = row.integer("iterations", low=1)
     return _record(
@@ -363,6 +364,6 @@ def _batch(row: CheckedRow, answer: int, details: _Details) -> Batch:
         units=row.integer("units", low=1),
         checksum=answer * iterations % 2**64,
         details=details.get(row.integer("id"), {}),
-        gauge_ns=row.optional_number("gauge", 0.0, MAX_DETAIL) or 0.0,
+        gauge_ns=gauge.optional_number("ns", 0.0, MAX_DETAIL) or 0.0,
         cells=(),  # read with the samples
     )

@@ -36,20 +36,17 @@ def test_it_is_said_best_known_first() -> None:
     assert said(planned(ROWS[1:2], 5.0)) == "no ratio will be known after the next 5 s"
 
 
-def test_of_many_workloads_the_ends_and_the_middle_are_told_in_two_lines() -> None:
+def test_of_many_workloads_the_middle_and_the_worst_are_told_in_two_lines() -> None:
     many = [Expected(f"latency/workload_{number}", 30, 0.01 * number) for number in range(1, 16)]
-    text = said(planned(many), each=False)
-    assert "latency/workload_1 ±1.0 %" in text
-    assert "half of 15 within ±8.0 %" in text
-    assert "latency/workload_15 ±15 %" in text
-    assert "workload_7" not in text
     assert "workload_7" in said(planned(many))
-    long = [Expected("containers/allocate_throughput", 120, 0.0081), *many, Expected("a/alone", 30, None)]
+    long = [Expected("containers/allocate_throughput", 120, 0.8), *many, Expected("a/alone", 30, None)]
     for after in (0, 12):
         (short,) = sentences(planned(long, 145.0, after=after), QUICK, each=False, asked=False)
-        assert "containers/allocate_throughput ±0.81 %" in " ".join(short.split())
         assert len(short.splitlines()) == 2
-        assert ("no ratios of 1 workload" in " ".join(short.split())) == (after > 0)
+        assert " ".join(short.split()).endswith(
+            "half of 16 workloads within ±8.5 %, the widest containers/allocate_throughput ±80 %;"
+            " no ratios of 1 workload"
+        )
 
 
 def test_before_measuring_it_is_called_a_guess() -> None:

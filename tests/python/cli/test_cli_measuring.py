@@ -132,15 +132,20 @@ def test_who_is_interrupted_after_measuring_is_told_where_all_of_it_is(tmp_path,
     assert told.value.code == 130
 
 
-def test_so_is_who_interrupts_while_the_file_is_closed(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize(("stopped_by", "verb"), [("budget", "report"), ("interrupt", "run --resume")])
+def test_so_is_who_interrupts_while_the_file_is_closed(tmp_path, monkeypatch, stopped_by, verb) -> None:
     def interrupted(self: RunFile) -> None:
         self._connection.close()
         raise KeyboardInterrupt("SIGTERM")
 
     monkeypatch.setattr(RunFile, "close", interrupted)
-    monkeypatch.setattr(Session, "_launch", lambda *_: "budget")
-    with session(tmp_path / "a.toll") as ended, pytest.raises(TollError, match="all that was measured"):
+    monkeypatch.setattr(Session, "_launch", lambda *_: stopped_by)
+    path = tmp_path / "a.toll"
+    with session(path) as ended, pytest.raises(TollError) as told:
         ended.measure()
+    assert str(told.value.what) == "interrupted by SIGTERM; all that was measured is kept"
+    assert told.value.next_step == f"./toll {verb} {path}"
+    assert told.value.code == 130
 
 
 def test_a_disk_that_is_full_to_the_end_is_told_once(tmp_path, monkeypatch) -> None:

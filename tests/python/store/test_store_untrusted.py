@@ -221,6 +221,12 @@ def test_contents_must_make_sense(path: Path, statement: str) -> None:
     refusal(path)
 
 
+@pytest.mark.parametrize("ns", ["-1.0", "9e999", "2e18"])
+def test_a_gauge_that_cannot_be_is_named(path: Path, ns: str) -> None:
+    change(path, f"UPDATE gauge SET ns = {ns}")
+    assert "gauge.ns" in refusal(path).what
+
+
 def test_blob_beyond_the_limit_is_not_read_into_memory(path: Path) -> None:
     change(as_version_3(path), "UPDATE sample SET data = zeroblob(70000000), count = 17500000")
     assert "too big" in refusal(path).what  # SQLite itself refuses, before the bytes are there
