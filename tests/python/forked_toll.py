@@ -38,12 +38,14 @@ class ForkedToll:
         from tollbench.interpreters import interpreter_with_path
 
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._last_words = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed by end
         with theirs:
             self._process = subprocess.Popen(
                 interpreter_with_path(__file__, str(theirs.fileno())),
                 cwd=self._checkout,
                 env={**os.environ, "PYTHONPATH": str(self._checkout / "python")},
                 stdin=subprocess.DEVNULL,
+                stderr=self._last_words,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # so that it can be ended together with what it has forked
             )
@@ -67,16 +69,30 @@ class ForkedToll:
             tempfile.TemporaryFile("w+") as err,
         ):
             streams = [each.fileno() for each in (nothing, out, err)]
-            socket.send_fds(self._line, [json.dumps(request).encode()], streams)
             self._line.settimeout(LIMIT_S)
             try:
-                code = int(self._line.recv(_LENGTH) or self._process.wait())
+                socket.send_fds(self._line, [json.dumps(request).encode()], streams)
+                answer = self._line.recv(_LENGTH)
             except TimeoutError:
                 self._start_again()
                 raise
+            except OSError:
+                answer = b""
+            if not answer:
+                raise self._ended()
+            code = int(answer)
             out.seek(0)
             err.seek(0)
             return subprocess.CompletedProcess(["toll", *arguments], code, out.read(), err.read())
+
+    def _ended(self) -> RuntimeError:
+        """Why the process that forks is gone, which no call may end; another one takes its place."""
+        status = self._process.wait()
+        self._last_words.seek(0)
+        told = f"the process that toll is forked from ended with {status}: {self._last_words.read()}"
+        self.end()
+        self._start()
+        return RuntimeError(told)
 
     def _start_again(self) -> None:
         """Kills the call that takes too long, whose answer the next one would be given."""
@@ -88,6 +104,7 @@ class ForkedToll:
         """Waits for the process, which ends where nobody asks any more."""
         self._line.close()
         self._process.wait()
+        self._last_words.close()
 
 
 _MADE: dict[Path, ForkedToll] = {}

@@ -83,10 +83,7 @@ def command(
     Several runs, of machines, compilers or dates, stand beside each other: their ratios, then their times.
     A comparison (the raw file of toll compare) is shown as it was when it was made; exit code 0 all the same.
     """
-    if as_json:
-        if form not in (ReportFormat.TERMINAL, ReportFormat.JSON):
-            raise TollError(f"--json and --format {form} exclude each other", "leave one of them out")
-        form = ReportFormat.JSON
+    form = _asked_for(form, as_json=as_json)
     if lake is not None:
         _report_lake(lake, [*filter(None, [run]), *(names or [])], machine or [], form, output, force=force)
         return
@@ -126,6 +123,12 @@ def command(
         show(results)
         return
     _put(_rendered(results, form), target)
+
+
+def _asked_for(form: ReportFormat, *, as_json: bool) -> ReportFormat:
+    if as_json and form not in (ReportFormat.TERMINAL, ReportFormat.JSON):
+        raise TollError(f"--json and --format {form} exclude each other", "leave one of them out")
+    return ReportFormat.JSON if as_json else form
 
 
 def _runs_and_tables(run: str, names: Sequence[str]) -> tuple[list[Path], list[str]]:

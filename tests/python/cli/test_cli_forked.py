@@ -20,3 +20,12 @@ def test_a_call_that_takes_too_long_does_not_answer_the_next(monkeypatch: pytest
     found = toll("--version")
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.startswith("toll ")
+
+
+def test_whoever_ends_the_process_that_forks_is_told_of_and_the_next_call_has_another() -> None:
+    toll = forked_toll.ForkedToll(ROOT)
+    toll._process.terminate()
+    with pytest.raises(RuntimeError, match="ended with -15"):
+        toll("--version")
+    assert toll("--version").stdout.startswith("toll ")
+    toll.end()
