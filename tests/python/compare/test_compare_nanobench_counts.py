@@ -89,7 +89,7 @@ SEVERAL = """int main(int count, char** words) {
   });
   second.run("long", [] {
     std::vector<int> many(3000000, LENGTH);
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < 10; i++) {
       ankerl::nanobench::doNotOptimizeAway(std::accumulate(many.begin(), many.end(), i));
     }
   });
