@@ -70,6 +70,20 @@ def undrawn(page: Page) -> int:
     )
 
 
+def test_charts_do_not_wait_for_an_idle_moment_that_never_comes(chromium, quick):
+    """A browser may put idle callbacks off for as long as there is work, and calls them by their timeout."""
+    page = chromium.new_context().new_page()
+    page.add_init_script(
+        "window.requestIdleCallback = (work, options) => options?.timeout &&"
+        " setTimeout(() => work({ timeRemaining: () => 0, didTimeout: true }), options.timeout / 50)"
+    )
+    page.goto(quick.as_uri())
+    page.wait_for_selector("html[data-drawn=yes]", state="attached")
+    open_all(page)
+    assert undrawn(page) == 0
+    page.context.close()
+
+
 def test_published_rows_that_were_not_measured_are_folded_until_asked_for(folded):
     fold = folded.locator(".fold", has=folded.locator("#latency-single_1"))
     fold.locator("summary").first.click()
@@ -91,6 +105,7 @@ def test_charts_are_drawn_when_their_workload_is_opened(folded):
     assert undrawn(folded) == charts
     fold = folded.locator(".fold").nth(2)
     fold.locator("summary").first.click()
+    assert fold.evaluate("e => e.open")
     fold.locator(".chart svg path").first.wait_for(state="attached")
     settled(folded)
     assert undrawn(folded) == charts - fold.locator(".chart").count()

@@ -689,7 +689,7 @@
   }
 
   function schedule() {
-    if (!scheduled) idle(work);
+    if (!scheduled) idle(work, { timeout: 500 }); // a machine with much to do may have no idle moment for minutes
     scheduled = true;
   }
 
