@@ -34,7 +34,7 @@ from tollbench.report.sentences import floor_sentence, published_range
 from tollbench.text import clean, headline, said, several
 from tollbench.words import Ruling
 
-LINES = 60
+LINES = 59  # 60 with what the start script says where it makes its environment
 MOST_WARNINGS = 3
 _FEWEST_OF_CLAIMS = 3  # lines: how many hold, then by name what does not hold and what does
 _QUICK, _TELLS_MORE = "quick", f"{COMMAND} run '*' --profile standard"
@@ -139,14 +139,22 @@ def _workload(workload: WorkloadResult, width: int) -> Iterator[ScreenLine]:
 
 
 def _published(workload: WorkloadResult, rows: Sequence[Row]) -> PublishedValue | None:
-    """One that stands beside a row: the fastest's if there is one, else the first."""
+    """One that stands beside a row: the fastest's if there is one, else the first. None that says "1 then, 1
+    here" of a ratio to that very row."""
     names = [(row.contender, row.environment, row.parameters) for row in rows]
 
     def place(entry: PublishedValue) -> int:
         name = entry.contender, entry.environment, entry.parameters
         return names.index(name) if name in names else len(names)
 
-    return min(beside_rows(workload), key=place, default=None)
+    told = [entry for entry in beside_rows(workload) if not _of_itself(entry)]
+    return min(told, key=place, default=None)
+
+
+def _of_itself(entry: PublishedValue) -> bool:
+    """Whether it is the ratio of the row that others' ratios are to."""
+    today = entry.today
+    return today is not None and entry.statistic == "ratio" and today.low == today.high == 1.0
 
 
 def _then_and_now(entry: PublishedValue, room: int | None = None) -> str:

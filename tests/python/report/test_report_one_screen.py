@@ -56,6 +56,17 @@ def test_what_was_published_stands_beside_today(friendly):
     assert "2016, Go 1.6.1, GOMAXPROCS=8: 0.7 to 0.98 µs then, 0.2540 here" in told
 
 
+def test_no_row_is_told_to_be_as_fast_as_itself(friendly):
+    skynet = friendly.workloads[0]
+    (entry, *_) = [one for one in skynet.published if one.today is not None]
+    today = entry.today.model_copy(update={"value": 1.0, "low": 1.0, "high": 1.0})
+    for statistic, told in (("ratio", False), ("value", True)):
+        alone = entry.model_copy(update={"today": today, "statistic": statistic})
+        one = skynet.model_copy(update={"published": [alone]})
+        lines = screen(friendly.model_copy(update={"workloads": [one]}))
+        assert (f"{entry.year}, " in about(lines, "tasks/skynet")) == told
+
+
 def test_what_was_published_is_cut_to_the_line_or_left_out_before_an_answer_is(friendly):
     skynet = friendly.workloads[0]
     long = [
