@@ -147,7 +147,8 @@ def _show(folder: FleetFolder, *, as_json: bool) -> None:
     for text in fleet_lines.table(folder.found()):
         tell(text)
     if folder.missing():
-        tell(f"\nGo on with what is missing: toll fleet {folder.request.kind} --resume {_typed(folder.path)}")
+        again = f"{COMMAND} fleet {folder.request.kind} --resume {_typed(folder.path)}"
+        tell(f"\nGo on with what is missing: {again}")
     elif folder.request.kind == "run":
         tell(f"\nSee machines side by side: {COMMAND} report {_typed(folder.path)}/*.toll")
 

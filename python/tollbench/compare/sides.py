@@ -138,13 +138,11 @@ def _file(written: WrittenSide) -> Path | None:
     words = _words(written)
     if not words:
         raise TollError("a side is empty", "name an executable, or write a command line in quotes")
-    if (
-        len(words) == 1 and (written.base / words[0]).is_dir()
-    ):  # the shell takes "." for a command, and ends well
-        raise TollError(f"{words[0]} is a folder", "name an executable in it")
     if "/" not in words[0] and (found := shutil.which(words[0])):
         return Path(found)
     here = written.base / words[0]
+    if len(words) == 1 and here.is_dir():  # the shell takes "." for a command, and ends well
+        raise TollError(f"{words[0]} is a folder", "name an executable in it")
     return here.absolute() if here.is_file() and os.access(here, os.X_OK) else None
 
 

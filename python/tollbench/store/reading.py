@@ -28,10 +28,8 @@ _LAUNCH_COLUMNS = (
     "id", "case_id", "purpose", "round", "position", "seed", "status", "reason", "started_utc", "started_ns",
     "wall_ns", "setup_ns", "overhead_ns", "steal_ns", "pressure_ns", "clock", "footing",
 )  # fmt: skip
-_BATCH_COLUMNS = (
-    "id", "launch_id", "iterations", "units", "wall_ns", "cpu_ns", "voluntary_switches",
-    "involuntary_switches", "minor_faults", "major_faults", "peak_bytes", "warmup", "counters",
-)  # fmt: skip
+_MEASURED = Batch._fields[: Batch._fields.index("checksum")]  # what a batch's row has as the batch has it
+_BATCH_COLUMNS = ("id", "launch_id", *_MEASURED, "warmup", "counters")
 _CASE_COLUMNS = (
     "id", "workload", "environment", "contender", "parameters", "kind", "unit", "per", "language", "library",
     "library_version", "footing", "answer", "iterations", "status", "reason",
@@ -312,46 +310,20 @@ def _usual_batch(
     types = tuple(map(type, values))
     if types != _USUAL_TYPES and types != _WITHOUT_GAUGE:
         return None
-    (
-        number,
-        launch,
-        iterations,
-        units,
-        wall_ns,
-        cpu_ns,
-        own,
-        forced,
-        minor,
-        major,
-        peak,
-        warmup,
-        text,
-        gauge,
-    ) = values
+    number, launch, *measured, warmup, text, gauge = values
+    iterations, units, wall_ns, cpu_ns, *used = measured
     gauge_ns = gauge or 0.0
     if (
         text not in counters
-        or min(number, launch, own, forced, minor, major, peak, warmup) < 0
+        or min(number, launch, warmup, *used) < 0
         or min(iterations, units) < 1
         or not (0 <= wall_ns < inf and 0 <= cpu_ns < inf and 0 <= gauge_ns <= MAX_DETAIL)
     ):
         return None
-    return Batch(
-        iterations,
-        units,
-        wall_ns,
-        cpu_ns,
-        own,
-        forced,
-        minor,
-        major,
-        peak,
-        answer * iterations % 2**64,
-        bool(warmup),
-        counters[text],
-        details.get(number, _NOTHING),
-        gauge_ns,
-    )
+    checksum = answer * iterations % 2**64
+    cells = ()  # read with the samples
+    told = details.get(number, _NOTHING)
+    return Batch._make((*measured, checksum, bool(warmup), counters[text], told, gauge_ns, cells))
 
 
 def _batch(row: CheckedRow, gauge: CheckedRow, answer: int, details: _Details) -> Batch:

@@ -103,6 +103,8 @@ def test_a_folder_is_no_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fo
     """The shell took "." for a command that ends well, so that all else was slower."""
     (tmp_path / "sub").mkdir()
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "true").mkdir()  # beside a command of that name, which goes first
+    assert kind_of(WrittenSide("true")) == "command"
     with pytest.raises(TollError, match="is a folder"):
         compared(folder, "true")
 

@@ -934,7 +934,7 @@
       // A table wider than the sheet would have the whole page made smaller.
       select("main .scroll > table").forEach((table) => {
         const share = table.parentElement.clientWidth / table.scrollWidth;
-        if (share < 1) table.style.zoom = share;
+        if (share > 0 && share < 1) table.style.zoom = share; // 0 in what stays folded
       });
       known = null;
       drawAll();
