@@ -126,7 +126,7 @@ def _results(
 def _kept(case: CaseData) -> CaseData:
     """What is asked of a case when its workload is done: no samples, and no batches."""
     groups = (case.launches, case.failures, case.others)
-    launches, failures, others = (tuple(replace(one, batches=()) for one in group) for group in groups)
+    launches, failures, others = (tuple(one._replace(batches=()) for one in group) for group in groups)
     return replace(case, counts=(), launches=launches, failures=failures, others=others)
 
 

@@ -128,7 +128,7 @@ class CaseData:
             elif value.counts:
                 flags = iter(value.own_core.tolist())
                 batches = tuple(batch for batch in launch.batches if batch.warmup or next(flags))
-                found.append(replace(launch, batches=batches))
+                found.append(launch._replace(batches=batches))
         return tuple(found)
 
     @property

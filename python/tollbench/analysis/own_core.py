@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -116,7 +115,7 @@ def _count_together(cases: Sequence[dict[int, LaunchValue]]) -> None:
         alike = len({each.size for each in known}) == 1
         for at, number in together:
             changes = {"own_core": np.logical_and.reduce(known)} if alike else {"company": 0}
-            cases[at][number] = replace(cases[at][number], **changes)
+            cases[at][number] = cases[at][number]._replace(**changes)
 
 
 def _enough(cases: Sequence[ByRound], level: float, gone_on: GoneOn) -> bool:

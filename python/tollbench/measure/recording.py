@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from tollbench.launching.child import Limits
@@ -178,8 +178,7 @@ class _Scene:
         if program is None or not program.has_begun:
             return LaunchOutcome(launch)
         setup_ns = round(program.ready.setup_ns)
-        launch = replace(
-            launch,
+        launch = launch._replace(
             setup_ns=setup_ns,
             overhead_ns=max(0, wall_ns - setup_ns - program.request_ns),
             clock=program.ready.clock,
@@ -193,7 +192,7 @@ class _Scene:
             None if timed.samples is None else BatchSamples.of(timed.samples, timed.batch.cells)
             for timed in program.timed
         )
-        return LaunchOutcome(replace(launch, batches=batches, allocations=program.allocations), samples)
+        return LaunchOutcome(launch._replace(batches=batches, allocations=program.allocations), samples)
 
 
 def _part(whole: int | None, share: float) -> int | None:

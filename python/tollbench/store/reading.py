@@ -68,8 +68,6 @@ _RUN_COLUMNS = tuple(field.name for field in fields(RunHeader))
 class Reader(SampleReader):
     """The reading half of a run file."""
 
-    _lies_still = False  # whether this object, too, writes nothing to it
-
     def header(self) -> RunHeader:
         """The run: what was asked, where and when."""
         (row,) = self._rows("run", _RUN_COLUMNS, f"SELECT {', '.join(_RUN_COLUMNS)} FROM run")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,9 +165,11 @@ class CaseRecord:
         return "|".join((self.workload, self.contender, self.environment, canonical(self.parameters)))
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """One fresh process and what it reported. `id` is 0 until it is stored."""
+class Launch(NamedTuple):
+    """One fresh process and what it reported. `id` is 0 until it is stored.
+
+    Not a dataclass: thousands of a run are made and changed, each in a fifth of the time.
+    """
 
     case_id: int | None  # None: the canary
     purpose: Purpose
@@ -182,8 +185,8 @@ class Launch:
     overhead_ns: int | None = None  # launch cost besides set-up and requests
     steal_ns: int | None = None
     pressure_ns: int | None = None
-    clock: Mapping[str, Any] = field(default_factory=dict)
-    footing: Mapping[str, Any] = field(default_factory=dict)  # as the program observed it
+    clock: Mapping[str, Any] = MappingProxyType({})
+    footing: Mapping[str, Any] = MappingProxyType({})  # as the program observed it
     batches: tuple[Batch, ...] = ()  # in order; the warm-up batches are marked
     allocations: Allocations | None = None
     company: int = 0  # the first launch's id of those that took turns with it; 0: it was alone

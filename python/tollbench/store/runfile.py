@@ -8,7 +8,7 @@ import shlex
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -164,7 +164,7 @@ class RunFile(Reader):
             first = ids[0] if len(ids) > 1 else 0
             for launch_id in ids if first else ():
                 self._insert("company", {"launch_id": launch_id, "first_id": first})
-        return [replace(one, id=own, company=first) for (one, _), own in zip(launches, ids, strict=True)]
+        return [one._replace(id=own, company=first) for (one, _), own in zip(launches, ids, strict=True)]
 
     def _append(self, launch: Launch, samples: Sequence[Samples | BatchSamples | None]) -> int:
         launch_id = self._insert("launch", _launch_columns(launch))
@@ -415,9 +415,7 @@ def _case_columns(case: Case) -> dict[str, Any]:
 
 def _launch_columns(launch: Launch) -> dict[str, Any]:
     left_out = {"id", "batches", "allocations", "clock", "footing", "company"}
-    columns = {
-        field.name: getattr(launch, field.name) for field in fields(launch) if field.name not in left_out
-    }
+    columns = {name: value for name, value in launch._asdict().items() if name not in left_out}
     columns |= {"purpose": str(launch.purpose), "status": str(launch.status)}
     return columns | {"clock": json.dumps(dict(launch.clock)), "footing": json.dumps(dict(launch.footing))}
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from tollbench.store.checked_rows import Rows
 from tollbench.store.records import BatchSamples, SampleCounts, Samples
 from tollbench.store.sample_blocks import BadBlock, unpacked
-from tollbench.store.untrusted import MAX_VALUE_BYTES, CheckedRow, refuse
+from tollbench.store.untrusted import MAX_VALUE_BYTES, CheckedRow, has_table, refuse
 
 MAX_KEY = 64  # characters of a cell's name
 MAX_SAMPLES = 1 << 26  # of one launch, where they are wanted one by one
@@ -47,6 +49,8 @@ class _Sampled:
 
 class SampleReader(Rows):
     """What a run file says of single operations."""
+
+    _lies_still = False  # whether this object, too, writes nothing to it
 
     def samples(self, launch_id: int, *, warmup: bool = False) -> Samples:
         """The individually timed operations of one launch, nanoseconds, as float32 of shape (n,).
@@ -124,19 +128,29 @@ class SampleReader(Rows):
                 raise row.fail("data", f"makes it more than {MAX_DISTINCT} different values of one launch")
         return found
 
+    def _holds(self, table: Literal["sample", "cells"]) -> bool:
+        """Whether any launch has rows there: hardly any file does, and two questions a launch add up."""
+        return not self._lies_still or table in self._filled
+
+    @cached_property
+    def _filled(self) -> set[str]:
+        query = "SELECT ? WHERE EXISTS (SELECT 1 FROM {})"
+        there = [table for table in ("sample", "cells") if has_table(table, self._version)]
+        return {name for table in there for (name,) in self._iterate(query.format(table), (table,))}
+
     def _as_taken(self, launch_id: int) -> dict[int, Samples]:
         """Of files before version 4: the samples by the batch's id."""
         query = """
             SELECT s.batch_id, s.count, s.dtype, length(s.data), s.data
             FROM sample s JOIN batch b ON b.id = s.batch_id WHERE b.launch_id = ? ORDER BY b.ordinal"""
         columns = ("batch_id", "count", "dtype", "length", "data")
-        rows = self._rows("sample", columns, query, (launch_id,))
+        rows = self._rows("sample", columns, query, (launch_id,)) if self._holds("sample") else ()
         return {row.integer("batch_id"): _samples(row) for row in rows}
 
     def _cells(self, launch_id: int) -> dict[int, CheckedRow]:
         query = """SELECT c.batch_id, c.cells FROM cells c JOIN batch b ON b.id = c.batch_id
             WHERE b.launch_id = ?"""
-        rows = self._rows("cells", ("batch_id", "cells"), query, (launch_id,))
+        rows = self._rows("cells", ("batch_id", "cells"), query, (launch_id,)) if self._holds("cells") else ()
         return {row.integer("batch_id"): row for row in rows}
 
 

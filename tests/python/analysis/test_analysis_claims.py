@@ -452,7 +452,7 @@ def test_settings_that_had_their_core_in_other_rounds_are_compared_by_all_batche
     flags = [np.array([True, False]), np.array([False, False])]
     found = {}
     for at, name in enumerate(("left", "right")):
-        own = {number: replace(made, own_core=flags[(number + at) % 2]) for number in range(ROUNDS)}
+        own = {number: made._replace(own_core=flags[(number + at) % 2]) for number in range(ROUNDS)}
         asked = getattr(one.checks[0], name)
         everything = SideNumber(
             asked, {}, "ns", 10.0, Interval(9.0, 11.0, 0.95), 0.95, values=dict.fromkeys(own, made)

@@ -36,7 +36,7 @@ def value(blocks: list[float], gauges: list[float], company: int = 0) -> LaunchV
 
 def rounds(made: LaunchValue, count: int = 30) -> dict[int, LaunchValue]:
     """The same in each, in a company of its own."""
-    return {number: replace(made, company=made.company and made.company + number) for number in range(count)}
+    return {number: made._replace(company=made.company and made.company + number) for number in range(count)}
 
 
 def chosen(
@@ -164,7 +164,7 @@ def test_each_environment_has_its_own_gauge() -> None:
 def test_two_instants_do_not_vouch_for_a_long_batch() -> None:
     mixed = value([10.0, 19.0], [QUIET, SHARED])
     for batch_ns, counting in ((LONGEST_GAUGED_NS, False), (1.5 * LONGEST_GAUGED_NS, True)):
-        assert all_count(chosen(rounds(replace(mixed, batch_ns=batch_ns)))) is counting
+        assert all_count(chosen(rounds(mixed._replace(batch_ns=batch_ns)))) is counting
 
 
 @pytest.mark.parametrize(
@@ -258,8 +258,8 @@ def test_equal_programs_are_not_called_different(busy: float, offset: float) -> 
 def test_rows_of_two_tables_that_had_their_cores_in_other_rounds_are_compared_by_all_batches() -> None:
     """Each has enough in its own table: the one in even rounds, the other in odd ones."""
     mixed = value([10.0, 19.0], [QUIET, SHARED])
-    own = {number: replace(mixed, own_core=np.array([number % 2 == 0, False])) for number in range(30)}
-    other = {number: replace(mixed, own_core=np.array([number % 2 == 1, False])) for number in range(30)}
+    own = {number: mixed._replace(own_core=np.array([number % 2 == 0, False])) for number in range(30)}
+    other = {number: mixed._replace(own_core=np.array([number % 2 == 1, False])) for number in range(30)}
     rows = [SimpleNamespace(by_round=each) for each in (own, other)]
     found = beside.quotient(cast(CaseData, rows[0]), cast(CaseData, rows[1]), 0.95)
     assert found is not None
@@ -295,9 +295,9 @@ def test_cpu_time_and_launches_are_of_batches_that_count(tmp_path: Path) -> None
         case = read_case(run_file, run_file.cases()[0], run_file.header())
     dear = case.launches[0].batches[1]._replace(cpu_ns=900.0)
     assert not dear.warmup
-    launches = [replace(one, batches=(one.batches[0], dear, dear, one.batches[3])) for one in case.launches]
+    launches = [one._replace(batches=(one.batches[0], dear, dear, one.batches[3])) for one in case.launches]
     last = np.array([False, False, True])
-    values = [replace(one, own_core=last & (at > 0)) for at, one in enumerate(case.values)]
+    values = [one._replace(own_core=last & (at > 0)) for at, one in enumerate(case.values)]
     chosen_from = replace(case, launches=tuple(launches), values=tuple(values))
     assert len(chosen_from.counting) == 11
     assert {len(one.batches) for one in chosen_from.counting} == {2}  # with the warm-up

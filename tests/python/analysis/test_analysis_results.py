@@ -663,7 +663,7 @@ def test_the_samples_of_a_launch_are_read_once(path: Path, monkeypatch: pytest.M
     iterate, read_from = RunFile._iterate, []
 
     def noted(self, query, arguments):
-        if "s.data" in query:
+        if "FROM sample_block" in query:
             read_from.append(arguments)
         return iterate(self, query, arguments)
 

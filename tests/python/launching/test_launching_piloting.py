@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -111,7 +110,7 @@ def test_who_has_other_threads_as_a_load_is_alone_and_takes_what_the_wall_clock_
         *(batch(40, WAITING_NS, cpu_ns=WAITING_NS / 3, switches=1) for _ in range(4)),
     ]
     footing = {"threads": 1, "load_threads": 4}
-    work = work_after(replace(pilot(loaded), footing=footing), Kind.BATCH, SECONDS)
+    work = work_after(pilot(loaded)._replace(footing=footing), Kind.BATCH, SECONDS)
     assert (work.iterations, work.apart, work.lengthened) == (40, True, False)
     assert work.batch_ns == pytest.approx(WAITING_NS)
 

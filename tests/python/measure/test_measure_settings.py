@@ -496,6 +496,6 @@ def test_a_resumed_run_chooses_its_clock_by_the_rounds_that_the_unbroken_one_had
         made.judge(settings)
         assert made.stopped_by == "", f"judged at {number} with rounds that come later"
     for case in made.cases:
-        case.values = {number: replace(one, waited=False) for number, one in case.values.items() if one}
+        case.values = {number: one._replace(waited=False) for number, one in case.values.items() if one}
     made.judge(settings)
     assert made.stopped_by == "precision", "the time on the processor is known well enough"

@@ -195,7 +195,7 @@ def test_does_not_overwrite(path: Path) -> None:
 def test_a_launch_is_stored_whole_or_not_at_all(path: Path) -> None:
     with make(path) as run_file:
         count = run_file.launch_count()
-        broken = replace(measured(7)[0], batches=(WARMUP, TIMED._replace(wall_ns="soon")))  # type: ignore[arg-type]
+        broken = measured(7)[0]._replace(batches=(WARMUP, TIMED._replace(wall_ns="soon")))  # type: ignore[arg-type]
         with pytest.raises(TollError, match=r"Could not save the last launch.*5 launches are saved"):
             run_file.append(broken)
         assert run_file.launch_count() == count
@@ -356,7 +356,7 @@ def test_launches_that_took_turns_are_stored_together_and_know_each_other(path: 
 def test_of_a_company_that_cannot_be_stored_nothing_is(path: Path) -> None:
     with make(path) as run_file:
         before = run_file.launch_count()
-        bad = replace(measured(22)[0], case_id=4711)  # there is no such case
+        bad = measured(22)[0]._replace(case_id=4711)  # there is no such case
         with pytest.raises(TollError):
             run_file.append_company([measured(22), (bad, ())])
         assert run_file.launch_count() == before
