@@ -154,14 +154,9 @@ def read_case(
 
     `on_launch` is called after each launch that was measured and read.
     """
-    tried = run_file.launches(record.id, Purpose.MEASURE)
-    counting = run_file.launches(record.id, Purpose.ALLOCATIONS)
-    others = tuple(
-        launch
-        for purpose in (Purpose.PILOT, Purpose.REHEARSAL)
-        for launch in run_file.launches(record.id, purpose)
-    )
-    others += counting
+    by_purpose = run_file.launches_by_purpose(record.id)
+    tried, counting = by_purpose[Purpose.MEASURE], by_purpose[Purpose.ALLOCATIONS]
+    others = (*by_purpose[Purpose.PILOT], *by_purpose[Purpose.REHEARSAL], *counting)
     ok = tuple(launch for launch in tried if launch.status is Status.OK and _timed(launch))
     failed = [launch for launch in tried if launch.status is not Status.OK]
     status, reason = judge(record, len(ok), failed, others, header, run_file.path)

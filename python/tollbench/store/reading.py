@@ -132,15 +132,24 @@ class Reader(SampleReader):
         self, case_id: int, purpose: Purpose = Purpose.MEASURE, *, ok_only: bool = False
     ) -> tuple[Launch, ...]:
         """The launches of a case in the order of rounds, each with its batches; failed ones have none."""
-        if self._lies_still and (case_id, str(purpose)) not in self._launched:
+        if self._lies_still and case_id not in self._launched:
             return ()
         where = "l.case_id = ? AND l.purpose = ?" + (" AND l.status = 'ok'" if ok_only else "")
         return self._launches(where, (case_id, str(purpose)), "l.round, l.position, l.id")
 
+    def launches_by_purpose(self, case_id: int) -> Mapping[Purpose, Sequence[Launch]]:
+        """All launches of a case, of each purpose as `launches` has them, asked for at once."""
+        found: dict[Purpose, list[Launch]] = {purpose: [] for purpose in Purpose}
+        if self._lies_still and case_id not in self._launched:
+            return found
+        for launch in self._launches("l.case_id = ?", (case_id,), "l.round, l.position, l.id"):
+            found[launch.purpose].append(launch)
+        return found
+
     @cached_property
-    def _launched(self) -> set[tuple[Any, Any]]:
-        """Which cases have launches of which purpose: most of many thousand planned ones may have none."""
-        return set(self._iterate("SELECT DISTINCT case_id, purpose FROM launch", ()))
+    def _launched(self) -> set[Any]:
+        """Which cases have launches: most of many thousand planned ones may have none."""
+        return {case_id for (case_id,) in self._iterate("SELECT DISTINCT case_id FROM launch", ())}
 
     def canary(self) -> tuple[Launch, ...]:
         """The canary's launches in the order of time."""
