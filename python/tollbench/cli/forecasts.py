@@ -40,6 +40,8 @@ def _what_is_short(plan: TimePlanned, short: Shortage, settings: Settings) -> st
         f" {several(short.rounds, 'launch', 'launches')} of each"
     )
     fits = "what fits is measured, the headline first, with fewer intervals"
+    if short.waiting:
+        fits = f"{several(short.waiting, 'case')} will have few launches, so that others have intervals"
     if short.without_turn:
         fits = f"{several(short.without_turn, 'case')} will have no turn; {fits}"
     return f"{told}; {fits}. {budget_option(short.needed_s)} is about what all of it takes"

@@ -27,7 +27,6 @@ from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.errands import Canary, Errands
 from tollbench.measure.estimate import (
     PREPARING_SHARE,
-    ROUNDS_OF_EACH,
     left_s,
     look_at,
     next_of,
@@ -35,10 +34,12 @@ from tollbench.measure.estimate import (
     steady_dear_rows,
 )
 from tollbench.measure.events import CaseEnded, Event, LaunchDone, TimePlanned
-from tollbench.measure.forecast import forecast, guessed, shortage
+from tollbench.measure.fitting import let_wait
+from tollbench.measure.forecast import forecast, guessed, launch_costs_ns, shortage
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
+from tollbench.measure.spending import ROUNDS_OF_EACH, STEADY_ROUNDS
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
-from tollbench.plan import Plan, Settings, headline_cases, layout_seed, round_order
+from tollbench.plan import Plan, Settings, headline_cases, layout_seed, quick_cases, round_order
 from tollbench.stats import next_look
 from tollbench.store import RunFile
 from tollbench.words import Case, Kind, Program, Purpose, Status
@@ -121,7 +122,7 @@ class _Run:
         self._meanwhile = meanwhile
         self._befell_before = run_file.header().meanwhile  # of a run that is gone on with
         self._befell: tuple[str, ...] = ()
-        self._headline = headline_cases(plan)
+        self._headline, self._quick = headline_cases(plan), quick_cases(plan)
         self._ranks: dict[int, int] = {}  # of cases by id: who comes first where time is short
         self._clock = recorder.starter.clock
         self._workloads: list[WorkloadState] = begin(plan, programs, run_file)
@@ -260,7 +261,13 @@ class _Run:
             workload.plan_turns(self._limits.memory_bytes, self._settings)
         self._rounds_began_s = self._elapsed_s()
         self._tell_guess()
-        while going := [workload for workload in self._workloads if not workload.stopped_by]:
+        looked_at = 0  # the round that all have had
+        while going := self._going():
+            if (had := min(workload.round for workload in going)) > looked_at:
+                # By now it shows what launches cost. Who does not fit waits until others are known well.
+                more = had <= ROUNDS_OF_EACH or had >= STEADY_ROUNDS
+                self._let_wait(lambda case: case.cost_ns, more=more)
+                looked_at = had
             steady_dear_rows(going, self._left_s())
             workload = next_of(rng.sample(going, len(going)), self._settings, self._left_s())
             if not workload.active_cases:
@@ -271,16 +278,40 @@ class _Run:
             else:
                 workload.stopped_by = "budget"
 
+    def _going(self) -> list[WorkloadState]:
+        """Workloads that have rounds; when no other has, those of which all, or all that went on, wait."""
+        going = [workload for workload in self._workloads if not workload.stopped_by]
+        found = [one for one in going if one.round < ROUNDS_OF_EACH or one.going_cases or not one.waiting]
+        if found:
+            return found
+        parked = [one for one in self._workloads if one.waiting and one.stopped_by in ("", "precision")]
+        for workload in parked:
+            workload.stopped_by = ""
+        self._let_wait(lambda case: case.cost_ns, more=True)
+        if not any(len(case.values) < one.fewest for one in parked for case in one.going_cases):
+            for workload in parked:  # for a few rounds of all, rather than for nothing
+                workload.waiting = frozenset()
+        return parked
+
+    def _let_wait(self, cost_ns: Callable[[CaseState], float], *, more: bool) -> None:
+        if self._settings.budget_s and self._settings.max_launches > 1:
+            left_s = self._left_s() * (1.0 - self._settings.canary_share)
+            going = [one for one in self._workloads if not one.stopped_by]
+            let_wait(going, left_s, self._quick, cost_ns, more=more)
+
     def _tell_guess(self) -> None:
         """Before the first round; who goes on with a run has been told better already."""
         going = [one for one in self._workloads if one.active_cases]
+        memory_bytes = self._limits.memory_bytes
+        short = shortage(going, self._settings, self._elapsed_s(), memory_bytes) if going else None
+        costs_ns = launch_costs_ns(going, self._settings, memory_bytes)
+        self._let_wait(lambda case: costs_ns.get(case.id, 0.0), more=True)
+        short = short and replace(short, waiting=sum(len(workload.waiting) for workload in going))
         gone_on_with = any(case.values for one in going for case in one.cases)
         if not going or gone_on_with or self._settings.max_launches < 2:
             return
         left = self._left_s()
-        memory_bytes = self._limits.memory_bytes
         found = guessed(going, self._settings, left, memory_bytes)
-        short = shortage(going, self._settings, self._elapsed_s(), memory_bytes)
         self._tell(TimePlanned(tuple(found), left, 0, None, short))
 
     def _tell_plan(self) -> None:
@@ -402,15 +433,17 @@ class _Run:
         return fitting > 0
 
     def _has_time_to_spare(self) -> bool:
-        """Whether what is left is more than the least launches of all that go on will take."""
+        """Whether what is left is more than the least launches of all will take."""
+        if any(workload.waiting for workload in self._workloads):
+            return False
         needed_ns = sum(
-            workload.round_cost_ns() * max(0, workload.fewest - workload.round)
+            workload.rounds_cost_ns(workload.fewest)
             for workload in self._workloads
             if not workload.stopped_by
         )
         return _TO_SPARE * needed_ns <= 1e9 * self._left_s()
 
-    def _reserved_ns(self, workload: WorkloadState) -> int:
+    def _reserved_ns(self, workload: WorkloadState) -> float:
         """What cheaper workloads still need for their least launches: one dear round more of this one would
         cost each of them several, and with them the intervals of their ratios.
 
@@ -422,7 +455,7 @@ class _Run:
         cheaper = [
             other for other in self._workloads if not other.stopped_by and other.round_cost_ns() < cost_ns
         ]
-        return sum(other.round_cost_ns() * max(0, min(most, other.fewest) - other.round) for other in cheaper)
+        return sum(other.rounds_cost_ns(min(most, other.fewest)) for other in cheaper)
 
     def _end_case(self, state: CaseState, status: Status, reason: str) -> None:
         state.status, state.reason = status, reason

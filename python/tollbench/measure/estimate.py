@@ -30,8 +30,6 @@ from tollbench.stats import (
 )
 from tollbench.stats.order_statistics import Floats
 
-# Of each workload before others have what intervals need: their median is no single launch.
-ROUNDS_OF_EACH = 3
 # Of the time that those rounds leave over, for dear rows; the rest goes where it narrows most.
 STEADYING = 0.5
 PREPARING_SHARE = 0.5  # of the time, for pilots, counting passes and rehearsals
@@ -119,7 +117,7 @@ def steady_dear_rows(going: Sequence[WorkloadState], left_s: float) -> None:
     for workload in going:
         workload.steadied = frozenset()
         lacking = max(0, STEADY_ROUNDS - max(workload.round, workload.fewest))
-        for case in workload.active_cases:
+        for case in workload.going_cases:
             rarely = 1.0 - 1.0 / workload.every.get(case.id, 1)
             if lacking and rarely:
                 more_ns.append((case.cost_ns * lacking * rarely, case.id, workload))

@@ -46,6 +46,7 @@ class Shortage:
     rounds: int  # the most that a workload's intervals need
     without_turn: int  # cases for whose pilot there was no time
     needed_s: float  # a budget in which all of them have their intervals, about
+    waiting: int = 0  # cases that have few launches, so that others have those that intervals want
 
 
 @dataclass(frozen=True, slots=True)

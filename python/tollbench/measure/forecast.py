@@ -16,7 +16,6 @@ from tollbench.launching.piloting import alike
 from tollbench.measure.company import launch_ns
 from tollbench.measure.estimate import (
     PREPARING_SHARE,
-    ROUNDS_OF_EACH,
     STEADYING,
     scatter_of,
     share_had,
@@ -24,7 +23,7 @@ from tollbench.measure.estimate import (
 )
 from tollbench.measure.events import Expected, Shortage
 from tollbench.measure.ratio_noise import Noise, noise_of, rounds_to
-from tollbench.measure.spending import STEADY_ROUNDS
+from tollbench.measure.spending import ROUNDS_OF_EACH, STEADY_ROUNDS
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import (
@@ -73,7 +72,9 @@ def guessed(
 ) -> list[Expected]:
     """What `left_s` buys, before the first round: by what pilots say of the cost of launches, and as if
     ratios scattered from round to round as they were seen to elsewhere."""
-    left_s *= 1.0 - settings.canary_share
+    costs_ns = launch_costs_ns(workloads, settings, memory_bytes)
+    once_ns = sum(costs_ns.get(number, 0.0) for workload in workloads for number in workload.waiting)
+    left_s = max(0.0, left_s * (1.0 - settings.canary_share) - ROUNDS_OF_EACH * once_ns / 1e9)
     plans = _steadied([_planned(workload, settings, memory_bytes) for workload in workloads], left_s)
     bought = _first_rounds_bought(plans, settings, left_s)
     return [
@@ -162,6 +163,18 @@ def _rounds_bought(
     return rounds
 
 
+def launch_costs_ns(
+    workloads: Sequence[WorkloadState], settings: Settings, memory_bytes: int
+) -> dict[int, float]:
+    """What a launch of each case will take by what pilots saw, by id."""
+    found: dict[int, float] = {}
+    for workload in workloads:
+        for company in (one for setting in workload.companies(memory_bytes) for one in setting):
+            works = alike([state.work for state in company if state.work], company[0].case.kind)
+            found |= dict.fromkeys((state.id for state in company), launch_ns(works, settings))
+    return found
+
+
 class _Piloted(NamedTuple):
     """What is known of a workload before its first round."""
 
@@ -176,16 +189,12 @@ class _Piloted(NamedTuple):
 
 
 def _planned(workload: WorkloadState, settings: Settings, memory_bytes: int) -> _Piloted:
-    companies = [company for setting in workload.companies(memory_bytes) for company in setting]
-    first_ns = later_ns = 0.0
-    for company in companies:
-        works = alike([state.work for state in company if state.work], company[0].case.kind)
-        each_ns = launch_ns(works, settings)
-        first_ns += each_ns * len(company)
-        later_ns += sum(each_ns / workload.every.get(state.id, 1) for state in company)
-    swept = swept_parameters([state.case for state in workload.cases])
-    groups = by_setting([state.case for state in workload.active_cases], swept)
-    tables = [(len(group), _usual_scale([workload.active_cases[at] for at in group])) for group in groups]
+    swept, cases = swept_parameters([state.case for state in workload.cases]), workload.going_cases
+    costs_ns = launch_costs_ns([workload], settings, memory_bytes)
+    first_ns = sum(costs_ns.get(state.id, 0.0) for state in cases)
+    later_ns = sum(costs_ns.get(state.id, 0.0) / workload.every.get(state.id, 1) for state in cases)
+    groups = by_setting([state.case for state in cases], swept)
+    tables = [(len(group), _usual_scale([cases[at] for at in group])) for group in groups]
     return _Piloted(tuple(tables), first_ns / 1e9, later_ns / 1e9, workload.fewest, workload.fewest)
 
 

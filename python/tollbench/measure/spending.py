@@ -11,6 +11,8 @@ from tollbench.measure.company import launch_ns
 from tollbench.plan import Settings
 
 STEADY_ROUNDS = 20  # an interval of theirs, in a table of ten rows, leaves out the two farthest at each end
+# Of each case before others have what intervals need: their median is no single launch.
+ROUNDS_OF_EACH = 3
 # Rounds between launches of one that is dear: powers of two, so that rare ones meet each other, and few, as
 # it may be a near runner-up all the same.
 _RARE = (4, 2, 1)

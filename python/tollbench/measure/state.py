@@ -18,7 +18,7 @@ from tollbench.analysis.values import (
 )
 from tollbench.launching.piloting import CaseWork, after_rehearsal, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
-from tollbench.measure.spending import KNOWN_EVERY, STEADY_ROUNDS, rounds_between
+from tollbench.measure.spending import KNOWN_EVERY, ROUNDS_OF_EACH, STEADY_ROUNDS, rounds_between
 from tollbench.plan import Plan, Settings
 from tollbench.stats import (
     Table,
@@ -138,6 +138,7 @@ class WorkloadState:
     every: dict[int, int] = field(default_factory=dict)  # by id: launched in every so many rounds
     steadied: frozenset[int] = frozenset()  # ids of dear ones that have all turns up to `STEADY_ROUNDS`
     companions: dict[int, frozenset[int]] = field(default_factory=dict)  # by id: who is launched with it
+    waiting: frozenset[int] = frozenset()  # ids: they have few launches, as time is short (`fitting`)
     known_rows: frozenset[int] = frozenset()  # ids: their ratio was known well enough at the last look
     fewest: int = 1  # rounds that each of its tables needs before any ratio has an interval
     rounds_wanted: int = 0  # at which it will probably have had enough
@@ -147,8 +148,13 @@ class WorkloadState:
 
     @property
     def active_cases(self) -> list[CaseState]:
-        """The cases that the next round launches."""
+        """The cases that are launched, were it a few times only."""
         return [case for case in self.cases if case.active]
+
+    @property
+    def going_cases(self) -> list[CaseState]:
+        """The cases that rounds after the first few launch."""
+        return [case for case in self.active_cases if case.id not in self.waiting]
 
     def companies(self, memory_bytes: int) -> list[list[list[CaseState]]]:
         """Active cases that are launched together, by setting: those that live together in `memory_bytes`.
@@ -194,17 +200,26 @@ class WorkloadState:
         """Who is launched in round `number`: all in the first ones (`all_turns_until`), and where it would be
         nobody; of rounds that a resumed run has gone through, nobody who had no turn in them: what a launch
         is held against would be hours old."""
-        active = self.active_cases
+        going = self._launched_in(number)
+        if number > self.fewest:
+            going = [case for case in going if self._catches_up(case)] or going
         found = [
             case
-            for case in active
+            for case in going
             if number <= self.all_turns_until(case) or (number - self.fewest) % self.rounds_between(case) == 0
-        ] or active
+        ] or going
         return [case for case in found if number >= self.resumed_at or number in case.values]
 
+    def _catches_up(self, case: CaseState) -> bool:
+        """Whether it has waited while others had their first rounds, and still lacks some."""
+        return ROUNDS_OF_EACH + 1 not in case.values and len(case.values) < self.fewest
+
+    def _launched_in(self, number: int) -> list[CaseState]:
+        return self.going_cases if number > ROUNDS_OF_EACH else self.active_cases
+
     def round_cost_ns(self) -> int:
-        """What a round of all takes, judged by the last launches."""
-        return sum(case.cost_ns for case in self.active_cases)
+        """What a round takes in which nobody's turn is rare, judged by the last launches."""
+        return sum(case.cost_ns for case in self._launched_in(self.round + 1))
 
     def all_turns_until(self, case: CaseState) -> int:
         """The last round until which it is launched in each: those that any interval needs, and as far as
@@ -227,16 +242,18 @@ class WorkloadState:
 
     def _turns_until(self, case: CaseState, end: float) -> float:
         """Of the rounds after this one, in the mean."""
+        if case.id in self.waiting:
+            return max(0.0, min(end, ROUNDS_OF_EACH) - self.round)
         often = max(self.round, min(end, self.all_turns_until(case)))
         return often - self.round + max(0.0, end - often) / self.rounds_between(case)
 
     def later_round_cost_ns(self) -> int:
         """What a round takes on average once dear cases have rare turns (`plan_turns`)."""
-        return sum(case.cost_ns // self.rounds_between(case) for case in self.active_cases)
+        return sum(case.cost_ns // self.rounds_between(case) for case in self.going_cases)
 
     def tables(self) -> list[Table]:
-        """What a report will compare: for each setting of what is swept, the logs of the values of its active
-        cases, shape (rounds, cases), NaN where a launch failed, and the column that ratios are to. Cases
+        """What a report will compare: for each setting of what is swept, the logs of the values of its cases
+        that go on, shape (rounds, cases), NaN where a launch failed, and the column that ratios are to. Cases
         below the clock's step have no value there, so they are left out, and settings that have no others.
 
         Of the rounds so far alone: a resumed run has later ones already, and decides as the unbroken one did.
@@ -245,7 +262,7 @@ class WorkloadState:
 
     def tables_of_cases(self) -> list[tuple[list[CaseState], Table]]:
         """`tables`, each with the cases of its columns."""
-        swept, active = swept_parameters([case.case for case in self.cases]), self.active_cases
+        swept, active = swept_parameters([case.case for case in self.cases]), self.going_cases
         known = by_one_clock(
             [
                 {number: value for number, value in case.values.items() if value and number <= self.round}

@@ -2,7 +2,7 @@
 
 from tollbench.plan.arithmetic import evaluate
 from tollbench.plan.launch_order import layout_seed, round_order
-from tollbench.plan.making import Plan, headline_cases, make
+from tollbench.plan.making import Plan, headline_cases, make, quick_cases
 from tollbench.plan.selection import Selection, by_name
 from tollbench.plan.settings import PROFILES, Settings
 
@@ -16,5 +16,6 @@ __all__ = [
     "headline_cases",
     "layout_seed",
     "make",
+    "quick_cases",
     "round_order",
 ]

@@ -83,6 +83,24 @@ def headline_cases(plan: Plan) -> frozenset[str]:
     return frozenset(case.key for case in plan.cases if (case.workload, case.contender) in first)
 
 
+def quick_cases(plan: Plan) -> frozenset[str]:
+    """Keys of the cases that a quick run without names would have: their tables come first where time is
+    short."""
+    headline = headline_cases(plan)
+    quick = {
+        workload.name: {one.name: one.quick for one in workload.parameters if one.quick is not None}
+        for workload in plan.workloads
+        if not workload.by_name_only
+    }
+    return frozenset(
+        case.key
+        for case in plan.cases
+        if case.key in headline
+        and case.workload in quick
+        and all(case.parameters[name] == value for name, value in quick[case.workload].items())
+    )
+
+
 def _declared(
     offered: Sequence[Environment], chosen: Sequence[tuple[Workload, tuple[Contender, ...]]]
 ) -> tuple[str, ...]:

@@ -18,9 +18,8 @@ from tollbench.errors import TollError
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.piloting import SHORT_NS
 from tollbench.measure import plan_of
-from tollbench.measure.estimate import ROUNDS_OF_EACH
 from tollbench.measure.events import CaseEnded, LaunchDone, TimePlanned
-from tollbench.measure.spending import STEADY_ROUNDS
+from tollbench.measure.spending import ROUNDS_OF_EACH, STEADY_ROUNDS
 from tollbench.plan import PROFILES
 from tollbench.stats import FIRST_LOOK, next_look
 from tollbench.store import RunFile
