@@ -7,6 +7,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -55,6 +56,8 @@ test Run all tests: formatters, linters, C++ with sanitizers, Python, browser. I
 )
 ELSEWHERE = {"report", "export"}  # what other systems than Linux have
 MODULES = {"list": "list_"}  # of the verbs that Python has another use for
+# A command in a sentence, and nothing within a name of somebody's.
+_TYPED = re.compile(rf"""(?<![\w./'"-])toll (?=(?:{"|".join(VERBS)})\b)""")
 
 
 class _Verbs(TyperGroup):
@@ -84,7 +87,7 @@ def _app(arguments: Sequence[str]) -> typer.Typer:
         name="toll",
         cls=_Verbs,
         help="What C++ threads, fibers, locks, frameworks and containers cost on this machine.",
-        epilog="Start with: toll run",
+        epilog=as_typed("Start with: toll run"),
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -97,10 +100,17 @@ def _app(arguments: Sequence[str]) -> typer.Typer:
             continue
         module = importlib.import_module(f"tollbench.cli.{MODULES.get(name, name)}")
         if hasattr(module, "app"):  # a verb with verbs of its own
-            app.add_typer(module.app, name=name)
+            for verb in module.app.registered_commands:
+                verb.epilog = as_typed(verb.epilog or "")
+            app.add_typer(module.app, name=name, epilog=as_typed(f"Example: {module.EXAMPLE}"))
         else:
-            app.command(name, epilog=f"Example: {module.EXAMPLE}")(module.command)
+            app.command(name, epilog=as_typed(f"Example: {module.EXAMPLE}"))(module.command)
     return app
+
+
+def as_typed(text: str) -> str:
+    """With `toll run` and its like as they are typed here: `./toll run` in a checkout."""
+    return _TYPED.sub(f"{COMMAND} ", text)
 
 
 def _not_asked_for() -> None:
@@ -179,7 +189,7 @@ def _dispatch() -> int:
     elif sys.argv[1:2] and sys.argv[1] in VERBS:  # a question about the version looks nowhere
         sweep_scratch()
     try:
-        _app(sys.argv[1:])(prog_name="toll")
+        _app(sys.argv[1:])(prog_name=COMMAND)
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # Click makes 1 of it, which says: a failed check
             raise end.__context__ from None
@@ -253,7 +263,7 @@ def _refused_a_process(error: OSError) -> bool:
 def _told(error: TollError) -> int:
     say(f"toll: {error.what}")
     if error.next_step:
-        say(f"  next: {error.next_step}")
+        say(f"  next: {as_typed(error.next_step)}")
     return int(error.code)
 
 

@@ -22,7 +22,6 @@ EXAMPLE = "toll lake add runs/*.toll --lake lab"
 
 app = typer.Typer(
     help="Add runs of many machines to a folder of Parquet, and ask over all of them.",
-    epilog=f"Example: {EXAMPLE}",
     no_args_is_help=True,
 )
 

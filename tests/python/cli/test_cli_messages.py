@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -16,6 +17,8 @@ from made_runs import Made, make_run
 import tollbench.cli
 from checkouts import copy_checkout
 from tollbench.catalog import suites
+from tollbench.cli import as_typed
+from tollbench.home import COMMAND
 from tollbench.interpreters import interpreter_with_path
 
 VERBS = ("run", "report", "list", "doctor", "setup", "export", "lake", "new", "test")
@@ -40,7 +43,26 @@ def fails(done: subprocess.CompletedProcess[str], code: int, *words: str) -> Non
 def test_every_verb_has_help_with_an_example(toll, verb):
     done = toll(verb, "--help")
     assert done.returncode == 0
-    assert f"Example: toll {verb}" in done.stdout
+    assert f"Example: {COMMAND} {verb}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [("compare", "./a"), ("why", "./a"), ("list", "nothing/of_it"), ("lake", "runs", "--lake", "x")]
+)
+def test_what_to_do_next_is_told_as_it_is_typed_here(toll, words):
+    done = toll(*words)
+    assert done.returncode == 2
+    told = done.stderr.partition("next: ")[2]
+    assert f"{COMMAND} " in told
+    assert COMMAND == "toll" or not re.search(r"(?<![./\w])toll (list|lake|compare|why)\b", told)
+
+
+def test_no_name_of_a_file_is_taken_for_a_command():
+    theirs = "see 'toll run.txt', my-toll run and /opt/toll report.html; toll runs on Linux"
+    assert as_typed(theirs) == theirs
+    assert as_typed("`toll list` shows all; toll lake add X") == (
+        f"`{COMMAND} list` shows all; {COMMAND} lake add X"
+    )
 
 
 def test_the_help_names_every_verb(toll):
