@@ -117,7 +117,8 @@ def _refuse_new_plan(resume: str, given: bool) -> None:
 
 def _say_what_is_chosen(left_out: tuple[str, ...]) -> None:
     """Of a run that names nothing; `left_out` are topics and workloads."""
-    say(f"measuring the headline of every workload; all contenders: {COMMAND} run '*' --profile standard")
+    everything = f"{COMMAND} run '*' --profile standard --budget 1h"
+    say(f"measuring the headline of every workload; all contenders: {everything}")
     if left_out:
         say(f"measured where it is named: {', '.join(f'{COMMAND} run {topic}' for topic in left_out)}")
 

@@ -82,8 +82,8 @@ def open_sentence(lines: Sequence[ClaimLine], tells_more: str) -> str:
     held, failed, rest = (len(of_verdict(lines, ruling)) for ruling in VERDICTS)
     if not (rest and tells_more):
         return ""
-    of_all = f"Of {several(len(lines), 'published conclusion')}"
-    return f"{of_all} {held} {_hold(held, failed)}; {rest} {'is' if rest == 1 else 'are'} open: {tells_more}"
+    of_all = several(len(lines), "published claim")
+    return f"{of_all}: {held} {_hold(held, failed)}; {rest} open: {tells_more}"
 
 
 def _hold(held: int, failed: int) -> str:

@@ -37,7 +37,7 @@ from tollbench.words import Ruling
 LINES = 59  # 60 with what the start script says where it makes its environment
 MOST_WARNINGS = 3
 _FEWEST_OF_CLAIMS = 3  # lines: how many hold, then by name what does not hold and what does
-_QUICK, _TELLS_MORE = "quick", f"{COMMAND} run '*' --profile standard"
+_QUICK, _TELLS_MORE = "quick", f"{COMMAND} run '*' --profile standard --budget 1h"
 _FEWEST_OF_LABEL = 12  # columns of what a published value is called
 # The path as shlex.quote writes it: words with spaces in quotes, a quote of its own in double ones.
 _REMEDY = re.compile(r"""`([^`]+)`|((?:\./)?toll run --resume (?:'[^']*'|"'"|[^\s'])+)""")

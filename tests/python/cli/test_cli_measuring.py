@@ -243,5 +243,5 @@ def test_a_quick_run_of_everything_says_sixty_lines_at_most_in_all(
     assert len(said) + len(shown) <= one_screen.LINES == 59, "\n".join([*said, *shown])
     answered = [line for line in shown if line.startswith(("containers/", "frameworks/", "latency/"))]
     assert len(answered) == 15
-    assert "Of 65 published conclusions 13 hold here" in told.out
+    assert "65 published claims: 13 hold here" in told.out
     assert "toll report" in shown[-1]

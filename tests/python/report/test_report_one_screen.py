@@ -94,8 +94,8 @@ def test_rows_that_could_not_be_told_apart_are_tied(friendly):
 def test_claims_stand_there_with_what_decided_them(friendly):
     lines = screen(friendly)
     text = " ".join(line.strip() for line in lines)
-    more = "./toll run '*' --profile standard"
-    assert f"Of 3 published conclusions 1 holds here, 1 does not; 1 is open: {more}" in text
+    more = "./toll run '*' --profile standard --budget 1h"
+    assert f"3 published claims: 1 holds here, 1 does not; 1 open: {more}" in text
     assert "does not hold here: stealing halves round robin" in text or "1.015× [1.000, 1.030]" in text
     assert "holds here: stealing beats sharing" in text or "3.01× [2.90, 3.10], at least 1.41× wanted" in text
 
