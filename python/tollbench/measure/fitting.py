@@ -2,8 +2,9 @@
 
 The same few launches of every case would leave no ratio with an interval: a run of 1,341 cases in 19 minutes
 had eight launches of each, and 843 of its 1,107 ratios had none. So as many tables as fit have the rounds
-that make intervals narrow, those of a quick run first, and all others a few, or one where time is shorter
-still. By costs alone, never by a value: intervals keep their level whatever is decided here.
+that make intervals narrow, those of a quick run first; some more have the fewest that any interval takes, and
+all others a few, or one where time is shorter still. By costs alone, never by a value: intervals keep their
+level whatever is decided here.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tollbench.analysis.grouping import by_setting, swept_parameters
 from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.measure.state import CaseState, WorkloadState
 
+_TO_SPARE = 1.1  # times what launches cost by now: a table that ends one round too early has nothing
 _OF_FEW_ROUNDS = 0.5  # of the time, at most, before any table has its rounds; one is had all the same
 
 
@@ -62,6 +64,7 @@ def let_wait(
             _shorten(workloads, tables, left_ns)
             tables = [table for workload in workloads for table in _tables(workload, first, cost_ns)]
         left_ns -= min(sum(table.few_ns for table in tables), _OF_FEW_ROUNDS * left_ns)
+        left_ns /= _TO_SPARE if more else 1.0
         going = {case.id for table in _fitting(tables, left_ns) for case in table.cases}
     if not going and not more:
         return
@@ -112,9 +115,16 @@ def _tables(
 
 
 def _fitting(tables: Sequence[_TableCost], left_ns: float) -> list[_TableCost]:
-    found = []
-    for table in sorted(tables, key=lambda table: table.rank):
-        if table.lacking_ns <= left_ns:
-            left_ns -= table.lacking_ns
-            found.append(table)
-    return found
+    """Those that can have all rounds that they shall; of what is left, those that can have the fewest."""
+    ranked = sorted(tables, key=lambda table: table.rank)
+    costs_ns = [
+        [table.lacking_ns for table in ranked],
+        [table.fewest_ns - table.few_ns for table in ranked],
+    ]
+    found: dict[int, _TableCost] = {}
+    for each_ns in costs_ns:
+        for at, (table, cost_ns) in enumerate(zip(ranked, each_ns, strict=True)):
+            if at not in found and cost_ns <= left_ns:
+                left_ns -= cost_ns
+                found[at] = table
+    return list(found.values())
