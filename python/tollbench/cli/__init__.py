@@ -56,8 +56,8 @@ test Run all tests: formatters, linters, C++ with sanitizers, Python, browser. I
 )
 ELSEWHERE = {"report", "export"}  # what other systems than Linux have
 MODULES = {"list": "list_"}  # of the verbs that Python has another use for
-# A command in a sentence, and nothing within a name of somebody's.
-_TYPED = re.compile(rf"""(?<![\w./'"-])toll (?=(?:{"|".join(VERBS)})\b)""")
+# A command in a sentence; what stands in quotes, or is part of a longer name, is somebody's own.
+_TYPED = re.compile(rf"""'[^']*'|"[^"]*"|(?<![\w./'"-])toll (?=(?:{"|".join(VERBS)})\b)""")
 
 
 class _Verbs(TyperGroup):
@@ -110,7 +110,7 @@ def _app(arguments: Sequence[str]) -> typer.Typer:
 
 def as_typed(text: str) -> str:
     """With `toll run` and its like as they are typed here: `./toll run` in a checkout."""
-    return _TYPED.sub(f"{COMMAND} ", text)
+    return _TYPED.sub(lambda found: f"{COMMAND} " if found[0] == "toll " else found[0], text)
 
 
 def _not_asked_for() -> None:

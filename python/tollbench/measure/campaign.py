@@ -33,11 +33,11 @@ from tollbench.measure.estimate import (
     rounds_wanted,
     steady_dear_rows,
 )
-from tollbench.measure.events import CaseEnded, Event, LaunchDone, TimePlanned
+from tollbench.measure.events import CaseEnded, Event, LaunchDone, Shortage, TimePlanned
 from tollbench.measure.fitting import let_wait
 from tollbench.measure.forecast import forecast, guessed, launch_costs_ns, shortage
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
-from tollbench.measure.spending import ROUNDS_OF_EACH, STEADY_ROUNDS
+from tollbench.measure.spending import ROUNDS_OF_EACH
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
 from tollbench.plan import Plan, Settings, headline_cases, layout_seed, quick_cases, round_order
 from tollbench.stats import next_look
@@ -126,6 +126,8 @@ class _Run:
         self._ranks: dict[int, int] = {}  # of cases by id: who comes first where time is short
         self._clock = recorder.starter.clock
         self._workloads: list[WorkloadState] = begin(plan, programs, run_file)
+        self._costs_ns: dict[int, float] = {}  # of a launch of each case, by id, as pilots say
+        self._gone_on_with = False
         self._rounds_began_s = 0.0
         self._forecast_due_s = 0.0  # after that
         for workload in self._workloads:
@@ -263,10 +265,8 @@ class _Run:
         self._tell_guess()
         looked_at = 0  # the round that all have had
         while going := self._going():
-            if (had := min(workload.round for workload in going)) > looked_at:
-                # By now it shows what launches cost. Who does not fit waits until others are known well.
-                more = had <= ROUNDS_OF_EACH or had >= STEADY_ROUNDS
-                self._let_wait(lambda case: case.cost_ns, more=more)
+            if (had := min(workload.round for workload in going)) != looked_at:
+                self._let_wait_by_what_launches_took(more=had <= ROUNDS_OF_EACH)
                 looked_at = had
             steady_dear_rows(going, self._left_s())
             workload = next_of(rng.sample(going, len(going)), self._settings, self._left_s())
@@ -279,39 +279,67 @@ class _Run:
                 workload.stopped_by = "budget"
 
     def _going(self) -> list[WorkloadState]:
-        """Workloads that have rounds; when no other has, those of which all, or all that went on, wait."""
+        """Workloads that have rounds; those of which all wait go on when no other does."""
         going = [workload for workload in self._workloads if not workload.stopped_by]
-        found = [one for one in going if one.round < ROUNDS_OF_EACH or one.going_cases or not one.waiting]
-        if found:
+        found = [
+            one for one in going if one.round < ROUNDS_OF_EACH or one.going_cases or not one.active_cases
+        ]
+        if found or not going:
             return found
-        parked = [one for one in self._workloads if one.waiting and one.stopped_by in ("", "precision")]
-        for workload in parked:
-            workload.stopped_by = ""
-        self._let_wait(lambda case: case.cost_ns, more=True)
-        if not any(len(case.values) < one.fewest for one in parked for case in one.going_cases):
-            for workload in parked:  # for a few rounds of all, rather than for nothing
-                workload.waiting = frozenset()
-        return parked
+        self._let_wait(more=True)
+        return [one for one in going if one.going_cases]
 
-    def _let_wait(self, cost_ns: Callable[[CaseState], float], *, more: bool) -> None:
-        if self._settings.budget_s and self._settings.max_launches > 1:
-            left_s = self._left_s() * (1.0 - self._settings.canary_share)
-            going = [one for one in self._workloads if not one.stopped_by]
-            let_wait(going, left_s, self._quick, cost_ns, more=more)
+    def _let_wait(self, *, more: bool) -> None:
+        """By what pilots say of each launch, and what a workload's launches took in all so far.
+
+        Not by what each took: a table whose first launches happened to be quick would be chosen for them.
+        """
+        if not self._settings.budget_s or self._settings.max_launches < 2:
+            return
+        going = [one for one in self._workloads if not one.stopped_by]
+        left_s = self._left_s() * (1.0 - self._settings.canary_share)
+        let_wait(going, left_s, self._quick, self._costs_by_now_ns(going), more=more)
+
+    def _costs_by_now_ns(self, workloads: Sequence[WorkloadState]) -> dict[int, float]:
+        """Of a launch of each active case, by id."""
+        found: dict[int, float] = {}
+        for workload in workloads:
+            launched = [case for case in workload.cases if case.values and case.id in self._costs_ns]
+            expected_ns = sum(self._costs_ns[case.id] for case in launched)
+            dearer = sum(case.cost_ns for case in launched) / expected_ns if expected_ns else 1.0
+            found |= {case.id: dearer * self._costs_ns.get(case.id, 0.0) for case in workload.active_cases}
+        return found
+
+    def _let_wait_by_what_launches_took(self, *, more: bool) -> None:
+        """And says so, where pilots had promised time for all."""
+        waited = self._waiting()
+        self._let_wait(more=more)
+        if waited or not self._waiting() or self._gone_on_with:
+            return
+        going = [one for one in self._workloads if not one.stopped_by]
+        short = self._shortage(going, self._rounds_began_s)
+        if short is not None:
+            left_s = self._settings.budget_s - self._rounds_began_s
+            self._tell(TimePlanned((), left_s, 0, None, replace(short, waiting=self._waiting())))
+
+    def _waiting(self) -> int:
+        return sum(len(workload.waiting) for workload in self._workloads)
+
+    def _shortage(self, going: Sequence[WorkloadState], spent_s: float) -> Shortage | None:
+        return shortage(going, self._settings, spent_s, self._costs_by_now_ns(going)) if going else None
 
     def _tell_guess(self) -> None:
         """Before the first round; who goes on with a run has been told better already."""
         going = [one for one in self._workloads if one.active_cases]
-        memory_bytes = self._limits.memory_bytes
-        short = shortage(going, self._settings, self._elapsed_s(), memory_bytes) if going else None
-        costs_ns = launch_costs_ns(going, self._settings, memory_bytes)
-        self._let_wait(lambda case: costs_ns.get(case.id, 0.0), more=True)
-        short = short and replace(short, waiting=sum(len(workload.waiting) for workload in going))
-        gone_on_with = any(case.values for one in going for case in one.cases)
-        if not going or gone_on_with or self._settings.max_launches < 2:
+        self._gone_on_with = any(case.values for one in going for case in one.cases)
+        self._costs_ns = launch_costs_ns(going, self._settings, self._limits.memory_bytes)
+        short = self._shortage(going, self._elapsed_s())
+        self._let_wait(more=True)
+        if not going or self._gone_on_with or self._settings.max_launches < 2:
             return
         left = self._left_s()
-        found = guessed(going, self._settings, left, memory_bytes)
+        found = guessed(going, self._settings, left, self._limits.memory_bytes)
+        short = short and replace(short, waiting=self._waiting())
         self._tell(TimePlanned(tuple(found), left, 0, None, short))
 
     def _tell_plan(self) -> None:

@@ -9,7 +9,7 @@ level whatever is decided here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from tollbench.analysis.grouping import by_setting, swept_parameters
@@ -40,11 +40,11 @@ def let_wait(
     workloads: Sequence[WorkloadState],
     left_s: float,
     first: Collection[str],
-    cost_ns: Callable[[CaseState], float],
+    costs_ns: Mapping[int, float],
     *,
     more: bool,
 ) -> None:
-    """Decides who waits (`WorkloadState.waiting`), from what a launch of each costs and the time left.
+    """Decides who waits (`WorkloadState.waiting`), from what a launch costs, by the case's id, and the time.
 
     `first` are the keys of cases that come first. Nobody waits where there is time for the fewest rounds of
     all, or for those of no table. Unless `more`, who waits goes on waiting, and others join them only where
@@ -54,7 +54,7 @@ def let_wait(
     tables = [
         table
         for workload in workloads
-        for table in _tables(workload, first, cost_ns)
+        for table in _tables(workload, first, costs_ns)
         if more or not all(case.id in workload.waiting for case in table.cases)
     ]
     if sum(table.fewest_ns for table in tables) <= left_ns:
@@ -62,7 +62,7 @@ def let_wait(
     else:
         if not any(workload.round for workload in workloads):
             _shorten(workloads, tables, left_ns)
-            tables = [table for workload in workloads for table in _tables(workload, first, cost_ns)]
+            tables = [table for workload in workloads for table in _tables(workload, first, costs_ns)]
         left_ns -= min(sum(table.few_ns for table in tables), _OF_FEW_ROUNDS * left_ns)
         left_ns /= _TO_SPARE if more else 1.0
         going = {case.id for table in _fitting(tables, left_ns) for case in table.cases}
@@ -91,7 +91,7 @@ def _lacking(workload: WorkloadState, case: CaseState, rounds: int) -> float:
 
 
 def _tables(
-    workload: WorkloadState, first: Collection[str], cost_ns: Callable[[CaseState], float]
+    workload: WorkloadState, first: Collection[str], costs_ns: Mapping[int, float]
 ) -> list[_TableCost]:
     """What has begun is to have its fewest rounds before anything else has any."""
     swept, active = swept_parameters([case.case for case in workload.cases]), workload.active_cases
@@ -100,15 +100,15 @@ def _tables(
         rows = [active[at] for at in group]
         begun = any(len(case.values) > workload.few_of(case) for case in rows)
         rounds = workload.fewest if begun else max(workload.fewest, STEADY_ROUNDS)
-        few_ns = sum(cost_ns(case) * _lacking(workload, case, workload.few_of(case)) for case in rows)
+        few_ns = sum(costs_ns[case.id] * _lacking(workload, case, workload.few_of(case)) for case in rows)
         found.append(
             _TableCost(
                 rows,
                 begun,
                 any(case.case.key in first for case in rows),
                 few_ns,
-                sum(cost_ns(case) * _lacking(workload, case, workload.fewest) for case in rows),
-                sum(cost_ns(case) * _lacking(workload, case, rounds) for case in rows) - few_ns,
+                sum(costs_ns[case.id] * _lacking(workload, case, workload.fewest) for case in rows),
+                sum(costs_ns[case.id] * _lacking(workload, case, rounds) for case in rows) - few_ns,
             )
         )
     return found

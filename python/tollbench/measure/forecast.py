@@ -7,7 +7,7 @@ Told before the first round, when only pilots have been made, and again as round
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist, median
 from typing import NamedTuple
 
@@ -89,17 +89,21 @@ def guessed(
 
 
 def shortage(
-    workloads: Sequence[WorkloadState], settings: Settings, spent_s: float, memory_bytes: int
+    workloads: Sequence[WorkloadState],
+    settings: Settings,
+    spent_s: float,
+    costs_ns: Mapping[int, float],
 ) -> Shortage | None:
-    """What the budget lacks after `spent_s` of pilots, before the first round; None: all rows get intervals.
+    """What the budget lacks after `spent_s` of pilots; None: all rows get intervals.
 
-    `workloads` are those that have a case to measure. What pilots saw is all that is known: a case without
-    one is taken to cost what the others do in the mean.
+    `workloads` are those that have a case to measure. A case without a pilot is taken to cost what the others
+    do in the mean. `costs_ns`: what a launch takes, by the case's id.
     """
     if not settings.budget_s:
         return None
-    plans = [_planned(workload, settings, memory_bytes) for workload in workloads]
-    least_s = sum(plan.first_s * plan.fewest for plan in plans) / (1.0 - settings.canary_share)
+    rounds_s = [sum(costs_ns[case.id] for case in one.active_cases) / 1e9 for one in workloads]
+    least_s = sum(each_s * one.fewest for each_s, one in zip(rounds_s, workloads, strict=True))
+    least_s /= 1.0 - settings.canary_share
     cases = [case for workload in workloads for case in workload.cases]
     without_turn = sum(not case.has_turn for case in cases)
     if not without_turn and spent_s + least_s <= settings.budget_s:
@@ -108,8 +112,8 @@ def shortage(
     all_of_them = (had + without_turn) / had
     preparing_s, least_s = spent_s * all_of_them, least_s * all_of_them
     return Shortage(
-        round_s=sum(plan.first_s for plan in plans),
-        rounds=max(plan.fewest for plan in plans),
+        round_s=sum(rounds_s),
+        rounds=max(workload.fewest for workload in workloads),
         without_turn=without_turn,
         needed_s=_TO_SPARE * max(preparing_s + least_s, preparing_s / PREPARING_SHARE),
     )

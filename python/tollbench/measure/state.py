@@ -202,18 +202,12 @@ class WorkloadState:
         nobody; of rounds that a resumed run has gone through, nobody who had no turn in them: what a launch
         is held against would be hours old."""
         going = self._launched_in(number)
-        if number > self.fewest:
-            going = [case for case in going if self._catches_up(case)] or going
         found = [
             case
             for case in going
             if number <= self.all_turns_until(case) or (number - self.fewest) % self.rounds_between(case) == 0
         ] or going
         return [case for case in found if number >= self.resumed_at or number in case.values]
-
-    def _catches_up(self, case: CaseState) -> bool:
-        """Whether it has waited while others had their first rounds, and still lacks some."""
-        return ROUNDS_OF_EACH + 1 not in case.values and len(case.values) < self.fewest
 
     def _launched_in(self, number: int) -> list[CaseState]:
         return [
@@ -290,11 +284,15 @@ class WorkloadState:
         return logs, fastest([case.case.footing for case in cases], logs)
 
     def judge(self, settings: Settings) -> None:
-        """After a complete round: decides whether the workload has had enough."""
+        """After a complete round: decides whether the workload has had enough.
+
+        Never by its values where some wait: a report looks at all of its tables, and would take the run for
+        one that no value has ended.
+        """
         cases = self.active_cases
         if not cases:
             self.stopped_by = "failures"
-        elif self._precise(settings):
+        elif not self.waiting and self._precise(settings):
             self.stopped_by = "precision"
         elif self.round >= settings.max_launches:
             self.stopped_by = "launches"

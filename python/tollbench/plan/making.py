@@ -88,16 +88,23 @@ def quick_cases(plan: Plan) -> frozenset[str]:
     short."""
     headline = headline_cases(plan)
     quick = {
-        workload.name: {one.name: one.quick for one in workload.parameters if one.quick is not None}
+        (workload.name, contender.name): {
+            one.name: one.quick
+            for one in workload.parameters
+            if one.quick is not None and one.name not in contender.parameters  # its own goes before
+        }
         for workload in plan.workloads
         if not workload.by_name_only
+        for contender in workload.contenders
     }
     return frozenset(
         case.key
         for case in plan.cases
         if case.key in headline
-        and case.workload in quick
-        and all(case.parameters[name] == value for name, value in quick[case.workload].items())
+        and (case.workload, case.contender) in quick
+        and all(
+            case.parameters[name] == value for name, value in quick[case.workload, case.contender].items()
+        )
     )
 
 

@@ -58,7 +58,7 @@ def test_what_to_do_next_is_told_as_it_is_typed_here(toll, words):
 
 
 def test_no_name_of_a_file_is_taken_for_a_command():
-    theirs = "see 'toll run.txt', my-toll run and /opt/toll report.html; toll runs on Linux"
+    theirs = "--resume 'my toll run.toml', 'toll run.txt', my-toll run, /opt/toll report.html; toll runs here"
     assert as_typed(theirs) == theirs
     assert as_typed("`toll list` shows all; toll lake add X") == (
         f"`{COMMAND} list` shows all; {COMMAND} lake add X"

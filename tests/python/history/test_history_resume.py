@@ -15,6 +15,7 @@ from tollbench.compare import raw_file
 from tollbench.compare.raw_file import RawFile
 from tollbench.history.commit_search import CommitSearch
 from tollbench.history.kept_search import FORM
+from tollbench.home import COMMAND
 
 GUILTY = 8
 ROUND = {"measurement": 1, "round": 1, "values": {"sum": [1, 2]}, "order": {"sum": [0, 1]}, "done": []}
@@ -188,7 +189,7 @@ def test_another_search_is_refused(
     error = capsys.readouterr().err
     assert "is of another search" in error
     assert told in error
-    assert "next: ask as it was asked (toll bisect" in error
+    assert f"next: ask as it was asked ({COMMAND} bisect" in error
     assert path.read_bytes() == before
 
 
