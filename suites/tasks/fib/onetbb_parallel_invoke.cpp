@@ -1,9 +1,10 @@
-#include "onetbb_threads.hpp"
+#include "../shared/onetbb_arena.hpp"
+#include "workload.hpp"
 
 #include <oneapi/tbb/parallel_invoke.h>
 
 struct OneTbbParallelInvoke {
-    explicit OneTbbParallelInvoke(const toll::fib::Inputs& inputs) : threads_(inputs) {}
+    explicit OneTbbParallelInvoke(const toll::fib::Inputs& inputs) : threads_(inputs.threads) {}
 
     std::uint64_t run(std::uint64_t n) {
         return threads_.execute([n] { return forking(n); });
@@ -18,7 +19,7 @@ struct OneTbbParallelInvoke {
         return first + second;
     }
 
-    toll::fib::OneTbbThreads threads_;
+    toll::OneTbbArena threads_;
 };
 
 TOLL_CONTENDER(fib, onetbb_parallel_invoke, OneTbbParallelInvoke);

@@ -1,9 +1,10 @@
-#include "onetbb_threads.hpp"
+#include "../shared/onetbb_arena.hpp"
+#include "workload.hpp"
 
 #include <oneapi/tbb/task_group.h>
 
 struct OneTbbTaskGroup {
-    explicit OneTbbTaskGroup(const toll::fib::Inputs& inputs) : threads_(inputs) {}
+    explicit OneTbbTaskGroup(const toll::fib::Inputs& inputs) : threads_(inputs.threads) {}
 
     std::uint64_t run(std::uint64_t n) {
         return threads_.execute([n] { return forking(n); });
@@ -19,7 +20,7 @@ struct OneTbbTaskGroup {
         return first + second;
     }
 
-    toll::fib::OneTbbThreads threads_;
+    toll::OneTbbArena threads_;
 };
 
 TOLL_CONTENDER(fib, onetbb_task_group, OneTbbTaskGroup);

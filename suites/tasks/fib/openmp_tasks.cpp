@@ -1,7 +1,8 @@
+#include "../shared/openmp_team.hpp"
 #include "workload.hpp"
 
 struct OpenMpTasks {
-    explicit OpenMpTasks(const toll::fib::Inputs& inputs) : threads_(inputs.threads) {}
+    explicit OpenMpTasks(const toll::fib::Inputs& inputs) : threads_(toll::openmp_threads(inputs.threads)) {}
 
     std::uint64_t run(std::uint64_t n) {
         std::uint64_t result = 0;

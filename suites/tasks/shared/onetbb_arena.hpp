@@ -1,19 +1,17 @@
 #pragma once
 
-#include "workload.hpp"
-
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 
-namespace toll::fib {
+namespace toll {
 
 /// As many threads as were asked for. An arena alone gets no more workers than the machine has CPUs: oneTBB
 /// warns on standard error, and 4 threads on 2 CPUs would be 2.
-class OneTbbThreads {
+class OneTbbArena {
 public:
-    explicit OneTbbThreads(const Inputs& inputs)
-        : allowed_(tbb::global_control::max_allowed_parallelism, inputs.threads),
-          arena_(static_cast<int>(inputs.threads)) {}
+    explicit OneTbbArena(unsigned threads)
+        : allowed_(tbb::global_control::max_allowed_parallelism, threads),
+          arena_(static_cast<int>(threads)) {}
 
     /// In the arena; the calling thread works too.
     template <class Work>
@@ -26,4 +24,4 @@ private:
     tbb::task_arena arena_;
 };
 
-}  // namespace toll::fib
+}  // namespace toll
