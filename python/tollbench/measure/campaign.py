@@ -304,9 +304,10 @@ class _Run:
         """Of a launch of each active case, by id."""
         found: dict[int, float] = {}
         for workload in workloads:
-            launched = [case for case in workload.cases if case.values and case.id in self._costs_ns]
-            expected_ns = sum(self._costs_ns[case.id] for case in launched)
-            dearer = sum(case.cost_ns for case in launched) / expected_ns if expected_ns else 1.0
+            launched = [case for case in workload.cases if case.went_well and case.id in self._costs_ns]
+            expected_ns = sum(case.went_well * self._costs_ns[case.id] for case in launched)
+            took_ns = sum(case.went_well_ns for case in launched)
+            dearer = took_ns / expected_ns if expected_ns else 1.0
             found |= {case.id: dearer * self._costs_ns.get(case.id, 0.0) for case in workload.active_cases}
         return found
 
@@ -344,7 +345,7 @@ class _Run:
 
     def _tell_plan(self) -> None:
         """When each workload has had what intervals need, and whenever rounds have taken twice as long."""
-        going = [one for one in self._workloads if not one.stopped_by]
+        going = [one for one in self._workloads if not one.stopped_by and one.going_cases]
         if not going or self._settings.max_launches < 2 or any(one.round < one.fewest for one in going):
             return
         since_s = self._elapsed_s() - self._rounds_began_s

@@ -52,7 +52,7 @@ def rounds_wanted(workload: WorkloadState, settings: Settings) -> int:
 
     As many as allowed while no interval is known: saying 80 s and ending after 700 helps nobody.
     """
-    if workload.round < workload.fewest:
+    if workload.round < workload.fewest or workload.waiting:
         return settings.max_launches
     return rounds_to(noise_of(workload), settings) or settings.max_launches
 

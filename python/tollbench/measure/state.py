@@ -65,6 +65,8 @@ class CaseState:
     counted: int = 0  # counting passes made; all of them, where one failed
     values: dict[int, LaunchValue | None] = field(default_factory=dict)
     cost_ns: int = 0  # of its last launch
+    went_well: int = 0  # measuring launches
+    went_well_ns: int = 0  # what those took together
     peak_bytes: int = 0  # of its pilot, resident
     one_thread: bool = True  # by its pilot; threads that are a load beside the timed one do not count
     rehearsed: bool = False
@@ -115,6 +117,8 @@ class CaseState:
         self.not_halted = self.not_halted or str(launch.footing.get(NOT_HALTED, ""))
         self.values[launch.round] = None
         if launch.status is Status.OK:
+            self.went_well += 1
+            self.went_well_ns += launch.wall_ns
             self.values[launch.round] = launch_value(launch, samples)
             self.status, self.reason = Status.OK, ""
             return
