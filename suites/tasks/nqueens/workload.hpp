@@ -39,7 +39,7 @@ inline void require_one_thread(const Inputs& inputs, std::string_view why) {
 
 /// The row of the queen in each column so far.
 template <std::size_t N>
-using Board = std::array<signed char, N>;
+using Board = std::array<std::uint8_t, N>;
 
 /// Rows of the next column that no queen of the first `placed` threatens, ascending.
 template <std::size_t N>
@@ -47,7 +47,7 @@ struct Free {
     Free(const Board<N>& board, std::size_t placed) noexcept {
         for (int row = 0; row < static_cast<int>(N); ++row) {
             if (is_free(board, static_cast<int>(placed), row)) {
-                rows[count++] = static_cast<signed char>(row);
+                rows[count++] = static_cast<std::uint8_t>(row);
             }
         }
     }
