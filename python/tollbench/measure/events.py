@@ -40,7 +40,8 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """Why not every row will have an interval, by what pilots cost: told before the first round."""
+    """Why not every row will have an interval, by what launches cost: told before the first round,
+    or after some, where they do not keep what pilots promised."""
 
     round_s: float  # one launch of every case that has a pilot
     rounds: int  # the most that a workload's intervals need
