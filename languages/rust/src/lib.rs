@@ -21,6 +21,12 @@ pub struct Parameter {
 /// The parameters' values by name.
 pub type Arguments = BTreeMap<&'static str, u64>;
 
+/// A crate's version as `lock`, the text of Cargo.lock, has it; "" where it has none.
+pub fn locked_version(lock: &'static str, name: &str) -> &'static str {
+    let entry = lock.split("[[package]]").find(|entry| entry.contains(&format!("name = \"{name}\"\n")));
+    entry.and_then(|entry| entry.split("version = \"").nth(1)?.split('"').next()).unwrap_or("")
+}
+
 /// One answer to a workload.
 pub struct Contender {
     pub workload: &'static str,

@@ -143,12 +143,6 @@ const fn parameters(threads: &'static str) -> [toll::Parameter; 3] {
     ]
 }
 
-/// tokio's version as Cargo.lock has it.
-fn tokio_version() -> &'static str {
-    let entry = include_str!("Cargo.lock").split("name = \"tokio\"\nversion = \"").nth(1);
-    entry.and_then(|entry| entry.split('"').next()).unwrap_or("")
-}
-
 const PARAMETERS: &[toll::Parameter] = &parameters("cpus");
 const ONE_THREAD: &[toll::Parameter] = &parameters("1");
 
@@ -157,7 +151,7 @@ fn main() -> std::process::ExitCode {
         workload: "frameworks/cachecalc",
         name,
         library: "tokio",
-        library_version: tokio_version(),
+        library_version: toll::locked_version(include_str!("Cargo.lock"), "tokio"),
         unit: "ns",
         per: "task",
         parameters,

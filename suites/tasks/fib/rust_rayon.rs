@@ -52,19 +52,12 @@ fn set_up(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, toll::Err
     }
 }
 
-/// A crate's version as Cargo.lock has it.
-fn locked_version(name: &str) -> &'static str {
-    let lock = include_str!("Cargo.lock");
-    let entry = lock.split("[[package]]").find(|entry| entry.contains(&format!("name = \"{name}\"\n")));
-    entry.and_then(|entry| entry.split("version = \"").nth(1)?.split('"').next()).unwrap_or("")
-}
-
 fn main() -> std::process::ExitCode {
     toll::main(&[toll::Contender {
         workload: "tasks/fib",
         name: "rust_rayon",
         library: "rayon",
-        library_version: locked_version("rayon"),
+        library_version: toll::locked_version(include_str!("Cargo.lock"), "rayon"),
         unit: "ns",
         per: "task",
         parameters: &[

@@ -9,8 +9,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace toll::fib {
@@ -19,11 +17,6 @@ struct Inputs {
     std::uint64_t n;   ///< which Fibonacci number
     unsigned threads;  ///< operating-system threads that run the tasks
 };
-
-/// For contenders that can have one thread only; `why` begins the sentence that others get.
-inline void require_one_thread(const Inputs& inputs, std::string_view why) {
-    if (inputs.threads != 1) { throw Unsupported(std::string(why) + "; ask for threads=1"); }
-}
 
 /// The n-th Fibonacci number, by addition.
 [[nodiscard]] constexpr std::uint64_t fibonacci(std::uint64_t n) noexcept {
@@ -43,8 +36,7 @@ inline void require_one_thread(const Inputs& inputs, std::string_view why) {
 }
 
 /// What a contender models: made once with its threads, then asked again and again.
-///  - `run(n)` returns the n-th Fibonacci number, by one forked call in each of 2 or more;
-///  - `footing()` (optional): what the contender knows better, laid over the workload's own.
+///  - `run(n)` returns the n-th Fibonacci number, by one forked call in each of 2 or more.
 template <class T>
 concept Forking = std::constructible_from<T, const Inputs&> && requires(T runtime, std::uint64_t n) {
     { runtime.run(n) } -> std::same_as<std::uint64_t>;
@@ -87,11 +79,6 @@ public:
     [[nodiscard]] Footing footing() const {
         Footing footing;
         footing.set({"threads", inputs_.threads});
-        if constexpr (requires { runtime_.footing(); }) {
-            for (const auto& [name, value] : runtime_.footing().all()) {
-                std::visit([&, &key = name](const auto& known) { footing.set({key, known}); }, value);
-            }
-        }
         return footing;
     }
 

@@ -1,9 +1,10 @@
+#include "../shared/one_thread.hpp"
 #include "workload.hpp"
 
 /// The floor: plain calls. Nothing is forked, so no scheduler can be cheaper.
 struct SequentialRecursion {
     explicit SequentialRecursion(const toll::nqueens::Inputs& inputs) {
-        toll::nqueens::require_one_thread(inputs, "a recursion has one thread");
+        toll::require_one_thread(inputs.threads, "a recursion has one thread");
     }
 
     template <std::size_t N>

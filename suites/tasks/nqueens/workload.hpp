@@ -13,10 +13,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace toll::nqueens {
@@ -31,11 +28,6 @@ struct Inputs {
     std::size_t n;     ///< queens, columns and rows
     unsigned threads;  ///< operating-system threads that run the tasks
 };
-
-/// For contenders that can have one thread only; `why` begins the sentence that others get.
-inline void require_one_thread(const Inputs& inputs, std::string_view why) {
-    if (inputs.threads != 1) { throw Unsupported(std::string(why) + "; ask for threads=1"); }
-}
 
 /// The row of the queen in each column so far.
 template <std::size_t N>

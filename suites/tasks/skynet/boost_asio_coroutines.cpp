@@ -1,3 +1,4 @@
+#include "../shared/one_thread.hpp"
 #include "asio_tree.hpp"
 #include "pins.hpp"
 
@@ -6,7 +7,7 @@
 
 struct BoostAsioCoroutines : toll::skynet::Coroutines<boost::asio::io_context::executor_type> {
     explicit BoostAsioCoroutines(const toll::skynet::Inputs& inputs) : Coroutines(inputs), pins_(inputs) {
-        toll::skynet::require_one_thread(inputs, "one thread runs the io_context");
+        toll::require_one_thread(inputs.threads, "one thread runs the io_context");
         pins_.tie_caller();
     }
 

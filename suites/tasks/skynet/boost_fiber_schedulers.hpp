@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../shared/one_thread.hpp"
 #include "pins.hpp"
 #include "workload.hpp"
 
@@ -75,7 +76,7 @@ private:
 /// Boost.Fiber's default: a queue for each thread, no migration.
 struct RoundRobin {
     explicit RoundRobin(const Inputs& inputs) : tied_(inputs) {
-        require_one_thread(inputs, "round robin schedules one thread");
+        require_one_thread(inputs.threads, "round robin schedules one thread");
         tied_.tie_caller();
     }
 

@@ -3,7 +3,7 @@
 mod skynet;
 
 use serde_json::json;
-use skynet::{expected, inputs, locked_version, nodes_below_root, CHILDREN, PARAMETERS};
+use skynet::{expected, inputs, nodes_below_root, CHILDREN, PARAMETERS};
 use toll::units::{with_units, Counted, Uncounted, Units};
 
 fn skynet<U: Units>(ordinal: u64, size: u64) -> u64 {
@@ -63,7 +63,7 @@ fn main() -> std::process::ExitCode {
         workload: "tasks/skynet",
         name: "rust_rayon",
         library: "rayon",
-        library_version: locked_version("rayon"),
+        library_version: toll::locked_version(include_str!("Cargo.lock"), "rayon"),
         unit: "ns",
         per: "task",
         parameters: PARAMETERS,

@@ -3,7 +3,7 @@
 mod skynet;
 
 use serde_json::json;
-use skynet::{expected, inputs, locked_version, nodes_below_root, parameters, CHILDREN, PARAMETERS};
+use skynet::{expected, inputs, nodes_below_root, parameters, CHILDREN, PARAMETERS};
 use toll::units::{with_units, Counted, Uncounted, Units};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
@@ -87,7 +87,7 @@ fn main() -> std::process::ExitCode {
         workload: "tasks/skynet",
         name,
         library: "tokio",
-        library_version: locked_version("tokio"),
+        library_version: toll::locked_version(include_str!("Cargo.lock"), "tokio"),
         unit: "ns",
         per: "task",
         parameters,

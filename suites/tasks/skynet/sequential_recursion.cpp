@@ -1,9 +1,10 @@
+#include "../shared/one_thread.hpp"
 #include "workload.hpp"
 
 /// The floor: the same tree by plain calls. Nothing is spawned, so no scheduler can be cheaper.
 struct SequentialRecursion {
     explicit SequentialRecursion(const toll::skynet::Inputs& inputs) {
-        toll::skynet::require_one_thread(inputs, "a recursion has one thread");
+        toll::require_one_thread(inputs.threads, "a recursion has one thread");
     }
 
     [[gnu::noinline]] std::uint64_t run(toll::skynet::Subtree node) {

@@ -52,10 +52,3 @@ pub fn expected(tasks: u64) -> u64 {
 pub fn nodes_below_root(tasks: u64) -> u64 {
     std::iter::successors(Some(tasks), |size| Some(size / CHILDREN)).take_while(|&size| size > 1).sum()
 }
-
-/// A crate's version as Cargo.lock has it.
-pub fn locked_version(name: &str) -> &'static str {
-    let lock = include_str!("Cargo.lock");
-    let entry = lock.split("[[package]]").find(|entry| entry.contains(&format!("name = \"{name}\"\n")));
-    entry.and_then(|entry| entry.split("version = \"").nth(1)?.split('"').next()).unwrap_or("")
-}

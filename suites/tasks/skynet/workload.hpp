@@ -67,11 +67,6 @@ using Sums = std::array<std::uint64_t, children>;
     return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
 }
 
-/// For contenders that can have one thread only; `why` begins the sentence that others get.
-inline void require_one_thread(const Inputs& inputs, std::string_view why) {
-    if (inputs.threads != 1) { throw Unsupported(std::string(why) + "; ask for threads=1"); }
-}
-
 /// Nodes below the root of a tree with `tasks` leaves: 10 + 100 + ... + tasks.
 [[nodiscard]] constexpr std::uint64_t units_below_root(std::uint64_t tasks) noexcept {
     std::uint64_t units = 0;
