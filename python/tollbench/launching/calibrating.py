@@ -26,6 +26,7 @@ _SLOWEST = 10  # times as long as the shortest batch the longest may be, where s
 _SETUP_NS = 1e6  # what making state anew may cost a block; where it is dearer, some blocks keep theirs
 _GROWTH = 10  # of the iterations from one calibrating request to the next, at most
 _CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
+_ALONE = 1.1  # times as much CPU time as time has one thread at most, however the two are read
 _MOST_ITERATIONS = 10**12
 _ROUND_NS = 400e6  # long batches: fewer blocks
 
@@ -37,6 +38,7 @@ class TurnWork:
     iterations: int  # of a batch
     blocks: int
     anew_every: int  # blocks; 1 makes the state anew in each
+    on_one_cpu: bool = False  # one thread of each side works, and never waits, so that all may share a CPU
 
 
 def turn_work(turns: Turns) -> TurnWork:
@@ -60,7 +62,7 @@ def turn_work(turns: Turns) -> TurnWork:
     blocks = int(_ROUND_NS / (batch_ns * len(turns.live)))
     anew_every = 1 + int(anew_ns / max(batch_ns, _SETUP_NS))
     blocks = max(FEWEST_BLOCKS, min(most, blocks - blocks % 2))  # even: as many of each order
-    return TurnWork(iterations, blocks, min(anew_every, blocks))
+    return TurnWork(iterations, blocks, min(anew_every, blocks), on_one_cpu=short)
 
 
 def _common(found: Sequence[tuple[int, float]]) -> tuple[int, float]:
@@ -76,10 +78,10 @@ def _common(found: Sequence[tuple[int, float]]) -> tuple[int, float]:
 def _short_will_do(program: Conversation, iterations: int) -> bool:
     """Whether a program has no reason for longer batches: threads that have to be woken, or a runtime that
     becomes faster while it runs and is warmed by batches."""
-    waits = program.time(iterations).batch.voluntary_switches > 0
+    batch = program.time(iterations).batch
     footing = program.ready.footing
-    alone = one_thread(footing) and not times_own_thread(footing)
-    return program.ready.warmup_limit_ns == 0 and not waits and alone
+    alone = one_thread(footing) and not times_own_thread(footing) and batch.cpu_ns <= _ALONE * batch.wall_ns
+    return program.ready.warmup_limit_ns == 0 and not batch.voluntary_switches and alone
 
 
 def _iterations(program: Conversation) -> tuple[int, float]:

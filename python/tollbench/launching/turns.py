@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from tollbench.launching.conversation import WARM_SHARE, Conversation
 from tollbench.launching.failure import LaunchFailed, fault_of
 from tollbench.launching.halting import Halter, Used
+from tollbench.launching.one_cpu import tie_to_one
 
 WATCHED_S = 0.002  # ten short batches: what harms each of them by a twentieth is found
 
@@ -29,6 +30,7 @@ class Turns:
         self.live: dict[int, Conversation] = {}  # by side
         self.restless: tuple[int, ...] = ()  # sides that work while nobody asks them; then all are halted
         self.halters: dict[int, Halter] = {}
+        self.cpu: int | None = None  # that all are tied to
         self._halting = halting  # known before
         self._rests_since: dict[int, float] = {}
         for side, program in live.items():
@@ -61,6 +63,10 @@ class Turns:
     def leave(self, side: int) -> None:
         """A side that has failed has no more turns."""
         del self.live[side]
+
+    def share_one_cpu(self) -> None:
+        """Ties all to one CPU, where each has but one thread; call it before what is measured."""
+        self.cpu = tie_to_one([program.pid for program in self.live.values()])
 
     def watch(self, iterations: int | Mapping[int, int]) -> None:
         """Asks all sides once, shortly, then nobody for a moment; from then on only who is asked may work.

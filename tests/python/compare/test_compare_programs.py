@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -325,6 +326,39 @@ def test_who_waits_quietly_is_never_halted(monkeypatch: pytest.MonkeyPatch) -> N
     assert [subject.round(["x"], seed).raw[0]["restless"] for seed in range(3)] == [[], [], []]
     assert not halted
     assert not subject.notes("x", 1)
+
+
+MANY_CPUS = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU is all that there is")
+
+
+@MANY_CPUS
+@pytest.mark.parametrize(
+    ("words", "ties"),
+    [
+        (("slow=1.1",), True),
+        (("threads=2",), False),  # it says so itself
+        (("spin=thread",), False),
+    ],
+)
+def test_sides_of_one_thread_share_a_cpu(
+    words: tuple[str, ...], ties: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where: list[set[int]] = []
+    time_unread = Conversation.time_unread
+
+    def looking(program: Conversation, *arguments: Any) -> Unread:
+        where.append(set(os.sched_getaffinity(program.pid)))
+        return time_unread(program, *arguments)
+
+    monkeypatch.setattr(Conversation, "time_unread", looking)
+    subject = Programs([offering("a"), offering("b", *words)], MeasuringOptions(60.0))
+    for seed in range(2):  # the first launch finds out how much is done in a batch
+        where.clear()
+        launch = subject.round(["x"], seed).raw[0]
+        expected = {launch["cpu"]} if ties else os.sched_getaffinity(0)
+        assert (launch["cpu"] is not None) == ties
+        assert len(where) == 2 * len(launch["ns"])
+        assert all(cpus == expected for cpus in where)
 
 
 class NotingLauncher(ProcessLauncher):

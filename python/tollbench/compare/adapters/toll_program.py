@@ -73,6 +73,7 @@ class _Blocks:
     waited: NDArray[np.float64]  # the share of the time that others had
     places: NDArray[np.int64]  # who was asked when
     restless: Sequence[int]  # sides that worked out of turn; all were halted then
+    cpu: int | None  # that all sides were tied to
 
 
 _Read = tuple[float, float, int]  # of an answer: ns a unit, share waited, voluntary switches
@@ -199,6 +200,7 @@ class Programs:
                     "waited": blocks.waited.round(4).tolist(),
                     "places": blocks.places.tolist(),
                     "restless": [self.labels[side] for side in blocks.restless],
+                    "cpu": blocks.cpu,
                 }
                 found.raw.append(record | measured)
                 self._launch_count[name] += 1
@@ -227,13 +229,15 @@ class Programs:
             self._ends.setdefault(name, {}).update(turns.end())
         values, waited, switches = np.array(rows).transpose(2, 0, 1)
         places = np.argsort(np.array(orders), axis=1)
-        return _Blocks(values, forced(waited, switches), places, turns.restless)
+        return _Blocks(values, forced(waited, switches), places, turns.restless, turns.cpu)
 
     def _settled(self, name: str, turns: Turns) -> TurnWork:
         """The work, with all sides warmed for it and whoever works out of turn found."""
         known = name in self._work
         if not known:
             self._work[name] = turn_work(turns)
+        if self._work[name].on_one_cpu:
+            turns.share_one_cpu()
         for side in turns.live:
             with turns.of(side) as program:
                 if program.ready.warmup_limit_ns:
