@@ -22,10 +22,11 @@ from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
 from tollbench.plan import Settings
-from tollbench.words import LONGEST_GAUGED_NS, SHARED_CORE, Status, one_thread
+from tollbench.words import LONGEST_GAUGED_NS, SHARED_CORE, Status, one_thread, times_own_thread
 
 LONGEST_TURN_NS = 20e6  # who takes longer for a batch is launched alone: turns would be no neighbours in time
 REHEARSED_TURNS = 5
+ON_ONE_CPU = "turns_on_cpu"  # in the footing: the CPU that this launch's programs were tied to
 TURN_BATCHES = "turn_batches"  # in the footing of a rehearsal: how many a turn had
 _REHEARSED_NS = 4e6  # of a turn,
 _FEWEST_REHEARSED = 4  # and as many batches at least
@@ -152,6 +153,7 @@ class Company:
                 with self._time_of(side, turns):
                     self._start(side)
                     turns.join(side, self.programs[side])
+            self._share_one_cpu(turns)
             for side in list(turns.live):
                 with self._time_of(side, turns), turns.of(side):
                     self._warm(side, self.programs[side])
@@ -183,6 +185,17 @@ class Company:
         program.layouts = random.Random(member.place.seed)
         self.programs[side] = program
         program.begin()
+
+    def _share_one_cpu(self, turns: Turns) -> None:
+        """Who lives together works on one CPU, if nobody has or will have threads, or works out of turn."""
+        live = [self.programs[side] for side in turns.live]
+        footings = [program.ready.footing for program in live]
+        alone = all(one_thread(footing) and not times_own_thread(footing) for footing in footings)
+        if len(live) > 1 and alone and not any(member.work.unasked for member in self._members):
+            turns.share_one_cpu()
+        if turns.cpu is not None:
+            for program in live:
+                program.observed[ON_ONE_CPU] = turns.cpu
 
     def _warm(self, side: int, program: RecordedConversation) -> None:
         """The first batch is the cold one; the rest of the warm-up follows it in one piece."""

@@ -64,7 +64,7 @@ def ready(fault):
         setup_ns=-5 if fault == "negative_setup" else 50_000,
         process_ns=1,
         clock={"source": "monotonic", "frequency_hz": 1e9},
-        footing={"threads": "\ud800" if fault == "half_a_letter" else 1},
+        footing={"threads": {"half_a_letter": "\ud800", "two_threads": 2}.get(fault, 1)},
         unknown_field=1,
     )
 

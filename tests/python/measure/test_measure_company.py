@@ -10,8 +10,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_machine import FakeClock, FakeLauncher
@@ -21,12 +23,13 @@ from tollbench.analysis import results
 from tollbench.interpreters import interpreter, interpreter_with_path
 from tollbench.launching.child import Launcher, Limits
 from tollbench.launching.clock import SystemClock
-from tollbench.launching.conversation import Errand
+from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.disturbance import Disturbance
 from tollbench.launching.piloting import CaseWork
 from tollbench.launching.process import ProcessLauncher
+from tollbench.launching.protocol import Unread
 from tollbench.launching.starting import Starter
-from tollbench.measure.company import LONGEST_TURN_NS, Member, NotHalted, OutOfTime, blocks_of
+from tollbench.measure.company import LONGEST_TURN_NS, ON_ONE_CPU, Member, NotHalted, OutOfTime, blocks_of
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.recording import LaunchOutcome, Recorder
 from tollbench.plan import Settings
@@ -167,6 +170,26 @@ def test_the_warm_up_brings_the_layout_and_is_no_more_than_it_has_to_be() -> Non
         shapes = [(batch.iterations, batch.warmup) for batch in outcome.launch.batches]
         assert shapes == [(8, True), (12, True), (8, False), (8, False), (8, False)]
         assert outcome.launch.footing["in_turns_with"] == 1
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU is all that there is")
+def test_who_takes_turns_shares_a_cpu_and_who_is_alone_has_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    where: dict[int, set[int]] = {}
+    time_unread = Conversation.time_unread
+
+    def looking(program: Conversation, *arguments: Any) -> Unread:
+        where[program.pid] = set(os.sched_getaffinity(program.pid))
+        return time_unread(program, *arguments)
+
+    monkeypatch.setattr(Conversation, "time_unread", looking)
+    found = together([real("", 1), real("", 2), real("", 3)])
+    (cpu,) = {outcome.launch.footing[ON_ONE_CPU] for outcome in found.values()}
+    assert list(where.values()) == [{cpu}] * 3
+    (alone,) = together([real("", 1)]).values()
+    assert ON_ONE_CPU not in alone.launch.footing
+    for fault, work in (("two_threads", SHORT), ("", replace(SHORT, unasked=True))):
+        found = together([real("", 1), real(fault, 2, work)])
+        assert not any(ON_ONE_CPU in outcome.launch.footing for outcome in found.values())
 
 
 def test_each_is_charged_with_its_own_time_alone() -> None:
