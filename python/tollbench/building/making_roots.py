@@ -19,19 +19,32 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tollbench.catalog.environments import roots
-from tollbench.catalog.environments.roots import MADE, Root
+from tollbench.catalog.environments.roots import MADE, TESTING, Root
 from tollbench.catalog.tools import run_tool
 from tollbench.errors import Exit, TollError
 from tollbench.writing import alone, delete_tree
 
 OnLine = Callable[[str], None]
+PACKAGES = "packages"  # in made.json: the version of each
+_WHICH_VERSIONS = f"name the {MADE} of a root that toll made; a copy will do"
+_FIELD = re.compile(r"^(Package|Status|Version): (.*)$", re.MULTILINE)
+# Debian Policy 5.6.1 and 5.6.12.
+_PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+_VERSION = re.compile(r"[A-Za-z0-9.+~:-]+")
+_NOT_THERE = re.compile(r"Version '([^']+)' for '([^']+)' was not found")
 _FORWARDED = re.compile(r'^Acquire::(https?::Proxy|Check-Valid-Until|Check-Date)[^ ]* "[^"]+";$')
 
 
-def make(root: Root, *, mirror: str = "", on_line: OnLine = lambda _line: None) -> bool:
+def make(
+    root: Root,
+    *,
+    mirror: str = "",
+    versions: Mapping[str, str] | None = None,
+    on_line: OnLine = lambda _line: None,
+) -> bool:
     """Makes the root; False where it is there already. Raises TollError with what would help.
 
-    An interrupt leaves nothing behind.
+    With `versions` of packages, by name, of these and no others. An interrupt leaves nothing behind.
     """
     target = roots.place(root.name)
     with _alone(target.parent):
@@ -40,6 +53,7 @@ def make(root: Root, *, mirror: str = "", on_line: OnLine = lambda _line: None) 
                 if left.is_dir() and not left.is_symlink():
                     delete_tree(left)
         if roots.is_made(root.name):
+            _check_versions(root.name, versions)
             return False
         if os.path.lexists(target):
             _own(target)  # said before anything is fetched
@@ -47,8 +61,10 @@ def make(root: Root, *, mirror: str = "", on_line: OnLine = lambda _line: None) 
         with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent) as scratch:
             folder = Path(scratch, root.name)
             (folder / "root").mkdir(parents=True)
-            _unpack(command(root, mirror), folder / "root", on_line, _working_place(Path(scratch)))
+            making = command(root, mirror, versions)
+            _unpack(making, folder / "root", on_line, _working_place(Path(scratch)))
             made = {"recipe": roots.described(root), "mirror": mirror}
+            made[PACKAGES] = installed(folder / "root")
             (folder / MADE).write_text(json.dumps(made, indent=1), encoding="utf-8")
             if os.path.lexists(target):  # made of other packages
                 _delete(_own(target))
@@ -80,13 +96,14 @@ def size_bytes(name: str) -> int:
     return total
 
 
-def command(root: Root, mirror: str) -> list[str]:
-    """What makes it, as an archive on standard output."""
-    sources = [f"deb {mirror} {suite} main" for suite in (root.release, f"{root.release}-updates")]
-    if root.testing_packages:
-        # A mirror's testing index may be past its date: it is for a few packages that nothing else has.
-        sources.append(f"deb [check-valid-until=no] {mirror} testing main")
-    packages = ",".join((*root.packages, *root.testing_packages))
+def command(root: Root, mirror: str, versions: Mapping[str, str] | None = None) -> list[str]:
+    """What makes it, as an archive on standard output; of these versions, where there are some."""
+    # A mirror's testing index may be past its date: its signature is what counts.
+    options_of = dict.fromkeys((TESTING, f"{TESTING}-updates"), "[check-valid-until=no] ")
+    suites = [root.release, f"{root.release}-updates", *([TESTING] if root.testing_packages else [])]
+    sources = [f"deb {options_of.get(suite, '')}{mirror} {suite} main" for suite in suites]
+    wanted = [f"{name}={version}" for name, version in versions.items()] if versions else []
+    packages = ",".join(wanted or (*root.packages, *root.testing_packages, *root.compilers))
     options = ["--variant=apt", "--format=tar", f"--include={packages}"]
     options += [f'--aptopt=APT::Default-Release "{root.release}"', '--aptopt=APT::Install-Recommends "false"']
     options += [f"--aptopt={line}" for line in _forwarded()]
@@ -94,6 +111,43 @@ def command(root: Root, mirror: str) -> list[str]:
     options += ["--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/locale/*"]
     options += ["--dpkgopt=path-exclude=/usr/share/man/*"]
     return ["mmdebstrap", *options, root.release, "-", *sources]
+
+
+def installed(file_system: Path) -> dict[str, str]:
+    """The version of every package in there, by name; none where nothing tells."""
+    try:
+        text = (file_system / "var/lib/dpkg/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    fields = [dict(_FIELD.findall(paragraph)) for paragraph in text.split("\n\n")]
+    here = [one for one in fields if one.get("Status", "").endswith(" installed")]
+    return {one["Package"]: one["Version"] for one in here}
+
+
+def versions_of(path: Path) -> dict[str, str]:
+    """The versions that a root was made of, from its `made.json`. Raises TollError where it tells none."""
+    try:
+        made = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TollError(f"{path} cannot be read: {error}", _WHICH_VERSIONS) from None
+    told = made.get(PACKAGES) if isinstance(made, dict) else None
+    good = isinstance(told, dict) and all(
+        isinstance(version, str) and _PACKAGE.fullmatch(name) and _VERSION.fullmatch(version)
+        for name, version in told.items()
+    )
+    if not told or not good:
+        raise TollError(f"{path} does not tell versions of packages", _WHICH_VERSIONS)
+    return dict(told)
+
+
+def _check_versions(name: str, versions: Mapping[str, str] | None) -> None:
+    """Raises TollError where the root that is there was made of others."""
+    if versions is None or versions == installed(roots.file_system(name)):
+        return
+    raise TollError(
+        f"{name} is there already, of other versions of its packages",
+        f"remove it first: toll env remove {name}",
+    )
 
 
 def host_mirror() -> str:
@@ -182,6 +236,12 @@ def _unpack(making: list[str], target: Path, on_line: OnLine, environment: Mappi
 
 def _explained(said: list[str]) -> TollError:
     """What mmdebstrap said last, and what would help."""
+    if gone := next(filter(None, map(_NOT_THERE.search, said)), None):
+        return TollError(
+            f"the mirror does not have {gone[2]} {gone[1]}, or not any more",
+            "name one that keeps old versions: --mirror URI; or leave --versions out, for those of today",
+            Exit.REGRESSION_OR_FAILED_CHECK,
+        )
     told = next((line for line in said if line.startswith(("E:", "Err:"))), (said or ["no message"])[-1])
     step = "check the network and the mirror, then run the same command again"
     if any("newuidmap" in line or "subuid" in line or "unshare" in line for line in said):

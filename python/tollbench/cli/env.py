@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +12,6 @@ from tollbench.text import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tollbench.catalog.environments.roots import Root
     from tollbench.words import Environment
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 EXAMPLE = "toll env list --json"
 NAMING = """
 A compiler's name takes options, in any order, and an allocator: gcc-12-O3-native, clang-19-libc++-lto,
-gcc-12+tcmalloc. Bring compilers with: toll setup --compilers. Measure with: toll run NAME --env NAME,NAME"""
+gcc-12+tcmalloc. Bring compilers with: toll setup --compilers; newer ones with: toll env add debian-testing,
+whose names are like debian-testing:gcc-16. Measure with: toll run NAME --env NAME,NAME"""
 
 app = typer.Typer(
     help="Where programs are built and run: the host, compilers and flags, allocators preloaded, roots.",
@@ -39,35 +40,44 @@ def list_(
     named = [_described(environments.located(item)) for item in environments.OFFERED]
     with progress("trying compilers", after_s=1.0) as bar:
         compiled = list(compilers.listed(bar.step))
+        inside = [environments.located(environments.named(name)) for name in compilers.in_all_roots()]
     if as_json:
-        rows = [_row(item) for item in (*named, *compiled)]
+        rows = [_row(item) for item in (*named, *compiled, *inside)]
         tell_as_json(rows)
     else:
         _print(named)
         _print_compilers(compiled)
+        _print_in_roots(inside)
         tell(NAMING)
 
 
 @app.command("add", epilog="Example: toll env add debian13")
 def add(
-    name: Annotated[str, typer.Argument(help="The root to make: debian13.")],
+    name: Annotated[str, typer.Argument(help="The root to make: debian13 or debian-testing.")],
     mirror: Annotated[
         str, typer.Option(metavar="URI", help="Debian mirror; the one that apt uses here if not given.")
     ] = "",
+    versions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="made.json of a root: the same packages in the same versions."),
+    ] = None,
 ) -> None:
-    """Make a root: a small Debian in your cache, for what this release lacks. Takes a minute or two."""
+    """Make a root: a small Debian in your cache, for what this release lacks. Takes some minutes."""
     from tollbench.building import making_roots as making
     from tollbench.catalog import packages
+    from tollbench.catalog.environments import roots
     from tollbench.cli.console import progress, say
 
     root = _root(name)
+    these = making.versions_of(versions) if versions else None
     if wanted := packages.missing([packages.table()["mmdebstrap"]]):
         packages.install(wanted, say)
     with progress(f"making {root.title}") as bar:
         steps = _Steps(bar.step)
-        made = making.make(root, mirror=mirror, on_line=steps.heard)
+        made = making.make(root, mirror=mirror, versions=these, on_line=steps.heard)
     what = "made" if made else "is there already"
     tell(f"{name} {what}: {making.size_bytes(name) / 1e9:.1f} GB in {_place(name)}")
+    tell(f"its packages and their versions: {_place(name) / roots.MADE}")
 
 
 @app.command("remove", epilog="Example: toll env remove debian13")
@@ -170,6 +180,15 @@ def _print_compilers(rows: list[Environment]) -> None:
     for row in rows:
         if row not in plain and row.unavailable:
             _line(row, width, "")
+
+
+def _print_in_roots(rows: list[Environment]) -> None:
+    """A line a compiler."""
+    width = max((len(row.name) for row in rows), default=0)
+    if rows:
+        tell("\nCompilers in roots; their options as above, without -lto and -m32")
+    for row in rows:
+        _line(row, width, f"{row.compiler} {row.compiler_version}, {row.standard_library}")
 
 
 def _with_options(plain: str, rows: list[Environment]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +17,8 @@ import pytest
 from checkouts import ROOT
 from tollbench.building import making_roots as making
 from tollbench.catalog import environments
-from tollbench.catalog.environments import roots
+from tollbench.catalog.environments import compilers, roots
+from tollbench.catalog.environments.probing import Inside, probe
 from tollbench.errors import TollError
 from tollbench.interpreters import interpreter_with_path
 
@@ -66,7 +68,10 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     shutil.copy(system / "usr/bin/true", system / "usr/bin/env")
     (system / "dev/null").write_text("a device, which no user could make")
-    (system / "var/lib/dpkg/status").write_text("Package: libc6\nStatus: ok\nVersion: 2.41-12\n\n")
+    (system / "var/lib/dpkg/status").write_text(
+        "Package: libc6\nStatus: install ok installed\nVersion: 2.41-12\n\n"
+        "Package: gone\nStatus: deinstall ok config-files\nVersion: 1\n\n"
+    )
     (system / "locked/file").touch()
     (system / "locked").chmod(0o500)
     subprocess.run(["tar", "-cf", str(folder / "system.tar"), "-C", str(system), "."], check=True)
@@ -161,6 +166,91 @@ def test_what_is_asked_of_mmdebstrap() -> None:
     assert '--aptopt=APT::Default-Release "trixie"' in words  # testing is for what nothing else has
     (included,) = (word for word in words if word.startswith("--include="))
     assert {"seastar-dev", "g++", "cmake"} <= set(included.removeprefix("--include=").split(","))
+
+
+def test_testing_may_be_past_its_date_and_brings_the_compilers_that_it_has() -> None:
+    words = making.command(roots.recipe("debian-testing"), MIRROR)
+    assert f"deb [check-valid-until=no] {MIRROR} testing main" in words
+    (included,) = (word for word in words if word.startswith("--include="))
+    patterns = [word[2:] for word in included.split(",") if word.startswith("~n")]
+    offered = ["g++-13", "g++-14", "g++-16", "g++-16-multilib", "clang-9", "clang-21", "clang-21-doc"]
+    assert [name for name in offered if any(re.search(pattern, name) for pattern in patterns)] == [
+        "g++-14",
+        "g++-16",
+        "clang-21",
+    ]
+
+
+def test_a_root_is_made_again_of_the_versions_that_another_one_had(maker: Path, tmp_path: Path) -> None:
+    making.make(DEBIAN, mirror=MIRROR)
+    kept = shutil.copy(roots.place("debian13") / "made.json", tmp_path / "kept.json")
+    versions = making.versions_of(Path(kept))
+    assert versions == {"libc6": "2.41-12"}  # what was taken out again is none of it
+    assert not making.make(DEBIAN, mirror=MIRROR, versions=versions)
+    with pytest.raises(TollError, match="of other versions") as raised:
+        making.make(DEBIAN, mirror=MIRROR, versions={"libc6": "2.42-1"})
+    assert raised.value.next_step.endswith("toll env remove debian13")
+    making.remove("debian13")
+    assert making.make(DEBIAN, mirror=MIRROR, versions=versions)
+    last = (tmp_path / "calls").read_text().splitlines()[-1]
+    assert re.findall(r"--include=\S*", last) == ["--include=libc6=2.41-12"]
+
+
+def test_a_version_that_the_mirror_has_dropped_is_named(maker: Path, tmp_path: Path) -> None:
+    maker.write_text("#!/bin/sh\necho \"E: Version '16.1.0-2' for 'g++-16' was not found\" >&2\nexit 1\n")
+    with pytest.raises(TollError, match=r"does not have g\+\+-16 16\.1\.0-2") as raised:
+        making.make(DEBIAN, mirror=MIRROR, versions={"g++-16": "16.1.0-2"})
+    assert "--mirror" in raised.value.next_step
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no JSON",
+        "[]",
+        "{}",
+        '{"packages": {}}',
+        '{"packages": {"libc6": 1}}',
+        '{"packages": {"libc6": "1,evil"}}',
+        '{"packages": {"--hook": "1"}}',
+    ],
+)
+def test_what_tells_no_versions_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "made.json"
+    path.write_text(text)
+    with pytest.raises(TollError) as raised:
+        making.versions_of(path)
+    assert "made.json" in raised.value.next_step
+
+
+@needs_namespaces
+def test_compilers_in_a_root_have_names_and_those_that_lack_are_told(maker: Path) -> None:
+    assert compilers.in_root("debian13") == compilers.in_all_roots() == ()
+    making.make(DEBIAN, mirror=MIRROR)
+    inside = roots.place("debian13") / "root/usr/bin"
+    for name in ("g++-9", "g++-16", "clang++-21", "clang++", "g++-16-multilib"):
+        (inside / name).symlink_to("/not/seen/from/outside")
+    assert compilers.in_root("debian13") == ("debian13:gcc-9", "debian13:gcc-16", "debian13:clang-21")
+    assert compilers.in_all_roots() == compilers.in_root("debian13")
+    lacking = environments.located(environments.named("debian13:gcc-17"))
+    assert lacking.unavailable == "no g++-17 in the root debian13; it has: gcc-9, gcc-16, clang-21"
+    broken = environments.located(environments.named("debian13:gcc-16"))
+    assert broken.unavailable.startswith("g++-16 does not work in the root debian13: ")
+    assert (broken.toolset.compiler, broken.toolset.folder) == ("/usr/bin/g++-16", "debian13_gcc-16")
+
+
+def test_a_compiler_is_probed_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    entering = tmp_path / "enter"
+    entering.write_text(f'#!/bin/sh\necho "$1" >> "{tmp_path}/entered"\nexec "$@"\n')
+    entering.chmod(0o755)
+    compiler = shutil.which("g++") or ""
+    for _ in range(2):  # the second answer is kept
+        found = probe(compiler, (), (), inside=Inside((str(entering),), ""))
+        assert (found.reason, found.compiler[:3]) == ("", "GCC")
+    entered = (tmp_path / "entered").read_text().splitlines()
+    assert (entered[0], Path(entered[1]).name, len(entered)) == (compiler, "probe", 2)
 
 
 def test_a_making_that_fails_leaves_nothing_and_says_what_was_said(maker: Path, tmp_path: Path) -> None:

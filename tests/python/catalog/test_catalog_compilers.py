@@ -31,6 +31,12 @@ COMPILER = shutil.which("g++") or shutil.which("c++") or ""
         ("host+tcmalloc", "tcmalloc", "host"),
         ("tcmalloc", "tcmalloc", "host"),
         ("host", "host", "host"),
+        ("debian13:gcc-14", "debian13:gcc-14", "debian13_gcc-14"),
+        (
+            "debian-testing:clang-21-O3-libc++",
+            "debian-testing:clang-21-libc++-O3",
+            "debian-testing_clang-21-libc++-O3",
+        ),
     ],
 )
 def test_a_name_says_what_is_built_and_where(asked: str, name: str, folder: str) -> None:
@@ -64,6 +70,13 @@ def test_options_become_flags() -> None:
         ("gcc-1234", "There are: -"),
         ("gcc-12;rm", "There are: -"),
         ("../gcc-12", "There are: host"),
+        ("debian9:gcc-14", "There are: debian13"),
+        ("debian13:", "There are: host"),
+        ("debian13:tcmalloc", "debian13:gcc-16"),
+        ("debian13:host-O3", "debian13:gcc-16"),
+        ("debian13:gcc-14+tcmalloc", "debian13:gcc-16"),
+        ("debian13:gcc-14-lto", "Leave it out"),
+        ("debian13:debian13:gcc-14", "There are: host"),
         ("", "There are: host"),
     ],
 )

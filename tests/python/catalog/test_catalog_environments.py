@@ -240,7 +240,7 @@ def test_tuned_programs_are_linked_whole():
 
 def test_every_environment_is_known_to_the_table_of_packages():
     assert environments.names() == (
-        "host", "glibc-no-trim", "tcmalloc", "jemalloc", "mimalloc", "tuned", "debian13",
+        "host", "glibc-no-trim", "tcmalloc", "jemalloc", "mimalloc", "tuned", "debian13", "debian-testing",
     )  # fmt: skip
     without = (HOST.name, glibc.NO_TRIM, "tuned")  # nothing has to be installed for them
     others = [item for item in environments.OFFERED if item.name not in without and not item.root]

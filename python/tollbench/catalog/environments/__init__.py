@@ -63,8 +63,12 @@ def located(environment: Environment) -> Environment:
     Where something is missing or does not work, `unavailable` says why and what to do. Compiles and runs a
     small program the first time (`tollbench.catalog.environments.probing` keeps the answers).
     """
-    if environment.name in roots.NAMES:
-        return roots.located(environment)
+    if environment.root:
+        environment = roots.located(environment)
+        compiler = environment.name.partition(":")[2]
+        if not compiler or environment.unavailable:
+            return environment
+        return compilers.located_in_root(environment, taken_apart(compiler))
     parts = None if environment == HOST else taken_apart(environment.name)
     if parts is None or not parts.allocator:
         environment = replace(environment, allocator=allocators.of_the_machine())

@@ -12,12 +12,20 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from tollbench.catalog.environments import roots
 from tollbench.catalog.environments.allocators import of_the_machine
 from tollbench.catalog.environments.names import LIBCXX, OPTIONS, Option, Parts, named, taken_apart
-from tollbench.catalog.environments.probing import HARDENING, PROGRAM, Probe, probe
+from tollbench.catalog.environments.probing import (
+    HARDENING,
+    ON_THE_MACHINE,
+    PROGRAM,
+    Inside,
+    Probe,
+    probe,
+)
 from tollbench.catalog.packages import Need, candidates, command_for
 from tollbench.catalog.tools import run_tool
-from tollbench.words import HOST, Environment
+from tollbench.words import HOST, Environment, Toolset
 
 OnProgress = Callable[[int, int, str], None]  # tried, to be tried in all, which
 COMMANDS = {"gcc": "g++", "clang": "clang++"}
@@ -78,9 +86,42 @@ def located(environment: Environment, parts: Parts) -> Environment:
         toolset = replace(toolset, archiver=str(archiver), flags=toolset.flags + flags, link_flags=link_flags)
     if parts.has("m32") and not Path("/usr/include/asm").exists():
         toolset = replace(toolset, flags=(*toolset.flags, _KERNEL_HEADERS))
+    return _tried(environment, toolset, parts, str(command), lambda answer: _why_not(parts, answer))
+
+
+def located_in_root(environment: Environment, parts: Parts) -> Environment:
+    """The environment of a root that can be entered, with its compiler and what a first program says."""
+    name, compiler = roots.of(environment), "-".join(filter(None, (COMMANDS[parts.family], parts.version)))
+    inside = Inside(environment.enter, str(roots.file_system(name)))
+    command = f"/usr/bin/{compiler}"
+    if not os.path.lexists(inside.file_system + command):
+        there = ", ".join(item.partition(":")[2] for item in in_root(name)) or "no compiler with a version"
+        return replace(environment, unavailable=f"no {compiler} in the root {name}; it has: {there}")
+    toolset = replace(environment.toolset, compiler=command)
+
+    def why_not(answer: Probe) -> str:
+        return f"{compiler} does not work in the root {name}: {answer.reason}" if answer.reason else ""
+
+    return _tried(environment, toolset, parts, command, why_not, inside)
+
+
+def in_all_roots() -> tuple[str, ...]:
+    """Those of every root that is made of what it would be made of today."""
+    return tuple(name for root in roots.NAMES if roots.is_made(root) for name in in_root(root))
+
+
+def _tried(
+    environment: Environment,
+    toolset: Toolset,
+    parts: Parts,
+    command: str,
+    why_not: Callable[[Probe], str],
+    inside: Inside = ON_THE_MACHINE,
+) -> Environment:
+    """The environment with what a first small program says of its compiler."""
     optimization = (toolset.optimization,) if toolset.optimization else ()
     source = HARDENING + PROGRAM if any(_hardens(option) for option in parts.options) else PROGRAM
-    answer = probe(str(command), (*optimization, *toolset.flags), toolset.link_flags, source)
+    answer = probe(command, (*optimization, *toolset.flags), toolset.link_flags, source, inside)
     compiler, _, version = answer.compiler.partition(" ")
     return replace(
         environment,
@@ -89,8 +130,16 @@ def located(environment: Environment, parts: Parts) -> Environment:
         compiler_version=version,
         standard_library=answer.library,
         flags=" ".join((*(optimization or ("-O2",)), *toolset.flags, *toolset.link_flags)),
-        unavailable=_why_not(parts, answer),
+        unavailable=why_not(answer),
     )
+
+
+def in_root(name: str) -> tuple[str, ...]:
+    """The environments of the compilers that a root holds, the versions in order; () where it is not made."""
+    families = {command: family for family, command in COMMANDS.items()}
+    found = [_VERSIONED.fullmatch(path.name) for path in _files(roots.file_system(name) / "usr/bin")]
+    order = sorted((list(COMMANDS.values()).index(one[1]), int(one[2])) for one in found if one)
+    return tuple(f"{name}:{families[list(COMMANDS.values())[at]]}-{version}" for at, version in order)
 
 
 def listed(on_progress: OnProgress = lambda _done, _total, _what: None) -> tuple[Environment, ...]:

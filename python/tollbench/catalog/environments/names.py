@@ -2,13 +2,15 @@
 
 BASE is "host", or a compiler with or without its version: "gcc-11", "clang-19", "gcc". Options stand in any
 order and come out in one: "gcc-12-native-O3" is called "gcc-12-O3-native".
+
+ROOT:COMPILER[-OPTION ...] is a compiler inside a root: "debian-testing:gcc-16".
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tollbench.catalog.environments import roots
@@ -56,6 +58,7 @@ OPTIONS = (
 _DEFAULT_OPTIMIZATION = "O2"
 _BASE = re.compile(r"(host|(gcc|clang)(?:-(\d{1,3}))?)(?=-|$)")
 TUNED = "tuned"  # an environment: each language as its tools make the fastest programs
+_OUTSIDE_ALONE = ("lto", "m32")  # options for which a root would need more packages
 _TUNED_OPTIONS = ("O3", "native", "lto")
 _TUNABLE = ("C", "C++", "Rust", "Haskell")  # the others have nothing to set that is no change of the program
 
@@ -105,12 +108,36 @@ def named(name: str) -> Environment:
         return HOST
     if name in roots.NAMES:
         return roots.named(name)
+    root, colon, compiler = name.partition(":")
+    if colon:
+        return _in_root(name, root, compiler)
     parts = taken_apart(name)
     return Environment(
         parts.name,
         allocator=parts.allocator or HOST.allocator,
         languages=_languages(parts),
         toolset=_toolset(parts),
+    )
+
+
+def _in_root(name: str, root: str, compiler: str) -> Environment:
+    """The environment of a compiler inside a root."""
+    if root not in roots.NAMES:
+        raise TollError(f"{name!r}: there is no root {root!r}.", f"There are: {', '.join(roots.NAMES)}.")
+    parts = taken_apart(compiler)
+    if not parts.family or parts.allocator:
+        raise TollError(
+            f"{name!r}: behind a root stands a compiler alone.", f"Write for example {root}:gcc-16."
+        )
+    for option in _OUTSIDE_ALONE:
+        if parts.has(option):
+            raise TollError(f"{name!r}: -{option} is not built in roots.", "Leave it out.")
+    toolset = _toolset(parts)
+    return Environment(
+        f"{root}:{parts.name}",
+        languages=roots.COMPILED,
+        toolset=replace(toolset, folder=f"{root}_{toolset.folder}"),
+        root=str(roots.place(root)),
     )
 
 

@@ -78,29 +78,48 @@ class Probe:
     library: str = ""  # "libstdc++ 12"
 
 
-def probe(compiler: str, flags: Sequence[str], link_flags: Sequence[str], source: str = PROGRAM) -> Probe:
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Where a compiler lies: on the machine itself, or in a file system of its own."""
+
+    enter: tuple[str, ...] = ()  # goes before a command to run it there
+    file_system: str = ""  # its folder
+
+
+ON_THE_MACHINE = Inside()
+
+
+def probe(
+    compiler: str,
+    flags: Sequence[str],
+    link_flags: Sequence[str],
+    source: str = PROGRAM,
+    inside: Inside = ON_THE_MACHINE,
+) -> Probe:
     """Compiles, links and runs `source`; takes a second, or nothing where the answer is known."""
-    key = _key(compiler, flags, link_flags, source)
+    key = _key(compiler, flags, link_flags, source, inside.file_system)
     known = _stored().get(key)
     if isinstance(known, dict) and all(isinstance(known.get(name), str) for name in Probe.__slots__):
         return Probe(known["reason"], known["compiler"], known["library"])
-    found = _probed(compiler, flags, link_flags, source)
+    found = _probed(compiler, flags, link_flags, source, inside.enter)
     # Without a package manager that tells of changes, only good news keeps.
     if not found.reason or PACKAGES_CHANGED.exists():
         _store(key, found)
     return found
 
 
-def _probed(compiler: str, flags: Sequence[str], link_flags: Sequence[str], source: str) -> Probe:
+def _probed(
+    compiler: str, flags: Sequence[str], link_flags: Sequence[str], source: str, enter: Sequence[str]
+) -> Probe:
     with scratch_folder() as scratch:
         folder = str(scratch)
         program = Path(folder, "probe")
         Path(folder, "probe.cpp").write_text(source, encoding="utf-8")
-        command = [compiler, "-std=c++20", *flags, f"{folder}/probe.cpp", "-o", str(program)]
+        command = [*enter, compiler, "-std=c++20", *flags, f"{folder}/probe.cpp", "-o", str(program)]
         reason, _ = _run([*command, "-pthread", *link_flags], "the compiler", folder)
         if reason:
             return Probe(reason.replace(f"{folder}/", ""))
-        reason, said = _run([str(program)], "a small program", folder)
+        reason, said = _run([*enter, str(program)], "a small program", folder)
     lines = [*said.splitlines(), "", ""]
     return Probe(reason, lines[0], lines[1])
 
@@ -122,11 +141,13 @@ def _run(command: Sequence[str], what: str, folder: str) -> tuple[str, str]:
     return (told if lines else f"{what} ended with {ended}")[:300], ""
 
 
-def _key(compiler: str, flags: Sequence[str], link_flags: Sequence[str], source: str) -> str:
+def _key(
+    compiler: str, flags: Sequence[str], link_flags: Sequence[str], source: str, file_system: str
+) -> str:
     """Of all that the answer depends on."""
-    marks = [_mark(Path(compiler)), _mark(PACKAGES_CHANGED)]
+    marks = [_mark(Path(file_system + compiler)), _mark(Path(f"{file_system}{PACKAGES_CHANGED}"))]
     # The user's cache may be shared between machines, and -march=native is not the same on all.
-    asked = [platform.node(), os.path.realpath(compiler), *flags, "|", *link_flags, source]
+    asked = [platform.node(), os.path.realpath(file_system + compiler), *flags, "|", *link_flags, source]
     return hashlib.sha256("\0".join([*asked, *marks]).encode()).hexdigest()[:32]
 
 

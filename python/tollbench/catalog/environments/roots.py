@@ -38,6 +38,8 @@ class Root:
     packages: tuple[str, ...]
     # Packages that only Debian's testing suite has; all that they depend on has to come with `packages`.
     testing_packages: tuple[str, ...] = ()
+    # Compilers besides `g++`, as apt-patterns(7): of those that match comes what the release has that day.
+    compilers: tuple[str, ...] = ()
 
 
 _BUILD = ("g++", "cmake", "ninja-build", "pkg-config", "python3", "nlohmann-json3-dev")
@@ -48,13 +50,37 @@ _SEASTAR = (
     "libprotobuf-dev", "libcrypto++-dev", "libxml2-dev", "valgrind",
 )  # fmt: skip
 
-ROOTS = (Root("debian13", "Debian 13 with Seastar", "trixie", (*_BUILD, *_SEASTAR), ("seastar-dev",)),)
+# What contenders of containers and tasks are written with; Boost's fibers and contexts are no headers alone.
+_NEWEST = (
+    "clang", "libc++-dev", "libc++abi-dev", "libboost-dev", "libboost-context-dev", "libboost-fiber-dev",
+    "libbenchmark-dev", "libtaskflow-cpp-dev", "libtbb-dev",
+)  # fmt: skip
+_NEWEST_COMPILERS = (r"~n^g\+\+-1[4-9]$", r"~n^clang-(19|[2-9][0-9])$")
+TESTING = "testing"  # Debian's suite that the next release is made of; a mirror's may be past its date
+
+ROOTS = (
+    Root("debian13", "Debian 13 with Seastar", "trixie", (*_BUILD, *_SEASTAR), ("seastar-dev",)),
+    Root(
+        "debian-testing", "Debian testing with its newest compilers", TESTING, (*_BUILD, *_NEWEST),
+        compilers=_NEWEST_COMPILERS,
+    ),
+)  # fmt: skip
 NAMES = tuple(root.name for root in ROOTS)
 
 
 def named(name: str) -> Environment:
     """The environment of a root, by its name alone."""
     return Environment(name, languages=COMPILED, toolset=Toolset(folder=name), root=str(place(name)))
+
+
+def of(environment: Environment) -> str:
+    """The name of its root."""
+    return Path(environment.root).name
+
+
+def file_system(name: str) -> Path:
+    """What is / inside."""
+    return place(name) / "root"
 
 
 def place(name: str) -> Path:
@@ -78,16 +104,18 @@ def is_made(name: str) -> bool:
 
 def described(root: Root) -> dict[str, object]:
     """What decides whether a root has to be made anew."""
-    return {
+    told: dict[str, object] = {
         "release": root.release,
         "packages": list(root.packages),
         "testing_packages": list(root.testing_packages),
     }
+    # Roots that were made before there were such stay as they are.
+    return told | ({"compilers": list(root.compilers)} if root.compilers else {})
 
 
 def located(environment: Environment) -> Environment:
     """The environment with the command that enters its root, which is tried."""
-    name = environment.name
+    name = of(environment)
     if not is_made(name):
         why = f"the root {recipe(name).title} is not made yet; next: toll env add {name}"
         return replace(environment, unavailable=why)
