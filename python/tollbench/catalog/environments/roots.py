@@ -55,7 +55,8 @@ _NEWEST = (
     "clang", "libc++-dev", "libc++abi-dev", "libboost-dev", "libboost-context-dev", "libboost-fiber-dev",
     "libbenchmark-dev", "libtaskflow-cpp-dev", "libtbb-dev",
 )  # fmt: skip
-_NEWEST_COMPILERS = (r"~n^g\+\+-1[4-9]$", r"~n^clang-(19|[2-9][0-9])$")
+# In its short form a pattern has no brackets and bars of its own (apt-patterns(7)).
+_NEWEST_COMPILERS = (r"~n^g\+\+-1[4-9]$", "~n^clang-19$", "~n^clang-[2-9][0-9]$")
 TESTING = "testing"  # Debian's suite that the next release is made of; a mirror's may be past its date
 
 ROOTS = (
