@@ -30,8 +30,8 @@ _LOOK_EVERY_S = 50e-6
 def tie_to_one(leaders: Sequence[int]) -> int | None:
     """Ties programs to the CPU on which the first of them ran last; None where they stay as they are.
 
-    That is where toll itself has but one CPU, and where a thread of theirs works at this moment or may not be
-    tied. What wraps a program, such as a sandbox, is tied with it.
+    That is where toll itself has but one CPU, and where a thread of theirs works at this moment, has CPUs
+    of its own choice or may not be tied. What wraps a program, such as a sandbox, is tied with it.
     """
     usable = os.sched_getaffinity(0)
     families = [family(leader) for leader in leaders]
@@ -45,15 +45,18 @@ def tie_to_one(leaders: Sequence[int]) -> int | None:
         cpu = int(_stat(families[0][-1])[_PROCESSOR])
     except (OSError, IndexError, ValueError):  # gone meanwhile
         return None
-    return cpu if cpu in usable and _tied(threads, cpu) else None
+    return cpu if cpu in usable and _tied(threads, cpu, usable) else None
 
 
-def _tied(threads: Sequence[int], cpu: int) -> bool:
+def _tied(threads: Sequence[int], cpu: int, usable: set[int]) -> bool:
     """Whether all are; else they stay as they were."""
     before: dict[int, set[int]] = {}
     try:
         for thread in threads:
-            before[thread] = os.sched_getaffinity(thread)
+            cpus = os.sched_getaffinity(thread)
+            if cpus != usable:
+                raise PermissionError  # it, or who started it, has chosen its CPUs: that is what is compared
+            before[thread] = cpus
             os.sched_setaffinity(thread, {cpu})
     except OSError:  # gone, another user's, or a filter of system calls
         for thread, cpus in before.items():
