@@ -45,10 +45,26 @@ toll libstdc++ _GLIBCXX_RELEASE
     execute_process(COMMAND "${CMAKE_CXX_COMPILER}" ${flags} -std=c++20 -E -P "${probe}"
       OUTPUT_VARIABLE text ERROR_QUIET)
     string(REGEX MATCH "toll (libstdc\\+\\+|libc\\+\\+) ([0-9]+)" found "${text}")
-    set(TOLL_STANDARD_LIBRARY_VERSION "${CMAKE_MATCH_1} ${CMAKE_MATCH_2}"
+    set(library "${CMAKE_MATCH_1}")
+    set(version "${CMAKE_MATCH_2}")
+    if(library STREQUAL "libc++")  # 15007 in Clang 15, 210108 in Clang 21
+      string(REGEX REPLACE "^([0-9][0-9]).*" "\\1" version "${version}")
+    endif()
+    set(TOLL_STANDARD_LIBRARY_VERSION "${library} ${version}"
       CACHE INTERNAL "Name and version of the C++ standard library")
   endif()
   set(${result} "${TOLL_STANDARD_LIBRARY_VERSION}" PARENT_SCOPE)
+endfunction()
+
+# Whether a program of a newer standard than ours compiles and links here, in the cache as `result`; `option` is
+# the compiler's word for the standard. CMake's own word for ours would come behind it, and the last one counts: so
+# no compiler had what only a newer standard has.
+function(toll_compiles_with result option source)
+  include(CheckCXXSourceCompiles)
+  unset(CMAKE_CXX_STANDARD)
+  unset(CMAKE_CXX_EXTENSIONS)
+  string(APPEND CMAKE_REQUIRED_FLAGS " ${option}")
+  check_cxx_source_compiles("${source}" ${result})
 endfunction()
 
 # Looks for one library, once. Sets <prefix>_REASON (empty: found) and <prefix>_VERSION.

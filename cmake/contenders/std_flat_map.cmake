@@ -1,12 +1,8 @@
 # std::flat_map of C++23: in libstdc++ since GCC 15, in libc++ since Clang 20.
-include(CheckCXXSourceCompiles)
-set(toll_flags_before "${CMAKE_REQUIRED_FLAGS}")
-string(APPEND CMAKE_REQUIRED_FLAGS " ${CMAKE_CXX23_STANDARD_COMPILE_OPTION}")
-check_cxx_source_compiles("
+toll_compiles_with(TOLL_HAS_STD_FLAT_MAP "${CMAKE_CXX23_STANDARD_COMPILE_OPTION}" "
 #include <flat_map>
 int main() { std::flat_map<int, int> map; return static_cast<int>(map.size()); }
-" TOLL_HAS_STD_FLAT_MAP)
-set(CMAKE_REQUIRED_FLAGS "${toll_flags_before}")
+")
 toll_standard_library_version(TOLL_STD_FLAT_MAP_VERSION)
 if(TOLL_HAS_STD_FLAT_MAP)
   add_library(toll_contender_std_flat_map INTERFACE)
