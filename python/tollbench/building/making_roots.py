@@ -26,11 +26,11 @@ from tollbench.writing import alone, delete_tree
 
 OnLine = Callable[[str], None]
 PACKAGES = "packages"  # in made.json: the version of each
-_WHICH_VERSIONS = f"name the {MADE} of a root that toll made; a copy will do"
+_WHICH_VERSIONS = f"name the {MADE} of that root as this toll made it; a copy will do"
 _FIELD = re.compile(r"^(Package|Status|Version): (.*)$", re.MULTILINE)
 # Debian Policy 5.6.1 and 5.6.12.
 _PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
-_VERSION = re.compile(r"[A-Za-z0-9.+~:-]+")
+_VERSION = re.compile(r"[A-Za-z0-9.+~:-]*[A-Za-z0-9.+~]")
 _NOT_THERE = re.compile(r"Version '([^']+)' for '([^']+)' was not found")
 _FORWARDED = re.compile(r'^Acquire::(https?::Proxy|Check-Valid-Until|Check-Date)[^ ]* "[^"]+";$')
 
@@ -124,20 +124,23 @@ def installed(file_system: Path) -> dict[str, str]:
     return {one["Package"]: one["Version"] for one in here}
 
 
-def versions_of(path: Path) -> dict[str, str]:
-    """The versions that a root was made of, from its `made.json`. Raises TollError where it tells none."""
+def versions_of(path: Path, root: Root) -> dict[str, str]:
+    """The versions that `root` was made of, from its `made.json`. Raises TollError where it tells none."""
     try:
         made = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise TollError(f"{path} cannot be read: {error}", _WHICH_VERSIONS) from None
-    told = made.get(PACKAGES) if isinstance(made, dict) else None
-    good = isinstance(told, dict) and all(
+    if not isinstance(made, dict) or made.get("recipe") != roots.described(root):
+        raise TollError(f"{path} is not of the root {root.name} as toll makes it today", _WHICH_VERSIONS)
+    told = made.get(PACKAGES)
+    found: dict[str, str] = told if isinstance(told, dict) else {}
+    good = all(
         isinstance(version, str) and _PACKAGE.fullmatch(name) and _VERSION.fullmatch(version)
-        for name, version in told.items()
+        for name, version in found.items()
     )
-    if not told or not good:
-        raise TollError(f"{path} does not tell versions of packages", _WHICH_VERSIONS)
-    return dict(told)
+    if not good or not {*root.packages, *root.testing_packages} <= found.keys():
+        raise TollError(f"{path} does not tell the versions of all packages", _WHICH_VERSIONS)
+    return found
 
 
 def _check_versions(name: str, versions: Mapping[str, str] | None) -> None:

@@ -69,7 +69,7 @@ def add(
     from tollbench.cli.console import progress, say
 
     root = _root(name)
-    these = making.versions_of(versions) if versions else None
+    these = making.versions_of(versions, root) if versions else None
     if wanted := packages.missing([packages.table()["mmdebstrap"]]):
         packages.install(wanted, say)
     with progress(f"making {root.title}") as bar:

@@ -25,9 +25,12 @@ _FOLDER: Final = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 
 
 @contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A fresh folder that this user alone may enter; it goes with all that is in it. Raises OSError."""
-    path, descriptor = _fresh(Path(tempfile.gettempdir()))
+def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A fresh folder that this user alone may enter; it goes with all that is in it. Raises OSError.
+
+    It lies in the temporary folder, where nothing else is said.
+    """
+    path, descriptor = _fresh(parent or Path(tempfile.gettempdir()))
     try:
         yield path
     finally:

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -184,8 +185,16 @@ def test_testing_may_be_past_its_date_and_brings_the_compilers_that_it_has() -> 
 def test_a_root_is_made_again_of_the_versions_that_another_one_had(maker: Path, tmp_path: Path) -> None:
     making.make(DEBIAN, mirror=MIRROR)
     kept = shutil.copy(roots.place("debian13") / "made.json", tmp_path / "kept.json")
-    versions = making.versions_of(Path(kept))
+    versions = making.installed(roots.place("debian13") / "root")
     assert versions == {"libc6": "2.41-12"}  # what was taken out again is none of it
+    assert json.loads(Path(kept).read_text())["packages"] == versions
+    with pytest.raises(TollError, match="versions of all packages"):  # of those that the script leaves out
+        making.versions_of(Path(kept), DEBIAN)
+    whole = dict.fromkeys((*DEBIAN.packages, *DEBIAN.testing_packages), "1") | versions
+    Path(kept).write_text(json.dumps(json.loads(Path(kept).read_text()) | {"packages": whole}))
+    assert making.versions_of(Path(kept), DEBIAN) == whole
+    with pytest.raises(TollError, match="not of the root debian-testing"):
+        making.versions_of(Path(kept), roots.recipe("debian-testing"))
     assert not making.make(DEBIAN, mirror=MIRROR, versions=versions)
     with pytest.raises(TollError, match="of other versions") as raised:
         making.make(DEBIAN, mirror=MIRROR, versions={"libc6": "2.42-1"})
@@ -210,17 +219,20 @@ def test_a_version_that_the_mirror_has_dropped_is_named(maker: Path, tmp_path: P
         "no JSON",
         "[]",
         "{}",
-        '{"packages": {}}',
-        '{"packages": {"libc6": 1}}',
-        '{"packages": {"libc6": "1,evil"}}',
-        '{"packages": {"--hook": "1"}}',
+        "[" * 100_000,
+        '{"recipe": RECIPE}',
+        '{"recipe": RECIPE, "packages": []}',
+        '{"recipe": RECIPE, "packages": {"libc6": 1}}',
+        '{"recipe": RECIPE, "packages": {"libc6": "1,evil"}}',
+        '{"recipe": RECIPE, "packages": {"libc6": "1-"}}',
+        '{"recipe": RECIPE, "packages": {"--hook": "1"}}',
     ],
 )
 def test_what_tells_no_versions_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "made.json"
-    path.write_text(text)
+    path.write_text(text.replace("RECIPE", json.dumps(roots.described(DEBIAN))))
     with pytest.raises(TollError) as raised:
-        making.versions_of(path)
+        making.versions_of(path, DEBIAN)
     assert "made.json" in raised.value.next_step
 
 
@@ -249,7 +261,12 @@ def test_a_compiler_is_probed_where_it_lies(tmp_path: Path, monkeypatch: pytest.
     for _ in range(2):  # the second answer is kept
         found = probe(compiler, (), (), inside=Inside((str(entering),), ""))
         assert (found.reason, found.compiler[:3]) == ("", "GCC")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    assert probe(compiler, ("-O1",), (), inside=Inside((str(entering),), "")).reason == ""
     entered = (tmp_path / "entered").read_text().splitlines()
+    assert not any(Path(line).parent.parent == tmp_path for line in entered)
+    entered = entered[:2]
     assert (entered[0], Path(entered[1]).name, len(entered)) == (compiler, "probe", 2)
 
 

@@ -111,7 +111,7 @@ def probe(
 def _probed(
     compiler: str, flags: Sequence[str], link_flags: Sequence[str], source: str, enter: Sequence[str]
 ) -> Probe:
-    with scratch_folder() as scratch:
+    with scratch_folder(Path("/tmp") if enter else None) as scratch:  # what a root sees of ours
         folder = str(scratch)
         program = Path(folder, "probe")
         Path(folder, "probe.cpp").write_text(source, encoding="utf-8")
