@@ -36,6 +36,14 @@ def times_own_thread(footing: Mapping[str, Any]) -> bool:
     return one_thread(footing) and footing.get("load_threads", 0) not in (0, "0")
 
 
+_ONE_THREAD = 1.1  # times the wall time, as much CPU time as one thread takes, however the two are read
+
+
+def one_worked(batches: Sequence[Batch]) -> bool:
+    """Whether no second thread worked in them: CPU time is no more than wall time, but for the clocks."""
+    return sum(batch.cpu_ns for batch in batches) <= _ONE_THREAD * sum(batch.wall_ns for batch in batches)
+
+
 # In the footing of a launch: why its program, which works while nobody asks it, took no turns with others.
 NOT_HALTED = "not_halted"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tollbench.launching.conversation import WARM_SHARE, Conversation
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.turns import Turns
-from tollbench.words import one_thread, times_own_thread
+from tollbench.words import one_thread, one_worked, times_own_thread
 
 # Short batches, and many: what neighbours take comes in slices of milliseconds, which spoil a few short
 # batches and a part of every long one (docs/compare-method.md has all ten reference operations).
@@ -26,7 +26,6 @@ _SLOWEST = 10  # times as long as the shortest batch the longest may be, where s
 _SETUP_NS = 1e6  # what making state anew may cost a block; where it is dearer, some blocks keep theirs
 _GROWTH = 10  # of the iterations from one calibrating request to the next, at most
 _CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
-_ALONE = 1.1  # times as much CPU time as time has one thread at most, however the two are read
 _MOST_ITERATIONS = 10**12
 _ROUND_NS = 400e6  # long batches: fewer blocks
 
@@ -80,7 +79,7 @@ def _short_will_do(program: Conversation, iterations: int) -> bool:
     becomes faster while it runs and is warmed by batches."""
     batch = program.time(iterations).batch
     footing = program.ready.footing
-    alone = one_thread(footing) and not times_own_thread(footing) and batch.cpu_ns <= _ALONE * batch.wall_ns
+    alone = one_thread(footing) and not times_own_thread(footing) and one_worked([batch])
     return program.ready.warmup_limit_ns == 0 and not batch.voluntary_switches and alone
 
 

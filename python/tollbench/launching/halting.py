@@ -127,7 +127,7 @@ def family(leader: int) -> list[int]:
     """A process and its descendants; without these where the kernel does not list them."""
     found = [leader]
     for pid in found:  # grows meanwhile
-        for thread in _threads(pid):
+        for thread in threads_of(pid):
             try:
                 found += map(int, (thread / "children").read_text().split())
             except OSError:
@@ -137,15 +137,21 @@ def family(leader: int) -> list[int]:
 
 def _states(pid: int) -> Iterator[str]:
     """A letter for each thread (proc_pid_stat(5)): R runs or would like to, S sleeps, T is stopped."""
-    for thread in _threads(pid):
+    for thread in threads_of(pid):
         try:
-            # The name in brackets may hold anything: fields are counted from the last bracket.
-            yield (thread / "stat").read_bytes().rpartition(b")")[2].split()[0].decode()
+            yield fields_of(thread)[0].decode()
         except (OSError, IndexError):
             continue
 
 
-def _threads(pid: int) -> Iterator[Path]:
+def fields_of(thread: Path) -> list[bytes]:
+    """Of proc_pid_stat(5), from the third on: a thread's state. Raises OSError for one that is gone."""
+    # The name in brackets may hold anything: fields are counted from the last bracket.
+    return (thread / "stat").read_bytes().rpartition(b")")[2].split()
+
+
+def threads_of(pid: int) -> Iterator[Path]:
+    """Their folders in /proc; none of a process that is gone."""
     try:
         yield from Path(f"/proc/{pid}/task").iterdir()
     except OSError:

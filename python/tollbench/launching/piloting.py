@@ -20,7 +20,7 @@ from itertools import accumulate, pairwise
 from tollbench.launching.conversation import Conversation
 from tollbench.launching.messages import MAX_SAMPLES
 from tollbench.store import Launch
-from tollbench.words import SHARED_CORE, Batch, Kind, one_thread, times_own_thread
+from tollbench.words import SHARED_CORE, Batch, Kind, one_thread, one_worked, times_own_thread
 
 FIRST_SAMPLES = 16
 MAX_ITERATIONS = 2**40
@@ -64,6 +64,7 @@ class CaseWork:
     again: int = 0  # iterations in its turn before the one that counts; 0: what a turn has anyhow
     unasked: bool = False  # it works while nobody asks it: all who live with it are halted out of turn
     apart: bool = False  # launched by itself: among others it would take another time
+    one_works: bool = True  # its batches took no more CPU time than wall time: no second thread worked
     lengthened: bool = False  # its batches are longer than clocks ask for: short ones said something else
 
     @property
@@ -236,6 +237,7 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
         _begin_ns(pilot),
         unasked=unasked,
         apart=_waits(pilot.batches) or times_own_thread(pilot.footing),
+        one_works=one_worked(pilot.batches),
         lengthened=iterations > shortest,
     )
     if iterations == 1 and 2 * one_ns > _WITHOUT_WARMUP * 1e9 * seconds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from tollbench.launching.conversation import WARM_SHARE, Conversation
 from tollbench.launching.failure import LaunchFailed, fault_of
 from tollbench.launching.halting import Halter, Used
-from tollbench.launching.one_cpu import tie_to_one
+from tollbench.launching.one_cpu import tie_to_one, untie
 
 WATCHED_S = 0.002  # ten short batches: what harms each of them by a twentieth is found
 
@@ -65,7 +66,7 @@ class Turns:
         del self.live[side]
 
     def share_one_cpu(self) -> None:
-        """Ties all to one CPU, where each has but one thread; call it before what is measured."""
+        """Ties all to one CPU, where all their threads wait; `cpu` says which, after `watch`."""
         self.cpu = tie_to_one([program.pid for program in self.live.values()])
 
     def watch(self, iterations: int | Mapping[int, int]) -> None:
@@ -87,7 +88,13 @@ class Turns:
         self.restless = tuple(side for side in self.live if self.halters[side].at_work(before[side]))
         self._halting = bool(self.restless)
         if self._halting:
+            self._untie()  # what works out of turn would take the CPU from its own program in its turn
             self._halt_all()
+
+    def _untie(self) -> None:
+        if self.cpu is not None:
+            untie([program.pid for program in self.live.values()], os.sched_getaffinity(0))
+            self.cpu = None
 
     def _halt_all(self) -> None:
         """Raises LaunchFailed for one that cannot be halted, after the others have been."""

@@ -158,6 +158,8 @@ class Company:
                 with self._time_of(side, turns), turns.of(side):
                     self._warm(side, self.programs[side])
             self._watch(turns)
+            for side in turns.live if turns.cpu is not None else ():
+                self.programs[side].observed[ON_ONE_CPU] = turns.cpu
 
             def another(done: int) -> bool:
                 return done < blocks or (done < most_blocks and self._want_own_core(turns))
@@ -187,15 +189,17 @@ class Company:
         program.begin()
 
     def _share_one_cpu(self, turns: Turns) -> None:
-        """Who lives together works on one CPU, if nobody has or will have threads, or works out of turn."""
-        live = [self.programs[side] for side in turns.live]
-        footings = [program.ready.footing for program in live]
-        alone = all(one_thread(footing) and not times_own_thread(footing) for footing in footings)
+        """Who lives together works on one CPU, if one thread of each does."""
+        live = {side: self.programs[side].ready for side in turns.live}
+        alone = all(
+            self._members[side].work.one_works
+            and one_thread(ready.footing)
+            and not times_own_thread(ready.footing)
+            and not ready.warmup_limit_ns  # a runtime, whose other threads work at times of their own
+            for side, ready in live.items()
+        )
         if len(live) > 1 and alone and not any(member.work.unasked for member in self._members):
             turns.share_one_cpu()
-        if turns.cpu is not None:
-            for program in live:
-                program.observed[ON_ONE_CPU] = turns.cpu
 
     def _warm(self, side: int, program: RecordedConversation) -> None:
         """The first batch is the cold one; the rest of the warm-up follows it in one piece."""

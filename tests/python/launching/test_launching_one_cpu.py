@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tollbench.interpreters import interpreter
+from tollbench.launching import one_cpu
 from tollbench.launching.halting import family
 from tollbench.launching.one_cpu import tie_to_one
 
@@ -115,6 +116,35 @@ def test_a_refusal_leaves_all_as_they_are(start: Start, monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "sched_setaffinity", refuse)
     assert tie_to_one([first, second]) is None
     assert untied(first, second)
+
+
+def test_programs_on_several_numa_nodes_stay_with_their_memory(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = start(*WAITS), start(*WAITS)
+    on = dict(zip(both, sorted(os.sched_getaffinity(0)), strict=False))
+    monkeypatch.setattr(one_cpu, "_ran_last_on", on.__getitem__)
+    monkeypatch.setattr(one_cpu, "_node_of", lambda cpu: f"node{cpu}")
+    assert tie_to_one(both) is None
+    assert untied(*both)
+    monkeypatch.setattr(one_cpu, "_node_of", lambda _cpu: "node0")
+    assert tie_to_one(both) == on[both[0]]
+
+
+def test_a_thread_that_begins_meanwhile_sets_all_free(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, later = start(*WAITS), start(*WAITS), start(*WAITS)
+    everything = one_cpu._all_threads
+    seen = iter([[first, second], [first, second, later], [first, second, later]])
+    monkeypatch.setattr(one_cpu, "_all_threads", lambda _leaders: everything(next(seen)))
+    assert tie_to_one([first, second]) is None
+    assert untied(first, second, later)
+
+
+def test_where_children_are_not_listed_nobody_is_tied(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a sandbox would be tied, and not the program in it."""
+    both = start(*WAITS), start(*WAITS)
+    monkeypatch.setattr(one_cpu, "_CHILDREN", Path("/not/there"))
+    assert tie_to_one(both) is None
 
 
 def test_with_one_cpu_there_is_nothing_to_choose(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -214,6 +214,12 @@ def test_who_works_unasked_is_known_from_the_pilot() -> None:
 WORK = CaseWork(1000, SHORT_NS, 1000, 4e6)
 
 
+@pytest.mark.parametrize(("cpu", "one_works"), [(0.4, True), (1.0, True), (1.05, True), (1.9, False)])
+def test_a_second_thread_that_works_is_known_by_its_cpu_time(cpu: float, one_works: bool) -> None:
+    batches = [one._replace(cpu_ns=cpu * one.wall_ns) for one in timed(250.0, 250.0)]
+    assert work_after(pilot(batches), Kind.BATCH, SECONDS).one_works == one_works
+
+
 def turns_of(late: int, dearer: float, noise: float = 0.0, length: int = 16) -> list[list[float]]:
     rng = random.Random(late)
     costs = [dearer] * late + [1.0] * (length - late)

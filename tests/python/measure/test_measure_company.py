@@ -187,9 +187,16 @@ def test_who_takes_turns_shares_a_cpu_and_who_is_alone_has_all(monkeypatch: pyte
     assert list(where.values()) == [{cpu}] * 3
     (alone,) = together([real("", 1)]).values()
     assert ON_ONE_CPU not in alone.launch.footing
-    for fault, work in (("two_threads", SHORT), ("", replace(SHORT, unasked=True))):
+    for fault, work in (
+        ("two_threads", SHORT),
+        ("threads_left", SHORT),  # begun once all are tied: they are untied when it is seen at work
+        ("", replace(SHORT, unasked=True)),
+        ("", replace(SHORT, one_works=False)),
+    ):
+        where.clear()
         found = together([real("", 1), real(fault, 2, work)])
         assert not any(ON_ONE_CPU in outcome.launch.footing for outcome in found.values())
+        assert list(where.values()) == [os.sched_getaffinity(0)] * 2
 
 
 def test_each_is_charged_with_its_own_time_alone() -> None:
