@@ -46,6 +46,8 @@ def one_worked(batches: Sequence[Batch]) -> bool:
 
 # In the footing of a launch: why its program, which works while nobody asks it, took no turns with others.
 NOT_HALTED = "not_halted"
+# The CPU that all who took turns in the launch were tied to.
+TURNS_ON_CPU = "turns_on_cpu"
 
 # Times an undisturbed gauge (`Batch.gauge_ns`): above it the core was shared. On a core of their own gauges
 # differ by 1 %; where somebody works on its other hardware thread they take 1.4 to 2 times as long.

@@ -16,7 +16,7 @@ from tollbench.analysis.units import checked_json, nanoseconds_per
 from tollbench.analysis.values import resolution_ns
 from tollbench.estimates import Estimate
 from tollbench.stats import Pooled, log_histogram, spread, thin_cdf
-from tollbench.words import PERCENTILES, Purpose, Status, times_own_thread
+from tollbench.words import PERCENTILES, TURNS_ON_CPU, Purpose, Status, times_own_thread
 
 FEWEST_ALIVE = 1000  # the process itself, some MiB, would be most of what fewer units seem to hold
 _TIMES = (
@@ -188,6 +188,10 @@ def _identity(case: CaseData) -> dict[str, Any]:
     footing = {**record.footing, **_observed(case)}
     if case.on_cpu:
         footing["timed_by"] = "CPU time"
+    if tied := sum(TURNS_ON_CPU in launch.footing for launch in case.launches):
+        footing.pop(TURNS_ON_CPU, None)  # another one in each launch
+        of_launches = "" if tied == len(case.launches) else f", in {tied} of {len(case.launches)} launches"
+        footing["turns_on"] = f"one CPU for all{of_launches}"
     if case.left_out is not None:
         of_launches = f"{len(case.counting)} of {len(case.launches)} launches count"
         shared = "whose core was slow, or that of one in turns with it"

@@ -22,11 +22,17 @@ from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
 from tollbench.plan import Settings
-from tollbench.words import LONGEST_GAUGED_NS, SHARED_CORE, Status, one_thread, times_own_thread
+from tollbench.words import (
+    LONGEST_GAUGED_NS,
+    SHARED_CORE,
+    TURNS_ON_CPU,
+    Status,
+    one_thread,
+    times_own_thread,
+)
 
 LONGEST_TURN_NS = 20e6  # who takes longer for a batch is launched alone: turns would be no neighbours in time
 REHEARSED_TURNS = 5
-ON_ONE_CPU = "turns_on_cpu"  # in the footing: the CPU that this launch's programs were tied to
 TURN_BATCHES = "turn_batches"  # in the footing of a rehearsal: how many a turn had
 _REHEARSED_NS = 4e6  # of a turn,
 _FEWEST_REHEARSED = 4  # and as many batches at least
@@ -159,7 +165,7 @@ class Company:
                     self._warm(side, self.programs[side])
             self._watch(turns)
             for side in turns.live if turns.cpu is not None else ():
-                self.programs[side].observed[ON_ONE_CPU] = turns.cpu
+                self.programs[side].observed[TURNS_ON_CPU] = turns.cpu
 
             def another(done: int) -> bool:
                 return done < blocks or (done < most_blocks and self._want_own_core(turns))

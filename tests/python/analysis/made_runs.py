@@ -12,6 +12,7 @@ import numpy as np
 from tollbench.store import Launch, RunFile, RunHeader
 from tollbench.words import (
     HOST,
+    TURNS_ON_CPU,
     Allocations,
     Batch,
     Case,
@@ -59,6 +60,7 @@ class Made:
     warm_up_factor: float = 3.0
     counters: Mapping[str, Any] = field(default_factory=dict)  # of the pilot's last request
     footing: Mapping[str, Any] = field(default_factory=dict)  # observed besides the threads
+    tied: int = 0  # rounds from the first on in which it shared a CPU with others
     counted: Mapping[str, int] = field(default_factory=dict)  # observed by the pilot
     iterations: int = 1  # of a batch, which always has 100 units of work
     environment: str = "host"
@@ -157,10 +159,11 @@ def _add_launches(
         if kind is Kind.SAMPLES:
             array = next(arrays).astype(np.float32)
             samples, timed = [array[:5] * 3, array], timed[:1]
+        on_cpu = {TURNS_ON_CPU: round_ % 2} if round_ < made.tied else {}
         run_file.append(
             launch(
                 case_id, Purpose.MEASURE, round_, batches=(warm_up, *timed),
-                footing={"threads": 2, **made.footing}, **launch_changes,
+                footing={"threads": 2, **on_cpu, **made.footing}, **launch_changes,
             ),
             samples,
         )  # fmt: skip

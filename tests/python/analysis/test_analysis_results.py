@@ -89,6 +89,21 @@ def test_quantities_beside_the_time_are_per_unit_of_work(path: Path) -> None:
     assert row.footing == {"threads": 2, "pinning": "none"}
 
 
+def test_on_which_cpu_turns_were_is_told_of_all_launches(path: Path) -> None:
+    cases = [
+        Made("always", [10.0] * 6, tied=6),
+        Made("mostly", [10.0] * 6, tied=4),
+        Made("never", [10.0] * 6),
+    ]
+    found = rows(read(make_run(path, cases)))
+    assert {name: row.footing.get("turns_on") for name, row in found.items()} == {
+        "always": "one CPU for all",
+        "mostly": "one CPU for all, in 4 of 6 launches",
+        "never": None,
+    }
+    assert not any("turns_on_cpu" in row.footing for row in found.values())
+
+
 def test_time_and_memory_per_unit_created_come_from_what_was_observed(path: Path) -> None:
     derived, peak = {"units_created": 50_000}, {"units_created": 50_000, "units_alive_peak": 8_000}
     cases = [  # 100 units of work in 4 iterations: 25 in one

@@ -29,12 +29,12 @@ from tollbench.launching.piloting import CaseWork
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.protocol import Unread
 from tollbench.launching.starting import Starter
-from tollbench.measure.company import LONGEST_TURN_NS, ON_ONE_CPU, Member, NotHalted, OutOfTime, blocks_of
+from tollbench.measure.company import LONGEST_TURN_NS, Member, NotHalted, OutOfTime, blocks_of
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.recording import LaunchOutcome, Recorder
 from tollbench.plan import Settings
 from tollbench.store import RunFile
-from tollbench.words import NOT_HALTED, Kind, Purpose, Status
+from tollbench.words import NOT_HALTED, TURNS_ON_CPU, Kind, Purpose, Status
 
 PROGRAM = Path(__file__).parents[1] / "fakes" / "program.py"
 SHORT = CaseWork(iterations=8, batch_ns=0.25e6, warmup=20, begin_ns=4e6)
@@ -183,10 +183,10 @@ def test_who_takes_turns_shares_a_cpu_and_who_is_alone_has_all(monkeypatch: pyte
 
     monkeypatch.setattr(Conversation, "time_unread", looking)
     found = together([real("", 1), real("", 2), real("", 3)])
-    (cpu,) = {outcome.launch.footing[ON_ONE_CPU] for outcome in found.values()}
+    (cpu,) = {outcome.launch.footing[TURNS_ON_CPU] for outcome in found.values()}
     assert list(where.values()) == [{cpu}] * 3
     (alone,) = together([real("", 1)]).values()
-    assert ON_ONE_CPU not in alone.launch.footing
+    assert TURNS_ON_CPU not in alone.launch.footing
     for fault, work in (
         ("two_threads", SHORT),
         ("threads_left", SHORT),  # begun once all are tied: they are untied when it is seen at work
@@ -195,7 +195,7 @@ def test_who_takes_turns_shares_a_cpu_and_who_is_alone_has_all(monkeypatch: pyte
     ):
         where.clear()
         found = together([real("", 1), real(fault, 2, work)])
-        assert not any(ON_ONE_CPU in outcome.launch.footing for outcome in found.values())
+        assert not any(TURNS_ON_CPU in outcome.launch.footing for outcome in found.values())
         assert list(where.values()) == [os.sched_getaffinity(0)] * 2
 
 
