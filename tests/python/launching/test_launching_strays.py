@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -56,6 +57,26 @@ def test_a_daemon_of_a_daemon_too(tmp_path: Path) -> None:
     assert not alive(int((tmp_path / "inner").read_text()))
     assert "sleep 600" in told
     assert len(told) == 3  # the script, what it waits with, and what it left
+
+
+def test_a_child_that_the_kernel_left_out_of_its_list_is_no_stray(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it does where another thread reaps a child meanwhile."""
+    told: list[str] = []
+    own = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    listed = strays._children
+    time.sleep(0.05)  # some ticks
+    answers: Iterator[list[int]] = iter([[-1]])
+    try:
+        with adopting(told.append):
+            monkeypatch.setattr(strays, "_children", lambda: next(answers, None) or listed())
+            run_command(["/bin/sh", "-c", daemon(tmp_path)], dict(os.environ), tmp_path, 60.0)
+        assert alive(own.pid)
+        assert told == ["sleep 600"]
+    finally:
+        own.kill()
+        own.wait()
 
 
 def test_own_children_and_other_programs_stay(tmp_path: Path) -> None:
