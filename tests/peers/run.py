@@ -317,7 +317,7 @@ def toll_on_programs(settings: ComparisonSettings, drift: float) -> Toll:
     programs = trusting.built(["*"])
 
     def subject(operation: str, slowdown: float) -> Subject:
-        return trusting.sides(programs[operation], slowdown, limit_s=30.0, drift=drift)
+        return trusting.sides(programs[operation], slowdown, MeasuringOptions(30.0), drift=drift)
 
     return Toll("toll compare, toll programs", subject, settings)
 

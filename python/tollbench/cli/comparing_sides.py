@@ -242,6 +242,7 @@ def _options(request: ComparisonRequest, interrupt: Interrupt | None) -> Measuri
         read=request.read,
         around=request.around,
         all_pairs=request.all_pairs,
+        threshold=request.threshold,
     )
 
 

@@ -103,7 +103,12 @@ class HistoryRequest:
             seed=secrets.randbelow(2**31) if self.seed is None else self.seed,
             kind=self.kind,
             measuring=MeasuringOptions(
-                max(self.budget_s, 0.001), interrupt, self.pattern, self.any_exit_code, read=self.read
+                max(self.budget_s, 0.001),
+                interrupt,
+                self.pattern,
+                self.any_exit_code,
+                read=self.read,
+                threshold=self.threshold,
             ),
         )
 

@@ -196,7 +196,7 @@ def _table(moves: _Moves, move: str, bar: Progress, *, measure_all: bool) -> Com
         known = f"{move}: {at.decided} of {at.benchmarks} known  {at.benchmark}"
         bar.step(at.elapsed_s, at.elapsed_s + at.left_s, known, at.left_s)
 
-    options = MeasuringOptions(moves.settings.budget_s, moves.interrupt)
+    options = MeasuringOptions(moves.settings.budget_s, moves.interrupt, threshold=moves.settings.threshold)
     try:
         pair = moves.pair(move)
     except LaunchFailed as failure:  # a row, so that the tables before it are not lost

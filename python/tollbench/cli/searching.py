@@ -125,7 +125,12 @@ class BisectRequest:
             seed=secrets.randbelow(2**31) if self.seed is None else self.seed,
             kind=self.kind,
             measuring=MeasuringOptions(
-                min(self.budget_s, total_s), interrupt, self.pattern, self.any_exit_code, read=self.read
+                min(self.budget_s, total_s),
+                interrupt,
+                self.pattern,
+                self.any_exit_code,
+                read=self.read,
+                threshold=self.threshold,
             ),
         )
 

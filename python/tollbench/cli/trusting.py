@@ -158,9 +158,8 @@ def _prove(
         """Kept from trial to trial: how many iterations fill a batch is found once."""
         key = (operation, slowdown)
         if key not in subjects:
-            subjects[key] = sides(
-                programs[operation], slowdown, limit_s=plan.trial.budget_s, interrupt=interrupt, drift=drift
-            )
+            options = MeasuringOptions(plan.trial.budget_s, interrupt, threshold=plan.trial.threshold)
+            subjects[key] = sides(programs[operation], slowdown, options, drift=drift)
         return subjects[key]
 
     with progress("trying") as bar:
@@ -191,9 +190,8 @@ def built(patterns: Sequence[str]) -> dict[str, Program]:
 def sides(
     program: Program,
     slowdown: float,
+    options: MeasuringOptions,
     *,
-    limit_s: float,
-    interrupt: Interrupt | None = None,
     drift: float = 0.0,
 ) -> Programs:
     """The program as it is, and with the slow-down; with none, twice the same."""
@@ -218,4 +216,4 @@ def sides(
         )
         for index, share in enumerate(injected)
     ]
-    return Programs(offerings, MeasuringOptions(limit_s, interrupt))
+    return Programs(offerings, options)

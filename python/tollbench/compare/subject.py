@@ -153,6 +153,7 @@ class MeasuringOptions:
     turns: bool = False  # Google Benchmark's sides may be alive together (`tollbench.launching.in_turns`)
     looking_s: float = math.inf  # the longest that looking at code may take, all benchmarks together
     all_pairs: bool = False  # where the first side fails, the others are still measured
+    threshold: float = 0.01  # a smaller change is none: what pairs need not tell, launches are not long for
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ from tollbench.compare import (
 from tollbench.compare.adapters import toll_program
 from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.compare.blocks import combined, forced, undisturbed
-from tollbench.launching.calibrating import BATCH_NS, BLOCKS, LONG_BATCH_NS, LONG_BLOCKS
+from tollbench.compare.launch_lengths import SHORT_BLOCKS
+from tollbench.launching.calibrating import BATCH_NS, LONG_BATCH_NS, LONG_BLOCKS
 from tollbench.launching.child import Limits
 from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.environment import counter_hz_of, own_environment
@@ -102,7 +103,7 @@ def test_a_round_asks_all_sides_the_same() -> None:
 @pytest.mark.parametrize(
     ("words", "batch_ns", "blocks"),
     [
-        ((), BATCH_NS, BLOCKS),
+        ((), BATCH_NS, SHORT_BLOCKS),
         (("threads=2",), LONG_BATCH_NS, LONG_BLOCKS),  # threads have to be woken for each batch
         (("state=0.01",), LONG_BATCH_NS, LONG_BLOCKS),
         (("slow=3",), BATCH_NS, LONG_BLOCKS),
@@ -227,8 +228,8 @@ def test_a_round_tells_its_order_and_leaves_out_who_lacks_the_benchmark() -> Non
     found = subject.round(["x"], 4)
     launch = found.raw[0]
     assert [subject.labels[side] for side in found.order["x"]] == launch["order"]
-    assert np.array(launch["ns"]).shape == (BLOCKS, 2)
-    assert (np.sum(launch["places"], axis=0) == BLOCKS / 2).all()
+    assert np.array(launch["ns"]).shape == (SHORT_BLOCKS, 2)
+    assert (np.sum(launch["places"], axis=0) == SHORT_BLOCKS / 2).all()
 
 
 def test_a_round_is_the_median_of_its_blocks_ratios() -> None:
@@ -434,7 +435,7 @@ def test_nothing_is_looked_at_while_programs_take_turns(monkeypatch: pytest.Monk
     monkeypatch.setattr(Unread, "check", looked)
     Programs([offering("a"), offering("b")], MeasuringOptions(20.0)).round(["x"], 1)
     turns = heard[heard.index("asked") :]
-    assert turns == ["asked"] * (2 * BLOCKS) + ["looked"] * (2 * BLOCKS)
+    assert turns == ["asked"] * (2 * SHORT_BLOCKS) + ["looked"] * (2 * SHORT_BLOCKS)
 
 
 def test_each_launch_runs_in_a_fresh_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,7 @@ def test_a_disk_that_takes_no_more_costs_no_trial(
 
     monkeypatch.setattr(RawFile, "__call__", full)
     monkeypatch.setattr(trusting, "built", lambda _names: dict.fromkeys(OPERATIONS))
-    monkeypatch.setattr(trusting, "sides", lambda _program, slowdown, **_: sides("add", slowdown))
+    monkeypatch.setattr(trusting, "sides", lambda _program, slowdown, *_, **__: sides("add", slowdown))
     monkeypatch.setattr(trusting, "prove", functools.partial(prove, clock=sides.clock))
     assert toll("--json", "--budget", "1h") == 3
     told = capsys.readouterr()

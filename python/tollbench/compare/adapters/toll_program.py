@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from tollbench.analysis.values import launch_value_ns
 from tollbench.compare.blocks import combined, forced, ratios_after_first, undisturbed, waiting_share
+from tollbench.compare.launch_lengths import LaunchLengths
 from tollbench.compare.layout_visits import LayoutVisits
 from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Survey, Two, survey_of
 from tollbench.launching.answers import NONSENSE
@@ -114,6 +115,7 @@ class Programs:
         launcher = launcher or ProcessLauncher(options.interrupt, Confined())
         self._starter = Starter(launcher, clock or SystemClock())
         self._work: dict[str, TurnWork] = {}
+        self._lengths = defaultdict[str, LaunchLengths](lambda: LaunchLengths(options.threshold))
         self._failed: dict[str, dict[int, str]] = {}  # benchmark -> side -> reason; left out from then on
         self._visits = LayoutVisits(len(offerings[0].layouts))
         self._launch_count: Counter[str] = Counter()  # of each benchmark, without those that failed
@@ -125,6 +127,7 @@ class Programs:
     def survey(self) -> Survey:
         """Compares the names."""
         self._failed.clear()
+        self._lengths.clear()
         offers = [
             [name for name in offering.errands if re.search(self.options.pattern, name)]
             for offering in self._offerings
@@ -185,6 +188,7 @@ class Programs:
                 present = sorted(sides)
                 values[present] = combined(blocks.ns[kept], blocks.places[kept])
                 found.values[name] = values.tolist()
+                self._lengths[name].took(found.values[name])
                 if self.options.all_pairs and len(present) > 2:
                     ratios = ratios_after_first(blocks.ns[kept], blocks.places[kept])
                     found.ratios[name] = {
@@ -224,12 +228,16 @@ class Programs:
                     live[side] = self._start(stack, self._errand(side, name, layout), rng)
             turns = Turns(live)
             work = self._settled(name, turns)
-            orders = orders_of(sorted(live), work.blocks, rng)
+            orders = orders_of(sorted(live), self._blocks_of_launch(name, work, layout), rng)
             rows = self._blocks(name, turns, orders, work, rng)
             self._ends.setdefault(name, {}).update(turns.end())
         values, waited, switches = np.array(rows).transpose(2, 0, 1)
         places = np.argsort(np.array(orders), axis=1)
         return _Blocks(values, forced(waited, switches), places, turns.restless, turns.cpu)
+
+    def _blocks_of_launch(self, name: str, work: TurnWork, layout: int | None) -> int:
+        """Of layouts as many as can be: each is visited a few times only."""
+        return self._lengths[name].blocks(work.blocks) if layout is None else work.blocks
 
     def _settled(self, name: str, turns: Turns) -> TurnWork:
         """The work, with all sides warmed for it and whoever works out of turn found."""
