@@ -86,6 +86,12 @@ def _longest_first(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.path not in slow, -count[item.path], item.path))
 
 
+@pytest.fixture(autouse=True)
+def noise_by_launch(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-ins of a test draw the same noise each time that it runs (compare/fake_noise.py)."""
+    monkeypatch.setenv("TOLL_FAKE_LAUNCHES", str(tmp_path_factory.mktemp("noise") / "launches"))
+
+
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout, in a folder with a space in its name. Tests leave its suites alone."""

@@ -19,6 +19,9 @@ import sys
 import time
 from pathlib import Path
 
+from fake_noise import seed_by_launch
+
+seed_by_launch()
 words = dict(word.partition("=")[::2] for word in sys.argv[1:] if not word.startswith("-"))
 options = dict(word[2:].partition("=")[::2] for word in sys.argv[1:] if word.startswith("--"))
 names = words.get("only", "sum,str/1,str/2").split(",")

@@ -17,6 +17,9 @@ import threading
 import time
 from pathlib import Path
 
+from fake_noise import seed_by_launch
+
+seed_by_launch()
 where = next((index for index, word in enumerate(sys.argv) if word in ("describe", "serve")), len(sys.argv))
 words = dict(word.partition("=")[::2] for word in sys.argv[1:where])
 
