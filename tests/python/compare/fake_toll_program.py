@@ -3,8 +3,8 @@
 unsteady, idle, only=NAME, malloc=libx.so, details, threads=2, state=0.01 (seconds to make it anew), garbage,
 no_describe, spin=thread and spin=child (which work while nobody asks), leaves=FILE (which must not be there
 yet), reads=FILE (its answer), end=23, end=crash, end=talk and end=late (after it has said that it stops),
-units=2 (an iteration), samples=67 (ns each, read off a clock of 10 ns), new=16 (how often it
-makes its state anew, and then crashes).
+units=2 (an iteration), scatter=0.2 (of batches), samples=67 (ns each, read off a clock of 10 ns), new=16 (how
+often it makes its state anew, and then crashes).
 """
 
 import json
@@ -47,9 +47,10 @@ def batch(iterations):
     time.sleep(wall_ns / 1e9)
     answer = int(words.get("answer", answer_read)) + (random.randrange(3) if "unsteady" in words else 0)
     units = int(words.get("units", 1)) * iterations
+    noise = random.lognormvariate(0.0, float(words.get("scatter", 0.002)))
     more = {"details": {"share": 0.5}} if "details" in words else {}
     say(
-        type="batch", iterations=iterations, units=units, wall_ns=wall_ns * random.gauss(1.0, 0.002),
+        type="batch", iterations=iterations, units=units, wall_ns=wall_ns * noise,
         cpu_ns=1.0, voluntary_switches=0, involuntary_switches=0, minor_faults=0, major_faults=0,
         peak_bytes=1, checksum=str(answer * iterations), **more,
     )  # fmt: skip

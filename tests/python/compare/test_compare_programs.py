@@ -29,8 +29,8 @@ from tollbench.compare import (
 from tollbench.compare.adapters import toll_program
 from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.compare.blocks import combined, forced, undisturbed
-from tollbench.compare.launch_lengths import SHORT_BLOCKS
-from tollbench.launching.calibrating import BATCH_NS, LONG_BATCH_NS, LONG_BLOCKS
+from tollbench.compare.launch_lengths import FIRST_PAIRS, SHORT_BLOCKS
+from tollbench.launching.calibrating import BATCH_NS, BLOCKS, LONG_BATCH_NS, LONG_BLOCKS
 from tollbench.launching.child import Limits
 from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.environment import counter_hz_of, own_environment
@@ -115,6 +115,15 @@ def test_how_much_is_done_in_a_batch(words: tuple[str, ...], batch_ns: float, bl
     launch = subject.round(["x"], 1).raw[0]
     assert launch["iterations"] == pytest.approx(batch_ns / 1000, rel=0.1)
     assert len(launch["ns"]) == blocks
+
+
+@pytest.mark.parametrize(("words", "blocks"), [((), SHORT_BLOCKS), (("scatter=0.2",), BLOCKS)])
+def test_launches_become_long_where_pairs_scatter(words: tuple[str, ...], blocks: int) -> None:
+    subject = Programs([offering("a"), offering("b", *words)], MeasuringOptions(20.0))
+    lengths = [len(subject.round(["x"], seed).raw[0]["ns"]) for seed in range(FIRST_PAIRS + 1)]
+    assert lengths == [SHORT_BLOCKS] * FIRST_PAIRS + [blocks]
+    subject.survey()  # another comparison knows nothing of this one
+    assert len(subject.round(["x"], 1).raw[0]["ns"]) == SHORT_BLOCKS
 
 
 def test_details_of_programs_are_no_obstacle() -> None:
