@@ -356,6 +356,8 @@ def rows_of(options: argparse.Namespace, drift: float) -> list[Row]:
     rng = random.Random(options.seed)
     rows = []
     for name, make in makers:
+        if options.only not in name:
+            continue
         try:
             rows.append(Row(name, make(), trials=in_passes(rng)))
         except Missing as missing:
@@ -471,6 +473,7 @@ def parsed() -> argparse.Namespace:
         default=BUILD / f"{datetime.now().astimezone():%Y-%m-%d-%H%M%S}.jsonl",
         help="a new file for every verdict, a JSON object a line; build/peers/DATE.jsonl if not given",
     )
+    parser.add_argument("--only", default="", help="of the tools, those whose rows have this in their name")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

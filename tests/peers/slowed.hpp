@@ -49,8 +49,8 @@ void block(O& operation, std::uint64_t calls, double share) {
 }
 
 /// Calls `each.template operator()<O>(name, calls of a block)` for every operation. A block takes some 100
-/// us: the wait ends with a reading of the clock, which takes some 50 ns, and of blocks of 4 us (atomic_add)
-/// a slow-down of 2 % was one of 7 %.
+/// us: a wait costs up to 0.2 us beyond its length, and in blocks of 4 us (atomic_add) a slow-down of 2 % was
+/// one of 6.7 % (median of nine pairs of launches).
 template <class Each>
 void for_each_operation(Each each) {
     namespace o = toll::operations;

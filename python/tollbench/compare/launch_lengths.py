@@ -13,37 +13,34 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from tollbench.stats.lasting import ENOUGH_PAIRS
+from tollbench.stats.order_statistics import spread
 
 SHORT_BLOCKS = 24
 FIRST_PAIRS = 6  # short ones, whatever they say
-# Of the median of 30 pairs, in standard deviations of a pair: the median strays 1.25 times as far as a mean,
-# and the interval of all looks is 2.7 standard errors wide to each side.
-_HALF_WIDTH = 1.25 * 2.7 / math.sqrt(ENOUGH_PAIRS)
-_NORMAL = 1.48  # standard deviations of a normal in its median absolute deviation
+# Of the median of that many pairs, in standard deviations of a pair: the median strays 1.25 times as far as a
+# mean, and by simulation the interval of all looks is 2.8 standard errors wide to each side. (4.4 where a
+# hundred benchmarks share the level: there launches stay short for longer than would be best.)
+_HALF_WIDTH = 1.25 * 2.8 / math.sqrt(ENOUGH_PAIRS)
 
 
 class LaunchLengths:
-    """Of one benchmark."""
+    """Of one benchmark in one comparison; `threshold` is the change that counts, as a share of the time."""
 
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
-        self._logs: list[list[float]] = []  # a pair: log ratio of each other side to the first
+        self._ratios: list[list[float]] = []  # a pair: of each other side to the first
 
     def took(self, values: Sequence[float]) -> None:
         """A launch's ns an operation of each side; not finite where a side has none."""
-        logs = np.log([value for value in values if math.isfinite(value)])
-        if self._logs and len(self._logs[0]) != logs.size - 1:  # a side is out from now on
-            self._logs.clear()
-        if logs.size > 1:
-            self._logs.append((logs[1:] - logs[0]).tolist())
+        first, *others = filter(math.isfinite, values)
+        if self._ratios and len(self._ratios[0]) != len(others):  # a side is out from now on
+            self._ratios.clear()
+        self._ratios.append([other / first for other in others])
 
     def blocks(self, most: int) -> int:
         """Of the next launch, of which `most` are worth their time."""
-        if len(self._logs) < FIRST_PAIRS:
+        if len(self._ratios) < FIRST_PAIRS:
             return min(most, SHORT_BLOCKS)
-        pairs = np.array(self._logs)
-        scatter = _NORMAL * float(np.median(np.abs(pairs - np.median(pairs, axis=0)), axis=0).max())
+        scatter = max((spread(ratios) or 0.0 for ratios in zip(*self._ratios, strict=True)), default=0.0)
         return min(most, SHORT_BLOCKS) if scatter * _HALF_WIDTH < self._threshold else most

@@ -17,7 +17,7 @@ from tollbench.words import one_thread, one_worked, times_own_thread
 # Short batches, and many: what neighbours take comes in slices of milliseconds, which spoil a few short
 # batches and a part of every long one (docs/compare-method.md has all ten reference operations).
 BATCH_NS = 0.2e6
-BLOCKS = 50  # a round
+BLOCKS = 50  # a round, at most
 LONG_BATCH_NS = 1e6  # of dear state, and where a short batch says too little: `_short_will_do`
 LONG_BLOCKS = 20
 FEWEST_BLOCKS = 4

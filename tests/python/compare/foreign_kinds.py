@@ -15,20 +15,11 @@ from tollbench.compare import (
     subject_of,
 )
 
-# A stand-in's noise is drawn by the number of its launch. Where every test run drew anew, one in some dozen
-# had nine pairs in which a slow-down of 5 % could not be told from chance.
-SEEDED = """
-with open({launches!r}, "a") as launches:
-    launches.write(".")
-    launches.flush()
-    random.seed(launches.tell())
-"""
-
 
 def executable(path: Path, text: str) -> str:
     """A script that can be launched by this path. Its line "# SEEDED" is where its noise is seeded."""
-    seeded = SEEDED.format(launches=str(path.with_name(f"{path.name}.launches")))
-    path.write_text(text.replace("# SEEDED\n", seeded), encoding="utf-8")
+    noise = Path(__file__).with_name("fake_noise.py").read_text(encoding="utf-8")
+    path.write_text(text.replace("# SEEDED\n", f"{noise}\nseed_by_launch()\n"), encoding="utf-8")
     path.chmod(0o755)
     return str(path)
 
