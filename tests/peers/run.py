@@ -515,6 +515,8 @@ def main() -> int:
         stack.enter_context(machine_lock(SystemClock(), interrupt=interrupt, on_wait=print, files=LOCK_FILES))
         keep = stack.enter_context(Kept(options.raw))
         rows = rows_of(options, drift)
+        if not rows:
+            raise SystemExit(f"no tool has {options.only!r} in its name; leave out --only to see all names")
         for row in rows:
             if isinstance(row.tool, GoogleBenchmark):
                 stack.callback(row.tool.close)
