@@ -42,12 +42,14 @@ def launched(command: str, rounds: int = 14, **options: Any) -> tuple[GoogleBenc
 def test_each_way_of_launching_is_tried_and_the_raw_file_says_which(fake: str) -> None:
     subject, rounds = launched(f"{fake} new only=sum works=3")
     ways = {(record["in_turns"], record["stretch"]) for found in rounds for record in found.raw}
-    assert ways == {(False, 1), (False, 3), (True, 1), (True, 3)}
+    assert ways == {(False, 1), (False, 3), (True, 3), (True, 9)}
     for found in rounds:
         assert [record["position"] for record in found.raw] == [0, 1]
         assert len({record["in_turns"] for record in found.raw}) == 1
         assert len(found.values["sum"]) == 2
-        assert all(len(record["ns"]["sum"]) == 7 * record["stretch"] for record in found.raw)
+    records = [record for found in rounds for record in found.raw]
+    shortest = {len(record["ns"]["sum"]) / record["stretch"] for record in records}
+    assert shortest in ({3}, {5})  # of 1 ms, or 0.4 ms where the 3 ms beside them have not been noticed
     assert not subject.notes("sum", 1)
 
 
@@ -85,7 +87,7 @@ def test_turns_are_taken_where_they_are_asked_for(fake: str) -> None:
     subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
     names = subject.survey().common
     raw = [record for seed in range(6) for record in subject.round(names, seed).raw]
-    assert {(record["in_turns"], record["stretch"]) for record in raw} == {(False, 1)}
+    assert {(record["in_turns"], record["stretch"]) for record in raw} == {(False, 1), (False, 3)}
     assert not subject.notes("sum", 1)
 
 

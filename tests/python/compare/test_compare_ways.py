@@ -12,7 +12,12 @@ import pytest
 from tollbench.compare.ways import FIRST_PAIRS, WAYS, WHOLE, Way, Ways
 from tollbench.stats.sequential import MedianSequence, look_due
 
-TURNS = Way(in_turns=True)
+TURNS = Way(in_turns=True, stretch=3)
+
+
+def seconds_of(way: Way) -> float:
+    """What a pair costs: two starts, and repetitions."""
+    return 0.012 + 0.005 * way.stretch
 
 
 def measured(
@@ -111,7 +116,8 @@ def test_what_turns_cost_one_side_alone_is_found() -> None:
                 way = ways.choose(rng)
                 first, second = 0.008 * chance.standard_t(3, size=2)
                 cost = unfair if way.in_turns else 0.0
-                ways.took(way, [100.0 * math.exp(first), 100.0 * math.exp(second + cost)], 0.02 * way.stretch)
+                values = [100.0 * math.exp(first), 100.0 * math.exp(second + cost)]
+                ways.took(way, values, seconds_of(way))
             found += bool(ways.moved()) and unfair > 0.0
             fair += bool(ways.moved()) and unfair == 0.0
     assert found >= 27

@@ -21,8 +21,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from time import perf_counter
 from typing import Any
+
+import numpy as np
 
 from tollbench.compare.adapters.one_after_another import (
     REPETITION_S,
@@ -33,7 +35,7 @@ from tollbench.compare.adapters.one_after_another import (
     repetitions_for,
 )
 from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Survey
-from tollbench.compare.ways import WAYS, WHOLE, Way, Ways
+from tollbench.compare.ways import WAYS, WHOLE, WHOLE_WAYS, Way, Ways
 from tollbench.launching.answers import read_report, reading, understood
 from tollbench.launching.command import Ended, working_folder
 from tollbench.launching.failure import LaunchFailed
@@ -43,6 +45,12 @@ from tollbench.text import shown
 
 MOST_BENCHMARKS = 64  # in one launch
 _OVERHEAD_SHARE = 0.5  # of a launch; more benchmarks share a launch until what is not measuring costs less
+# A third of REPETITION_S. What comes in between only adds time, for 50 us every few ms or for half a launch:
+# of short repetitions the quickest quarter is free of it. Noise x sqrt(time) of a pair, nine operations:
+# 0.56 % x sqrt(s) by the median of 7 of 1 ms, 0.29 by the quartile of 20 of 0.3 ms (docs/compare-method.md).
+_SHORT_S = 0.0003
+_SHORTEST_S = 0.002  # of all repetitions in the shortest launch
+_QUIET_SHARE = 0.25
 _CALIBRATION_S = 0.002
 _BRIEFLY_S = 1e-5
 _CALIBRATING_NS = 15e6  # of a benchmark, about: repetitions, and the search for their length before them
@@ -68,14 +76,15 @@ class _Work:
     """What a launch does for one benchmark."""
 
     iterations: int
+    repetition_s: float  # asked for, where the program finds the number of iterations itself
     repetitions: int  # of the shortest launch
     launch_ns: float  # expected, of that one
     ways: Ways
 
     @property
-    def alike(self) -> tuple[int, bool]:
+    def alike(self) -> tuple[int, float, bool]:
         """Benchmarks that have this in common can share a launch."""
-        return self.iterations, self.ways.in_turns
+        return self.iterations, self.repetition_s, self.ways.in_turns
 
     def ns_of(self, repetitions: int) -> float:
         """Of a launch with so many."""
@@ -166,6 +175,7 @@ class GoogleBenchmark(OneAfterAnother):
         """In the way that is chosen for the first of `names`, which all learn from."""
         self._way = self._work[names[0]].ways.choose(rng)
         answers: dict[int, Values | str] | None = None
+        begin = perf_counter()
         if self._way.in_turns:
             try:
                 answers = self._launch_in_turns(found, places, names, rng)
@@ -174,7 +184,7 @@ class GoogleBenchmark(OneAfterAnother):
                 self._way = WHOLE
         if answers is None:
             answers = super().launch_all(found, places, names, rng)
-        seconds = sum(record.get("wall_ns", 0) for record in found.raw[-len(places) :]) / 1e9
+        seconds = perf_counter() - begin
         for name in names:
             self._learn(name, answers, seconds / len(names))
         return answers
@@ -183,7 +193,9 @@ class GoogleBenchmark(OneAfterAnother):
         """What a round says of its way, for this benchmark."""
         lists = [answer.get(name, []) for _, answer in sorted(answers.items()) if not isinstance(answer, str)]
         values = [
-            median(numbers) for numbers in lists if numbers and all(0.0 < x < math.inf for x in numbers)
+            self.value_of(numbers)
+            for numbers in lists
+            if numbers and all(0.0 < x < math.inf for x in numbers)
         ]
         ways = self._work[name].ways
         ways.took(self._way, values, seconds)
@@ -246,9 +258,9 @@ class GoogleBenchmark(OneAfterAnother):
 
     def _asking_for(self, names: Sequence[str]) -> list[str]:
         """Arguments with which a side measures `names`, which have the same number of iterations."""
-        iterations = self._work[names[0]].iterations
+        work = self._work[names[0]]
         repetitions = max(self._work[name].repetitions for name in names) * self._way.stretch
-        length = f"{iterations}x" if self._counts_iterations else f"{REPETITION_S:g}"
+        length = f"{work.iterations}x" if self._counts_iterations else f"{work.repetition_s:g}"
         arguments = [
             f"--benchmark_filter={exactly(names)}",
             f"--benchmark_min_time={length}",
@@ -293,6 +305,7 @@ class GoogleBenchmark(OneAfterAnother):
         if name in self._settled:
             return {}
         rows_of: list[list[Row]] = []
+        beside_ns = math.inf
         failures: dict[int, str] = {}
         whole = self._never_in_turns(name)
         for index in self.offering(name):
@@ -308,10 +321,11 @@ class GoogleBenchmark(OneAfterAnother):
                     return failures
             else:
                 rows_of.append(rows)
+                beside_ns = min(beside_ns, self._beside_ns(rows, ended))
                 whole = whole or self._must_be_whole(self.sides[index], rows, ended)
         if not rows_of:
             return failures
-        self._work[name] = self._work_for(name, rows_of, in_turns=not whole)
+        self._work[name] = self._work_for(name, rows_of, beside_ns, in_turns=not whole)
         if whole and self.options.turns:
             self.note(name, f"sides were launched one after another: {whole}")
         return failures
@@ -328,10 +342,12 @@ class GoogleBenchmark(OneAfterAnother):
         if names[0] not in chosen or len(chosen) < 2 or self.options.turns:
             return
         rows_of: dict[str, list[list[Row]]] = {name: [] for name in chosen}
+        beside_ns = math.inf
         for side in (self.sides[index] for index in self.usable):
             try:
                 with understood("answers with what makes no sense"):
-                    rows, _ = self._calibrated(side, chosen, strict=False)
+                    rows, ended = self._calibrated(side, chosen, strict=False)
+                    beside_ns = min(beside_ns, self._beside_ns(rows, ended))
             except LaunchFailed:
                 self._most_settled = len(chosen) // 4  # one of them may be at fault: others may do without it
                 return
@@ -339,7 +355,7 @@ class GoogleBenchmark(OneAfterAnother):
                 rows_of[name].append([row for row in rows if row.get("run_name") == name])
         for name, rows_by_side in rows_of.items():
             if all(rows_by_side):
-                self._work[name] = self._work_for(name, rows_by_side, in_turns=False)
+                self._work[name] = self._work_for(name, rows_by_side, beside_ns, in_turns=False)
                 self._settled.add(name)
 
     def _never_in_turns(self, name: str) -> str:
@@ -361,10 +377,21 @@ class GoogleBenchmark(OneAfterAnother):
         switches = ended.voluntary_switches - self._switches.get(side.label, 0)
         return min(map(_waiting_share, rows), default=0.0) > _WAITED_ITSELF and switches >= len(rows)
 
-    def _work_for(self, name: str, rows_of: Sequence[Sequence[Row]], *, in_turns: bool) -> _Work:
-        """By the trials of the sides, the first side's first."""
+    def _beside_ns(self, rows: Sequence[Row], ended: Ended) -> float:
+        """About what a repetition costs beside what it times: a benchmark may prepare its data each time.
+
+        Of a calibrating launch, whose search for the number of iterations took about a repetition, too.
+        """
+        timed_ns = sum(map(_length_ns, rows)) * (1 + 1 / _CALIBRATIONS)
+        return (ended.wall_ns - self.launch_overhead_ns - timed_ns) / max(1, len(rows))
+
+    def _work_for(
+        self, name: str, rows_of: Sequence[Sequence[Row]], beside_ns: float, *, in_turns: bool
+    ) -> _Work:
+        """By the trials of the sides, the first side's first, and what a repetition costs beside its time."""
+        repetition_s = _SHORT_S if beside_ns < 1e9 * REPETITION_S else REPETITION_S
         slowest_ns = max(map(_fastest_ns, rows_of))
-        iterations = iterations_for(_fastest_ns(rows_of[0]), slowest_ns)
+        iterations = iterations_for(_fastest_ns(rows_of[0]), slowest_ns, repetition_s)
         repetition_ns = iterations * slowest_ns
         own_ns = max(map(_repetition_ns, rows_of))
         free = self._counts_iterations and not _OWN_LENGTH.search(name)
@@ -372,11 +399,16 @@ class GoogleBenchmark(OneAfterAnother):
             repetition_ns = own_ns
         if not self._counts_iterations:
             iterations = 0  # the program's own choice, alike for all benchmarks
-        repetitions = repetitions_for(repetition_ns)
-        ways: tuple[Way, ...] = WAYS if in_turns else (WHOLE,)
+        repetitions = repetitions_for(repetition_ns, repetition_s, _SHORTEST_S)
+        ways: tuple[Way, ...] = WAYS if in_turns else WHOLE_WAYS
         if repetitions == 1:
             ways = tuple(way for way in ways if way.stretch == 1)  # each is a launch by itself
-        return _Work(iterations, repetitions, repetitions * repetition_ns, Ways(ways))
+        launch_ns = repetitions * (repetition_ns + max(0.0, beside_ns))
+        return _Work(iterations, repetition_s, repetitions, launch_ns, Ways(ways))
+
+    def value_of(self, numbers: Sequence[float]) -> float:
+        """The lower quartile: what a neighbour adds to half of a launch is no part of it."""
+        return float(np.quantile(numbers, _QUIET_SHARE))
 
     def _trial(self, side: Side, name: str) -> tuple[list[Row], Ended]:
         rows, ended = self._calibrated(side, [name])
@@ -494,11 +526,13 @@ def _fastest_ns(rows: Sequence[Row]) -> float:
 
 def _repetition_ns(rows: Sequence[Row]) -> float:
     """How long the shortest repetition was; 0 where the rows do not tell."""
-    counts = (row.get("iterations") for row in rows)
-    lengths = (
-        row_ns(row) * count for row, count in zip(rows, counts, strict=True) if isinstance(count, int | float)
-    )
-    return min((length for length in lengths if length > 0), default=0.0)
+    return min((length for length in map(_length_ns, rows) if length > 0), default=0.0)
+
+
+def _length_ns(row: Row) -> float:
+    """Of a repetition, all its iterations; 0 where the row does not tell."""
+    count, each_ns = row.get("iterations"), row_ns(row)
+    return each_ns * count if isinstance(count, int | float) and 0.0 < each_ns < math.inf else 0.0
 
 
 def exactly(names: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from tollbench.launching.interrupt import breakable
 from tollbench.launching.sandbox import confined_now
 
 REPETITION_S = 0.001  # of one repetition of one benchmark
-MOST_REPETITIONS = 7
+LAUNCH_S = 0.007  # of all its repetitions in one launch, where they are short
 FEWEST_REPETITIONS = 3
 _LONG_NS = 30e6  # a repetition this long is a launch
 _SLOWEST_NS = 100e6  # of a repetition of the slowest side, which may be slower by orders of magnitude
@@ -237,13 +237,17 @@ class OneAfterAnother(ABC):
         """How this round launches, for the raw file, where an adapter knows several ways."""
         return {}
 
+    def value_of(self, numbers: Sequence[float]) -> float:
+        """A launch's value, from those of its repetitions."""
+        return statistics.median(numbers)
+
     def _combine(self, found: Round, name: str, launched: dict[int, Values], broken: dict[int, str]) -> None:
         failures = dict(broken)
         row = [math.nan] * len(self.sides)
         for index, values in launched.items():
             numbers = values.get(name, [])
             if numbers and all(0.0 < number < math.inf for number in numbers):
-                row[index] = statistics.median(numbers)
+                row[index] = self.value_of(numbers)
             elif not numbers:
                 failures.setdefault(index, f"gave no result for {name} in this launch")
             else:
@@ -296,18 +300,24 @@ class OneAfterAnother(ABC):
         return side.command[0], None
 
 
-def iterations_for(first_ns: float, slowest_ns: float) -> int:
+def iterations_for(first_ns: float, slowest_ns: float, repetition_s: float = REPETITION_S) -> int:
     """Iterations that take the first side about a repetition's time, a power of two; the same for all sides.
 
     Both are ns an iteration, of the first side and of the slowest: one that is slower by orders of magnitude
     makes it fewer, so that its launches end.
     """
-    wanted = min(1e9 * REPETITION_S / first_ns, max(1.0, _SLOWEST_NS / slowest_ns))
+    wanted = min(1e9 * repetition_s / first_ns, max(1.0, _SLOWEST_NS / slowest_ns))
     return int(2 ** max(0, round(math.log2(wanted))))
 
 
-def repetitions_for(repetition_ns: float) -> int:
-    """How many repetitions a launch makes of one that takes so long: of short ones several."""
+def repetitions_for(
+    repetition_ns: float, repetition_s: float = REPETITION_S, launch_s: float = LAUNCH_S
+) -> int:
+    """How many repetitions a launch makes of one that takes so long: of short ones several.
+
+    `repetition_s` is what a repetition should take, and `launch_s` all of a launch: of shorter repetitions
+    there are no more than of that length.
+    """
     if repetition_ns > _LONG_NS:
         return 1
-    return FEWEST_REPETITIONS if repetition_ns > 2e9 * REPETITION_S else MOST_REPETITIONS
+    return max(FEWEST_REPETITIONS, round(1e9 * launch_s / max(repetition_ns, 1e9 * repetition_s)))
