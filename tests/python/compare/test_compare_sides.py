@@ -503,6 +503,29 @@ def test_what_prepares_itself_for_each_repetition_has_few(words: str, repetition
     assert len(values["sum"]) == repetitions
 
 
+@pytest.mark.parametrize(
+    ("beside_ms", "repetition_s"), [(-1.0, 0.0003), (0.9, 0.0003), (1.1, 0.001), (6.0, 0.002), (900.0, 0.008)]
+)
+def test_a_repetition_is_as_long_as_what_stands_beside_it_is_worth(
+    beside_ms: float, repetition_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, sides = resolve([WrittenSide(f"{FAKE} only=sum")] * 2)
+    subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
+    monkeypatch.setattr(subject, "_beside_ns", lambda *_: 1e6 * beside_ms)
+    subject.survey()
+    subject.prepare("sum")
+    asked: list[str] = []
+    run = subject.run
+
+    def noted(side: Any, arguments: Any, seed: Any = None) -> Ended:
+        asked.extend(arguments)
+        return run(side, arguments, seed)
+
+    monkeypatch.setattr(subject, "run", noted)
+    subject.launch(sides[0], ["sum"], 1)
+    assert f"--benchmark_min_time={repetition_s:g}" in asked
+
+
 def test_a_launch_is_worth_the_quartile_of_its_repetitions() -> None:
     """A neighbour that takes a part of two thirds of them moves nothing."""
     _, sides = resolve([WrittenSide(f"{FAKE} only=sum")] * 2)

@@ -50,6 +50,9 @@ _OVERHEAD_SHARE = 0.5  # of a launch; more benchmarks share a launch until what 
 # 0.56 % x sqrt(s) by the median of 7 of 1 ms, 0.29 by the quartile of 20 of 0.3 ms (docs/compare-method.md).
 _SHORT_S = 0.0003
 _SHORTEST_S = 0.002  # of all repetitions in the shortest launch
+# To 8 ms, for what prepares itself before each repetition. 64 MiB made anew, in 18 ms: noise x sqrt(time)
+# 6.2 % x sqrt(s) with three repetitions of 1 ms, 2.9 with three of 5 ms, 2.4 to 4.8 with 10 to 80 ms in all.
+_MOST_DOUBLINGS = 3
 _QUIET_SHARE = 0.25
 _CALIBRATION_S = 0.002
 _BRIEFLY_S = 1e-5
@@ -389,7 +392,7 @@ class GoogleBenchmark(OneAfterAnother):
         self, name: str, rows_of: Sequence[Sequence[Row]], beside_ns: float, *, in_turns: bool
     ) -> _Work:
         """By the trials of the sides, the first side's first, and what a repetition costs beside its time."""
-        repetition_s = _SHORT_S if beside_ns < 1e9 * REPETITION_S else REPETITION_S
+        repetition_s = _repetition_s(beside_ns)
         slowest_ns = max(map(_fastest_ns, rows_of))
         iterations = iterations_for(_fastest_ns(rows_of[0]), slowest_ns, repetition_s)
         repetition_ns = iterations * slowest_ns
@@ -522,6 +525,14 @@ def single(rows: Sequence[Row]) -> list[Row]:
 
 def _fastest_ns(rows: Sequence[Row]) -> float:
     return max(1e-3, min((ns for row in rows if 0.0 < (ns := row_ns(row)) < math.inf), default=0.0))
+
+
+def _repetition_s(beside_ns: float) -> float:
+    """How long a repetition shall be of which so much is not timed: three as long as that, within limits."""
+    if beside_ns < 1e9 * REPETITION_S:
+        return _SHORT_S
+    doublings = round(math.log2(max(1.0, beside_ns / 3e9 / REPETITION_S)))
+    return float(REPETITION_S * 2 ** min(doublings, _MOST_DOUBLINGS))
 
 
 def _repetition_ns(rows: Sequence[Row]) -> float:
