@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench import building
-from tollbench.catalog import environments
+from tollbench.catalog import environments, packages
 from tollbench.cli.console import progress, say
 from tollbench.cli.places import ROOT, build_folder
 from tollbench.errors import TollError
+from tollbench.home import COMMAND
 from tollbench.plan import Plan
 from tollbench.text import headline, several
 from tollbench.words import HOST, Environment, Program, Status, Workload
@@ -80,13 +81,26 @@ def _build(plan: Plan, sharing: Sequence[Environment], title: str) -> tuple[Prog
             )
     except TollError as error:
         if folder == HOST.toolset.folder:
-            raise
+            raise _with_what_is_missing(error) from None
         reason = f"{error.what}; next: {error.next_step}"
         say(f"environment {folder}: {Status.BUILD_FAILED}: {reason}")
         return building.failed(chosen, environment, Status.BUILD_FAILED, reason)
     where = f" ({folder})" if len(plan.environments) > 1 else ""
     _say_what_is_missing([program for program in built if program.status is not Status.OK], where)
     return built
+
+
+def _with_what_is_missing(error: TollError) -> TollError:
+    """The same where the machine has all that a build needs; else what it lacks and what brings it.
+
+    `toll run` brings it before; on a fresh machine `toll trust` comes here first.
+    """
+    lacking = packages.missing(packages.group("build"))
+    if not lacking:
+        return error
+    what = ", ".join(f"{need.name} ({need.purpose})" for need in lacking)
+    next_step = f"{COMMAND} setup {' '.join(need.name for need in lacking)}"
+    return TollError(f"missing on this machine: {what}", next_step, error.code)
 
 
 def _say_what_is_missing(programs: Sequence[Program], where: str) -> None:

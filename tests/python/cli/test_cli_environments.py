@@ -129,6 +129,25 @@ def test_each_folder_is_built_once_with_what_its_own_cases_ask_for(monkeypatch, 
     assert built.folder.name == "host"
 
 
+def test_a_fresh_machine_is_told_what_its_build_lacks(monkeypatch):
+    """`toll trust` as the first command ended with CMake's words and a hint at another compiler's folder."""
+
+    def refuse(*_arguments, **_options):
+        raise TollError("CMake could not configure the build: no json", "read the log")
+
+    monkeypatch.setattr(building, "programs", refuse)
+    asked = Selection.parse(["tasks/skynet/std_thread"])
+    plan = make(suites.load(ROOT), asked, environments.OFFERED, PROFILES["quick"], 2)
+    monkeypatch.setattr(packages, "missing", lambda _needs: (packages.table()["json"],))
+    with pytest.raises(TollError) as raised:
+        builds.build_plan(plan)
+    assert raised.value.what.startswith("missing on this machine: json (")
+    assert raised.value.next_step.endswith("toll setup json")
+    monkeypatch.setattr(packages, "missing", lambda _needs: ())
+    with pytest.raises(TollError, match="no json"):
+        builds.build_plan(plan)
+
+
 def test_an_environment_that_cannot_be_configured_is_rows_and_the_host_is_an_error(monkeypatch, capsys):
     def refuse(workloads, environment, **_options):
         if environment.name == "gcc-60":
