@@ -408,6 +408,7 @@ class _Engine:
                 "layouts": found.layouts,
                 "failures": found.failures,
                 **({"ratios": _listed(found.ratios)} if found.ratios else {}),
+                **({"means": found.means} if found.means else {}),
                 "looks": looks,
                 "seconds": {track.name: round(took_s / len(tracks), 6) for track in tracks},
                 "done": [track.name for track in tracks if track.done],
@@ -426,6 +427,7 @@ class _Engine:
                 found.order[track.name],
                 found.layouts[track.name] if self._settings.layouts else None,
                 found.ratios.get(track.name),
+                found.means.get(track.name),
             )
         if track.failed():
             track.done = True

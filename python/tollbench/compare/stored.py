@@ -124,6 +124,7 @@ class RoundRecord(_Record):
     layouts: dict[Text, Ordinal] = {}  # which one the values are of, where the sides have some
     failures: dict[Text, dict[int, Text]] = {}
     ratios: dict[Text, tuple[tuple[Ordinal, Ordinal, Ratio], ...]] = {}  # of two sides: a, b, b over a
+    means: dict[Text, tuple[Nanoseconds | None, ...]] = {}  # as values, over all of a launch
     looks: dict[Text, Annotated[float, Field(ge=0.0, le=1e6)]] = {}  # benchmark -> share of its time
     done: tuple[Text, ...] = ()  # benchmarks that are not measured again
     seconds: dict[Text, Annotated[float, Field(ge=0.0, le=1e9)]] = {}  # wall time, shared by those of a round
@@ -276,6 +277,10 @@ def checked(record: RoundRecord, sides: int, layouts: int = 0, *, all_pairs: boo
             raise ValueError(f"has a ratio of {name[:80]!r} for sides that were not launched")
         if len({(a, b) for a, b, _ in ratios}) < len(ratios):
             raise ValueError(f"has two ratios of {name[:80]!r} for the same sides")
+    for name, means in record.means.items():
+        values = record.values.get(name, ())
+        if [mean is None for mean in means] != [value is None for value in values]:
+            raise ValueError(f"has means of {name[:80]!r} that do not fit its values")
     return record
 
 
@@ -381,16 +386,21 @@ def _replay(track: Track, item: RoundRecord) -> None:
         raise ValueError(f"goes on with {name[:80]!r}, which was done")
     if name in item.values:
         track.take(
-            [math.nan if value is None else value for value in item.values[name]],
+            _row(item.values[name]),
             list(item.order[name]),
             item.layouts.get(name),
             {Two(a, b): ratio for a, b, ratio in item.ratios.get(name, ())},
+            _row(item.means.get(name, ())),
         )
     track.failures |= item.failures.get(name, {})
     track.seconds += item.seconds.get(name, 0.0)
     if name in item.looks:
         track.look(last=item.looks[name] >= LAST_LOOK)
     track.done = name in item.done
+
+
+def _row(values: Sequence[float | None]) -> list[float]:
+    return [math.nan if value is None else value for value in values]
 
 
 def _damaged(path: Path, problem: str) -> TollError:

@@ -106,6 +106,8 @@ class Round:
     layouts: dict[str, int] = field(default_factory=dict)  # which one each value is of, where there are some
     # Of sides after the first, b over a, where blocks tell more of two sides than their values do.
     ratios: dict[str, dict[Two, float]] = field(default_factory=dict)
+    # As values, over all of a launch: where a value is of its quiet part, and something slow may hide.
+    means: dict[str, list[float]] = field(default_factory=dict)
     failures: dict[str, dict[int, str]] = field(default_factory=dict)  # benchmark -> side -> reason
     raw: list[dict[str, Any]] = field(default_factory=list)  # every launch as it was, for the raw file
 

@@ -42,6 +42,7 @@ class Track:
     orders: list[list[int]] = field(default_factory=list)  # sides as they were launched, of each row
     layouts: list[int] = field(default_factory=list)  # of each row; empty where the sides have one each
     ratios: dict[int, Mapping[Two, float]] = field(default_factory=dict)  # of a row, as `Round` has them
+    means: dict[int, list[float]] = field(default_factory=dict)  # likewise
     failures: dict[int, str] = field(default_factory=dict)  # side -> reason
     seconds: float = 0.0
     looked_at: int = 0
@@ -56,8 +57,11 @@ class Track:
         order: list[int],
         layout: int | None = None,
         ratios: Mapping[Two, float] | None = None,
+        means: list[float] | None = None,
     ) -> None:
         """A round, as `Round` has it."""
+        if means:
+            self.means[len(self.values)] = means
         if ratios:
             self.ratios[len(self.values)] = ratios
         self.values.append(values)
@@ -110,7 +114,11 @@ class Track:
         """
         if self.layouts or self.lasting.get(two) is not None:
             return None
-        both = [(a_ns, b_ns / ratio) for _, a_ns, b_ns in self._rounds(two)]
+        both = []
+        for number, a_ns, b_ns in self._rounds(two):
+            if row := self.means.get(number):
+                a_ns, b_ns = row[two.a], row[two.b]
+            both.append((a_ns, b_ns / ratio))
         return shapes_of(*zip(*both, strict=True)) if both else None
 
     def layouts_of(self, two: Two) -> list[int]:

@@ -7,7 +7,8 @@ aslr: has switched address randomisation off; skip=A: skips; aggregates: reports
 iterations by its source; greets: prints a line before anything else; waits: has no CPU time in every other
 repetition; nan=A, inf=A: what that one takes; alarm, cont: handles SIGALRM, SIGCONT;
 threads=N; sleeps: has hardly any CPU time; works: takes as many ms of it; starts=S: seconds until it begins;
-log=FILE: where each launch's filter is added; long=A,B: take longer=N times as long.
+log=FILE: where each launch's filter is added; long=A,B: take longer=N times as long; bursts=F: every third
+repetition takes F times as long.
 """
 
 import json
@@ -66,6 +67,8 @@ for name in names:
         taken = 100.0 * float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
         if name in words.get("long", "").split(","):
             taken *= float(words["longer"])
+        if index % 3 == 2:
+            taken *= float(words.get("bursts", 1))
         for number in ("nan", "inf"):
             if words.get(number) == name:
                 taken = float(number)

@@ -604,6 +604,8 @@ CODE = {"benchmark": "x", "side": 1, "against": 0, "unchanged": True, "timed": F
         ([header(all_pairs=False), round_record(ratios={"x": [[0, 1, 1.5]]})], "has more ratios of 'x' than"),
         ([header(), round_record(ratios={"x": [[0, 1, 1.5]] * 2})], "has more ratios of 'x' than pairs"),
         ([header(), FULL_ROUND | {"ratios": {"x": [[0, 1, 1.5]] * 2}}], "has two ratios of 'x' for the same"),
+        ([header(), FULL_ROUND | {"means": {"x": [1.0]}}], "has means of 'x' that do not fit its values"),
+        ([header(), FULL_ROUND | {"means": {"y": [1.0]}}], "has means of 'y' that do not fit its values"),
         ([header(), round_record(ratios={"y": [[0, 1, 1.5]]})], "has more ratios of 'y' than pairs"),
         ([header(), {"survey": {"sides_of": {"x": [0, 1]}, "code": [CODE] * 2}}], "the same sides twice"),
         ([header(), round_record(ratios={"x": [[0, 1, -1.0]]})], "line 2 has an impossible ratios.x.0.2"),

@@ -12,11 +12,22 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from fake_sides import FakeClock, FakeSubject, steady
+from test_compare_sides import FAKE
 
 import tollbench as toll
 from tollbench.cli import main
-from tollbench.compare import Comparisons, ComparisonSettings, Verdict, before_confirming, compare
+from tollbench.compare import (
+    Comparisons,
+    ComparisonSettings,
+    MeasuringOptions,
+    Verdict,
+    WrittenSide,
+    before_confirming,
+    compare,
+    resolve,
+)
 from tollbench.compare import stored as stored_module
+from tollbench.compare.adapters.google_benchmark import GoogleBenchmark
 from tollbench.compare.raw_file import RawFile
 from tollbench.compare.stored import RoundRecord, StoredComparison
 from tollbench.compare.tracks import Track
@@ -85,6 +96,25 @@ def test_three_sides_of_which_one_fails_and_one_lacks_a_benchmark(tmp_path: Path
     assert answers(stored.comparisons) == answers(found)
     assert stored.comparisons.lacking == found.lacking
     assert {item.verdict for item in stored.comparisons.comparisons if item.b == "newer"} >= {Verdict.FAILED}
+
+
+@pytest.mark.parametrize("bursts", ["1", "1.5"])
+def test_slow_repetitions_that_a_launch_hides_are_told(tmp_path: Path, bursts: str) -> None:
+    """A third of them takes half as long again: no quartile moves, and all launches together are slower."""
+    _, sides = resolve(
+        [WrittenSide(f"{FAKE} new only=sum"), WrittenSide(f"{FAKE} new only=sum bursts={bursts}")]
+    )
+    subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
+    path = tmp_path / "x.jsonl"
+    with RawFile(path, header(sides=list(subject.labels), kind="google-benchmark")) as raw:
+        settings = ComparisonSettings(seed=5, threshold=0.02, budget_s=60.0, most_rounds=40)
+        found = compare(subject, settings, keep=raw).comparisons[0]
+    assert found.verdict is (Verdict.INCONCLUSIVE if bursts == "1.5" else Verdict.NO_DIFFERENCE)
+    assert found.shapes_differ is (bursts == "1.5")
+    assert found.mean_ratio is not None
+    assert (found.mean_ratio > 1.05) is (bursts == "1.5")
+    stored = StoredComparison.read(path).comparisons.comparisons[0]
+    assert (stored.mean_ratio, stored.shapes_differ) == (found.mean_ratio, found.shapes_differ)
 
 
 def test_what_was_to_be_confirmed_and_was_not_is_inconclusive(tmp_path: Path) -> None:

@@ -413,6 +413,10 @@ class GoogleBenchmark(OneAfterAnother):
         """The lower quartile: what a neighbour adds to half of a launch is no part of it."""
         return float(np.quantile(numbers, _QUIET_SHARE))
 
+    def mean_of(self, numbers: Sequence[float]) -> float:
+        """A minority of slow repetitions is no noise where one side alone has it."""
+        return float(np.mean(numbers))
+
     def _trial(self, side: Side, name: str) -> tuple[list[Row], Ended]:
         rows, ended = self._calibrated(side, [name])
         own = [row for row in rows if row.get("run_name") == name]

@@ -241,13 +241,18 @@ class OneAfterAnother(ABC):
         """A launch's value, from those of its repetitions."""
         return statistics.median(numbers)
 
+    def mean_of(self, _numbers: Sequence[float]) -> float:
+        """All of a launch, where `value_of` leaves slow repetitions out; NaN where it does not."""
+        return math.nan
+
     def _combine(self, found: Round, name: str, launched: dict[int, Values], broken: dict[int, str]) -> None:
         failures = dict(broken)
         row = [math.nan] * len(self.sides)
+        means = list(row)
         for index, values in launched.items():
             numbers = values.get(name, [])
             if numbers and all(0.0 < number < math.inf for number in numbers):
-                row[index] = self.value_of(numbers)
+                row[index], means[index] = self.value_of(numbers), self.mean_of(numbers)
             elif not numbers:
                 failures.setdefault(index, f"gave no result for {name} in this launch")
             else:
@@ -257,6 +262,8 @@ class OneAfterAnother(ABC):
             self._failed[name] = failures
         if len(failures) < len(self.offering(name)):
             found.values[name] = row
+            if not all(map(math.isnan, means)):
+                found.means[name] = means
 
     def notes(self, name: str, _side: int, _against: int = 0) -> Sequence[str]:
         """What was noticed about this benchmark's launches."""
