@@ -77,6 +77,9 @@ class Ways:
         """Whether the sides may be alive together."""
         return any(way.in_turns for way in self._tried)
 
+    def __contains__(self, way: Way) -> bool:
+        return way in self._tried
+
     def choose(self, rng: random.Random) -> Way:
         """For the next pair."""
         fewest = min(len(tried.levels) for tried in self._tried.values())

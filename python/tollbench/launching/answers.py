@@ -15,7 +15,7 @@ from typing import BinaryIO
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import breakable
 
-MAX_REPORT_BYTES = 16 * 2**20  # a launch has 64 benchmarks of seven repetitions at most: 400 KB
+MAX_REPORT_BYTES = 16 * 2**20  # a launch has 64 benchmarks of 63 repetitions at most: 3 MB
 MAX_PROGRAM_BYTES = 2**30  # what is looked at is in memory at once
 MAX_PROFILE_BYTES = 2**30  # of a run under Valgrind
 # What Python makes of a text in place of a number, a list in place of a name, ten thousand levels of nesting.

@@ -175,8 +175,10 @@ class GoogleBenchmark(OneAfterAnother):
     def launch_all(
         self, found: Round, places: Sequence[InRound], names: Sequence[str], rng: random.Random
     ) -> dict[int, Values | str]:
-        """In the way that is chosen for the first of `names`, which all learn from."""
+        """In the way that is chosen for the first of `names`, which all learn from, if all know it."""
         self._way = self._work[names[0]].ways.choose(rng)
+        if any(self._way not in self._work[name].ways for name in names):
+            self._way = WHOLE  # one whose repetition is a launch: three times as many would be for the others
         answers: dict[int, Values | str] | None = None
         begin = perf_counter()
         if self._way.in_turns:
