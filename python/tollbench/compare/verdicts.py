@@ -139,7 +139,9 @@ class Comparison(ComparisonRecord):
         " interval; null: it is known, or nobody can say",
     )
     mean_ratio: Positive | None = Field(
-        default=None, description="mean time of b over that of a; null of layouts, few pairs, lasting noise"
+        default=None,
+        description="mean time of b over that of a, of all that launches timed; null of layouts, few pairs,"
+        " lasting noise",
     )
     tail_ratio: Positive | None = Field(
         default=None, description="the time that one launch of ten of b exceeds, over that of a; likewise"

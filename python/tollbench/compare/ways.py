@@ -97,7 +97,7 @@ class Ways:
         if way not in self._tried or len(values) < 2:
             return
         if any(len(logs) != len(values) - 1 for one in self._tried.values() for logs in one.logs):
-            return  # a side was out in some pairs: they say nothing of it
+            self._tried = {one: _Tried() for one in self._tried}  # a side is out from now on
         logs = np.log(values)
         tried = self._tried[way]
         tried.logs.append((logs[1:] - logs[0]).tolist())

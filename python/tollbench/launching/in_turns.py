@@ -24,7 +24,7 @@ from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.sandbox import Confined
 
 # Of 0.5, 1, 2, 3, 4 and 8 ms: shorter ones cost 4 to 20 % of the time in caches that the other has filled,
-# and in 4 ms the median of repetitions of 1 ms is what a launch by itself says, within 1 %
+# and in 4 ms the median of repetitions of 1 ms was what a launch by itself says, within 1 %
 # (docs/compare-method.md).
 TURN_S = 0.004
 _NOTICED = {  # signals that a program has asked to be told of

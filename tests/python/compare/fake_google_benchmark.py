@@ -49,6 +49,14 @@ if "benchmark_list_tests" in options:
     sys.stdout.buffer.write(os.fsencode("\n".join(names) + "\n"))
     sys.exit(int(words.get("list_code", 0)))
 
+
+def iterations_of(min_time, taken_ns):
+    """As many as were asked for, or take so long."""
+    if min_time.endswith("x"):
+        return int(min_time[:-1])
+    return round(float(min_time.removesuffix("s")) * 1e9 / taken_ns) if 0.0 < taken_ns < 1e300 else 1
+
+
 min_time = options["benchmark_min_time"]
 if not is_new and not re.fullmatch(r"[\d.e-]+", min_time):
     sys.exit("unrecognized min_time")
@@ -80,7 +88,7 @@ for name in names:
             "real_time": taken,
             "cpu_time": taken,
             "time_unit": words.get("unit", "ns"),
-            "iterations": int(words["fixed"]) if "fixed" in words else min_time,
+            "iterations": int(words["fixed"]) if "fixed" in words else iterations_of(min_time, taken),
         }
         if "waits" in words and index % 2:
             row["cpu_time"] = taken / 3

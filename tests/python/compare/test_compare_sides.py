@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shlex
@@ -11,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tollbench.compare import (
@@ -492,7 +494,7 @@ def test_a_side_slower_by_orders_of_magnitude_makes_iterations_fewer(monkeypatch
         assert f"--benchmark_min_time={told}" in asked
 
 
-@pytest.mark.parametrize(("words", "repetitions"), [("only=sum", 5), ("only=sum works=30", 3)])
+@pytest.mark.parametrize(("words", "repetitions"), [("only=sum", 7), ("only=sum works=30", 3)])
 def test_what_prepares_itself_for_each_repetition_has_few(words: str, repetitions: int) -> None:
     """30 ms of set-up before each 0.3 ms that count."""
     _, sides = resolve([WrittenSide(f"{FAKE} new {words}")] * 2)
@@ -504,7 +506,8 @@ def test_what_prepares_itself_for_each_repetition_has_few(words: str, repetition
 
 
 @pytest.mark.parametrize(
-    ("beside_ms", "repetition_s"), [(-1.0, 0.0003), (0.9, 0.0003), (1.1, 0.001), (6.0, 0.002), (900.0, 0.008)]
+    ("beside_ms", "repetition_s"),
+    [(-1.0, 0.0003), (0.9, 0.0003), (1.1, 0.001), (6.0, 0.002), (30.0, 0.008), (900.0, 0.001)],
 )
 def test_a_repetition_is_as_long_as_what_stands_beside_it_is_worth(
     beside_ms: float, repetition_s: float, monkeypatch: pytest.MonkeyPatch
@@ -530,8 +533,43 @@ def test_a_launch_is_worth_the_quartile_of_its_repetitions() -> None:
     """A neighbour that takes a part of two thirds of them moves nothing."""
     _, sides = resolve([WrittenSide(f"{FAKE} only=sum")] * 2)
     subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
-    quiet = [100.0, 101.0, 102.0]
-    assert subject.value_of([*quiet, 130.0, 150.0, 170.0, 190.0, 210.0, 230.0]) == 102.0
+    quiet, loud = [100.0, 101.0, 102.0, 103.0], [130.0, 150.0, 170.0, 190.0, 210.0, 230.0, 250.0]
+    values = subject.values_of({0: [*quiet, *loud], 1: loud[:1] * 7})
+    assert 101.0 < values[0] < 103.0
+    assert values[1] == 130.0
+
+
+def test_sides_with_other_numbers_of_repetitions_have_the_same_quartile() -> None:
+    """NumPy's own of 3 and of 20 normal values lie 0.2 deviations apart: equal sides differed for that."""
+    _, sides = resolve([WrittenSide(f"{FAKE} only=sum")] * 2)
+    subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
+    chance = np.random.default_rng(1)
+    pairs = [
+        subject.values_of(
+            {0: chance.normal(100.0, 1.0, 3).tolist(), 1: chance.normal(100.0, 1.0, 20).tolist()}
+        )
+        for _ in range(4000)
+    ]
+    assert abs(np.mean([pair[1] - pair[0] for pair in pairs])) < 0.06  # its own error is 0.011
+
+
+def test_beside_a_median_of_its_own_the_other_side_has_one() -> None:
+    _, sides = resolve([WrittenSide(f"{FAKE} only=sum")] * 2)
+    subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
+    assert subject.values_of({0: [100.0], 1: [98.0, 99.0, 100.0, 101.0, 102.0]}) == {0: 100.0, 1: 100.0}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [{"iterations": math.nan}, {"run_type": "aggregate"}, {"run_name": "x/manual_time"}, {"iterations": ""}],
+)
+def test_rows_that_do_not_tell_their_length_say_nothing_of_set_up(row: dict[str, Any]) -> None:
+    _, sides = resolve([WrittenSide(f"{FAKE} only=sum")] * 2)
+    subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
+    whole = {"run_name": "x", "run_type": "iteration", "real_time": 1.0, "time_unit": "ms", "iterations": 2}
+    ended = Ended(0, 100_000_000, 1, b"", b"", 0)
+    assert subject._beside_ns([whole] * 3, ended) == pytest.approx(92e6 / 3)
+    assert subject._beside_ns([whole, whole | row], ended) == 0.0
 
 
 def test_a_timer_of_its_own_says_nothing_of_the_processor() -> None:
@@ -555,8 +593,8 @@ def test_what_a_program_waited_by_itself_is_its_own_time(
 
     monkeypatch.setattr(subject, "run", counted)
     values, _ = subject.launch(sides[0], ["sum"], 1)
-    assert len(values["sum"]) == (5 if sleeps else 3)
-    assert len(subject.left_out.get("sum", [])) == (0 if sleeps else 2)
+    assert len(values["sum"]) == (7 if sleeps else 4)
+    assert len(subject.left_out.get("sum", [])) == (0 if sleeps else 3)
 
 
 def test_a_voluntary_switch_is_counted(tmp_path: Path) -> None:

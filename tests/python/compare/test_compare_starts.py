@@ -36,7 +36,7 @@ def test_a_long_benchmark_shares_the_launch_of_short_ones_where_starting_takes_l
     log = tmp_path / "log"
     compared(side(log, *LONG, "longer=4e5"), side(log, *LONG, "longer=4e5"), most_rounds=5)
     assert len(asked(log)) == 2 * (1 + 5)
-    assert all(line.endswith(" 5") for line in asked(log)[2:])
+    assert all(line.endswith(" 7") for line in asked(log)[2:])
 
 
 def test_one_that_takes_longer_than_starting_has_launches_of_its_own(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_second_long_one_does_not_stretch_the_first(tmp_path: Path) -> None:
     both = (*LONG[:1], "long=b12,b13", "longer=4e6")
     compared(side(log, *both), side(log, *both), most_rounds=2)
     assert not any(
-        line.endswith((" 5", " 15")) and ("b12" in line or "b13" in line) for line in asked(log)[2:]
+        line.endswith((" 7", " 21")) and ("b12" in line or "b13" in line) for line in asked(log)[2:]
     )
 
 

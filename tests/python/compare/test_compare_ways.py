@@ -105,6 +105,18 @@ def test_without_a_pair_there_is_nothing_to_learn() -> None:
     assert not ways.moved()
 
 
+def test_pairs_count_from_then_on_when_a_side_is_out() -> None:
+    """Of three sides one failed after the first pair: no later one was learned from."""
+    ways, rng = Ways([WHOLE, TURNS]), random.Random(2)
+    ways.took(WHOLE, [100.0, 101.0, 99.0], 0.02)
+    chance = np.random.default_rng(2)
+    for _ in range(60):
+        way = ways.choose(rng)
+        noise = 0.001 if way is WHOLE else 0.05
+        ways.took(way, (100.0 * np.exp(noise * chance.normal(size=2))).tolist(), 0.02)
+    assert Counter(ways.choose(rng) for _ in range(50))[WHOLE] == 50
+
+
 def test_what_turns_cost_one_side_alone_is_found() -> None:
     """The ratio itself tells: by 5 % in turns, by nothing otherwise; noise as of short launches."""
     rng, chance = random.Random(4), np.random.default_rng(4)

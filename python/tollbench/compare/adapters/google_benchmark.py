@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from tollbench.compare.adapters.one_after_another import (
+    FEWEST_REPETITIONS,
     REPETITION_S,
     InRound,
     OneAfterAnother,
@@ -49,10 +50,10 @@ _OVERHEAD_SHARE = 0.5  # of a launch; more benchmarks share a launch until what 
 # of short repetitions the quickest quarter is free of it. Noise x sqrt(time) of a pair, nine operations:
 # 0.56 % x sqrt(s) by the median of 7 of 1 ms, 0.29 by the quartile of 20 of 0.3 ms (docs/compare-method.md).
 _SHORT_S = 0.0003
-_SHORTEST_S = 0.002  # of all repetitions in the shortest launch
 # To 8 ms, for what prepares itself before each repetition. 64 MiB made anew, in 18 ms: noise x sqrt(time)
 # 6.2 % x sqrt(s) with three repetitions of 1 ms, 2.9 with three of 5 ms, 2.4 to 4.8 with 10 to 80 ms in all.
 _MOST_DOUBLINGS = 3
+_BESIDE_EACH_NS = 50e6  # so much may stand beside each iteration, and be more in a longer repetition
 _QUIET_SHARE = 0.25
 _CALIBRATION_S = 0.002
 _BRIEFLY_S = 1e-5
@@ -188,6 +189,7 @@ class GoogleBenchmark(OneAfterAnother):
                 self._launched_whole(names, str(noticed))
                 self._way = WHOLE
         if answers is None:
+            begin = perf_counter()
             answers = super().launch_all(found, places, names, rng)
         seconds = perf_counter() - begin
         for name in names:
@@ -196,12 +198,11 @@ class GoogleBenchmark(OneAfterAnother):
 
     def _learn(self, name: str, answers: Mapping[int, Values | str], seconds: float) -> None:
         """What a round says of its way, for this benchmark."""
-        lists = [answer.get(name, []) for _, answer in sorted(answers.items()) if not isinstance(answer, str)]
-        values = [
-            self.value_of(numbers)
-            for numbers in lists
-            if numbers and all(0.0 < x < math.inf for x in numbers)
-        ]
+        launched = {
+            side: answer.get(name, []) for side, answer in answers.items() if not isinstance(answer, str)
+        }
+        usable = {side: numbers for side, numbers in launched.items() if _all_times(numbers)}
+        values = [value for _, value in sorted(self.values_of(usable).items())]
         ways = self._work[name].ways
         ways.took(self._way, values, seconds)
         if moved := ways.moved():
@@ -385,9 +386,17 @@ class GoogleBenchmark(OneAfterAnother):
     def _beside_ns(self, rows: Sequence[Row], ended: Ended) -> float:
         """About what a repetition costs beside what it times: a benchmark may prepare its data each time.
 
-        Of a calibrating launch, whose search for the number of iterations took about a repetition, too.
+        Of a calibrating launch, in which the search for a number of iterations took about a repetition of
+        each benchmark, too. 0 where rows do not tell: of aggregates, and of a timer of its own, beside
+        which there may be as much time for each iteration.
         """
-        timed_ns = sum(map(_length_ns, rows)) * (1 + 1 / _CALIBRATIONS)
+        lengths = list(map(_length_ns, rows))
+        names = {str(row.get("run_name")) for row in rows}
+        if not all(lengths) or any(row.get("run_type") != "iteration" for row in rows):
+            return 0.0
+        if any(map(_OWN_CLOCK.search, names)):
+            return 0.0
+        timed_ns = sum(lengths) * (1 + len(names) / max(1, len(rows)))
         return (ended.wall_ns - self.launch_overhead_ns - timed_ns) / max(1, len(rows))
 
     def _work_for(
@@ -404,16 +413,27 @@ class GoogleBenchmark(OneAfterAnother):
             repetition_ns = own_ns
         if not self._counts_iterations:
             iterations = 0  # the program's own choice, alike for all benchmarks
-        repetitions = repetitions_for(repetition_ns, repetition_s, _SHORTEST_S)
+        repetitions = repetitions_for(repetition_ns, repetition_s)
+        if repetition_s > _SHORT_S:
+            repetitions = min(repetitions, FEWEST_REPETITIONS)
         ways: tuple[Way, ...] = WAYS if in_turns else WHOLE_WAYS
         if repetitions == 1:
             ways = tuple(way for way in ways if way.stretch == 1)  # each is a launch by itself
         launch_ns = repetitions * (repetition_ns + max(0.0, beside_ns))
         return _Work(iterations, repetition_s, repetitions, launch_ns, Ways(ways))
 
-    def value_of(self, numbers: Sequence[float]) -> float:
-        """The lower quartile: what a neighbour adds to half of a launch is no part of it."""
-        return float(np.quantile(numbers, _QUIET_SHARE))
+    def values_of(self, launched: Mapping[int, Sequence[float]]) -> dict[int, float]:
+        """The lower quartile: what a neighbour adds to half of a launch is no part of it.
+
+        Of few values as of many (Hyndman and Fan 1996, 8), as sides may differ in repetitions. Where one
+        has nothing but the median, which Google Benchmark itself has made, the others have theirs.
+        """
+        single = min(map(len, launched.values()), default=0) == 1
+        share = 0.5 if single else _QUIET_SHARE
+        return {
+            side: float(np.quantile(numbers, share, method="median_unbiased"))
+            for side, numbers in launched.items()
+        }
 
     def mean_of(self, numbers: Sequence[float]) -> float:
         """A minority of slow repetitions is no noise where one side alone has it."""
@@ -533,10 +553,16 @@ def _fastest_ns(rows: Sequence[Row]) -> float:
     return max(1e-3, min((ns for row in rows if 0.0 < (ns := row_ns(row)) < math.inf), default=0.0))
 
 
+def _all_times(numbers: Sequence[float]) -> bool:
+    return bool(numbers) and all(0.0 < number < math.inf for number in numbers)
+
+
 def _repetition_s(beside_ns: float) -> float:
     """How long a repetition shall be of which so much is not timed: three as long as that, within limits."""
     if beside_ns < 1e9 * REPETITION_S:
         return _SHORT_S
+    if beside_ns > _BESIDE_EACH_NS:
+        return REPETITION_S
     doublings = round(math.log2(max(1.0, beside_ns / 3e9 / REPETITION_S)))
     return float(REPETITION_S * 2 ** min(doublings, _MOST_DOUBLINGS))
 
@@ -549,7 +575,8 @@ def _repetition_ns(rows: Sequence[Row]) -> float:
 def _length_ns(row: Row) -> float:
     """Of a repetition, all its iterations; 0 where the row does not tell."""
     count, each_ns = row.get("iterations"), row_ns(row)
-    return each_ns * count if isinstance(count, int | float) and 0.0 < each_ns < math.inf else 0.0
+    length = each_ns * count if isinstance(count, int | float) else 0.0
+    return length if 0.0 < length < math.inf else 0.0
 
 
 def exactly(names: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from tollbench.launching.interrupt import breakable
 from tollbench.launching.sandbox import confined_now
 
 REPETITION_S = 0.001  # of one repetition of one benchmark
-LAUNCH_S = 0.007  # of all its repetitions in one launch, where they are short
+MOST_REPETITIONS = 7
 FEWEST_REPETITIONS = 3
 _LONG_NS = 30e6  # a repetition this long is a launch
 _SLOWEST_NS = 100e6  # of a repetition of the slowest side, which may be slower by orders of magnitude
@@ -237,26 +237,27 @@ class OneAfterAnother(ABC):
         """How this round launches, for the raw file, where an adapter knows several ways."""
         return {}
 
-    def value_of(self, numbers: Sequence[float]) -> float:
-        """A launch's value, from those of its repetitions."""
-        return statistics.median(numbers)
+    def values_of(self, launched: Mapping[int, Sequence[float]]) -> dict[int, float]:
+        """By side, the value of each launch of a round, from those of its repetitions, at least one."""
+        return {side: statistics.median(numbers) for side, numbers in launched.items()}
 
     def mean_of(self, _numbers: Sequence[float]) -> float:
-        """All of a launch, where `value_of` leaves slow repetitions out; NaN where it does not."""
+        """All of a launch, where `values_of` leaves slow repetitions out; NaN where it does not."""
         return math.nan
 
     def _combine(self, found: Round, name: str, launched: dict[int, Values], broken: dict[int, str]) -> None:
         failures = dict(broken)
-        row = [math.nan] * len(self.sides)
-        means = list(row)
+        timed: dict[int, list[float]] = {}
         for index, values in launched.items():
             numbers = values.get(name, [])
             if numbers and all(0.0 < number < math.inf for number in numbers):
-                row[index], means[index] = self.value_of(numbers), self.mean_of(numbers)
+                timed[index] = numbers
             elif not numbers:
                 failures.setdefault(index, f"gave no result for {name} in this launch")
             else:
                 failures[index] = f"measured {min(numbers):g} ns for {name}: too short for its clock"
+        row = self._of_each(self.values_of(timed))
+        means = self._of_each({index: self.mean_of(numbers) for index, numbers in timed.items()})
         if failures:
             found.failures[name] = failures
             self._failed[name] = failures
@@ -264,6 +265,9 @@ class OneAfterAnother(ABC):
             found.values[name] = row
             if not all(map(math.isnan, means)):
                 found.means[name] = means
+
+    def _of_each(self, by_side: Mapping[int, float]) -> list[float]:
+        return [by_side.get(index, math.nan) for index in range(len(self.sides))]
 
     def notes(self, name: str, _side: int, _against: int = 0) -> Sequence[str]:
         """What was noticed about this benchmark's launches."""
@@ -317,14 +321,8 @@ def iterations_for(first_ns: float, slowest_ns: float, repetition_s: float = REP
     return int(2 ** max(0, round(math.log2(wanted))))
 
 
-def repetitions_for(
-    repetition_ns: float, repetition_s: float = REPETITION_S, launch_s: float = LAUNCH_S
-) -> int:
-    """How many repetitions a launch makes of one that takes so long: of short ones several.
-
-    `repetition_s` is what a repetition should take, and `launch_s` all of a launch: of shorter repetitions
-    there are no more than of that length.
-    """
+def repetitions_for(repetition_ns: float, repetition_s: float = REPETITION_S) -> int:
+    """How many repetitions a launch makes of one that takes so long, and should take `repetition_s`."""
     if repetition_ns > _LONG_NS:
         return 1
-    return max(FEWEST_REPETITIONS, round(1e9 * launch_s / max(repetition_ns, 1e9 * repetition_s)))
+    return FEWEST_REPETITIONS if repetition_ns > 2e9 * repetition_s else MOST_REPETITIONS
