@@ -32,6 +32,7 @@ from tollbench.compare.adapters.one_after_another import (
     InRound,
     OneAfterAnother,
     Values,
+    are_times,
     iterations_for,
     repetitions_for,
 )
@@ -201,7 +202,7 @@ class GoogleBenchmark(OneAfterAnother):
         launched = {
             side: answer.get(name, []) for side, answer in answers.items() if not isinstance(answer, str)
         }
-        usable = {side: numbers for side, numbers in launched.items() if _all_times(numbers)}
+        usable = {side: numbers for side, numbers in launched.items() if are_times(numbers)}
         values = [value for _, value in sorted(self.values_of(usable).items())]
         ways = self._work[name].ways
         ways.took(self._way, values, seconds)
@@ -551,10 +552,6 @@ def single(rows: Sequence[Row]) -> list[Row]:
 
 def _fastest_ns(rows: Sequence[Row]) -> float:
     return max(1e-3, min((ns for row in rows if 0.0 < (ns := row_ns(row)) < math.inf), default=0.0))
-
-
-def _all_times(numbers: Sequence[float]) -> bool:
-    return bool(numbers) and all(0.0 < number < math.inf for number in numbers)
 
 
 def _repetition_s(beside_ns: float) -> float:

@@ -250,7 +250,7 @@ class OneAfterAnother(ABC):
         timed: dict[int, list[float]] = {}
         for index, values in launched.items():
             numbers = values.get(name, [])
-            if numbers and all(0.0 < number < math.inf for number in numbers):
+            if are_times(numbers):
                 timed[index] = numbers
             elif not numbers:
                 failures.setdefault(index, f"gave no result for {name} in this launch")
@@ -309,6 +309,11 @@ class OneAfterAnother(ABC):
     def called(self, side: Side) -> tuple[str, str | None]:
         """The name that a side is told to have, and its file where that is another."""
         return side.command[0], None
+
+
+def are_times(numbers: Sequence[float]) -> bool:
+    """Whether there are some, in ns, and each is one that a clock may have told."""
+    return bool(numbers) and all(0.0 < number < math.inf for number in numbers)
 
 
 def iterations_for(first_ns: float, slowest_ns: float, repetition_s: float = REPETITION_S) -> int:
