@@ -178,10 +178,14 @@ def checkout_here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def measured(checkout_here: Path) -> subprocess.CompletedProcess[str]:
-    """One contender that allocates, everywhere it can run here."""
+    """One contender that allocates, everywhere it can run here.
+
+    Without threads: how often std::async's tree of 111 tasks asks for memory depends on how many stacks glibc
+    can use again, which is how many threads end before others start (3.98 to 4.40 calls a task in one run).
+    """
     names = ",".join(["host", *(item.name for item in WITH_MALLOC)])
     done = toll_in(checkout_here)(
-        "run", "tasks/skynet/std_async", "--env", names, "--set", "tasks=100",
+        "run", "reference/operations/new_delete", "--env", names,
         "--budget", "10s", "--output", "all", "--wait", "--no-html",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -227,10 +231,8 @@ class TestOneProgramUnderSeveralAllocators:
         assert set(rows) == {"host", *(item.name for item in WITH_MALLOC)}
         assert all(row["ratio"] is not None for row in rows.values())
         assert sum(row["fastest"] for row in rows.values()) == 1
-        # The program asks for the same memory whoever serves it; a thread's own start may add a few calls.
-        calls = [row["memory"]["calls"] for row in rows.values()]
-        assert min(calls) > 1
-        assert max(calls) <= 1.1 * min(calls), rows
+        # One call an operation, whoever serves it.
+        assert {row["memory"]["calls"] for row in rows.values()} == {1}, rows
 
     def test_the_run_can_be_interleaved_because_it_is_one(self, measured, checkout_here):
         with toll.open(checkout_here / "runs/all.toll") as run:
