@@ -12,9 +12,11 @@ slow-down of known size on the second. Operations and slow-downs come in random 
 - hyperfine: one call with both command lines of about 50 ms and its default number of runs, judged by Welch's
   t test at 5 %, as its scripts/welch_ttest.py does, and called slower or faster by the means.
 - nanobench: compare() with 52 rounds, as its documentation advises, where nanobench.h is in FOLDER.
-- toll compare: on the same Google Benchmark executable, on the same command lines, and on toll programs.
+- toll compare: on toll programs, on the same command lines, and on executables of each framework in reach:
+  the same Google Benchmark executable (and once more by --read), nanobench, Catch2, Go and Criterion.rs.
 
-Needs g++; a tool that is missing is a row with the reason.
+Needs g++; a tool that is missing is a row with the reason. `--only 'toll compare' --slowdowns 2 --equal 4`
+counts false alarms of every kind of side, and what is found of 2 %.
 """
 
 from __future__ import annotations
@@ -27,7 +29,6 @@ import os
 import random
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -35,55 +36,41 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from statistics import fmean, median
 from typing import Protocol, Self
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python")]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests")]
 
 from scipy.stats import mannwhitneyu, ttest_ind  # noqa: E402
 
+from peers.programs import (  # noqa: E402
+    BUILD,
+    OPERATIONS,
+    CommandLines,
+    Judgement,
+    Missing,
+    compiled,
+    per_mille,
+    words_of,
+)
+from peers.tolls import frameworks, toll_on, toll_on_commands, toll_on_programs  # noqa: E402
 from tollbench.catalog import machine  # noqa: E402
 from tollbench.cli import trusting  # noqa: E402
-from tollbench.compare import (  # noqa: E402
-    ComparisonSettings,
-    MeasuringOptions,
-    Side,
-    Subject,
-    Verdict,
-    compare,
-    subject_of,
-)
+from tollbench.compare import ComparisonSettings  # noqa: E402
 from tollbench.compare.disturbing import DRIFT, InjectedDisturbance, load, one_of  # noqa: E402
-from tollbench.launching.environment import own_environment  # noqa: E402
 from tollbench.launching.machine_lock import LOCK_FILES, machine_lock  # noqa: E402
 from tollbench.measure import Interrupt, SystemClock  # noqa: E402
 from tollbench.stats.proportion import exact_share  # noqa: E402
 
-SOURCES = ROOT / "tests/peers"
-BUILD = ROOT / "build/peers"
-OPERATIONS = (
-    "hash_map_lookup",
-    "tree_lookup",
-    "atomic_add",
-    "uncontended_lock",
-    "new_delete",
-    "short_string",
-    "sort_512",
-    "sum_4096",
-    "allocation_heavy",
-    "memory_bound",
-)
-SLOWDOWNS = (0.005, 0.01, 0.02, 0.05)
+PERCENT = "0.5,1,2,5"
+EQUAL = 2
 SCRIPT = Path("/usr/share/benchmark/compare.py")
 REPETITIONS = 10
 ALPHA = 0.05
 EIGHT = 8
-
-
-class Missing(Exception):
-    """Why a tool cannot take part."""
 
 
 # How a tool can fail that is not this script's own.
@@ -91,49 +78,13 @@ FAILURES = (Missing, OSError, ValueError, LookupError, TypeError, StopIteration)
 
 
 class Tool(Protocol):
-    """Says whether the second side is slower (1), faster (-1) or not different (0)."""
+    """Judges the second side of two."""
 
     name: str
+    operations: tuple[str, ...]
 
-    def judge(self, operation: str, slowdown: float) -> int:
+    def judge(self, operation: str, slowdown: float) -> Judgement:
         """One verdict. Raises Missing where a program fails."""
-
-
-def words_of(*words: object, **variables: object) -> str:
-    """What a command line prints; it has to succeed."""
-    environment = {**own_environment(), **{name: str(value) for name, value in variables.items()}}
-    command = [str(word) for word in words]
-    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Missing(f"{command[0]} ended with {done.returncode}: {done.stderr.strip()[-120:]}")
-    return done.stdout
-
-
-def compiled(name: str, *flags: str) -> Path:
-    """An executable of this folder, made anew. Raises Missing."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    target = BUILD / name
-    command = [
-        "g++",
-        "-std=c++20",
-        "-O2",
-        f"-I{ROOT / 'suites/reference/operations'}",
-        f"{SOURCES / name}.cpp",
-    ]
-    try:
-        done = subprocess.run(
-            [*command, "-o", str(target), "-pthread", *flags], capture_output=True, text=True, check=False
-        )
-    except OSError as error:
-        raise Missing(f"g++: {error}") from None
-    if done.returncode != 0:
-        first = next((line for line in done.stderr.splitlines() if "error" in line), "the compiler failed")
-        raise Missing(f"does not build: {first.strip()[-120:]}")
-    return target
-
-
-def per_mille(slowdown: float) -> int:
-    return round(slowdown * 1000)
 
 
 def welch(first: Sequence[float], second: Sequence[float]) -> int:
@@ -156,6 +107,7 @@ class GoogleBenchmark:
     """Two runs back to back."""
 
     name = "Google Benchmark, U test, back to back"
+    operations = OPERATIONS
 
     def __init__(self, min_time_s: float) -> None:
         self._program = compiled("google_benchmark", "-lbenchmark")
@@ -164,10 +116,10 @@ class GoogleBenchmark:
         self._number = itertools.count()
         self.unslowed: dict[str, list[Path]] = {}  # operation -> runs without slow-down
 
-    def judge(self, operation: str, slowdown: float) -> int:
+    def judge(self, operation: str, slowdown: float) -> Judgement:
         first, second = self._run(operation, 0.0), self._run(operation, slowdown)
         self.unslowed.setdefault(operation, []).append(first)
-        return u_test(first, second)
+        return Judgement(u_test(first, second))
 
     def _run(self, operation: str, slowdown: float) -> Path:
         out = self._folder / f"{next(self._number)}.json"
@@ -219,38 +171,27 @@ class Hyperfine:
     """Both command lines in one call."""
 
     name = "hyperfine, Welch's t test"
+    operations = OPERATIONS
 
     def __init__(self) -> None:
         if shutil.which("hyperfine") is None:
             raise Missing("hyperfine is not installed")
         self._lines = CommandLines()
 
-    def judge(self, operation: str, slowdown: float) -> int:
+    def judge(self, operation: str, slowdown: float) -> Judgement:
         lines = [shlex.join(self._lines.words(operation, share)) for share in (0.0, slowdown)]
         with tempfile.NamedTemporaryFile(suffix=".json") as out:
             words_of("hyperfine", "-N", "--style", "none", "--export-json", out.name, *lines)
             results = json.loads(Path(out.name).read_text())["results"]
         first, second = (result["times"] for result in results)
-        return welch(first, second)
-
-
-class CommandLines:
-    """An operation as a process of about 50 ms."""
-
-    def __init__(self) -> None:
-        self._program = compiled("command")
-        self._blocks: dict[str, int] = {}
-
-    def words(self, operation: str, slowdown: float) -> tuple[str, ...]:
-        if operation not in self._blocks:
-            self._blocks[operation] = int(words_of(self._program, operation, 0, 0))
-        return str(self._program), operation, str(self._blocks[operation]), str(per_mille(slowdown))
+        return Judgement(welch(first, second))
 
 
 class Nanobench:
     """Both sides in one process."""
 
     name = "nanobench, compare()"
+    operations = OPERATIONS
 
     def __init__(self, folder: Path | None) -> None:
         header = folder / "nanobench.h" if folder else None
@@ -260,66 +201,8 @@ class Nanobench:
             raise Missing("this nanobench.h has no compare() yet")
         self._program = compiled("nanobench", f"-I{folder}")
 
-    def judge(self, operation: str, slowdown: float) -> int:
-        return int(words_of(self._program, operation, per_mille(slowdown)))
-
-
-@dataclass
-class Toll:
-    """toll compare's engine on whatever `subject` makes of an operation and a slow-down."""
-
-    name: str
-    subject: Callable[[str, float], Subject]
-    settings: ComparisonSettings
-    seeds: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-
-    def judge(self, operation: str, slowdown: float) -> int:
-        settings = ComparisonSettings(
-            budget_s=self.settings.budget_s, total_s=self.settings.budget_s, seed=next(self.seeds)
-        )
-        found = compare(self.subject(operation, slowdown), settings).comparisons[0]
-        if found.verdict is Verdict.FAILED:
-            raise Missing(found.reason)
-        return {Verdict.SLOWER: 1, Verdict.FASTER: -1}.get(found.verdict, 0)
-
-
-def toll_on_google_benchmark(settings: ComparisonSettings) -> Toll:
-    program = compiled("google_benchmark", "-lbenchmark")
-
-    def subject(operation: str, slowdown: float) -> Subject:
-        sides = [
-            Side(
-                label,
-                (str(program),),
-                environment=own_environment() | {"PEERS_SLOWDOWN": str(per_mille(share))},
-            )
-            for label, share in (("first", 0.0), ("second", slowdown))
-        ]
-        return subject_of("google-benchmark", sides, MeasuringOptions(30.0, pattern=f"^{operation}$"))
-
-    return Toll("toll compare, the same executable", subject, settings)
-
-
-def toll_on_commands(settings: ComparisonSettings) -> Toll:
-    lines = CommandLines()
-
-    def subject(operation: str, slowdown: float) -> Subject:
-        sides = [
-            Side(label, lines.words(operation, share), Path.cwd())
-            for label, share in (("first", 0.0), ("second", slowdown))
-        ]
-        return subject_of("command", sides, MeasuringOptions(30.0))
-
-    return Toll("toll compare, the same command lines", subject, settings)
-
-
-def toll_on_programs(settings: ComparisonSettings, drift: float) -> Toll:
-    programs = trusting.built(["*"])
-
-    def subject(operation: str, slowdown: float) -> Subject:
-        return trusting.sides(programs[operation], slowdown, MeasuringOptions(30.0), drift=drift)
-
-    return Toll("toll compare, toll programs", subject, settings)
+    def judge(self, operation: str, slowdown: float) -> Judgement:
+        return Judgement(int(words_of(self._program, operation, per_mille(slowdown))))
 
 
 @dataclass
@@ -329,15 +212,17 @@ class Row:
     name: str
     tool: Tool | None
     reason: str = ""
-    verdicts: list[tuple[str, float, int, float]] = field(default_factory=list)  # ..., verdict, seconds
+    verdicts: list[tuple[str, float, Judgement, float]] = field(default_factory=list)  # ..., seconds
     trials: Iterator[tuple[str, float]] = field(default_factory=lambda: iter(()))
     seconds: float = 0.0
     dearest_s: float = 0.0
 
 
-def in_passes(rng: random.Random) -> Iterator[tuple[str, float]]:
-    """Operations and slow-downs, each pass in a random order of its own; twice as many without slow-down."""
-    one_pass = list(itertools.product(OPERATIONS, (0.0, 0.0, *SLOWDOWNS)))
+def in_passes(
+    rng: random.Random, operations: Sequence[str], slowdowns: Sequence[float], equal: int
+) -> Iterator[tuple[str, float]]:
+    """Operations and slow-downs, each pass in a random order of its own; `equal` times without slow-down."""
+    one_pass = list(itertools.product(operations, (*[0.0] * equal, *slowdowns)))
     while True:
         rng.shuffle(one_pass)
         yield from one_pass
@@ -349,17 +234,20 @@ def rows_of(options: argparse.Namespace, drift: float) -> list[Row]:
         (GoogleBenchmark.name, lambda: GoogleBenchmark(options.min_time)),
         (Hyperfine.name, Hyperfine),
         (Nanobench.name, lambda: Nanobench(options.nanobench)),
-        ("toll compare, the same executable", lambda: toll_on_google_benchmark(settings)),
         ("toll compare, the same command lines", lambda: toll_on_commands(settings)),
         ("toll compare, toll programs", lambda: toll_on_programs(settings, drift)),
     ]
+    for name, framework in frameworks(options.nanobench).items():
+        makers.append((f"toll compare, {name}", partial(toll_on, name, framework, settings)))
     rng = random.Random(options.seed)
     rows = []
     for name, make in makers:
         if options.only not in name:
             continue
         try:
-            rows.append(Row(name, make(), trials=in_passes(rng)))
+            tool = make()
+            trials = in_passes(rng, tool.operations, options.slowdowns, options.equal)
+            rows.append(Row(name, tool, trials=trials))
         except Missing as missing:
             rows.append(Row(name, None, str(missing)))
     return rows
@@ -378,9 +266,9 @@ def measure(
         operation, slowdown = next(row.trials)
         began = time.monotonic()
         try:
-            verdict, reason = row.tool.judge(operation, slowdown), ""
+            judged, reason = row.tool.judge(operation, slowdown), ""
         except FAILURES as error:
-            verdict, reason = 0, failed(error)
+            judged, reason = Judgement(0), failed(error)
         if interrupt.requested:  # the programs heard it too: this verdict is none
             break
         if reason:
@@ -389,14 +277,15 @@ def measure(
         seconds = time.monotonic() - began
         row.seconds += seconds
         row.dearest_s = max(row.dearest_s, seconds)
-        row.verdicts.append((operation, slowdown, verdict, seconds))
+        row.verdicts.append((operation, slowdown, judged, seconds))
         keep(
             {
                 "tool": row.name,
                 "operation": operation,
                 "slowdown": slowdown,
-                "verdict": verdict,
+                "verdict": judged.direction,
                 "seconds": seconds,
+                **judged.more,
             }
         )
 
@@ -425,17 +314,17 @@ def cell(count: int, trials: int, *, interval: bool = True) -> str:
     return f"{count}/{trials} = {share.value:.1%}{ends}"
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Row], slowdowns: Sequence[float]) -> str:
     heads = [
         "tool",
         "false alarms (95 %)",
-        *(f"+{slowdown:.1%} found" for slowdown in SLOWDOWNS),
+        *(f"+{slowdown:.1%} found" for slowdown in slowdowns),
         "time a verdict",
     ]
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
     for row in rows:
         if row.verdicts:
-            lines.append([row.name, *cells(row)])
+            lines.append([row.name, *cells(row, slowdowns)])
         if row.reason:
             lines.append([f"{row.name}: {row.reason}", *[""] * (len(heads) - 1)])
         if isinstance(row.tool, GoogleBenchmark) and any(
@@ -449,13 +338,28 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def cells(row: Row) -> Iterator[str]:
-    same = [verdict for _, slowdown, verdict, _ in row.verdicts if slowdown == 0]
-    yield cell(sum(verdict != 0 for verdict in same), len(same))
-    for wanted in SLOWDOWNS:
-        slowed = [verdict for _, slowdown, verdict, _ in row.verdicts if slowdown == wanted]
-        yield cell(sum(verdict == 1 for verdict in slowed), len(slowed), interval=False)
+def cells(row: Row, slowdowns: Sequence[float]) -> Iterator[str]:
+    same = [judged for _, slowdown, judged, _ in row.verdicts if slowdown == 0]
+    yield alarms(same)
+    for wanted in slowdowns:
+        slowed = [judged for _, slowdown, judged, _ in row.verdicts if slowdown == wanted]
+        yield cell(sum(judged.direction == 1 for judged in slowed), len(slowed), interval=False)
     yield f"{median(seconds for *_, seconds in row.verdicts):.1f} s"
+
+
+def alarms(same: Sequence[Judgement]) -> str:
+    """How many were called different, and how many of a tool with a threshold beyond that."""
+    beyond = [judged.more["beyond"] for judged in same if "beyond" in judged.more]
+    told = f", beyond the threshold {sum(beyond)}" if beyond else ""
+    return cell(sum(judged.direction != 0 for judged in same), len(same)) + told
+
+
+def shares(percents: str) -> tuple[float, ...]:
+    """Of "0.5,1", sorted; of nothing none."""
+    found = tuple(sorted(float(percent) / 100 for percent in percents.split(",") if percent))
+    if any(not 0 < share < 1 for share in found):
+        raise argparse.ArgumentTypeError("slow-downs are between 0 and 100 %")
+    return found
 
 
 def parsed() -> argparse.Namespace:
@@ -473,6 +377,8 @@ def parsed() -> argparse.Namespace:
         default=BUILD / f"{datetime.now().astimezone():%Y-%m-%d-%H%M%S}.jsonl",
         help="a new file for every verdict, a JSON object a line; build/peers/DATE.jsonl if not given",
     )
+    parser.add_argument("--slowdowns", type=shares, default=PERCENT, help="in percent")
+    parser.add_argument("--equal", type=int, default=EQUAL, help="trials without slow-down, of each with one")
     parser.add_argument("--only", default="", help="of the tools, those whose rows have this in their name")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -530,7 +436,7 @@ def main() -> int:
         )
         measure(rows, options.budget, keep, interrupt)
         judge = "its compare.py" if SCRIPT.exists() else "scipy's mannwhitneyu, as its compare.py calls it"
-        print(f"{table(rows)}\n\nThe U test: {judge}. Found: called slower.")
+        print(f"{table(rows, options.slowdowns)}\n\nThe U test: {judge}. Found: called slower.")
     return 0
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from statistics import median
 from types import ModuleType
@@ -16,9 +18,13 @@ from types import ModuleType
 import pytest
 from scipy.stats import mannwhitneyu, ttest_ind
 
+from peers import programs, tolls
+from tollbench.compare import ComparisonSettings
 from tollbench.measure import Interrupt
 
 SCRIPT = Path(__file__).parents[2] / "peers/run.py"
+HEADERS = Path(os.environ.get("TOLL_NANOBENCH", "/usr/include"))
+SLOWDOWNS = (0.005, 0.01, 0.02, 0.05)
 
 
 @pytest.fixture(scope="module")
@@ -80,20 +86,22 @@ class Scripted:
     """Says slower of everything that is, and of each third that is not."""
 
     name = "scripted"
+    operations = programs.OPERATIONS
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, float]] = []
 
-    def judge(self, operation: str, slowdown: float) -> int:
+    def judge(self, operation: str, slowdown: float) -> programs.Judgement:
         self.asked.append((operation, slowdown))
-        return 1 if slowdown or len(self.asked) % 3 == 0 else 0
+        return programs.Judgement(1 if slowdown or len(self.asked) % 3 == 0 else 0)
 
 
 def test_every_tool_gets_equal_time_and_all_trials(peers, monkeypatch) -> None:
     clock = itertools.count(0.0, 0.5)
     monkeypatch.setattr(peers.time, "monotonic", lambda: next(clock))
     rng = peers.random.Random(1)
-    rows = [peers.Row(f"tool {index}", Scripted(), trials=peers.in_passes(rng)) for index in range(2)]
+    trials = partial(peers.in_passes, rng, programs.OPERATIONS, SLOWDOWNS, 2)
+    rows = [peers.Row(f"tool {index}", Scripted(), trials=trials()) for index in range(2)]
     rows.append(peers.Row("gone", None, "not installed"))
     kept: list[dict[str, object]] = []
     with Interrupt() as interrupt:
@@ -103,26 +111,43 @@ def test_every_tool_gets_equal_time_and_all_trials(peers, monkeypatch) -> None:
     assert len(kept) == len(first) + len(second) > 120
     assert not gone
     one_pass = sorted(verdict[:2] for verdict in first[:60])
-    assert one_pass == sorted(itertools.product(peers.OPERATIONS, (0.0, 0.0, *peers.SLOWDOWNS)))
+    assert one_pass == sorted(itertools.product(programs.OPERATIONS, (0.0, 0.0, *SLOWDOWNS)))
 
 
 def test_the_table_counts(peers) -> None:
     row = peers.Row("tool", None)
-    row.verdicts = [("a", 0.0, 0, 2.0)] * 3 + [("a", 0.0, -1, 2.0), ("a", 0.01, -1, 2.0), ("a", 0.01, 1, 2.0)]
+    verdicts = [(0.0, 0)] * 3 + [(0.0, -1), (0.01, -1), (0.01, 1)]
+    row.verdicts = [("a", share, programs.Judgement(judged), 2.0) for share, judged in verdicts]
     gone = peers.Row("gone", None, "not installed")
-    lines = peers.table([row, gone]).splitlines()
+    lines = peers.table([row, gone], SLOWDOWNS).splitlines()
     cells = [cell.strip() for cell in lines[2].strip("|").split("|")]
     assert cells == ["tool", "1/4 = 25.0% (0.6% to 80.6%)", "–", "1/2 = 50.0%", "–", "–", "2.0 s"]
     assert lines[3].startswith("| gone: not installed |")
     assert {line.count("|") for line in lines} == {8}
 
 
+def test_what_is_beyond_the_threshold_is_told_of_who_has_one(peers) -> None:
+    judged = [programs.Judgement(1, {"beyond": beyond}) for beyond in (True, False)] + [programs.Judgement(0)]
+    assert peers.alarms(judged).endswith("%), beyond the threshold 1")
+    assert peers.alarms(judged).startswith("2/3 = ")
+
+
+@pytest.mark.parametrize("words", ["-1", "100", "2,x"])
+def test_a_slow_down_that_is_none_is_refused(peers, words: str, monkeypatch, capsys) -> None:
+    assert peers.shares("5,0.5") == (0.005, 0.05)
+    monkeypatch.setattr(sys, "argv", ["run.py", f"--slowdowns={words}"])
+    with pytest.raises(SystemExit):
+        peers.parsed()
+    assert "--slowdowns" in capsys.readouterr().err
+
+
 def test_a_tool_that_fails_is_left_out_with_the_reason(peers) -> None:
     class Broken(Scripted):
-        def judge(self, operation: str, slowdown: float) -> int:
+        def judge(self, operation: str, slowdown: float) -> programs.Judgement:
             raise peers.Missing("crashed")
 
-    row = peers.Row("broken", Broken(), trials=peers.in_passes(peers.random.Random(1)))
+    trials = peers.in_passes(peers.random.Random(1), programs.OPERATIONS, SLOWDOWNS, 2)
+    row = peers.Row("broken", Broken(), trials=trials)
     with Interrupt() as interrupt:
         peers.measure([row], 5.0, lambda _: None, interrupt)
     assert row.reason == "failed: crashed"
@@ -139,14 +164,14 @@ def test_nanobench_needs_its_header(peers, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("g++"), reason="g++ is missing")
 def test_the_slowed_operations_answer_right_and_are_slower(peers, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(peers, "BUILD", tmp_path)
+    monkeypatch.setattr(programs, "BUILD", tmp_path)
     lines = peers.CommandLines()
-    for operation in peers.OPERATIONS:
+    for operation in programs.OPERATIONS:
         program, _, _, _ = lines.words(operation, 0.0)
         assert subprocess.run([program, operation, "3", "1000"], check=False).returncode == 0
     assert subprocess.run([program, "nothing", "3", "0"], check=False).returncode == 2
     if shutil.which("hyperfine"):
-        assert peers.Hyperfine().judge("sum_4096", 1.0) == 1
+        assert peers.Hyperfine().judge("sum_4096", 1.0).direction == 1
 
 
 def test_welch_as_hyperfines_script_does(peers) -> None:
@@ -178,13 +203,13 @@ def test_the_sign_of_the_u_test_needs_no_different_medians(peers, monkeypatch) -
 def test_pairs_that_cannot_be_judged_cost_no_other_row(peers, runs, monkeypatch) -> None:
     tool = peers.GoogleBenchmark.__new__(peers.GoogleBenchmark)
     tool.unslowed = {"sum": [runs(100.0), runs(100.0)]}
-    row = peers.Row("tool", tool, verdicts=[("sum", 0.0, 0, 2.0)])
+    row = peers.Row("tool", tool, verdicts=[("sum", 0.0, programs.Judgement(0), 2.0)])
 
     def broken(*_runs: Path) -> int:
         raise peers.Missing("compare.py ended with 1")
 
     monkeypatch.setattr(peers, "u_test", broken)
-    lines = peers.table([row]).splitlines()
+    lines = peers.table([row], SLOWDOWNS).splitlines()
     assert lines[2].startswith("| tool | 0/1 = 0.0%")
     assert lines[3].startswith(
         "| Google Benchmark, U test, any two of eight | failed: compare.py ended with 1 |"
@@ -195,7 +220,7 @@ def test_pairs_that_cannot_be_judged_cost_no_other_row(peers, runs, monkeypatch)
 def test_every_verdict_is_kept_without_being_asked(peers, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "argv", ["run.py"])
     raw = peers.parsed().raw
-    assert raw.parent == peers.BUILD
+    assert raw.parent == programs.BUILD
     assert re.fullmatch(r"\d{4}-\d\d-\d\d-\d{6}\.jsonl", raw.name)
     with peers.Kept(tmp_path / "new/x.jsonl") as keep:
         keep({"verdict": 1})
@@ -210,3 +235,34 @@ def test_what_the_disk_does_not_take_is_printed(peers, monkeypatch, tmp_path: Pa
         monkeypatch.setattr(keep, "_file", full)
         keep({"verdict": 1})
     assert capsys.readouterr().out == 'not kept (No space left on device): {"verdict": 1}\n'
+
+
+NEEDS = {
+    "the same executable": ("g++", "/usr/include/benchmark/benchmark.h"),
+    "the same by --read": ("g++", "/usr/include/benchmark/benchmark.h"),
+    "nanobench": ("g++", f"{HEADERS / 'nanobench.h'}"),
+    "Go": ("go", "/"),
+    "Catch2": ("g++", "/usr/include/catch2"),
+    "Criterion.rs": ("cargo", "/"),
+}
+LONG_BUILDS = ("Catch2", "Criterion.rs")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", NEEDS)
+def test_toll_reads_the_operations_in_each_framework(name: str, tmp_path: Path, monkeypatch) -> None:
+    """Each is offered under the name that is asked for; one half slower is called slower."""
+    tool, file = NEEDS[name]
+    if shutil.which(tool) is None or not Path(file).exists():
+        pytest.skip(f"needs {tool} and {file}")
+    if name in LONG_BUILDS and "TOLL_TEST_PEERS" not in os.environ:
+        pytest.skip("builds for half a minute: TOLL_TEST_PEERS=1")
+    monkeypatch.setattr(programs, "BUILD", tmp_path)
+    framework = tolls.frameworks(HEADERS)[name]
+    program = framework.build()
+    for operation in framework.operations:
+        survey = framework.subject(program, operation, 0.0).survey()
+        assert (len(survey.common), survey.unusable) == (1, {}), operation
+    toll = tolls.Toll(name, partial(framework.subject, program), ComparisonSettings(budget_s=60.0))
+    assert toll.judge("sum_4096", 0.5).direction == 1
