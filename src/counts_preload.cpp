@@ -175,7 +175,9 @@ void run_ends() {
 }
 
 bool is(const char* text, std::size_t length, const char* wanted) {
-    return begins(text, length, wanted) && wanted[length] == '\0';
+    std::size_t at = 0;
+    while (at < length && wanted[at] != '\0' && text[at] == wanted[at]) { ++at; }
+    return at == length && wanted[at] == '\0';
 }
 
 bool in_wanted_section() {

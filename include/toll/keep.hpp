@@ -10,6 +10,7 @@ namespace toll {
 /// register; everything else is made to exist in memory, because "r" cannot hold it.
 template <class T>
 [[gnu::always_inline]] inline void keep(const T& value) noexcept {
+    // NOLINTNEXTLINE(bugprone-branch-clone): the constraints differ, which the check does not see
     if constexpr (std::is_floating_point_v<T> && sizeof(T) <= sizeof(double)) {
 #if defined(__x86_64__) || (defined(__i386__) && defined(__SSE2_MATH__))
         // "x" keeps a double in its vector register; "r,m" would force a move per iteration.
@@ -30,6 +31,7 @@ template <class T>
 /// carry anything that it knew about it past this point.
 template <class T>
 [[gnu::always_inline]] inline void keep_changed(T& value) noexcept {
+    // NOLINTNEXTLINE(bugprone-branch-clone)
     if constexpr (std::is_floating_point_v<T> && sizeof(T) <= sizeof(double)) {
 #if defined(__x86_64__) || (defined(__i386__) && defined(__SSE2_MATH__))
         asm volatile("" : "+x"(value));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sysconfig
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,7 +119,10 @@ def _clang_tidy(root: Path, *, everything: bool) -> tuple[str, ...]:
     for suite in sorted((root / "suites").glob("*/*/suite.toml")):
         units += [str(file.relative_to(root)) for file in _units(suite, everything=everything)]
     pattern = "|".join(re.escape(str(root / unit)) for unit in units)
-    return ("run-clang-tidy-19", "-quiet", "-p", "build/dev", "-warnings-as-errors=*", f"^({pattern})$")
+    scripts = Path(sysconfig.get_path("scripts"))  # of the lock's version
+    runner = str(scripts / "run-clang-tidy.py")
+    binary = ("-clang-tidy-binary", str(scripts / "clang-tidy"))
+    return _python(runner, *binary, "-quiet", "-p", "build/dev", "-warnings-as-errors=*", f"^({pattern})$")
 
 
 def _units(suite: Path, *, everything: bool) -> Iterator[Path]:

@@ -108,7 +108,7 @@ public:
 
     explicit Keyed(std::size_t group) {
         // The document's one-shot preallocation: a pool's first group holds all that fits the container.
-        auto allocator = this->container_.get_allocator();
+        auto allocator = this->container_.get_allocator();  // NOLINT(*-const-correctness): a pool changes
         if constexpr (requires { allocator.preallocate(group); }) { allocator.preallocate(group); }
     }
     void clear() {

@@ -158,7 +158,7 @@ private:
         std::size_t offset;  ///< of the channel in its page: another place in the caches each time
     };
 
-    struct OtherSideGaveUp {};
+    struct OtherSideGaveUp : std::exception {};
 
     /// On a line of its own.
     struct alignas(line_bytes) Arrival {
