@@ -27,9 +27,11 @@ settings.register_profile("toll", deadline=None)
 settings.load_profile("toll")
 
 
-# `stats`, and what simulates runs with the code that allocates their rounds and tells what they will know.
+# `stats`, and what simulates runs with the code that says which batches count, allocates rounds, and tells
+# what they will know.
 SIMULATIONS = {
     Path(__file__).with_name("stats"),
+    Path(__file__).parent / "analysis/test_analysis_own_core.py",
     Path(__file__).parent / "measure/test_measure_allocation.py",
     Path(__file__).parent / "measure/test_measure_estimate.py",
 }

@@ -233,7 +233,9 @@ def compared(
     return interval, cases[0][1].own_core is not None
 
 
-@pytest.mark.parametrize(("busy", "narrower"), [(0.2, 0.5), (0.5, 5.0), (0.7, 1.2)])
+@pytest.mark.parametrize(
+    ("busy", "narrower"), [pytest.param(0.2, 0.5, marks=pytest.mark.slow), (0.5, 5.0), (0.7, 1.2)]
+)
 def test_a_ratio_is_that_of_cores_that_nobody_shares(busy: float, narrower: float) -> None:
     """Where most batches are shared some runs keep all of them, and say what a mixture of both costs."""
     truth = MUTEX[0] / LOOP[0]
@@ -246,8 +248,8 @@ def test_a_ratio_is_that_of_cores_that_nobody_shares(busy: float, narrower: floa
     assert wide > narrower * narrow
 
 
-@pytest.mark.parametrize("offset", [1.0, 1.05, 1.09])
-@pytest.mark.parametrize("busy", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("offset", [pytest.param(1.0, marks=pytest.mark.slow), 1.05, 1.09])
+@pytest.mark.parametrize("busy", [0.2, pytest.param(0.5, marks=pytest.mark.slow), 0.9])
 def test_equal_programs_are_not_called_different(busy: float, offset: float) -> None:
     """Also where so few batches are left that now the one and now the other choice is made, and where one's
     gauge is slower by where its code lies."""

@@ -32,11 +32,19 @@ def assert_right(found: list[Trial]) -> None:
     assert decided
 
 
-@pytest.mark.parametrize("row", [Row(10, 0.5, 0.1), Row(1000, 0.5, 0.1), Row(100, 2.0, 0.1)])
+@pytest.mark.parametrize(
+    "row",
+    [
+        Row(10, 0.5, 0.1),
+        Row(1000, 0.5, 0.1),
+        pytest.param(Row(100, 2.0, 0.1), marks=pytest.mark.slow),
+    ],
+)
 def test_what_is_found_is_right(row: Row) -> None:
     assert_right(trials(row, 25, 7))
 
 
+@pytest.mark.slow
 def test_of_all_that_is_found_nearly_all_is_right() -> None:
     """Rows together, as one alone is too short to tell 95 % from 85 %."""
     rows = [Row(count, 0.5, layout, most_looks=200) for count in (10, 100) for layout in (0.0, 0.1, 0.25)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,6 +56,13 @@ MACHINES = (
     Machine("two sockets", ((2, 8.0), (12, 48.0), (2, 141.0))),
     Machine("complexes in two sockets", ((2, 8.0), (4, 25.0), (4, 110.0), (2, 260.0))),
 )
+
+
+def large_ones_slow(machines: Iterable[Machine]) -> list[Any]:
+    """As parameters: a large one takes ten seconds for each kind of trouble."""
+    return [pytest.param(each, marks=pytest.mark.slow if each.cpus > 16 else ()) for each in machines]
+
+
 FLAT = tuple(Machine(f"{cpus} alike", ((cpus, 46.0),)) for cpus in (3, 4, 6, 8, 16, 32, 64))
 
 
@@ -91,7 +99,7 @@ def share_right(machine: Machine, **trouble: float) -> float:
     return share
 
 
-@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+@pytest.mark.parametrize("machine", large_ones_slow(MACHINES), ids=lambda machine: machine.name)
 def test_levels_are_found_under_noise(machine: Machine) -> None:
     assert share_right(machine) == 1.0
     assert share_right(machine, noise=0.08) >= 0.95
@@ -116,7 +124,11 @@ def test_interrupted_cells_do_not_hide_a_level(machine: Machine) -> None:
     assert right >= 0.9 * asked
 
 
-@pytest.mark.parametrize("machine", [m for m in MACHINES if m.cpus >= 16], ids=lambda machine: machine.name)
+@pytest.mark.parametrize(
+    "machine",
+    large_ones_slow(each for each in MACHINES if each.cpus >= 16),
+    ids=lambda machine: machine.name,
+)
 def test_missing_cells_do_not_hide_a_level(machine: Machine) -> None:
     """What a machine with many CPUs measures: a sample of the pairs, every sibling pair among them."""
     right = 0
@@ -131,7 +143,9 @@ def test_missing_cells_do_not_hide_a_level(machine: Machine) -> None:
     assert right >= 0.9 * SEEDS
 
 
-@pytest.mark.parametrize("noise", [0.02, 0.05, 0.1, 0.2])
+@pytest.mark.parametrize(
+    "noise", [pytest.param(noise, marks=pytest.mark.slow) for noise in (0.02, 0.05, 0.1)] + [0.2]
+)
 def test_a_flat_grid_is_one_group(noise: float) -> None:
     """False splits of flat grids: of 420 grids a noise level, none may be split but by rare chance."""
     split = 0
@@ -143,7 +157,7 @@ def test_a_flat_grid_is_one_group(noise: float) -> None:
     assert split <= 0.01 * total
 
 
-@pytest.mark.parametrize("direction", [3.0, 1 / 3])
+@pytest.mark.parametrize("direction", [pytest.param(3.0, marks=pytest.mark.slow), 1 / 3])
 def test_outliers_alone_make_no_groups(direction: float) -> None:
     split = 0
     for machine in FLAT[2:]:

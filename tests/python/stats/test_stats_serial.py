@@ -35,11 +35,11 @@ def wider(drawn: np.ndarray, found: list[Serial]) -> float:
     ("machine", "rounds", "least"),
     [
         (of_first_order(0.5), 50, 0.93),
-        (skewed(0.5), 50, 0.93),
-        (of_first_order(0.5), 200, 0.93),
+        pytest.param(skewed(0.5), 50, 0.93, marks=pytest.mark.slow),
+        pytest.param(of_first_order(0.5), 200, 0.93, marks=pytest.mark.slow),
         (of_first_order(0.8), 200, 0.90),
-        (of_first_order(0.95), 400, 0.90),
-        (half_of_it_lasts(0.9), 200, 0.90),  # hardly seen in neighbours
+        pytest.param(of_first_order(0.95), 400, 0.90, marks=pytest.mark.slow),
+        pytest.param(half_of_it_lasts(0.9), 200, 0.90, marks=pytest.mark.slow),  # hardly seen in neighbours
     ],
 )
 def test_rounds_that_follow_each_other_are_covered(machine: Machine, rounds: int, least: float) -> None:
