@@ -14,6 +14,7 @@ from tollbench.launching.failure import Interrupted
 from tollbench.writing import is_special, open_again, open_new
 
 MAX_LINE_BYTES = 16 * 1024 * 1024  # as objects some forty times as much
+SHORTEST_NS, LONGEST_NS = 1e-6, 1e18  # an operation, 30 years: a file with other values is refused
 Kept = TypeVar("Kept")
 _WHICH_FILE = "name the file that toll told when it began, in runs/"
 

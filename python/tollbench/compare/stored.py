@@ -21,7 +21,7 @@ from tollbench.compare.engine import LAST_LOOK, unconfirmed
 from tollbench.compare.judging import Judge
 from tollbench.compare.orders import with_orders
 from tollbench.compare.printed import Finite
-from tollbench.compare.raw_file import MAX_LINE_BYTES
+from tollbench.compare.raw_file import LONGEST_NS, MAX_LINE_BYTES, SHORTEST_NS
 from tollbench.compare.subject import Two
 from tollbench.compare.tracks import Track, sequence_for
 from tollbench.compare.twos import MOST_ROWS, MOST_SIDES, left_out, rows_of, twos_of
@@ -33,7 +33,7 @@ MAX_SIDES = 1000
 MAX_BENCHMARKS = 100_000
 MAX_LAYOUTS = 10_000
 MOST_SENTENCES = 12  # a kind has one
-Nanoseconds = Annotated[float, Field(ge=1e-6, le=1e18)]  # at most 30 years
+Nanoseconds = Annotated[float, Field(ge=SHORTEST_NS, le=LONGEST_NS)]
 Ratio = Annotated[float, Field(ge=1e-24, le=1e24)]
 Ordinal = Annotated[int, Field(ge=0)]
 

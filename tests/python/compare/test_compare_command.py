@@ -192,6 +192,22 @@ def test_a_time_that_is_no_number_costs_its_own_row(
 
 
 @pytest.mark.parametrize(
+    ("slow", "told"),
+    [("1e300", " ns for sum: longer than any launch"), ("1e-12", " ns for sum: too short for its clock")],
+)
+def test_a_time_that_nobody_can_have_measured_leaves_a_file_that_can_be_read(
+    toll: Toll, capsys: pytest.CaptureFixture[str], slow: str, told: str
+) -> None:
+    sides = [f"{FAKE} only=sum,str/1", f"{FAKE} only=sum,str/1 slow={slow}"]
+    assert toll(*sides, "--budget", "30s", "--json", "--raw", "x.jsonl") == 2
+    rows = {row["benchmark"]: row for row in answer(capsys)["comparisons"]}
+    assert rows["sum"]["verdict"] == "failed"
+    assert told in rows["sum"]["reason"]
+    again = StoredComparison.read(Path("x.jsonl")).comparisons.comparisons
+    assert {row.benchmark: row.reason for row in again} == {name: row["reason"] for name, row in rows.items()}
+
+
+@pytest.mark.parametrize(
     ("verdicts", "regression", "interrupted", "code"),
     [
         (["no_difference", "faster", "slower"], False, False, 0),

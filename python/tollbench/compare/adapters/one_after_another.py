@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from tollbench.compare.around import Places, Surroundings
 from tollbench.compare.layout_visits import LayoutVisits
+from tollbench.compare.raw_file import LONGEST_NS, SHORTEST_NS
 from tollbench.compare.subject import MeasuringOptions, Round, Side, Survey, survey_of
 from tollbench.launching.answers import understood
 from tollbench.launching.command import Ended, run_command, working_folder
@@ -255,7 +256,7 @@ class OneAfterAnother(ABC):
             elif not numbers:
                 failures.setdefault(index, f"gave no result for {name} in this launch")
             else:
-                failures[index] = f"measured {min(numbers):g} ns for {name}: too short for its clock"
+                failures[index] = _no_time(name, numbers)
         row = self._of_each(self.values_of(timed))
         means = self._of_each({index: self.mean_of(numbers) for index, numbers in timed.items()})
         if failures:
@@ -313,7 +314,15 @@ class OneAfterAnother(ABC):
 
 def are_times(numbers: Sequence[float]) -> bool:
     """Whether there are some, in ns, and each is one that a clock may have told."""
-    return bool(numbers) and all(0.0 < number < math.inf for number in numbers)
+    return bool(numbers) and all(SHORTEST_NS <= number <= LONGEST_NS for number in numbers)
+
+
+def _no_time(name: str, numbers: Sequence[float]) -> str:
+    """What a side told instead of times."""
+    longest = max(numbers)
+    if LONGEST_NS < longest < math.inf:
+        return f"measured {longest:g} ns for {name}: longer than any launch"
+    return f"measured {min(numbers):g} ns for {name}: too short for its clock"
 
 
 def iterations_for(first_ns: float, slowest_ns: float, repetition_s: float = REPETITION_S) -> int:
