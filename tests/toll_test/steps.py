@@ -46,10 +46,9 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
         yield Step("root debian13", tuple(toll_itself("env", "add", "debian13")))
         yield Step("audit", _python("tests/toll_test/audit.py"))
     chosen = ("-m", "not slow") if fast else ()
-    cpus = len(os.sched_getaffinity(0))
+    workers = str(len(os.sched_getaffinity(0)))
     # A file at a time, as its tests share what they build, in the order of tests/python/conftest.py.
-    # One more than CPUs, as tests wait for a fifth of their time.
-    beside = ("-n", str(cpus + 1), "--dist", "loadfile", "--no-loadscope-reorder")
+    beside = ("-n", workers, "--dist", "loadfile", "--no-loadscope-reorder")
     yield Step("pytest", _python("-m", "pytest", *beside, *chosen))
     chosen_contenders = ("*",) if everything else ()
     if not fast:
@@ -60,7 +59,7 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
         compiled = _python("tests/toll_test/contenders.py", *chosen_contenders)
         yield Step("contenders: build", compiled, aside=True, behind="pytest")
     for name in builds:
-        ctest = ("ctest", "--test-dir", f"build/{name}", "--parallel", str(cpus), *CTEST_OPTIONS)
+        ctest = ("ctest", "--test-dir", f"build/{name}", *CTEST_OPTIONS)
         yield Step(f"{name}: ctest", ctest, f"{name}: build")
     if not fast:
         yield Step(

@@ -156,7 +156,7 @@ def test_a_finished_run_is_neither_overwritten_nor_resumed(first, toll_here):
     again = toll_here("run", "tasks/skynet/my_own", "--output", "first", "--budget", "5s")
     assert again.returncode == 2
     assert "first.toll exists already" in again.stderr
-    more = toll_here("run", "--resume", "first")
+    more = toll_here("run", "--resume", "first", "--wait")  # other tests may measure
     assert more.returncode == 2
     assert "is complete" in more.stderr
 
