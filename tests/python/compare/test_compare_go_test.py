@@ -29,6 +29,9 @@ if "list" in options:
     print("\n".join(name for name in tops if re.search(options["list"], name)))
     sys.exit()
 pattern = sys.argv[sys.argv.index("-test.bench") + 1]
+if "log" in words:
+    with open(words["log"], "a") as log:
+        print(options["benchtime"], options["count"], os.environ.get("GODEBUG", ""), file=log)
 suffix = words.get("procs", "-2")
 verbose = "v" in options
 print("goos: linux\npkg: example")
@@ -55,10 +58,16 @@ for name in words.get("only", NAMES).split(","):
         continue
     length = options["benchtime"]
     count = int(length[:-1]) if length.endswith("x") else 20000
+    if "collects" in words and "gctrace=1" in os.environ.get("GODEBUG", ""):
+        begun = [1, count] if count > 1 else [1]  # as Go does
+        for number in begun:  # each collects twice while it prepares itself
+            own = 2 + number // int(words["collects"])
+            print("gc 1 @0.01s 2%: 0.1 ms clock, 4->4->0 MB, 2 P (forced)\n" * 3, end="", file=sys.stderr)
+            print("gc 4 @0.01s 2%: 0.1 ms clock, 4->4->0 MB, 2 P\n" * own, end="", file=sys.stderr)
     for _ in range(int(options["count"])):
         ns = 100.0 * float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
         unit = "B/op" if words.get("custom") == name and options["count"] != "1" else "ns/op"
-        print(f"{name}{suffix}         \t{count}\t      {ns:.3f} {unit}\t      16 B/op")
+        print(f"{name}{suffix}         \t{count}\t      {ns:.3f} {unit}\t      {words.get('bytes', 16)} B/op")
 print("FAIL" if failed else "PASS")
 sys.exit(failed)
 """
@@ -80,6 +89,32 @@ def test_a_slow_down_is_found_in_benchmarks_and_sub_benchmarks(fake: str, procs:
         assert (item.verdict, item.regression) == (Verdict.SLOWER, True)
         assert item.ratio == pytest.approx(1.05, abs=0.01)
         assert item.a_ns == pytest.approx(100.0, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("words", "iterations", "repetitions"),
+    [
+        ("bytes=0 collects=10000", 2**12, 7),  # 0.3 ms of 100 ns
+        ("", 2**12, 7),  # no collection in 50 ms
+        ("collects=500", 2**12, 7),  # many in each
+        ("collects=20000", 84261, 3),  # 7 in 2^17 iterations, of 2^18 that take 26 ms
+        ("collects=100000", 2**18, 3),  # 1 in 2^17, 5 in 2^19: 2.5 times as long
+        ("collects=700000", 2**20, 1),  # 1 in 2^19
+    ],
+)
+def test_where_go_collects_a_repetition_spans_several_collections(
+    fake: str, tmp_path: Path, words: str, iterations: int, repetitions: int
+) -> None:
+    sides = [f"{fake} only=BenchmarkSum log={tmp_path}/{name} {words}" for name in "ab"]
+    found = rows(compared(*sides, most_rounds=3))
+    asked = [line.split(" ") for line in (tmp_path / "b").read_text().splitlines()]
+    assert asked[-1] == [f"{iterations}x", str(repetitions), ""]
+    traced = [line for line in (tmp_path / "a").read_text().splitlines() if "gctrace" in line]
+    looks = [] if "bytes=0" in words else [2**18, 2**17]
+    looks += [2**20, 2**19] if iterations in (2**18, 2**20) or not words else []
+    assert traced == [f"{count}x 1 gctrace=1" for count in looks]
+    told = "Go collected no garbage in 50 ms: its time has none"
+    assert (told in found["BenchmarkSum"].reason) == (not words)
 
 
 def test_only_what_matches_is_compared(fake: str) -> None:

@@ -24,18 +24,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from tollbench.compare.adapters.one_after_another import (
     FEWEST_REPETITIONS,
     REPETITION_S,
     InRound,
-    OneAfterAnother,
     Values,
     are_times,
     iterations_for,
     repetitions_for,
 )
+from tollbench.compare.adapters.quiet_repetitions import SHORT_S, QuietRepetitions
 from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Survey
 from tollbench.compare.ways import WAYS, WHOLE, WHOLE_WAYS, Way, Ways
 from tollbench.launching.answers import read_report, reading, understood
@@ -47,15 +45,10 @@ from tollbench.text import shown
 
 MOST_BENCHMARKS = 64  # in one launch
 _OVERHEAD_SHARE = 0.5  # of a launch; more benchmarks share a launch until what is not measuring costs less
-# A third of REPETITION_S. What comes in between only adds time, for 50 us every few ms or for half a launch:
-# of short repetitions the quickest quarter is free of it. Noise x sqrt(time) of a pair, nine operations:
-# 0.56 % x sqrt(s) by the median of 7 of 1 ms, 0.29 by the quartile of 20 of 0.3 ms (docs/compare-method.md).
-_SHORT_S = 0.0003
 # To 8 ms, for what prepares itself before each repetition. 64 MiB made anew, in 18 ms: noise x sqrt(time)
 # 6.2 % x sqrt(s) with three repetitions of 1 ms, 2.9 with three of 5 ms, 2.4 to 4.8 with 10 to 80 ms in all.
 _MOST_DOUBLINGS = 3
 _BESIDE_EACH_NS = 50e6  # so much may stand beside each iteration, and be more in a longer repetition
-_QUIET_SHARE = 0.25
 _CALIBRATION_S = 0.002
 _BRIEFLY_S = 1e-5
 _CALIBRATING_NS = 15e6  # of a benchmark, about: repetitions, and the search for their length before them
@@ -99,7 +92,7 @@ class _Work:
 KIND = "google-benchmark"
 
 
-class GoogleBenchmark(OneAfterAnother):
+class GoogleBenchmark(QuietRepetitions):
     """Existing executables, unchanged."""
 
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
@@ -415,30 +408,13 @@ class GoogleBenchmark(OneAfterAnother):
         if not self._counts_iterations:
             iterations = 0  # the program's own choice, alike for all benchmarks
         repetitions = repetitions_for(repetition_ns, repetition_s)
-        if repetition_s > _SHORT_S:
+        if repetition_s > SHORT_S:
             repetitions = min(repetitions, FEWEST_REPETITIONS)
         ways: tuple[Way, ...] = WAYS if in_turns else WHOLE_WAYS
         if repetitions == 1:
             ways = tuple(way for way in ways if way.stretch == 1)  # each is a launch by itself
         launch_ns = repetitions * (repetition_ns + max(0.0, beside_ns))
         return _Work(iterations, repetition_s, repetitions, launch_ns, Ways(ways))
-
-    def values_of(self, launched: Mapping[int, Sequence[float]]) -> dict[int, float]:
-        """The lower quartile: what a neighbour adds to half of a launch is no part of it.
-
-        Of few values as of many (Hyndman and Fan 1996, 8), as sides may differ in repetitions. Where one
-        has nothing but the median, which Google Benchmark itself has made, the others have theirs.
-        """
-        single = min(map(len, launched.values()), default=0) == 1
-        share = 0.5 if single else _QUIET_SHARE
-        return {
-            side: float(np.quantile(numbers, share, method="median_unbiased"))
-            for side, numbers in launched.items()
-        }
-
-    def mean_of(self, numbers: Sequence[float]) -> float:
-        """A minority of slow repetitions is no noise where one side alone has it."""
-        return float(np.mean(numbers))
 
     def _trial(self, side: Side, name: str) -> tuple[list[Row], Ended]:
         rows, ended = self._calibrated(side, [name])
@@ -557,7 +533,7 @@ def _fastest_ns(rows: Sequence[Row]) -> float:
 def _repetition_s(beside_ns: float) -> float:
     """How long a repetition shall be of which so much is not timed: three as long as that, within limits."""
     if beside_ns < 1e9 * REPETITION_S:
-        return _SHORT_S
+        return SHORT_S
     if beside_ns > _BESIDE_EACH_NS:
         return REPETITION_S
     doublings = round(math.log2(max(1.0, beside_ns / 3e9 / REPETITION_S)))
