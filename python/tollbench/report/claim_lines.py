@@ -12,7 +12,7 @@ from tollbench.report.cases import Naming
 from tollbench.text import clean, several
 from tollbench.words import PERCENTILES, Relation, Ruling
 
-TITLE = "What the documents conclude"
+TITLE = "What the documents claim"
 VERDICTS = {
     Ruling.HOLDS: "holds here",
     Ruling.DOES_NOT_HOLD: "does not hold here",
@@ -69,11 +69,11 @@ def of_verdict(lines: Sequence[ClaimLine], ruling: Ruling) -> list[ClaimLine]:
 
 
 def count_sentence(lines: Sequence[ClaimLine]) -> str:
-    """ "11 of 66 conclusions hold here, 7 do not, 48 cannot be told in this run"; "" without any."""
+    """ "11 of 66 published claims hold here, 7 do not, 48 cannot be told in this run"; "" without any."""
     if not lines:
         return ""
     held, failed, rest = (len(of_verdict(lines, ruling)) for ruling in VERDICTS)
-    of_all = f"{held} of {several(len(lines), 'conclusion')} {_hold(held, failed)}"
+    of_all = f"{held} of {several(len(lines), 'published claim')} {_hold(held, failed)}"
     return f"{of_all}, {rest} cannot be told in this run"
 
 

@@ -20,6 +20,7 @@ from tollbench.home import COMMAND
 from tollbench.report.answer_lines import answer, why_not, without_answer
 from tollbench.report.cases import groups
 from tollbench.report.claim_lines import (
+    TITLE,
     VERDICTS,
     ClaimLine,
     claim_lines,
@@ -175,7 +176,7 @@ def _claims(lines: Sequence[ClaimLine], room: int, writer: Writer, *, quick: boo
     if not lines:
         return []
     more = _TELLS_MORE if quick else ""
-    counted = open_sentence(lines, more) or f"What the documents conclude: {count_sentence(lines)}"
+    counted = open_sentence(lines, more) or f"{TITLE}: {count_sentence(lines)}"
     head = [ScreenLine(), ScreenLine(counted, "bold")]
     decided = {ruling: found for ruling in _DECIDED if (found := of_verdict(lines, ruling))}
     for in_words in ((*_DECIDED,), (Ruling.DOES_NOT_HOLD,), ()):

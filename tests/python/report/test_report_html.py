@@ -151,7 +151,7 @@ def test_the_page_says_first_what_the_reader_must_know(document):
     text = document.text
     order = [
         "2 CPUs",
-        "What the documents conclude",
+        "What the documents claim",
         "What does it cost to create, run and join",
         "Skipped or failed",
         "The floor",

@@ -103,7 +103,7 @@ def test_claims_stand_there_with_what_decided_them(friendly):
 def test_a_longer_run_names_no_longer_one(friendly):
     run = friendly.run.model_copy(update={"profile": "standard"})
     text = " ".join(line.strip() for line in screen(friendly.model_copy(update={"run": run})))
-    assert "1 of 3 conclusions holds here, 1 does not, 1 cannot be told in this run" in text
+    assert "1 of 3 published claims holds here, 1 does not, 1 cannot be told in this run" in text
     assert "--profile standard" not in text
 
 
