@@ -228,7 +228,8 @@ def in_passes(
         yield from one_pass
 
 
-def rows_of(options: argparse.Namespace, drift: float) -> list[Row]:
+def rows_of(options: argparse.Namespace, drift: float, interrupt: Interrupt) -> list[Row]:
+    """Tools are built here, a minute or two; after Ctrl-C the rest is not."""
     settings = ComparisonSettings(budget_s=options.trial_budget)
     makers: list[tuple[str, Callable[[], Tool]]] = [
         (GoogleBenchmark.name, lambda: GoogleBenchmark(options.min_time)),
@@ -242,7 +243,7 @@ def rows_of(options: argparse.Namespace, drift: float) -> list[Row]:
     rng = random.Random(options.seed)
     rows = []
     for name, make in makers:
-        if options.only not in name:
+        if options.only not in name or interrupt.requested:
             continue
         try:
             tool = make()
@@ -420,8 +421,8 @@ def main() -> int:
         interrupt = stack.enter_context(Interrupt())
         stack.enter_context(machine_lock(SystemClock(), interrupt=interrupt, on_wait=print, files=LOCK_FILES))
         keep = stack.enter_context(Kept(options.raw))
-        rows = rows_of(options, drift)
-        if not rows:
+        rows = rows_of(options, drift, interrupt)
+        if not rows and not interrupt.requested:
             raise SystemExit(f"no tool has {options.only!r} in its name; leave out --only to see all names")
         for row in rows:
             if isinstance(row.tool, GoogleBenchmark):
