@@ -34,7 +34,6 @@ from tollbench.launching.meanwhile import Meanwhile
 from tollbench.stats import bonferroni
 from tollbench.stats.cluster_sequence import fewest_clusters
 from tollbench.stats.power import power_of_both
-from tollbench.writing import keeping_scratch_folders
 
 CONFIRM_AFTER_S = 20.0
 FIRST_SHARE = 2.0 / 3.0  # of the time for all, where a second measurement may follow
@@ -43,7 +42,6 @@ A_LOOK, LAST_LOOK = 0.999999, 1.0  # the most that the share of a look in a raw 
 LEAST_SHARE = 1.0 / 6.0  # of it, for the second measurement, however long the first one and the pause took
 
 
-@keeping_scratch_folders()
 def compare(
     subject: Subject,
     settings: ComparisonSettings,

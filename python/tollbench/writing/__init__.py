@@ -2,13 +2,7 @@
 
 from tollbench.writing.marks import Mark
 from tollbench.writing.outputs import Output, check_outputs, is_special, open_again, open_new
-from tollbench.writing.scratch import (
-    delete_tree,
-    is_scratch_folder,
-    keeping_scratch_folders,
-    scratch_folder,
-    sweep_scratch,
-)
+from tollbench.writing.scratch import delete_tree, is_scratch_folder, scratch_folder, sweep_scratch
 from tollbench.writing.whole import alone, write_own
 
 __all__ = [
@@ -19,7 +13,6 @@ __all__ = [
     "delete_tree",
     "is_scratch_folder",
     "is_special",
-    "keeping_scratch_folders",
     "open_again",
     "open_new",
     "scratch_folder",

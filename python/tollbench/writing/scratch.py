@@ -16,55 +16,27 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from tollbench.writing.systems import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW, extended_attributes
+from tollbench.writing.systems import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
 
 _NAME: Final = re.compile(r"toll-scratch-[0-9a-f]{16}")
 _FOLDER: Final = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-
-
-class _Folder(NamedTuple):
-    path: Path
-    descriptor: int  # open and locked
-    as_made: tuple[object, ...]
-
-
-_spare: list[_Folder] | None = None  # None: none are kept
 
 
 @contextmanager
 def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
     """A fresh folder that this user alone may enter; it goes with all that is in it. Raises OSError.
 
-    It lies in the temporary folder, where nothing else is said. Within `keeping_scratch_folders` it may be
-    one that was used before and is as fresh: empty, and in nothing different from what it was when made.
+    It lies in the temporary folder, where nothing else is said.
     """
-    made = _fresh(parent or Path(tempfile.gettempdir()))
+    path, descriptor = _fresh(parent or Path(tempfile.gettempdir()))
     try:
-        yield made.path
+        yield path
     finally:
-        if _spare is not None and _freshened(made):
-            _spare.append(made)
-        else:
-            _remove(made)
-
-
-@contextmanager
-def keeping_scratch_folders() -> Iterator[None]:
-    """For who needs thousands, one after the other; all are gone with the block.
-
-    A pair of launches of 8 ms had 2.5 ms of toll's own beside it, 3.1 with a fresh folder for each; where
-    others write to the same disk, removing one takes a tick of the kernel's, 4 ms, on ext4.
-    """
-    global _spare
-    before, _spare = _spare, []
-    try:
-        yield
-    finally:
-        kept, _spare = _spare, before
-        for folder in kept:
-            _remove(folder)
+        with suppress(OSError):
+            delete_tree(path)
+        os.close(descriptor)
 
 
 def is_scratch_folder(path: Path) -> bool:
@@ -112,42 +84,7 @@ def delete_tree(folder: Path) -> None:
         folder.rmdir()
 
 
-def _remove(made: _Folder) -> None:
-    with suppress(OSError):
-        delete_tree(made.path)
-    os.close(made.descriptor)
-
-
-def _freshened(made: _Folder) -> bool:
-    """Removes the files in it, and says whether nothing else tells it from a fresh one.
-
-    What a program of others did to it must not befall the next one: folders are not looked into, and rights,
-    access lists, and room for many names are as they were, or the folder goes.
-    """
-    try:
-        with os.scandir(made.path) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    return False
-                Path(entry).unlink()
-        return _told(made.path) == _told(made.descriptor) == made.as_made
-    except OSError:
-        return False
-
-
-def _told(folder: Path | int) -> tuple[object, ...]:
-    """What may be different in a folder that was used. Raises OSError."""
-    status = os.fstat(folder) if isinstance(folder, int) else folder.lstat()
-    told = (status.st_dev, status.st_ino, status.st_mode, status.st_uid, status.st_gid, status.st_size)
-    return (*told, *extended_attributes(folder))
-
-
-def _fresh(base: Path) -> _Folder:
-    while _spare and _spare[-1].path.parent == base:
-        kept = _spare.pop()
-        if _freshened(kept):  # nobody was to write there meanwhile
-            return kept
-        _remove(kept)
+def _fresh(base: Path) -> tuple[Path, int]:
     while True:
         path = base / f"toll-scratch-{secrets.token_hex(8)}"
         path.mkdir(mode=0o700)
@@ -158,7 +95,7 @@ def _fresh(base: Path) -> _Folder:
         with suppress(OSError):  # not every file system has locks
             _lock(descriptor)
         if os.fstat(descriptor).st_nlink:
-            return _Folder(path, descriptor, _told(descriptor))
+            return path, descriptor
         os.close(descriptor)
 
 

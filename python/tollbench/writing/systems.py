@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 O_NOFOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)
@@ -16,10 +14,3 @@ O_PATH: Final[int] = getattr(os, "O_PATH", os.O_RDONLY)  # Linux's alone; readin
 
 # Whether files can be made inside a folder that is held open, which all writing here rests on.
 WRITES_SAFELY: Final = os.open in os.supports_dir_fd
-
-
-def extended_attributes(of: Path | int) -> Sequence[str]:
-    """The names of those of a file, access lists among them; not of what a link leads to. Raises OSError."""
-    if not hasattr(os, "listxattr"):
-        return ()
-    return os.listxattr(of) if isinstance(of, int) else os.listxattr(of, follow_symlinks=False)

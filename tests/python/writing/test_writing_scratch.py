@@ -11,7 +11,7 @@ import pytest
 
 import tollbench.cli
 from tollbench.interpreters import interpreter_with_path
-from tollbench.writing import delete_tree, keeping_scratch_folders, scratch_folder, sweep_scratch
+from tollbench.writing import delete_tree, scratch_folder, sweep_scratch
 
 HOLDING = """
 import sys
@@ -142,70 +142,3 @@ def test_deleting_follows_no_link(tmp_path) -> None:
     assert not going.exists()
     assert (kept / "file").read_text() == "mine"
     assert kept.stat().st_mode & 0o777 == 0o500
-
-
-def a_file(folder: Path) -> None:
-    (folder / "out.json").write_text("{}")
-    (folder / "link").symlink_to("/")
-
-
-def replaced(folder: Path) -> None:
-    folder.rename(folder.with_name("moved"))
-    folder.mkdir(mode=0o700)
-
-
-def linked(folder: Path) -> None:
-    folder.rename(folder.with_name("moved"))
-    folder.symlink_to("moved")
-
-
-@pytest.mark.parametrize("use", [lambda _folder: None, a_file])
-def test_one_that_is_as_fresh_is_used_again(temporary, use) -> None:
-    with keeping_scratch_folders():
-        with scratch_folder() as first:
-            use(first)
-        with scratch_folder() as again:
-            assert (again, list(again.iterdir())) == (first, [])
-            with scratch_folder() as beside:
-                assert beside != first
-        assert len(list(temporary.iterdir())) == 2
-    assert list(temporary.iterdir()) == []
-    with scratch_folder() as later:
-        assert later != first
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda folder: (folder / "deep").mkdir(),
-        lambda folder: folder.chmod(0o500),
-        lambda folder: folder.chmod(0o2700),
-        lambda folder: os.setxattr(folder, "user.mark", b"x"),
-        lambda folder: folder.rmdir(),
-        replaced,
-        linked,
-    ],
-    ids=["folder", "rights", "set-group-id", "attribute", "gone", "replaced", "linked"],
-)
-def test_what_a_program_did_to_one_does_not_befall_the_next(temporary, use) -> None:
-    with keeping_scratch_folders():
-        with scratch_folder() as first:
-            try:
-                use(first)
-            except OSError as error:
-                pytest.skip(f"not on this file system: {error}")
-        with scratch_folder() as second:
-            assert second != first
-            assert second.stat().st_mode & 0o7777 == 0o700
-            assert list(second.iterdir()) == []
-        assert not first.is_dir() or first.is_symlink()
-    assert {path.name for path in temporary.iterdir()} <= {"moved", first.name}
-
-
-def test_what_was_written_into_one_that_waits_is_not_there(temporary) -> None:
-    with keeping_scratch_folders():
-        with scratch_folder() as first:
-            pass
-        (first / "late").write_text("by somebody who lives on")
-        with scratch_folder() as again:
-            assert list(again.iterdir()) == []
