@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,9 +13,11 @@ import pytest
 from foreign_kinds import compared_as, executable, rows
 
 from tollbench.compare import (
+    MeasuringOptions,
+    Side,
     Verdict,
 )
-from tollbench.compare.adapters.go_test import failing_in, skipped_in
+from tollbench.compare.adapters.go_test import GoTest, failing_in, skipped_in
 
 # Its bytes hold what tells a Go test binary. Sub-benchmarks, GOMAXPROCS behind names, one that is skipped.
 FAKE = r"""#!/usr/bin/env -S python3 -ES
@@ -60,12 +63,15 @@ for name in words.get("only", NAMES).split(","):
     count = int(length[:-1]) if length.endswith("x") else 20000
     if "collects" in words and "gctrace=1" in os.environ.get("GODEBUG", ""):
         begun = [1, count] if count > 1 else [1]  # as Go does
-        for number in begun:  # each collects twice while it prepares itself
-            own = 2 + number // int(words["collects"])
-            print("gc 1 @0.01s 2%: 0.1 ms clock, 4->4->0 MB, 2 P (forced)\n" * 3, end="", file=sys.stderr)
-            print("gc 4 @0.01s 2%: 0.1 ms clock, 4->4->0 MB, 2 P\n" * own, end="", file=sys.stderr)
+        done = 0
+        for number in begun:  # each collects twice while it prepares itself, and once as it is asked to
+            own = done + 2 + number // int(words["collects"])
+            for done in range(done + 1, own + 1):
+                print(f"gc {done} @0.01s 2%: 0.1 ms clock, 4->4->0 MB, 2 P", file=sys.stderr)
+            done += 1
+            print(f"gc {done} @0.01s 2%: 0.1 ms clock, 4->4->0 MB, 2 P (forced)", file=sys.stderr)
     for _ in range(int(options["count"])):
-        ns = 100.0 * float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
+        ns = float(words.get('ns', 100)) * float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
         unit = "B/op" if words.get("custom") == name and options["count"] != "1" else "ns/op"
         print(f"{name}{suffix}         \t{count}\t      {ns:.3f} {unit}\t      {words.get('bytes', 16)} B/op")
 print("FAIL" if failed else "PASS")
@@ -113,8 +119,32 @@ def test_where_go_collects_a_repetition_spans_several_collections(
     looks = [] if "bytes=0" in words else [2**18, 2**17]
     looks += [2**20, 2**19] if iterations in (2**18, 2**20) or not words else []
     assert traced == [f"{count}x 1 gctrace=1" for count in looks]
-    told = "Go collected no garbage in 50 ms: its time has none"
-    assert (told in found["BenchmarkSum"].reason) == (not words)
+    told = f"Go collected no garbage in {2**19} iterations of "
+    assert found["BenchmarkSum"].reason.count(told) == (0 if words else 2)  # of each side
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "iterations", "without"),
+    [
+        # As many as the side with the rarer collections needs; each is looked at by its own speed.
+        ("collects=2000", "collects=20000", 84261, None),
+        ("collects=20000", "bytes=0", 84261, None),
+        ("bytes=1000", "collects=20000", 84261, 0),
+        ("collects=20000", "collects=20000 ns=5000", 2**14, 1),  # 0.1 s of b, which collects once in as long
+        ("ns=1e8 collects=1", "ns=1e8 collects=1", 1, None),  # no two lengths to compare: nothing to say
+        ("ns=3e7 collects=3", "ns=3e7 collects=3", 4, None),
+    ],
+)
+def test_each_sides_collections_are_looked_at(
+    fake: str, tmp_path: Path, a: str, b: str, iterations: int, without: int | None
+) -> None:
+    sides = [f"{fake} only=BenchmarkSum log={tmp_path}/log {words}" for words in (a, b)]
+    reason = rows(compared(*sides, most_rounds=3))["BenchmarkSum"].reason
+    asked = (tmp_path / "log").read_text().splitlines()[-1]
+    assert asked.startswith(f"{iterations}x ")
+    assert ("Go collected no garbage" in reason) == (without is not None)
+    if without is not None:
+        assert f"iterations of {sides[without]}: their time has none" in reason
 
 
 def test_only_what_matches_is_compared(fake: str) -> None:
@@ -197,6 +227,12 @@ import ("fmt"; "testing")
 var sink int
 func work(b *testing.B, n int) { for i := 0; i < b.N; i++ { for j := 0; j < n; j++ { sink += j ^ i } } }
 func BenchmarkSum(b *testing.B) { work(b, SIZE) }
+var kept [][]byte
+func BenchmarkAllocate(b *testing.B) {
+	for len(kept) < 8000 { kept = append(kept, make([]byte, 1000)) }
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ { kept[i % 100] = make([]byte, 1000) }
+}
 func BenchmarkSub(b *testing.B) { b.Run("with space/2-2", func(b *testing.B) { work(b, 1000) }) }
 func BenchmarkTalk(b *testing.B) { fmt.Println("some words"); work(b, 1000) }
 func TestNothing(t *testing.T) { t.Fatal("tests do not run") }
@@ -218,7 +254,16 @@ def test_a_real_test_binary(tmp_path: Path) -> None:
             check=True,
         )
     found = rows(compared(f"{tmp_path}/old.test", f"{tmp_path}/new.test", most_rounds=40))
-    assert list(found) == ["BenchmarkSum", "BenchmarkSub/with_space/2-2", "BenchmarkTalk"]
+    names = ["BenchmarkSum", "BenchmarkAllocate", "BenchmarkSub/with_space/2-2", "BenchmarkTalk"]
+    assert list(found) == names
     assert found["BenchmarkTalk"].verdict is not Verdict.FAILED, found["BenchmarkTalk"].reason
     assert found["BenchmarkSum"].verdict is Verdict.SLOWER
     assert found["BenchmarkSum"].ratio == pytest.approx(3.0, rel=0.3)
+    # Go collects again once as much is allocated as was alive, here 8 MB: a repetition has two such cycles.
+    side = Side("a", (f"{tmp_path}/old.test",))
+    adapter = GoTest([side, replace(side, label="b")], MeasuringOptions(60.0))
+    assert adapter.survey().common == tuple(names)
+    assert adapter.prepare("BenchmarkAllocate") == adapter.prepare("BenchmarkSum") == {}
+    work = vars(adapter)["_work"]
+    assert work["BenchmarkAllocate"][0] * 1000 > 2 * 8e6
+    assert work["BenchmarkSum"][1] == 7

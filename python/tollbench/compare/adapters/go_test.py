@@ -32,11 +32,12 @@ _COLLECTING_S = 0.02
 # once for as much that is allocated.
 _RARE_COLLECTING_S = 0.1
 _SEEN = 2  # collections that tell how often they are
+_FEWEST_BETWEEN = 2  # iterations by which two launches differ that are looked at
 # "BenchmarkSort/64-2   1000   1234 ns/op   16 B/op": behind the name stands GOMAXPROCS, unless it is 1
 _RESULT = re.compile(r"^(Benchmark\S*)\s+(\d+)\s+(\d[\d.e+]*) ns/op", re.MULTILINE)
 _ALLOCATED = re.compile(r"^(Benchmark\S*)\s.* ns/op.*?\s(\d+) B/op", re.MULTILINE)
-# "gc 5 @0.013s 2%: ...", by GODEBUG=gctrace=1; "(forced)" are those before repetitions.
-_COLLECTION = re.compile(rb"^gc \d+ @.*$", re.MULTILINE)
+# "gc 5 @0.013s 2%: ...", by GODEBUG=gctrace=1.
+_COLLECTION = re.compile(rb"^gc (\d{1,9}) @", re.MULTILINE)
 _PROCESSORS = re.compile(r"-[0-9]+$")
 _NO_OUTPUT = "printed no results that a Go test binary would print"
 _TOLD = re.compile(r"^(Benchmark\S*)$", re.MULTILINE)
@@ -93,52 +94,62 @@ class GoTest(QuietRepetitions):
     def prepare(self, name: str) -> Mapping[int, str]:
         """The same number of iterations for all sides, from the speed of the first one that works."""
         fastest_ns: dict[int, float] = {}
-        allocated: dict[int, int] = {}  # bytes an iteration
+        allocating: list[int] = []
         failures: dict[int, str] = {}
         for index in self.offering(name):
             try:
                 with understood("answers with what makes no sense"):
                     told = self._results(self.sides[index], name, _CALIBRATION, _CALIBRATIONS)
                     fastest_ns[index] = max(1e-3, min(values_in(told, name)))
-                    allocated[index] = allocated_in(told, name)
+                    allocating += [index] if allocated_in(told, name) else []
             except LaunchFailed as failure:
                 failures[index] = failure.reason
         if fastest_ns and (self.options.all_pairs or 0 not in failures):
             first_ns, slowest_ns = next(iter(fastest_ns.values())), max(fastest_ns.values())
-            iterations = iterations_for(first_ns, slowest_ns, SHORT_S)
-            most = max(allocated, key=lambda index: allocated[index])
-            if allocated[most]:
-                collecting = self._collecting(self.sides[most], name, (first_ns, slowest_ns))
-                iterations = max(iterations, collecting)
+            wanted = [self._collecting(self.sides[index], name, fastest_ns[index]) for index in allocating]
+            most = iterations_for(first_ns, slowest_ns, _RARE_COLLECTING_S)
+            iterations = max(iterations_for(first_ns, slowest_ns, SHORT_S), min(most, max(wanted, default=0)))
             self._work[name] = iterations, repetitions_for(iterations * slowest_ns, SHORT_S)
         return failures
 
-    def _collecting(self, side: Side, name: str, speeds_ns: tuple[float, float]) -> int:
-        """Iterations that span several collections; 0 where none is seen. `speeds_ns` as `iterations_for`.
+    def _collecting(self, side: Side, name: str, each_ns: float) -> int:
+        """Iterations of so many ns that span several collections of a side; 0 where none is seen.
 
         By launches of two lengths, as what a benchmark prepares collects as well, in each of its calls or in
-        the first alone.
+        the first alone. One that fails here will fail where it is timed.
         """
-        usual, rare = (iterations_for(*speeds_ns, each_s) for each_s in (_COLLECTING_S, _RARE_COLLECTING_S))
+        lengths_s = (_COLLECTING_S, _RARE_COLLECTING_S)
+        usual, rare = (iterations_for(each_ns, each_ns, most_s) for most_s in lengths_s)
         found = half = 0
         for whole in (usual, rare):
+            if whole // 2 < _FEWEST_BETWEEN:
+                continue
             half = whole // 2
-            found = self._collections(side, name, whole) - self._collections(side, name, whole - half)
+            try:
+                found = self._collections(side, name, whole) - self._collections(side, name, whole - half)
+            except LaunchFailed:
+                return 0
             if found >= _SEEN:
                 break
-        if not half or found < 1:
-            within = f"{1e3 * _RARE_COLLECTING_S / 2:.0f} ms"
-            self.note(name, f"Go collected no garbage in {within}: its time has none")
+        if half and found < 1:
+            none = f"Go collected no garbage in {half} iterations of {side.label}: their time has none"
+            self.note(name, none)
+        if found < 1:
             return 0
         many, few = (round(each * half / found) for each in (_COLLECTIONS, _FEWEST_COLLECTIONS))
-        return many if many <= usual else min(rare, few)
+        return many if many <= usual else few
 
     def _collections(self, side: Side, name: str, iterations: int) -> int:
-        """How often Go collected by itself; one that fails here will fail where it is timed."""
+        """How often Go collected, with those that it was asked for, as many in launches of all lengths.
+
+        By the number of the last one: of what a side prints only the last part is kept. Raises LaunchFailed.
+        """
         settings = [side.environment.get("GODEBUG", ""), "gctrace=1"]
         traced = {**side.environment, "GODEBUG": ",".join(filter(None, settings))}
         _, ended = self._told(replace(side, environment=traced), levels(name), f"{iterations}x", 1, None)
-        return sum(b"(forced)" not in line for line in _COLLECTION.findall(ended.stderr))
+        if ended.exit_code != 0:
+            raise LaunchFailed(ended.how())
+        return max(map(int, _COLLECTION.findall(ended.stderr)), default=0)
 
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
         """Several repetitions of one benchmark."""
