@@ -256,7 +256,7 @@ class OneAfterAnother(ABC):
             elif not numbers:
                 failures.setdefault(index, f"gave no result for {name} in this launch")
             else:
-                failures[index] = _no_time(name, numbers)
+                failures[index] = no_time(name, numbers)
         row = self._of_each(self.values_of(timed))
         means = self._of_each({index: self.mean_of(numbers) for index, numbers in timed.items()})
         if failures:
@@ -317,10 +317,10 @@ def are_times(numbers: Sequence[float]) -> bool:
     return bool(numbers) and all(SHORTEST_NS <= number <= LONGEST_NS for number in numbers)
 
 
-def _no_time(name: str, numbers: Sequence[float]) -> str:
+def no_time(name: str, numbers: Sequence[float]) -> str:
     """What a side told instead of times."""
     longest = max(numbers)
-    if LONGEST_NS < longest < math.inf:
+    if longest > LONGEST_NS:
         return f"measured {longest:g} ns for {name}: longer than any launch"
     return f"measured {min(numbers):g} ns for {name}: too short for its clock"
 

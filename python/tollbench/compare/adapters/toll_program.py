@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollbench.analysis.values import launch_value_ns
+from tollbench.compare.adapters.one_after_another import are_times, no_time
 from tollbench.compare.blocks import combined, forced, ratios_after_first, undisturbed, waiting_share
 from tollbench.compare.launch_lengths import LaunchLengths
 from tollbench.compare.layout_visits import LayoutVisits
@@ -301,8 +302,8 @@ class Programs:
                     timed = unread.timed()
                     self._check_work(name, side, timed.batch)
                     ns, waited = _value(timed, turns.live[side].ready)
-                    if ns <= 0.0:
-                        raise LaunchFailed("measured no time at all: its batches are too short for its clock")
+                    if not are_times([ns]):
+                        raise LaunchFailed(no_time(name, [ns]))
                 found[-1][side] = ns, *waited
         return found
 
