@@ -2,8 +2,9 @@
 
     .venv/bin/python tests/peers/run.py --budget 3600 [--nanobench FOLDER] [--disturb load,drift]
 
-Every tool judges the ten operations of suites/reference/operations: the same code on both sides, or with a
-slow-down of known size on the second. Operations and slow-downs come in random order; tools get equal time.
+Every tool judges the ten operations of suites/reference/operations (Go six of them, Rust eight, both without the
+memory-bound one): the same code on both sides, or with a slow-down of known size on the second. Operations and
+slow-downs come in random order; tools get equal time.
 
 - Google Benchmark: 10 repetitions a side, back to back, judged by the U test of its compare.py at 5 %: by the
   script itself where Debian's libbenchmark-tools is installed, else by scipy's mannwhitneyu as the script
@@ -239,7 +240,7 @@ def rows_of(options: argparse.Namespace, drift: float, interrupt: Interrupt) -> 
         ("toll compare, toll programs", lambda: toll_on_programs(settings, drift)),
     ]
     for name, framework in frameworks(options.nanobench).items():
-        makers.append((f"toll compare, {name}", partial(toll_on, name, framework, settings)))
+        makers.append((f"toll compare, {name}", partial(toll_on, name, framework, settings, drift)))
     rng = random.Random(options.seed)
     rows = []
     for name, make in makers:
@@ -248,7 +249,7 @@ def rows_of(options: argparse.Namespace, drift: float, interrupt: Interrupt) -> 
         try:
             tool = make()
             trials = in_passes(rng, tool.operations, options.slowdowns, options.equal)
-            rows.append(Row(name, tool, trials=trials))
+            rows.append(Row(tool.name, tool, trials=trials))
         except Missing as missing:
             rows.append(Row(name, None, str(missing)))
     return rows
@@ -358,8 +359,8 @@ def alarms(same: Sequence[Judgement]) -> str:
 def shares(percents: str) -> tuple[float, ...]:
     """Of "0.5,1", sorted; of nothing none."""
     found = tuple(sorted(float(percent) / 100 for percent in percents.split(",") if percent))
-    if any(not 0 < share < 1 for share in found):
-        raise argparse.ArgumentTypeError("slow-downs are between 0 and 100 %")
+    if any(not 0 < share < 1 or per_mille(share) != round(1e6 * share) / 1e3 for share in found):
+        raise argparse.ArgumentTypeError("slow-downs are between 0 and 100 %, in steps of 0.1 %")
     return found
 
 
@@ -382,7 +383,10 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--equal", type=int, default=EQUAL, help="trials without slow-down, of each with one")
     parser.add_argument("--only", default="", help="of the tools, those whose rows have this in their name")
     parser.add_argument("--seed", type=int, default=1)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.equal < 0 or not (options.equal or options.slowdowns):
+        parser.error("nothing to try: give --slowdowns or --equal")
+    return options
 
 
 class Kept:

@@ -99,10 +99,13 @@ def frameworks(nanobench: Path | None) -> dict[str, Framework]:
     }
 
 
-def toll_on(name: str, framework: Framework, settings: ComparisonSettings) -> Toll:
-    """Its program is built here. Raises Missing."""
+def toll_on(name: str, framework: Framework, settings: ComparisonSettings, drift: float) -> Toll:
+    """Its program is built here. Raises Missing, also where its programs do not drift and are to."""
+    if drift and framework.operations is not OPERATIONS:
+        raise Missing("its programs know no drift")
     subject = partial(framework.subject, framework.build())
-    return Toll(f"toll compare, {name}", subject, settings, framework.operations)
+    of_all = "" if framework.operations is OPERATIONS else f" ({len(framework.operations)} operations)"
+    return Toll(f"toll compare, {name}{of_all}", subject, settings, framework.operations)
 
 
 def toll_on_commands(settings: ComparisonSettings) -> Toll:

@@ -132,13 +132,25 @@ def test_what_is_beyond_the_threshold_is_told_of_who_has_one(peers) -> None:
     assert peers.alarms(judged).startswith("2/3 = ")
 
 
-@pytest.mark.parametrize("words", ["-1", "100", "2,x"])
+@pytest.mark.parametrize("words", ["-1", "100", "2,x", "0.05", "0.25"])
 def test_a_slow_down_that_is_none_is_refused(peers, words: str, monkeypatch, capsys) -> None:
     assert peers.shares("5,0.5") == (0.005, 0.05)
     monkeypatch.setattr(sys, "argv", ["run.py", f"--slowdowns={words}"])
     with pytest.raises(SystemExit):
         peers.parsed()
     assert "--slowdowns" in capsys.readouterr().err
+
+
+def test_nothing_to_try_is_refused(peers, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["run.py", "--slowdowns=", "--equal=0"])
+    with pytest.raises(SystemExit):
+        peers.parsed()
+    assert "nothing to try" in capsys.readouterr().err
+
+
+def test_programs_without_drift_take_no_part_in_it() -> None:
+    with pytest.raises(programs.Missing, match="no drift"):
+        tolls.toll_on("Go", tolls.frameworks(None)["Go"], ComparisonSettings(), 0.1)
 
 
 def test_a_tool_that_fails_is_left_out_with_the_reason(peers) -> None:
