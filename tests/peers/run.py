@@ -2,9 +2,9 @@
 
     .venv/bin/python tests/peers/run.py --budget 3600 [--nanobench FOLDER] [--disturb load,drift]
 
-Every tool judges the ten operations of suites/reference/operations (Go six of them, Rust eight, both without the
-memory-bound one): the same code on both sides, or with a slow-down of known size on the second. Operations and
-slow-downs come in random order; tools get equal time.
+Every tool judges the ten operations of suites/reference/operations (Go six of them, Rust eight, both without
+the memory-bound one): the same code on both sides, or with a slow-down of known size on the second. What is
+tried comes in random order; tools get equal time.
 
 - Google Benchmark: 10 repetitions a side, back to back, judged by the U test of its compare.py at 5 %: by the
   script itself where Debian's libbenchmark-tools is installed, else by scipy's mannwhitneyu as the script
