@@ -73,7 +73,8 @@ def test_the_script_itself_says_the_same(peers, runs, monkeypatch) -> None:
     assert by_script == [peers.u_test(*pair) for pair in pairs] == [1, 0]
 
 
-def test_any_two_of_eight_are_28_pairs_an_operation(peers, runs) -> None:
+def test_any_two_of_eight_are_28_pairs_an_operation(peers, runs, monkeypatch) -> None:
+    monkeypatch.setattr(peers, "SCRIPT", Path("/nowhere"))  # which takes a second a pair
     tool = peers.GoogleBenchmark.__new__(peers.GoogleBenchmark)
     tool.unslowed = {
         "sum": [runs(100.0) for _ in range(7)] + [runs(120.0)] + [runs(500.0)] * 3,
@@ -257,7 +258,7 @@ NEEDS = {
     "Catch2": ("g++", "/usr/include/catch2"),
     "Criterion.rs": ("cargo", "/"),
 }
-LONG_BUILDS = ("Catch2", "Criterion.rs")
+QUICK = "the same executable"
 
 
 @pytest.mark.slow
@@ -268,8 +269,8 @@ def test_toll_reads_the_operations_in_each_framework(name: str, tmp_path: Path, 
     tool, file = NEEDS[name]
     if shutil.which(tool) is None or not Path(file).exists():
         pytest.skip(f"needs {tool} and {file}")
-    if name in LONG_BUILDS and "TOLL_TEST_PEERS" not in os.environ:
-        pytest.skip("builds for half a minute: TOLL_TEST_PEERS=1")
+    if name != QUICK and "TOLL_TEST_PEERS" not in os.environ:
+        pytest.skip("three minutes all together, after a change to tests/peers: TOLL_TEST_PEERS=1")
     monkeypatch.setattr(programs, "BUILD", tmp_path)
     framework = tolls.frameworks(HEADERS)[name]
     program = framework.build()
