@@ -36,7 +36,7 @@ edition = "2021"
 [lib]
 bench = false
 [dev-dependencies]
-criterion = { version = "0.5", default-features = false }
+criterion = { version = "=0.5.1", default-features = false }
 [[bench]]
 name = "operations"
 harness = false
@@ -71,7 +71,7 @@ def compiled(name: str, *flags: str) -> Path:
     target = BUILD / name
     operations = f"-I{ROOT / 'suites/reference/operations'}"
     words = ["g++", "-std=c++20", "-O2", operations, f"{SOURCES / name}.cpp", "-o", str(target), "-pthread"]
-    built([*words, *flags], SOURCES)
+    built([*words, *flags], Path.cwd())  # the flags may name folders from here
     return target
 
 

@@ -28,11 +28,11 @@ _CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
 # cycle after the forced one: of a whole number now one more and now one less would be in it.
 _COLLECTIONS, _FEWEST_COLLECTIONS = 4.5, 2.5
 _COLLECTING_S = 0.02
-# In which it is looked for the next one. However rare, they cost as much of the time: what is alive is marked
-# once for as much that is allocated.
+# Where fewer than `_SEEN` are seen in that, it is looked for so long. Rare ones cost no smaller a share of
+# the time: each marks all that is alive, once as much again has been allocated.
 _RARE_COLLECTING_S = 0.1
-_SEEN = 2  # collections that tell how often they are
-_FEWEST_BETWEEN = 2  # iterations by which two launches differ that are looked at
+_SEEN = 2
+_FEWEST_BETWEEN = 2  # iterations between the two lengths; a launch of one calls the benchmark once, not twice
 # "BenchmarkSort/64-2   1000   1234 ns/op   16 B/op": behind the name stands GOMAXPROCS, unless it is 1
 _RESULT = re.compile(r"^(Benchmark\S*)\s+(\d+)\s+(\d[\d.e+]*) ns/op", re.MULTILINE)
 _ALLOCATED = re.compile(r"^(Benchmark\S*)\s.* ns/op.*?\s(\d+) B/op", re.MULTILINE)
@@ -92,16 +92,22 @@ class GoTest(QuietRepetitions):
         return names, "\n".join(texts)
 
     def prepare(self, name: str) -> Mapping[int, str]:
-        """The same number of iterations for all sides, from the speed of the first one that works."""
+        """The same number of iterations for all sides, from the speed of the first one that works.
+
+        More where sides allocate: as many as the one needs whose collections are furthest apart.
+        """
         fastest_ns: dict[int, float] = {}
         allocating: list[int] = []
         failures: dict[int, str] = {}
         for index in self.offering(name):
             try:
                 with understood("answers with what makes no sense"):
-                    told = self._results(self.sides[index], name, _CALIBRATION, _CALIBRATIONS)
+                    told, _ = self._results(
+                        self.sides[index], name, _CALIBRATION, _CALIBRATIONS, None, "-test.benchmem"
+                    )
                     fastest_ns[index] = max(1e-3, min(values_in(told, name)))
-                    allocating += [index] if allocated_in(told, name) else []
+                    if allocates(told, name):
+                        allocating.append(index)
             except LaunchFailed as failure:
                 failures[index] = failure.reason
         if fastest_ns and (self.options.all_pairs or 0 not in failures):
@@ -146,32 +152,24 @@ class GoTest(QuietRepetitions):
         """
         settings = [side.environment.get("GODEBUG", ""), "gctrace=1"]
         traced = {**side.environment, "GODEBUG": ",".join(filter(None, settings))}
-        _, ended = self._told(replace(side, environment=traced), levels(name), f"{iterations}x", 1, None)
-        if ended.exit_code != 0:
-            raise LaunchFailed(ended.how())
+        _, ended = self._results(replace(side, environment=traced), name, f"{iterations}x", 1, None)
         return max(map(int, _COLLECTION.findall(ended.stderr)), default=0)
 
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
         """Several repetitions of one benchmark."""
         iterations, repetitions = self._work[names[0]]
-        values, ended = self._measured(side, names[0], f"{iterations}x", repetitions, seed)
-        return {names[0]: values}, ended
+        text, ended = self._results(side, names[0], f"{iterations}x", repetitions, seed)
+        return {names[0]: values_in(text, names[0])}, ended
 
-    def _measured(
-        self, side: Side, name: str, length: str, count: int, seed: int | None
-    ) -> tuple[list[float], Ended]:
-        """Nanoseconds an operation of each repetition. Raises LaunchFailed where there is none."""
-        text, ended = self._told(side, levels(name), length, count, seed)
+    def _results(
+        self, side: Side, name: str, length: str, count: int, seed: int | None, *more: str
+    ) -> tuple[str, Ended]:
+        """What a launch prints of `count` repetitions of one benchmark. Raises LaunchFailed."""
+        levels = "/".join(f"^{re.escape(level)}$" for level in name.split("/"))  # as Go matches them
+        text, ended = self._told(side, levels, length, count, seed, *more)
         if ended.exit_code != 0:
             raise LaunchFailed(ended.how())
-        return values_in(text, name), ended
-
-    def _results(self, side: Side, name: str, length: str, count: int) -> str:
-        """What is printed of one benchmark, with what it allocates. Raises LaunchFailed."""
-        text, ended = self._told(side, levels(name), length, count, None, "-test.benchmem")
-        if ended.exit_code != 0:
-            raise LaunchFailed(ended.how())
-        return text
+        return text, ended
 
     def _told(
         self, side: Side, chosen: str, length: str, count: int, seed: int | None, *more: str
@@ -216,14 +214,9 @@ def values_in(text: str, name: str) -> list[float]:
     return values
 
 
-def allocated_in(text: str, name: str) -> int:
-    """The most bytes an iteration that a result of one benchmark tells, by -test.benchmem or by itself."""
-    return max((int(match[2]) for match in _ALLOCATED.finditer(text) if name in _names(match[1])), default=0)
-
-
-def levels(name: str) -> str:
-    """What chooses one benchmark: its name's levels, as Go matches them."""
-    return "/".join(f"^{re.escape(level)}$" for level in name.split("/"))
+def allocates(text: str, name: str) -> bool:
+    """Whether a result of one benchmark tells of bytes an iteration, by -test.benchmem or by itself."""
+    return any(int(match[2]) and name in _names(match[1]) for match in _ALLOCATED.finditer(text))
 
 
 def _names(printed: str) -> tuple[str, str]:
