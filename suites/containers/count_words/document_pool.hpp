@@ -66,15 +66,15 @@ public:
         Links* const taken = free_;
         free_ = taken->next;
         taken->next = nullptr;
-        return static_cast<T*>(static_cast<void*>(taken + 1));
+        return reinterpret_cast<T*>(taken + 1);
     }
 
     void deallocate(T* block, std::size_t count) noexcept {
         if (count != 1) {
-            std::free(block);
+            std::free(static_cast<void*>(block));
             return;
         }
-        Links* const links = static_cast<Links*>(static_cast<void*>(block)) - 1;
+        Links* const links = reinterpret_cast<Links*>(block) - 1;
         links->next = free_;
         free_ = links;
     }

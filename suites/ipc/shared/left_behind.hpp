@@ -31,7 +31,7 @@ namespace toll::ipc {
 /// it names one process. Nothing where there is no such process.
 inline std::optional<std::uint64_t> start_of(pid_t process) {
     std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-    std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
     // The command's name in parentheses may itself hold any character.
     const auto name_end = text.rfind(')');
     if (name_end == std::string::npos) { return std::nullopt; }
@@ -157,6 +157,7 @@ private:
         pid_t process = 0;
         std::uint64_t start = 0;
         const char* const end = record.data() + record.size();
+        // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): `end` is its size
         const auto first = std::from_chars(record.data(), end, process);
         if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '.') { return false; }
         const auto second = std::from_chars(first.ptr + 1, end, start);

@@ -53,6 +53,7 @@ public:
             Place place{};
             places_.receive(std::as_writable_bytes(std::span(&place, 1)));
             const iovec to{message.data(), message.size()};
+            // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process, as it told it
             const iovec from{reinterpret_cast<void*>(place.at), place.bytes};
             const auto process = channel_.state_->process[1 - side_].load(std::memory_order_acquire);
             const ssize_t came = ::process_vm_readv(process, &to, 1, &from, 1, 0);

@@ -17,7 +17,8 @@ constexpr std::size_t room_bytes = std::size_t{2} * 1024 * 1024;
 }  // namespace
 
 // The library asks std::malloc for its blocks, all of them when a queue is made, and has no parameter for it.
-namespace std {  // NOLINT(cert-dcl58-cpp)
+// NOLINTBEGIN(bugprone-std-namespace-modification)
+namespace std {
 inline void* toll_shared_malloc(std::size_t bytes) {
     bytes = (bytes + 63) / 64 * 64;
     if (bytes > room_left) { return nullptr; }
@@ -26,6 +27,7 @@ inline void* toll_shared_malloc(std::size_t bytes) {
 }
 inline void toll_shared_free(void*) noexcept {}
 }  // namespace std
+// NOLINTEND(bugprone-std-namespace-modification)
 #define malloc toll_shared_malloc
 #define free toll_shared_free
 #include <readerwriterqueue/readerwriterqueue.h>
