@@ -189,7 +189,7 @@ std::string_view Clock::source_name() const noexcept {
 
 /// The mean of the middle half of many intervals around nothing: interrupts fall out at the top, and
 /// unlike a median it resolves less than one step of a coarse counter.
-void Clock::measure_overhead() {
+double Clock::overhead_now_ns() const noexcept {
     std::array<Ticks, 512> intervals{};
     for (int pass = 0; pass < 2; ++pass) {  // the first pass warms caches and the branch
         for (Ticks& interval : intervals) {
@@ -202,7 +202,7 @@ void Clock::measure_overhead() {
     constexpr std::ptrdiff_t quarter = intervals.size() / 4;
     constexpr double middle_half = 2 * quarter;
     const Ticks sum = std::accumulate(intervals.begin() + quarter, intervals.end() - quarter, Ticks{0});
-    overhead_ns_ = static_cast<double>(sum) / middle_half * ns_per_tick_;
+    return static_cast<double>(sum) / middle_half * ns_per_tick_;
 }
 
 /// The greatest common divisor of many steps: some counters advance by 20 or more ticks at once.

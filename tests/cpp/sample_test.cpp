@@ -46,3 +46,19 @@ TEST_CASE("more operations than entries are left out") {
     CHECK(recorder.recorded() == 2);
     CHECK(ns == std::vector<float>{1, 2});
 }
+
+TEST_CASE("a clock that became dearer meanwhile counts half before and half after") {
+    toll::FakeClock clock(0.5, 20);
+    CHECK(clock.overhead_ns() == 10.0);
+    std::vector<float> ns(2);
+    toll::SampleRecorder recorder(ns, clock);
+    recorder.record(0, 40);
+    clock.read_in(28);
+    CHECK(clock.overhead_now_ns() == 14.0);
+    CHECK(clock.overhead_ns() == 10.0);
+    recorder.record(0, 20);  // less than the clock itself takes
+    recorder.finish();
+    CHECK(ns == std::vector<float>{8, 0});
+    clock.measure_overhead();
+    CHECK(clock.overhead_ns() == 14.0);
+}
