@@ -38,6 +38,7 @@ _LONGER_BATCHES = 4
 _MOST_LONGER_BATCHES = 24  # where others work on the same core most of the time
 _FEWEST_ALONE = 2  # batches that nobody disturbed, to be held against others
 _SEEN_WAITING = 0.2  # share of the batches
+_SLEEPS = 0.3  # of the time on a processor, at most
 _WHOLE = 1.05  # times its time on the processor: a longer one was interrupted
 _SAME_BATCHES = 3  # of programs that wait: what their batches scatter by hides any trend
 _SAME = 0.015  # of a longer batch's time: more than that is another speed
@@ -64,6 +65,7 @@ class CaseWork:
     again: int = 0  # iterations in its turn before the one that counts; 0: what a turn has anyhow
     unasked: bool = False  # it works while nobody asks it: all who live with it are halted out of turn
     apart: bool = False  # launched by itself: among others it would take another time
+    hands_over: bool = False  # its work goes on in another thread, or in the kernel, while it waits
     one_works: bool = True  # its batches took no more CPU time than wall time: no second thread worked
     lengthened: bool = False  # its batches are longer than clocks ask for: short ones said something else
 
@@ -230,13 +232,15 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     if pilot.batches[-1].wall_ns < SHORT_NS / 2:  # it never became long enough
         iterations = min(_most(kind), max(1, round(SHORT_NS / one_ns)))
     unasked = pilot.footing.get(UNASKED) is True
+    waits = _waits(pilot.batches)
     work = CaseWork(
         iterations,
         iterations * one_ns,
         0,
         _begin_ns(pilot),
         unasked=unasked,
-        apart=_waits(pilot.batches) or times_own_thread(pilot.footing),
+        apart=waits or times_own_thread(pilot.footing),
+        hands_over=waits and _busy(pilot.batches),
         one_works=one_worked(pilot.batches),
         lengthened=iterations > shortest,
     )
@@ -314,6 +318,11 @@ def _waits(batches: Sequence[Batch]) -> bool:
     a thread that sleeps was woken in 80 % of the time that it takes alone, a pool's thread in 20 %.
     """
     return 2 * sum(batch.voluntary_switches > 0 for batch in batches) > len(batches)
+
+
+def _busy(batches: Sequence[Batch]) -> bool:
+    """Whether it works in some of the time at least; who sleeps for most of it needs a processor seldom."""
+    return sum(batch.cpu_ns for batch in batches) > _SLEEPS * sum(batch.wall_ns for batch in batches)
 
 
 def _undisturbed_by_count(batches: Sequence[Batch], counts: Iterable[int]) -> dict[int, list[float]]:

@@ -21,6 +21,7 @@ from tollbench.launching.piloting import WAITING_NS, CaseWork
 from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
+from tollbench.measure.quiet_moments import QuietMoments
 from tollbench.plan import Settings
 from tollbench.words import (
     LONGEST_GAUGED_NS,
@@ -28,6 +29,7 @@ from tollbench.words import (
     TURNS_ON_CPU,
     Status,
     one_thread,
+    threads_of,
     times_own_thread,
 )
 
@@ -43,6 +45,7 @@ _FEWEST_BLOCKS = 5
 _FEWEST_LONG_BLOCKS = 3  # of batches that are means over much already
 _LONG_BLOCK_NS = 3e6
 MOST_TIMES = 3  # as many blocks, where others work on the core and there is time
+LONGEST_WAITING_NS = 60e6  # batches that wait for others to rest: others come again
 _FEWEST_OWN = 2  # batches with the core to itself that a program shall have, as far as blocks allow
 
 
@@ -120,9 +123,15 @@ class Company:
     """One launch of each member, alive at the same time. One that fails costs the others nothing but time."""
 
     def __init__(
-        self, starter: Starter, members: Sequence[Member], limits: Limits, over: Callable[[], bool]
+        self,
+        starter: Starter,
+        members: Sequence[Member],
+        limits: Limits,
+        over: Callable[[], bool],
+        moments: QuietMoments,
     ) -> None:
         self._starter = starter
+        self._moments = moments
         self._members = members
         self._limits = limits
         self._over = over  # whether the run has no time left
@@ -172,10 +181,12 @@ class Company:
 
             for side in _orders(sorted(turns.live), another, rng):
                 if side in turns.live:
-                    with self._time_of(side, turns), turns.of(side):
-                        self._batch(side, self.programs[side], together=len(turns.live) > 1)
-                        if rehearsing:
-                            self._go_on(side, rehearsed_batches(self._members[side].work) - 1)
+                    with self._time_of(side, turns):
+                        warmed = self._wait(side, turns) or len(turns.live) > 1
+                        with turns.of(side):
+                            self._batch(side, self.programs[side], warmed=warmed)
+                            if rehearsing:
+                                self._go_on(side, rehearsed_batches(self._members[side].work) - 1)
             for side in list(turns.live) if rehearsing else ():
                 work = self._members[side].work
                 with self._time_of(side, turns), turns.of(side):
@@ -266,10 +277,24 @@ class Company:
         share_ns = (self._clock.now_ns() - began_ns) // len(self._members)
         self.spent_ns = [spent_ns + share_ns for spent_ns in self.spent_ns]
 
-    def _batch(self, side: int, program: RecordedConversation, *, together: bool) -> None:
-        """Among others a batch comes after an untimed one, which brings its data back into the caches."""
+    def _wait(self, side: int, turns: Turns) -> bool:
+        """For a moment at which nobody keeps its threads from their processors; whether it had to.
+
+        Threads that are but a load would want processors all along, and a long batch meets others anyhow.
+        """
+        footing, work = self.programs[side].ready.footing, self._members[side].work
+        several = not one_thread(footing)
+        if not several and work.one_works and not work.hands_over:
+            return False  # its time on the processor tells what others took, or it sleeps
+        if times_own_thread(footing) or work.batch_ns > LONGEST_WAITING_NS:
+            return False
+        own = turns.halters[side].threads_at_work if work.unasked else lambda: 0
+        return self._moments.wait_for(threads_of(footing) if several else None, own)
+
+    def _batch(self, side: int, program: RecordedConversation, *, warmed: bool) -> None:
+        """Among others, and after a rest, a batch comes after an untimed one: its data is in the caches."""
         work = self._members[side].work
-        if together:
+        if warmed:
             program.time_warmed(work.iterations, None, work.again)
         else:
             program.time(work.iterations)

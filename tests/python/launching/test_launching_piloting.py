@@ -100,8 +100,13 @@ def test_programs_that_wait_keep_their_batches_and_a_short_warm_up() -> None:
     work = work_after(pilot(waits), Kind.SAMPLES, SECONDS)
     assert (work.iterations, work.batch_ns, work.warmup) == (800, WAITING_NS, 800)
     assert work.apart
+    assert not work.hands_over, "it sleeps most of the time"
+    busy = [one._replace(cpu_ns=0.9 * one.wall_ns) for one in waits]
+    assert work_after(pilot(busy), Kind.SAMPLES, SECONDS).hands_over
     assert after_rehearsal(work, turns_of(0, 1.0), [1.0] * 60).apart
-    assert not work_after(pilot(timed(250.0, 250.0)), Kind.BATCH, SECONDS).apart
+    never = work_after(pilot(timed(250.0, 250.0)), Kind.BATCH, SECONDS)
+    assert not never.apart
+    assert not never.hands_over
 
 
 def test_who_has_other_threads_as_a_load_is_alone_and_takes_what_the_wall_clock_says() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_machine import FakeClock, FakeLauncher
+from fake_machine import FakeChild, FakeClock, FakeLauncher
 from refused_signals import UNSTARTED
 
 from tollbench.analysis import results
@@ -31,6 +31,7 @@ from tollbench.launching.protocol import Unread
 from tollbench.launching.starting import Starter
 from tollbench.measure.company import LONGEST_TURN_NS, Member, NotHalted, OutOfTime, blocks_of
 from tollbench.measure.conversing import LaunchPlace
+from tollbench.measure.quiet_moments import QuietMoments
 from tollbench.measure.recording import LaunchOutcome, Recorder
 from tollbench.plan import Settings
 from tollbench.store import RunFile
@@ -59,9 +60,11 @@ def together(
     time_s: float = 30.0,
     most_blocks: int = 0,
     memory_bytes: int = 0,
+    others: Callable[[], int | None] = lambda: 0,
 ) -> dict[int, LaunchOutcome]:
     clock = launcher.clock if isinstance(launcher, FakeLauncher) else SystemClock()
-    recorder = Recorder(Starter(launcher or ProcessLauncher(), clock), lambda: Disturbance(0, 0))
+    starter = Starter(launcher or ProcessLauncher(), clock)
+    recorder = Recorder(starter, lambda: Disturbance(0, 0), QuietMoments(clock, others, 2))
     limits = Limits(time_s, memory_bytes)
     found = recorder.together(members, blocks, limits, random.Random(1), most_blocks=most_blocks)
     return {outcome.launch.case_id or 0: outcome for outcome in found}
@@ -197,6 +200,54 @@ def test_who_takes_turns_shares_a_cpu_and_who_is_alone_has_all(monkeypatch: pyte
         found = together([real("", 1), real(fault, 2, work)])
         assert not any(TURNS_ON_CPU in outcome.launch.footing for outcome in found.values())
         assert list(where.values()) == [os.sched_getaffinity(0)] * 2
+
+
+class Others:
+    """At work for 30 ms, then at rest for 30, and so on; notes whether they worked when a batch was asked."""
+
+    def __init__(self, launcher: Heard) -> None:
+        self.launcher = launcher
+        self.began: list[bool] = []
+        asked, timed = launcher.asked, FakeChild._batch
+
+        def noting(child: FakeChild, request: Mapping[str, int]) -> dict[str, object]:
+            self.began.append(bool(self()))
+            return timed(child, request)
+
+        self.noting, self.asked = noting, asked
+
+    def __call__(self) -> int:
+        return 1 - (self.launcher.clock.ns // 30_000_000) % 2
+
+
+@pytest.mark.parametrize(
+    ("footing", "work", "waits"),
+    [
+        ({"threads": 2}, SHORT, True),
+        ({"threads": "8"}, SHORT, True),
+        ({"threads": "one a group"}, SHORT, True),
+        ({}, replace(SHORT, one_works=False), True),
+        ({}, replace(SHORT, hands_over=True), True),
+        ({}, SHORT, False),  # time on the processor tells what others took
+        ({"threads": 1, "load_threads": 2}, replace(SHORT, one_works=False), False),
+        ({"threads": 2}, replace(SHORT, unasked=True), True),
+        ({"threads": 2}, replace(SHORT, batch_ns=1e8), False),
+    ],
+)
+def test_batches_of_several_threads_begin_when_others_rest(
+    footing: dict[str, object], work: CaseWork, waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher = Heard()
+    launcher.footing = footing
+    launcher.clock.ns = 0
+    others = Others(launcher)
+    monkeypatch.setattr(FakeChild, "_batch", others.noting)
+    long = replace(work, iterations=1000, batch_ns=max(1e7, work.batch_ns), warmup=0)  # of 10 ms
+    outcome = together([member("x", 1, long)], 6, launcher, others=others)[1]
+    assert outcome.launch.status is Status.OK
+    assert timed(outcome) == 6
+    spoiled = sum(others.began)
+    assert spoiled <= 1 if waits else spoiled >= 2
 
 
 def test_each_is_charged_with_its_own_time_alone() -> None:
@@ -387,7 +438,8 @@ def test_blocks_are_many_where_starting_is_dear_and_few_where_batches_are() -> N
 
 def test_several_that_hang_are_not_waited_for_once_the_time_is_over() -> None:
     members = [real("hang", 1), real("hang", 2), real("hang", 3)]
-    recorder = Recorder(Starter(ProcessLauncher(), SystemClock()), lambda: Disturbance(0, 0))
+    starter = Starter(ProcessLauncher(), SystemClock())
+    recorder = Recorder(starter, lambda: Disturbance(0, 0), QuietMoments(starter.clock, lambda: 0))
     began = time.monotonic()
     with pytest.raises(OutOfTime):
         recorder.together(
