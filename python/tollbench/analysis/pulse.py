@@ -125,9 +125,11 @@ def machine_warnings(
     wall = sum(launch.wall_ns for launch in known)
     steal = sum(launch.steal_ns or 0 for launch in known)
     if wall and steal / wall >= NOTABLE_STEAL:
+        cpus = header.machine.get("cpus")  # of all of which it is told together
+        of_many = f" of one CPU's, on {cpus} of them" if isinstance(cpus, int) and cpus > 1 else ""
         warnings.append(
             f"The hypervisor took {steal / 1e9:.2f} s of CPU time during {wall / 1e9:.1f} s of launches"
-            f" ({numbers.percent(steal / wall)}): other guests share this machine, and tail"
+            f" ({numbers.percent(steal / wall)}{of_many}): other guests share this machine, and tail"
             " latencies show it. Measure again at a quieter hour, or on a machine of your own."
         )
     asked = header.precision if header.profile != "check" else 0.0  # a check measures nothing

@@ -605,7 +605,16 @@ def test_drift_and_stolen_time_are_said(path: Path) -> None:
     run = make_run(path, [Made("a", noisy(10.0))], canary=canary, launch_changes={"steal_ns": 100_000})
     warnings = read(run).warnings
     assert any("changed its speed" in warning for warning in warnings)
-    assert any("hypervisor took" in warning for warning in warnings)
+    (taken,) = (warning for warning in warnings if "hypervisor took" in warning)
+    assert "of one CPU's" not in taken
+    many = make_run(
+        path.with_name("many.toll"),
+        [Made("a", noisy(10.0))],
+        launch_changes={"steal_ns": 100_000},
+        machine={"cpus": 16},
+    )
+    (taken,) = (warning for warning in read(many).warnings if "hypervisor took" in warning)
+    assert " % of one CPU's, on 16 of them): other guests" in taken
 
 
 def test_a_calm_run_carries_no_warning(path: Path) -> None:
