@@ -17,6 +17,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "toll/errors.hpp"
@@ -190,19 +191,31 @@ std::string_view Clock::source_name() const noexcept {
 /// The mean of the middle half of many intervals around nothing: interrupts fall out at the top, and
 /// unlike a median it resolves less than one step of a coarse counter.
 double Clock::overhead_now_ns() const noexcept {
-    std::array<Ticks, 512> intervals{};
-    for (int pass = 0; pass < 2; ++pass) {  // the first pass warms caches and the branch
-        for (Ticks& interval : intervals) {
+    const Ticks began = start();
+    std::array<Ticks, 256> intervals{};
+    const auto fill = [this](std::span<Ticks> some) {
+        for (Ticks& interval : some) {
             const Ticks from = start();
             const Ticks to = stop();
             interval = to - from;
         }
-    }
+    };
+    fill(std::span(intervals).first(32));  // warms the cache and the branch
+    fill(intervals);
     std::ranges::sort(intervals);
     constexpr std::ptrdiff_t quarter = intervals.size() / 4;
     constexpr double middle_half = 2 * quarter;
     const Ticks sum = std::accumulate(intervals.begin() + quarter, intervals.end() - quarter, Ticks{0});
-    return static_cast<double>(sum) / middle_half * ns_per_tick_;
+    const double ns = static_cast<double>(sum) / middle_half * ns_per_tick_;
+    const Ticks now = stop();
+    lately_.ns.store(ns, std::memory_order_relaxed);
+    lately_.until.store(now + 50 * (now - began), std::memory_order_relaxed);
+    return ns;
+}
+
+double Clock::overhead_lately_ns() const noexcept {
+    const bool holds = stop() < lately_.until.load(std::memory_order_relaxed);
+    return holds ? lately_.ns.load(std::memory_order_relaxed) : overhead_now_ns();
 }
 
 /// The greatest common divisor of many steps: some counters advance by 20 or more ticks at once.

@@ -108,9 +108,7 @@ Batch Launch::samples(std::uint64_t count, Seed layout) {
     nanoseconds_.assign(count, 0.0F);  // also touches every page before the timed part
     Batch batch = with_stack_shifted(stack_shift(), [&] {
         return gauged(clock_, [&] {
-            // What it was when the program began may be less or more by the whole time of an operation:
-            // ratios of allocations of 1 to 4 ns were known to 300 %, and are to 40 % (one noisy hour, by
-            // turns).
+            // What it was when the program began may be less or more by the whole time of an operation.
             clock_.measure_overhead();
             const Around around(*state_);
             return time_batch(
