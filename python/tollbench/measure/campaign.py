@@ -386,6 +386,7 @@ class _Run:
         """One launch of each, taking turns."""
         states = rng.sample(states, len(states))  # the order in which they start
         members = self._members(states, Purpose.MEASURE, number)
+        members = [replace(member, processors=workload.processors()) for member in members]
         blocks = blocks_of([member.work for member in members], self._settings)
         longer = workload.longer_in_vain < _MOST_IN_VAIN and self._has_time_to_spare()
         most = MOST_TIMES * blocks if longer else blocks

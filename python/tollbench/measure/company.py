@@ -29,7 +29,6 @@ from tollbench.words import (
     TURNS_ON_CPU,
     Status,
     one_thread,
-    threads_of,
     times_own_thread,
 )
 
@@ -45,7 +44,6 @@ _FEWEST_BLOCKS = 5
 _FEWEST_LONG_BLOCKS = 3  # of batches that are means over much already
 _LONG_BLOCK_NS = 3e6
 MOST_TIMES = 3  # as many blocks, where others work on the core and there is time
-LONGEST_WAITING_NS = 60e6  # batches that wait for others to rest: others come again
 _FEWEST_OWN = 2  # batches with the core to itself that a program shall have, as far as blocks allow
 
 
@@ -57,6 +55,7 @@ class Member:
     errand: Errand
     work: CaseWork
     not_halted: str = ""  # why it is launched alone, though it might take turns if it could be halted
+    processors: int = 0  # that have to be free when a batch begins; 0: nothing is waited for
 
 
 def blocks_of(works: Sequence[CaseWork], settings: Settings) -> int:
@@ -177,16 +176,19 @@ class Company:
                 self.programs[side].observed[TURNS_ON_CPU] = turns.cpu
 
             def another(done: int) -> bool:
-                return done < blocks or (done < most_blocks and self._want_own_core(turns))
+                if done >= blocks and not (done < most_blocks and self._want_own_core(turns)):
+                    return False
+                if not rehearsing:
+                    self._wait(turns)
+                return True
 
             for side in _orders(sorted(turns.live), another, rng):
                 if side in turns.live:
-                    with self._time_of(side, turns):
-                        warmed = self._wait(side, turns) or len(turns.live) > 1
-                        with turns.of(side):
-                            self._batch(side, self.programs[side], warmed=warmed)
-                            if rehearsing:
-                                self._go_on(side, rehearsed_batches(self._members[side].work) - 1)
+                    warmed = len(turns.live) > 1 or self._members[side].processors > 0
+                    with self._time_of(side, turns), turns.of(side):
+                        self._batch(side, self.programs[side], warmed=warmed)
+                        if rehearsing:
+                            self._go_on(side, rehearsed_batches(self._members[side].work) - 1)
             for side in list(turns.live) if rehearsing else ():
                 work = self._members[side].work
                 with self._time_of(side, turns), turns.of(side):
@@ -277,22 +279,18 @@ class Company:
         share_ns = (self._clock.now_ns() - began_ns) // len(self._members)
         self.spent_ns = [spent_ns + share_ns for spent_ns in self.spent_ns]
 
-    def _wait(self, side: int, turns: Turns) -> bool:
-        """For a moment at which nobody keeps its threads from their processors; whether it had to.
+    def _wait(self, turns: Turns) -> None:
+        """For a moment at which nobody keeps threads from their processors, at the beginning of a block.
 
-        Threads that are but a load would want processors all along, and a long batch meets others anyhow.
+        That is no program's time, and no cost of its launches.
         """
-        footing, work = self.programs[side].ready.footing, self._members[side].work
-        several = not one_thread(footing)
-        if not several and work.one_works and not work.hands_over:
-            return False  # its time on the processor tells what others took, or it sleeps
-        if times_own_thread(footing) or work.batch_ns > LONGEST_WAITING_NS:
-            return False
-        own = turns.halters[side].threads_at_work if work.unasked else lambda: 0
-        return self._moments.wait_for(threads_of(footing) if several else None, own)
+        if processors := max((self._members[side].processors for side in turns.live), default=0):
+            unasked = [turns.halters[side] for side in turns.live if self._members[side].work.unasked]
+            self._moments.wait_for(processors, lambda: sum(one.threads_at_work() for one in unasked))
 
     def _batch(self, side: int, program: RecordedConversation, *, warmed: bool) -> None:
-        """Among others, and after a rest, a batch comes after an untimed one: its data is in the caches."""
+        """Among others, and where it may have waited, a batch comes after an untimed one: its data is in the
+        caches, and its threads have been awake."""
         work = self._members[side].work
         if warmed:
             program.time_warmed(work.iterations, None, work.again)

@@ -19,10 +19,12 @@ from tollbench.launching.clock import Clock
 from tollbench.text import several
 
 LONGEST_WAIT_NS = 250_000_000
-MOST_SHARE = 1 / 5  # of the time since the first batch that might have waited, and one wait more
+SHARE = 1 / 5  # of the time may be waited,
+MOST_SAVED_NS = 1_000_000_000  # and what was not is kept up to this
 LOOK_EVERY_S = 0.001
 MOST_IN_VAIN = 4  # waits in a row; others who never rest are not waited for
-GIVEN_UP_NS = 5_000_000_000
+GIVEN_UP_NS = 5_000_000_000  # then, and twice as long each time that they had not rested in between
+LONGEST_GIVEN_UP_NS = 300_000_000_000
 WORTH_TELLING = 0.02  # of the run's time
 
 
@@ -48,57 +50,64 @@ class QuietMoments:
     others: Callable[[], int | None] = others_at_work
     processors: int = 0  # 0: those of this machine
     granted: bool = True  # whether there is time for it
-    waited: int = 0  # batches that had to,
-    in_vain: int = 0  # of them as long as they might, to begin beside others all the same
+    waited: int = 0  # times that it had to be waited,
+    in_vain: int = 0  # of them as long as might be, to begin beside others all the same
     waited_ns: int = 0
-    _began_ns: int = -1
+    _saved_ns: float = MOST_SAVED_NS
+    _seen_ns: int = -1
     _vain_in_a_row: int = 0
+    _pause_ns: int = GIVEN_UP_NS
     _not_before_ns: int = 0
 
-    def wait_for(self, threads: int | None, own: Callable[[], int] = lambda: 0) -> bool:
-        """Until as many processors are free as `threads` can use, None: all; whether time has passed.
+    def wait_for(self, processors: int, own: Callable[[], int] = lambda: 0) -> None:
+        """Until `processors` are free, or all of those that there are.
 
-        `own` says how many threads of the program itself are at work though nobody asks it.
+        `own` says how many threads of the programs themselves are at work though nobody asks them.
         """
         there = self.processors or os.cpu_count() or 1
-        beside = there - min(threads or there, there)  # who may be at work
-        if (free := self._free(beside, own)) is not False:
-            self._vain_in_a_row = 0 if free else self._vain_in_a_row
-            return False
+        beside = there - min(processors, there)  # who may be at work
         began_ns = self.clock.now_ns()
-        share_ns = MOST_SHARE * (began_ns - self._began_ns) + LONGEST_WAIT_NS
-        if not self.granted or began_ns < self._not_before_ns or self.waited_ns > share_ns:
-            return False
+        self._save(began_ns)
+        if (free := self._free(beside, own)) is not False:
+            if free:
+                self._vain_in_a_row, self._pause_ns = 0, GIVEN_UP_NS
+            return
+        if not self.granted or began_ns < self._not_before_ns or self._saved_ns <= 0:
+            return
         while (free := self._free(beside, own)) is False and self.clock.now_ns() < began_ns + LONGEST_WAIT_NS:
             self.clock.sleep(LOOK_EVERY_S)
         self._note(self.clock.now_ns() - began_ns, vain=not free)
-        return True
+
+    def _save(self, now_ns: int) -> None:
+        passed_ns = now_ns - self._seen_ns if self._seen_ns >= 0 else 0
+        self._saved_ns = min(MOST_SAVED_NS, self._saved_ns + SHARE * passed_ns)
+        self._seen_ns = now_ns
 
     def told(self, whole_ns: int) -> str:
         """A sentence for the reader of a run of so many ns; "" where it was hardly ever waited."""
-        if self.waited_ns < WORTH_TELLING * whole_ns:
+        if not self.waited or self.waited_ns < WORTH_TELLING * whole_ns:
             return ""
-        beside = (
-            f", and {several(self.in_vain, 'batch', 'batches')} began beside them" if self.in_vain else ""
-        )
+        beside = f"; {several(self.in_vain, 'time')} in vain" if self.in_vain else ""
         return (
-            f"Others wanted the processors: {several(self.waited, 'batch', 'batches')} of programs with"
-            f" several threads waited until they rested, {self.waited_ns / 1e9:.0f} s in all{beside}. Fewer"
-            " launches were made in that time; a quieter machine would know more."
+            "Others wanted the processors: programs with several threads waited"
+            f" {several(self.waited, 'time')} until they rested, {self.waited_ns / 1e9:.1f} s in all{beside}."
+            " Fewer launches were made in that time; a quieter machine would know more."
         )
 
     def _free(self, beside: int, own: Callable[[], int]) -> bool | None:
         """Whether no more than `beside` threads of others want a processor; None where nobody can tell."""
-        if self._began_ns < 0:
-            self._began_ns = self.clock.now_ns()
         others = self.others()
         return None if others is None else others <= beside or others - own() <= beside
 
     def _note(self, waited_ns: int, *, vain: bool) -> None:
         self.waited += 1
         self.waited_ns += waited_ns
+        self._saved_ns -= waited_ns
         self.in_vain += vain
         self._vain_in_a_row = self._vain_in_a_row + 1 if vain else 0
-        if self._vain_in_a_row >= MOST_IN_VAIN:
+        if not vain:
+            self._pause_ns = GIVEN_UP_NS
+        elif self._vain_in_a_row >= MOST_IN_VAIN:
             self._vain_in_a_row = 0
-            self._not_before_ns = self.clock.now_ns() + GIVEN_UP_NS
+            self._not_before_ns = self.clock.now_ns() + self._pause_ns
+            self._pause_ns = min(2 * self._pause_ns, LONGEST_GIVEN_UP_NS)

@@ -44,6 +44,7 @@ from tollbench.words import (
 
 # Resident. A bare C++ process has 3.3 MB; pointer chases over 2.5 MB each took up to 560 % longer together.
 HOLDS_LITTLE_BYTES = 5_000_000
+LONGEST_WAITING_NS = 60e6  # batches that wait for others to rest
 LONGEST_BLOCK_NS = 150e6  # in a longer one the first and the last are no neighbours in time
 _SPARE_ROUNDS = 2
 MOST_TOGETHER = 64  # alive at the same time: each takes four of toll's 1,024 open files
@@ -169,6 +170,17 @@ class WorkloadState:
         caches, and a launch next to others not.
         """
         return _together(self.cases, self.active_cases, memory_bytes)
+
+    def processors(self) -> int:
+        """How many have to be free when a batch of any of its cases begins; 0: nothing is waited for.
+
+        All alike: where one row waits, all count by the wall clock (`tollbench.analysis.values`), and one
+        that began beside others would look slow. Long batches meet others however they begin.
+        """
+        works = [case.work for case in self.active_cases if case.work is not None]
+        if any(work.batch_ns > LONGEST_WAITING_NS for work in works):
+            return 0
+        return max((work.processors for work in works), default=0)
 
     def plan_turns(self, memory_bytes: int, settings: Settings) -> None:
         """How many rounds there are at least, and who is launched in every second or fourth of the later ones

@@ -67,7 +67,8 @@ class FakeLauncher:
         self.answer = answer
         self.boast_ns = 0.0  # what programs add to the time that passed
         self.malloc: str | None = None  # what programs say of themselves; None: nothing
-        self.footing: dict[str, object] = {}  # and more of it
+        self.footing: dict[str, object] = {}  # and more of it,
+        self.footing_of: dict[str, dict[str, object]] = {}  # of a contender
         self.started: list[Started] = []
         self.on_start: Callable[[], None] = lambda: None
         self.running = 0
@@ -98,7 +99,8 @@ class FakeChild:
     def __init__(self, launcher: FakeLauncher, started: Started, cost_ns: float | list[float]) -> None:
         self.launcher, self.started, self.cost_ns = launcher, started, cost_ns
         self.lines = [{"type": "ready", "protocol": 1, "setup_ns": SETUP_NS, "clock": {"frequency_hz": 2e9}}]
-        if footing := launcher.footing | ({"malloc": launcher.malloc} if launcher.malloc else {}):
+        own = launcher.footing | launcher.footing_of.get(started.contender, {})
+        if footing := own | ({"malloc": launcher.malloc} if launcher.malloc else {}):
             self.lines[0]["footing"] = footing
         self.raw = b""
         self.alive = True

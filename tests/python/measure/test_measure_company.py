@@ -220,34 +220,52 @@ class Others:
         return 1 - (self.launcher.clock.ns // 30_000_000) % 2
 
 
-@pytest.mark.parametrize(
-    ("footing", "work", "waits"),
-    [
-        ({"threads": 2}, SHORT, True),
-        ({"threads": "8"}, SHORT, True),
-        ({"threads": "one a group"}, SHORT, True),
-        ({}, replace(SHORT, one_works=False), True),
-        ({}, replace(SHORT, hands_over=True), True),
-        ({}, SHORT, False),  # time on the processor tells what others took
-        ({"threads": 1, "load_threads": 2}, replace(SHORT, one_works=False), False),
-        ({"threads": 2}, replace(SHORT, unasked=True), True),
-        ({"threads": 2}, replace(SHORT, batch_ns=1e8), False),
-    ],
-)
-def test_batches_of_several_threads_begin_when_others_rest(
-    footing: dict[str, object], work: CaseWork, waits: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("members", [1, 3])
+def test_blocks_begin_when_others_rest(members: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = replace(SHORT, iterations=100, batch_ns=1e6, warmup=0)
+    for processors, wanted in ((0, False), (2, True)):
+        launcher = Heard()
+        launcher.clock.ns = 0
+        others = Others(launcher)
+        monkeypatch.setattr(FakeChild, "_batch", others.noting)
+        who = [replace(member("x", at, long), processors=processors) for at in range(1, members + 1)]
+        found = together(who, 30, launcher, others=others)
+        assert all(timed(outcome) == 30 for outcome in found.values())
+        spoiled = sum(others.began) / len(others.began)
+        assert spoiled < 0.2 if wanted else spoiled > 0.35
+        spent_ns = sum(outcome.launch.wall_ns for outcome in found.values())
+        assert (spent_ns < 0.8 * launcher.clock.ns) is wanted, "waiting is no program's time"
+        monkeypatch.undo()
+
+
+def test_a_rehearsal_does_not_wait() -> None:
     launcher = Heard()
-    launcher.footing = footing
-    launcher.clock.ns = 0
-    others = Others(launcher)
-    monkeypatch.setattr(FakeChild, "_batch", others.noting)
-    long = replace(work, iterations=1000, batch_ns=max(1e7, work.batch_ns), warmup=0)  # of 10 ms
-    outcome = together([member("x", 1, long)], 6, launcher, others=others)[1]
-    assert outcome.launch.status is Status.OK
-    assert timed(outcome) == 6
-    spoiled = sum(others.began)
-    assert spoiled <= 1 if waits else spoiled >= 2
+    moments = QuietMoments(launcher.clock, lambda: 1, 1)
+    recorder = Recorder(Starter(launcher, launcher.clock), lambda: Disturbance(0, 0), moments)
+    who = [replace(member("x", at), processors=2) for at in (1, 2)]
+    recorder.together(who, 5, Limits(30.0, 0), random.Random(1), rehearsing=True)
+    assert moments.waited == 0
+    recorder.together(who, 5, Limits(30.0, 0), random.Random(1))
+    assert moments.waited > 0
+
+
+def test_threads_that_spin_between_requests_are_not_waited_for() -> None:
+    """The kernel counts them among those at work."""
+    seen: list[int] = []
+
+    def others() -> int:
+        return 1  # the program's own thread
+
+    launcher = ProcessLauncher()
+    moments = QuietMoments(SystemClock(), others, 1)
+    recorder = Recorder(Starter(launcher, SystemClock()), lambda: Disturbance(0, 0), moments)
+    spins = replace(real("threads_left", 1, replace(SHORT, unasked=True)), processors=1)
+    recorder.together([spins], 4, Limits(30.0, 0), random.Random(1))
+    seen.append(moments.waited)
+    rests = replace(real("", 1, replace(SHORT, unasked=True)), processors=1)
+    recorder.together([rests], 4, Limits(30.0, 0), random.Random(1))
+    assert moments.waited > seen[0]
+    assert seen[0] <= 1, "of four blocks: the thread may have a moment's rest"
 
 
 def test_each_is_charged_with_its_own_time_alone() -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from fake_machine import Bench, FakeChild, FakeClock, FakeLauncher, plan_for, workload
 
+from tollbench.analysis import results
 from tollbench.measure.quiet_moments import (
     GIVEN_UP_NS,
+    LONGEST_GIVEN_UP_NS,
     LONGEST_WAIT_NS,
     MOST_IN_VAIN,
+    MOST_SAVED_NS,
     QuietMoments,
     others_at_work,
 )
@@ -24,55 +28,57 @@ MS = 1_000_000
 
 
 def moments(clock: FakeClock, others: Callable[[], int | None], processors: int = 2) -> QuietMoments:
-    """Of a run that began long ago, so that time for waiting is there."""
-    found = QuietMoments(clock, others, processors)
-    assert not QuietMoments(clock, lambda: 0, processors).wait_for(2)
-    found._began_ns = clock.ns
-    clock.ns += 10 * LONGEST_WAIT_NS
-    return found
+    return QuietMoments(clock, others, processors)
 
 
 def test_where_nobody_is_at_work_no_time_passes() -> None:
     clock = FakeClock()
     quiet = moments(clock, lambda: 0)
     before_ns = clock.ns
-    assert not quiet.wait_for(2)
+    quiet.wait_for(2)
     assert clock.ns == before_ns
     assert quiet.waited == 0
 
 
 def test_a_batch_begins_when_the_other_one_rests() -> None:
     clock = FakeClock()
-    rests_from_ns = clock.ns + 10 * LONGEST_WAIT_NS + 37 * MS
+    rests_from_ns = clock.ns + 37 * MS
     quiet = moments(clock, lambda: int(clock.ns < rests_from_ns))
-    assert quiet.wait_for(2)
+    quiet.wait_for(2)
     assert rests_from_ns <= clock.ns < rests_from_ns + 2 * MS
     assert (quiet.waited, quiet.in_vain) == (1, 0)
     assert 37 * MS <= quiet.waited_ns < 39 * MS
 
 
 @pytest.mark.parametrize(
-    ("threads", "others", "processors", "waits"),
+    ("wanted", "others", "processors", "waits"),
     [
         (2, 1, 2, True),
         (4, 1, 2, True),
-        (None, 1, 2, True),
         (1, 1, 2, False),
         (2, 14, 16, False),
         (2, 15, 16, True),
-        (None, 1, 16, True),
-        (64, 1, 16, True),
+        (2**16, 1, 16, True),
         (1, 16, 16, True),
     ],
 )
 def test_others_may_have_what_processors_are_left(
-    threads: int | None, others: int, processors: int, waits: bool
+    wanted: int, others: int, processors: int, waits: bool
 ) -> None:
     quiet = moments(FakeClock(), lambda: others, processors)
-    assert quiet.wait_for(threads) is waits
+    quiet.wait_for(wanted)
+    assert quiet.waited == waits
 
 
-def test_who_never_rests_is_waited_for_shortly_and_rarely() -> None:
+def test_threads_of_the_program_itself_are_no_others() -> None:
+    quiet = moments(FakeClock(), lambda: 1)
+    quiet.wait_for(2, lambda: 1)
+    assert quiet.waited == 0
+    quiet.wait_for(2, lambda: 0)
+    assert quiet.waited == 1
+
+
+def test_who_never_rests_is_waited_for_ever_more_rarely() -> None:
     """A neighbour that is at work all day must not take the run's time."""
     clock = FakeClock()
     quiet = moments(clock, lambda: 1)
@@ -82,36 +88,59 @@ def test_who_never_rests_is_waited_for_shortly_and_rarely() -> None:
         quiet.wait_for(2)
         assert clock.ns - before_ns <= LONGEST_WAIT_NS + 2 * MS
         clock.ns += 5 * MS
-    periods = (clock.ns - began_ns) / GIVEN_UP_NS
     assert quiet.waited == quiet.in_vain
-    assert 0.5 * MOST_IN_VAIN * periods < quiet.waited < MOST_IN_VAIN * (periods + 1)
-    assert quiet.waited_ns < 0.2 * (clock.ns - began_ns)
+    series = math.log2((clock.ns - began_ns) / GIVEN_UP_NS)  # pauses of 5, 10, 20, ... s
+    assert MOST_IN_VAIN * (series - 2) <= quiet.waited <= MOST_IN_VAIN * (series + 2)
+    assert quiet.waited_ns < 0.1 * (clock.ns - began_ns)
+    clock.ns += LONGEST_GIVEN_UP_NS
+    quiet.others = lambda: 0
+    quiet.wait_for(2)
+    quiet.others = lambda: 1
+    waited = quiet.waited
+    for _ in range(MOST_IN_VAIN):
+        quiet.wait_for(2)
+        clock.ns += 2 * LONGEST_WAIT_NS
+    assert quiet.waited > waited, "once they have rested, they are waited for again"
 
 
-def test_waiting_takes_a_fifth_of_the_time_at_most() -> None:
+def resting(clock: FakeClock, work_ms: int, rest_ms: int) -> Callable[[], int]:
+    return lambda: int(clock.ns % ((work_ms + rest_ms) * MS) < work_ms * MS)
+
+
+@pytest.mark.parametrize("quiet_s", [0, 3000])
+def test_waiting_takes_a_fifth_of_the_time_and_nothing_is_saved_up(quiet_s: int) -> None:
     """Others who rest for a moment, each time just before it would be in vain."""
     clock = FakeClock()
-    until_ns = 0
-
-    def others() -> int:
-        nonlocal until_ns
-        if clock.ns > until_ns + 10 * MS:
-            until_ns = clock.ns + 200 * MS
-        return int(clock.ns < until_ns)
-
-    quiet = QuietMoments(clock, others, 2)
-    for _ in range(2000):
+    quiet = moments(clock, lambda: 0)
+    quiet.wait_for(2)
+    clock.ns += quiet_s * 1000 * MS
+    quiet.others = resting(clock, 200, 5)
+    began_ns = clock.ns
+    for _ in range(100):
         quiet.wait_for(2)
-        clock.ns += 20 * MS
+        clock.ns += 6 * MS
+    passed_ns = clock.ns - began_ns
+    assert quiet.waited_ns < 0.2 * passed_ns + MOST_SAVED_NS + LONGEST_WAIT_NS
+    for _ in range(5000):
+        quiet.wait_for(2)
+        clock.ns += 6 * MS
     assert quiet.in_vain == 0
-    assert 0.15 * clock.ns < quiet.waited_ns < 0.21 * clock.ns + 2 * LONGEST_WAIT_NS
+    assert quiet.waited_ns < 0.2 * (clock.ns - began_ns) + MOST_SAVED_NS + LONGEST_WAIT_NS
+    assert quiet.waited_ns > 0.15 * (clock.ns - began_ns)
+
+
+def test_without_time_to_spare_nothing_is_waited_for() -> None:
+    quiet = moments(FakeClock(), lambda: 1)
+    quiet.granted = False
+    quiet.wait_for(2)
+    assert quiet.waited == 0
 
 
 def test_where_the_kernel_does_not_tell_nothing_is_waited_for() -> None:
     clock = FakeClock()
     quiet = moments(clock, lambda: None)
     before_ns = clock.ns
-    assert not quiet.wait_for(2)
+    quiet.wait_for(2)
     assert clock.ns == before_ns
 
 
@@ -120,7 +149,7 @@ def test_the_one_who_asks_is_not_another(tmp_path: Path, monkeypatch: pytest.Mon
     loadavg.write_text("0.18 2.08 2.49 3/74 20500\n")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(os.cpu_count() or 1)))
     assert others_at_work(loadavg) == 2
-    loadavg.write_text("0.18 2.08 2.49 0/74 20500\n")  # gVisor counts nobody
+    loadavg.write_text("0.18 2.08 2.49 0/74 20500\n")
     assert others_at_work(loadavg) == 0
     for broken in ("", "1 2 3", "0.1 0.2 0.3 x/y 9"):
         loadavg.write_text(broken)
@@ -138,63 +167,99 @@ def test_on_a_part_of_the_processors_nobody_knows_where_the_others_are(
     assert others_at_work(loadavg) is None
 
 
-def test_a_run_beside_bursts_of_others_knows_what_it_is_without_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Threads that others keep from their processors take three times as long; they wait, and say so."""
+class Bursts:
+    """Others at work and at rest in turn, for 1 to 200 ms each: then batches take three times as long."""
 
-    def measured(name: str, known: bool) -> tuple[Bench, float, float]:
-        made = Bench(
-            tmp_path / name,
-            plan_for(workload("x", "y"), budget_s=30.0),
-            FakeLauncher(FakeClock(), lambda *_: 1e5),
-        )
-        made.launcher.footing = {"threads": os.cpu_count()}
-        rests = random.Random(3)
-        until = [(0, True)]
-
-        def at_work() -> bool:
-            while until[-1][0] <= made.launcher.clock.ns:
-                until.append((until[-1][0] + rests.randrange(1, 200) * MS, not until[-1][1]))
-            return until[-1][1]
-
-        timed = FakeChild._timed
+    def __init__(self, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._clock, self._lengths = clock, random.Random(3)
+        self._until = [(0, True)]
+        timed = TIMED
 
         def disturbed(child: FakeChild, kind: str, count: int) -> dict[str, object]:
-            child.cost_ns = 3e5 if at_work() else 1e5
+            child.cost_ns = 3e5 if self() else 1e5
             return timed(child, kind, count)
 
         monkeypatch.setattr(FakeChild, "_timed", disturbed)
-        made.others_at_work = lambda: int(at_work()) if known else None
-        made.run()
-        monkeypatch.setattr(FakeChild, "_timed", timed)
-        with RunFile.open(made.path) as run_file:
-            batches = [
+
+    def __call__(self) -> bool:
+        while self._until[-1][0] <= self._clock.ns:
+            ends, at_work = self._until[-1]
+            self._until.append((ends + self._lengths.randrange(1, 200) * MS, not at_work))
+        return self._until[-1][1]
+
+
+TIMED = FakeChild._timed
+
+
+def costs(path: Path) -> dict[str, list[float]]:
+    """Of each timed batch, by contender."""
+    with RunFile.open(path) as run_file:
+        return {
+            case.contender: [
                 batch.wall_ns / batch.iterations
-                for case in run_file.cases()
                 for launch in run_file.launches(case.id)
                 for batch in launch.batches
                 if not batch.warmup
             ]
-        return made, len(batches), sum(ns > 2e5 for ns in batches) / len(batches)
+            for case in run_file.cases()
+        }
 
-    _, _, blind = measured("blind.toll", known=False)
-    made, count, seeing = measured("seeing.toll", known=True)
-    assert count > 50
-    assert blind > 0.15
-    assert seeing < blind / 4
+
+def disturbed_share(values: Sequence[float]) -> float:
+    return sum(ns > 2e5 for ns in values) / len(values)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Callable[[str], Bench]:
+    def made(name: str) -> Bench:
+        plan = plan_for(workload("x", "y"), budget_s=30.0)
+        return Bench(tmp_path / name, plan, FakeLauncher(FakeClock(), lambda *_: 1e5))
+
+    return made
+
+
+def test_a_run_beside_bursts_knows_what_it_is_without_them(
+    bench: Callable[[str], Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares = {}
+    for known in (False, True):
+        made = bench(f"{known}.toll")
+        made.launcher.footing = {"threads": 2}
+        bursts = Bursts(made.launcher.clock, monkeypatch)
+        processors = os.cpu_count() or 1
+        made.others_at_work = lambda: processors * bursts() if known else None  # noqa: B023
+        made.run()
+        shares[known] = disturbed_share([ns for values in costs(made.path).values() for ns in values])
+    assert shares[False] > 0.15
+    assert shares[True] < shares[False] / 4
     with RunFile.open(made.path) as run_file:
         (told,) = run_file.header().conditions[MEANWHILE]
-    assert told.startswith("Others wanted the processors: ")
-    assert "of programs with several threads waited until they rested" in told
+    assert told.startswith("Others wanted the processors: programs with several threads waited ")
+
+
+def test_rows_of_one_and_of_several_threads_wait_alike(
+    bench: Callable[[str], Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the one with one thread, which counts by the wall clock as all do there, would look slow."""
+    made = bench("both.toll")
+    made.launcher.footing_of = {"x": {"threads": 2}}
+    bursts = Bursts(made.launcher.clock, monkeypatch)
+    made.others_at_work = lambda: (os.cpu_count() or 1) * bursts()
+    made.run()
+    shares = {name: disturbed_share(values) for name, values in costs(made.path).items()}
+    assert max(shares.values()) < 0.06
+    with RunFile.open(made.path) as run_file:
+        found = {row.contender: row for row in results(run_file).workloads[0].rows}
+    assert found["x"].ratio == found["y"].ratio == 1.0
 
 
 def test_a_run_that_hardly_waited_does_not_speak_of_it() -> None:
-    quiet = QuietMoments(FakeClock(), lambda: 0, 2, waited=3, waited_ns=20 * MS)
+    quiet = QuietMoments(FakeClock(), lambda: 0, 2)
+    assert quiet.told(0) == ""
+    quiet.waited, quiet.waited_ns = 3, 20 * MS
     assert quiet.told(10_000 * MS) == ""
     quiet.in_vain = 1
     assert quiet.told(500 * MS) == (
-        "Others wanted the processors: 3 batches of programs with several threads waited until they rested,"
-        " 0 s in all, and 1 batch began beside them. Fewer launches were made in that time; a quieter machine"
-        " would know more."
+        "Others wanted the processors: programs with several threads waited 3 times until they rested, 0.0 s"
+        " in all; 1 time in vain. Fewer launches were made in that time; a quieter machine would know more."
     )
