@@ -24,6 +24,7 @@ from tollbench.analysis.comparison import (
     level_left,
     table_sizes,
 )
+from tollbench.analysis.environment_changes import environment_changes
 from tollbench.analysis.grid import grids
 from tollbench.analysis.grouping import settings, swept_parameters
 from tollbench.analysis.judged_claims import judged
@@ -172,6 +173,9 @@ def _workload(
         details=[Detail(**asdict(one)) for name, one in declared.items() if name in told],
         swept=list(swept),
         settings=[dict(setting) for setting in settings(records, swept)] if swept else [],
+        environment_changes=environment_changes(
+            told_apart, list(dict.fromkeys(record.environment for record in records)), level
+        ),
     )
 
 

@@ -240,6 +240,26 @@ class Grid(Model):
     sentence: str = ""  # what the groups say, in words
 
 
+class EnvironmentRow(NamedCase):
+    """A contender with its parameters in one environment, over the same in the run's first one."""
+
+    ratio: Estimate | None  # of times, paired by round; below 1 it is faster; None: no round has both
+    rounds: int
+
+
+class EnvironmentChange(Model):
+    """What an environment brings for the same source, beside the run's first one."""
+
+    environment: str
+    against: str  # the first one
+    ratio: Estimate | None
+    """Of the workload as a whole: the median over rounds of the mean (of logarithms) over rows, each row
+    weighing alike; None where no round has all of them."""
+    of_rows: int  # that are in it: without those that would leave it less than half of the rounds
+    rounds: int  # that have all of these
+    rows: list[EnvironmentRow]
+
+
 class WorkloadResult(Model):
     """One question with its table."""
 
@@ -259,6 +279,9 @@ class WorkloadResult(Model):
     these answer another question and are not compared; other parameters are a contender's own choice."""
     settings: list[dict[str, int | str]] = Field(default_factory=list)
     """The values of `swept` that were planned, in the order of reports; empty where nothing is swept."""
+    environment_changes: list[EnvironmentChange] = Field(default_factory=list)
+    """Of each environment but the first, in the order of the plan: those on offer (`toll env list`), then
+    compilers as they were asked for."""
 
 
 class Floor(Model):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from tollbench import numbers
 from tollbench.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
-from tollbench.report import grids, matrix, percentiles
+from tollbench.report import environment_lines, grids, matrix, percentiles
 from tollbench.report.cases import Group, Naming, by_setting, groups
 from tollbench.report.claim_lines import TITLE, VERDICTS, claim_lines, count_sentence, of_verdict
 from tollbench.report.columns import columns
@@ -133,7 +133,7 @@ def _workload(workload: WorkloadResult, level: float, warnings: Sequence[str]) -
     blocks += [prose(sentence) for sentence in below_table(workload, within)] + _quoted(warnings)
     if workload.latencies:
         blocks += [*_percentiles(workload, within), f"{percentiles.note(workload.latencies).capitalize()}."]
-    blocks += [*_grids(workload), *_matrices(workload, naming)]
+    blocks += [*_grids(workload), *_matrices(workload, naming), *_environments(workload)]
     return blocks + _published(workload)
 
 
@@ -233,6 +233,26 @@ def _matrices(workload: WorkloadResult, naming: Naming) -> list[str]:
         )
         blocks.append(_table(titles, body, "l" + "r" * (len(titles) - 1)))
     return blocks
+
+
+def _environments(workload: WorkloadResult) -> list[str]:
+    """What each environment brings beside the first."""
+    if not (lines := environment_lines.environment_lines(workload)):
+        return []
+    body = [
+        [
+            code(line.environment),
+            line.ratio,
+            line.interval,
+            line.of_rows,
+            prose(line.gains),
+            prose(line.loses),
+        ]
+        for line in lines
+    ]
+    titles = ["environment", "ratio", "interval", "of", "gains most", "gains least"]
+    head = f"Beside {code(environment_lines.against(workload))}. {environment_lines.MEANING}"
+    return [head, _table(titles, body, "lrlrll")]
 
 
 def _matrix_cell(row: Row | None, found: matrix.Matrix) -> str:

@@ -17,6 +17,7 @@ from rich.console import Console
 from tollbench import numbers
 from tollbench.analysis.results import IMPRECISE, PublishedValue, Results, Row, WorkloadResult
 from tollbench.home import COMMAND
+from tollbench.report import environment_lines
 from tollbench.report.answer_lines import answer, why_not, without_answer
 from tollbench.report.cases import groups
 from tollbench.report.claim_lines import (
@@ -124,8 +125,15 @@ def _head(results: Results) -> Iterator[ScreenLine]:
 
 
 def _workload(workload: WorkloadResult, width: int) -> Iterator[ScreenLine]:
-    """The question; the fastest and the next of one setting; what was published then."""
+    """The question; the answer; what each environment brings."""
     yield ScreenLine(_clipped(f"{clean(workload.workload)}: {clean(workload.question)}", width), "bold")
+    yield from _answer(workload, width)
+    if brought := environment_lines.sentence(workload):
+        yield ScreenLine(brought, "", 2, wanted=False)
+
+
+def _answer(workload: WorkloadResult, width: int) -> Iterator[ScreenLine]:
+    """The fastest and the next of one setting; what was published then."""
     told = answer(workload)
     answered = told.sentence if told else without_answer(workload, briefly=True)
     rows = next((group.rows for group in groups(workload) if group.best), workload.rows)

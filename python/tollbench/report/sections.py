@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from tollbench import numbers
 from tollbench.analysis.results import Latency, Results, Row, WorkloadResult
-from tollbench.report import grids, matrix, percentiles
+from tollbench.report import environment_lines, grids, matrix, percentiles
 from tollbench.report.anchors import Anchors
 from tollbench.report.answer_lines import answer, without_answer
 from tollbench.report.cases import Group, Naming, by_setting, groups
@@ -297,6 +298,7 @@ def _workload(
         ],
         "busy": shows_busy(workload),
         "matrices": _matrices(workload, naming, anchors),
+        "environments": _environments(workload),
         "footings": footings(workload, naming, anchors),
     }
 
@@ -341,6 +343,14 @@ def _matrices(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> lis
         }
         for found in matrix.matrices(workload, naming)
     ]
+
+
+def _environments(workload: WorkloadResult) -> dict[str, Any]:
+    return {
+        "against": environment_lines.against(workload),
+        "meaning": environment_lines.MEANING,
+        "lines": [asdict(line) for line in environment_lines.environment_lines(workload)],
+    }
 
 
 def _matrix_cell(

@@ -14,7 +14,7 @@ from rich.console import Console
 from tollbench import numbers
 from tollbench.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
 from tollbench.home import COMMAND
-from tollbench.report import grids, matrix, percentiles
+from tollbench.report import environment_lines, grids, matrix, percentiles
 from tollbench.report.cases import Naming, by_setting, groups, parameter_text
 from tollbench.report.claim_lines import (
     TITLE,
@@ -118,6 +118,7 @@ def _workload(workload: WorkloadResult, level: float, warnings: Sequence[str], w
     _percentiles(workload, within, writer)
     _grids(workload, writer)
     _matrices(workload, naming, writer)
+    _environments(workload, writer)
     _published(workload, writer)
 
 
@@ -234,6 +235,23 @@ def _matrices(workload: WorkloadResult, naming: Naming, writer: Writer) -> None:
         writer.line(f"By environment{setting}: time, and its ratio to the fastest there (*)")
         for together in _beside(columns, room):
             writer.table([replace(names), *together])
+
+
+def _environments(workload: WorkloadResult, writer: Writer) -> None:
+    if not (lines := environment_lines.environment_lines(workload)):
+        return
+    writer.line()
+    writer.line(f"Beside {environment_lines.against(workload)}. {environment_lines.MEANING}")
+    writer.table(
+        [
+            TextColumn("", [line.environment for line in lines], right=False),
+            TextColumn("ratio", [line.ratio for line in lines]),
+            TextColumn("interval", [line.interval for line in lines], right=False),
+            TextColumn("of", [line.of_rows for line in lines]),
+            TextColumn("gains most", [line.gains for line in lines], 1, right=False),
+            TextColumn("gains least", [line.loses for line in lines], 1, right=False),
+        ]
+    )
 
 
 def _beside(columns: Sequence[TextColumn], room: int) -> list[list[TextColumn]]:

@@ -6,6 +6,7 @@ The numbers are drawn from a seeded generator: plausible, not measured.
 from __future__ import annotations
 
 import bisect
+import math
 import random
 import sys
 from itertools import pairwise
@@ -19,6 +20,8 @@ from tollbench.analysis.results import (
     ClaimVerdict,
     Detail,
     DetailEstimate,
+    EnvironmentChange,
+    EnvironmentRow,
     Floor,
     Grid,
     GridLevel,
@@ -309,6 +312,34 @@ def compilers(
         per="word",
         rows=ranked(rows),
         swept=["group"],
+        environment_changes=[_change(rows, name) for name in ENVIRONMENTS[1:environments]],
+    )
+
+
+def _change(rows: list[Row], environment: str) -> EnvironmentChange:
+    """Beside the first environment, as far as both have a value."""
+
+    def estimate(ratio: float) -> Estimate:
+        return Estimate(value=ratio, low=ratio * 0.98, high=ratio * 1.02)
+
+    first = {(row.contender, row.parameters["group"]): row for row in rows if row.environment == "host"}
+    told = [
+        EnvironmentRow(
+            contender=row.contender,
+            environment=environment,
+            parameters=row.parameters,
+            ratio=estimate(row.value / before),
+            rounds=20,
+        )
+        for row in rows
+        if row.environment == environment and row.value is not None
+        for before in [first[row.contender, row.parameters["group"]].value]
+        if before is not None
+    ]
+    ratios = [one.ratio.value for one in told if one.ratio is not None]
+    whole = estimate(math.prod(ratios) ** (1 / len(ratios)))
+    return EnvironmentChange(
+        environment=environment, against="host", ratio=whole, of_rows=len(told), rounds=20, rows=told
     )
 
 
