@@ -209,7 +209,9 @@ double Clock::overhead_now_ns() const noexcept {
     const double ns = static_cast<double>(sum) / middle_half * ns_per_tick_;
     const Ticks now = stop();
     lately_.ns.store(ns, std::memory_order_relaxed);
-    lately_.until.store(now + 50 * (now - began), std::memory_order_relaxed);
+    // Where somebody had the processor meanwhile, it took longer than it takes.
+    const Ticks took = std::min(now - began, static_cast<Ticks>(1e5 / ns_per_tick_));
+    lately_.until.store(now + 50 * took, std::memory_order_relaxed);
     return ns;
 }
 
