@@ -39,7 +39,7 @@ from tollbench.measure.forecast import forecast, guessed, launch_costs_ns, short
 from tollbench.measure.quiet_moments import QuietMoments, others_at_work
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
 from tollbench.measure.spending import ROUNDS_OF_EACH
-from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
+from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin, processors_for
 from tollbench.plan import Plan, Settings, headline_cases, layout_seed, quick_cases, round_order
 from tollbench.stats import next_look
 from tollbench.store import RunFile
@@ -53,6 +53,7 @@ _SHORTEST_LIMIT_S = 5.0
 _MEMORY_SHARE = 0.8
 _DEARER = 1.25  # than the round before; on a shared machine rounds vary by as much
 _TO_SPARE = 1.5  # times what the least launches will take
+_SPARED_AT_THE_END_S = 2.0  # of the budget: nothing is waited for then
 _TO_WAIT = 1.2  # the same: what is beyond may go into waits for others to rest
 _REHEARSING = 3.0  # times what pilots took
 _WORTH_TELLING = 0.25  # of the budget: what less of it buys is seen soon
@@ -373,7 +374,9 @@ class _Run:
                 lacking = [state for state in company if state.id in due and number not in state.values]
                 if lacking:
                     place = f"{seed}/{workload.name}/{number}/{setting}/{index}"
-                    self._measure(workload, lacking, number, random.Random(f"turns/{place}"))
+                    rng = random.Random(f"turns/{place}")
+                    processors = processors_for(settings[setting])
+                    self._measure(workload, lacking, number, rng, processors)
         workload.round = number
         workload.judge(self._settings)
         # Looking after each round would cost more than it tells.
@@ -381,12 +384,17 @@ class _Run:
             look_at(workload, self._settings)
 
     def _measure(
-        self, workload: WorkloadState, states: Sequence[CaseState], number: int, rng: random.Random
+        self,
+        workload: WorkloadState,
+        states: Sequence[CaseState],
+        number: int,
+        rng: random.Random,
+        processors: int,
     ) -> None:
-        """One launch of each, taking turns."""
+        """One launch of each, taking turns; `processors` are free at best when a block begins."""
         states = rng.sample(states, len(states))  # the order in which they start
         members = self._members(states, Purpose.MEASURE, number)
-        members = [replace(member, processors=workload.processors()) for member in members]
+        members = [replace(member, processors=processors) for member in members]
         blocks = blocks_of([member.work for member in members], self._settings)
         longer = workload.longer_in_vain < _MOST_IN_VAIN and self._has_time_to_spare()
         most = MOST_TIMES * blocks if longer else blocks
@@ -395,7 +403,7 @@ class _Run:
             outcomes = self._together(states, members, blocks, rng, most_blocks=most)
         except NotHalted as refused:
             for company in _apart(states, refused):
-                self._measure(workload, company, number, rng)
+                self._measure(workload, company, number, rng, processors)
             return
         for state, outcome in outcomes:
             made = max(made, sum(not batch.warmup for batch in outcome.launch.batches))
@@ -433,7 +441,8 @@ class _Run:
         self._may_launch()
         limits = self._within_budget()
         # A row without an interval is worse than one whose launches met others.
-        self._recorder.moments.granted = self._has_time_to_spare(_TO_WAIT)
+        enough = self._left_s() > _SPARED_AT_THE_END_S and self._has_time_to_spare(_TO_WAIT)
+        self._recorder.moments.granted = enough
         try:
             outcomes = self._recorder.together(
                 members,

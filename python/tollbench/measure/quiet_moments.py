@@ -53,7 +53,7 @@ class QuietMoments:
     waited: int = 0  # times that it had to be waited,
     in_vain: int = 0  # of them as long as might be, to begin beside others all the same
     waited_ns: int = 0
-    _saved_ns: float = MOST_SAVED_NS
+    _saved_ns: float = LONGEST_WAIT_NS
     _seen_ns: int = -1
     _vain_in_a_row: int = 0
     _pause_ns: int = GIVEN_UP_NS
@@ -70,7 +70,7 @@ class QuietMoments:
         self._save(began_ns)
         if (free := self._free(beside, own)) is not False:
             if free:
-                self._vain_in_a_row, self._pause_ns = 0, GIVEN_UP_NS
+                self._vain_in_a_row, self._pause_ns, self._not_before_ns = 0, GIVEN_UP_NS, 0
             return
         if not self.granted or began_ns < self._not_before_ns or self._saved_ns <= 0:
             return

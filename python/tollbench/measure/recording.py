@@ -97,7 +97,7 @@ class Recorder:
         scene = _Scene(self)
         company = Company(self.starter, members, limits, over, self.moments)
         company.launch(blocks, rng, most_blocks=most_blocks, rehearsing=rehearsing)
-        together_ns = sum(company.spent_ns)
+        together_ns = max(sum(company.spent_ns), scene.passed_ns())  # with what was waited for others
         for program in company.programs.values() if len(members) > 1 else ():
             program.observed["in_turns_with"] = len(members) - 1
         for side, program in company.programs.items():

@@ -44,7 +44,8 @@ from tollbench.words import (
 
 # Resident. A bare C++ process has 3.3 MB; pointer chases over 2.5 MB each took up to 560 % longer together.
 HOLDS_LITTLE_BYTES = 5_000_000
-LONGEST_WAITING_NS = 60e6  # batches that wait for others to rest
+LONGEST_WAITING_NS = 60e6  # batches that wait for others to rest,
+_ALIKE = 1.5  # times as long as the shortest they are compared with
 LONGEST_BLOCK_NS = 150e6  # in a longer one the first and the last are no neighbours in time
 _SPARE_ROUNDS = 2
 MOST_TOGETHER = 64  # alive at the same time: each takes four of toll's 1,024 open files
@@ -129,6 +130,29 @@ class CaseState:
             self.status, self.reason = launch.status, launch.reason
 
 
+def processors_for(companies: Sequence[Sequence[CaseState]]) -> int:
+    """How many have to be free when a batch of any of these begins, which are compared with each other; 0:
+    nothing is waited for. `companies` has those that are launched together, with batches of one length.
+
+    All alike: where one row waits, all count by the wall clock (`tollbench.analysis.values`), and one that
+    began beside others would look slow. And only where batches are about as long: a short one fits between
+    two bursts, a long one that begins there meets the next. Of equal rows with batches of 8 and 20 ms,
+    beside bursts and rests of 1 to 30 ms, one was 1.2 times as slow as the other, without waiting 1.09.
+    """
+    known = [[case for case in company if case.work is not None] for company in companies]
+    lengths_ns = [max(map(_batch_ns, company)) for company in known if company]
+    if not lengths_ns or max(lengths_ns) > min(LONGEST_WAITING_NS, _ALIKE * min(lengths_ns)):
+        return 0
+    return max(case.work.processors for company in known for case in company if case.work is not None)
+
+
+def _batch_ns(case: CaseState) -> float:
+    """Of its shortest one: a pilot beside others takes batches for several times as long as they are."""
+    assert case.work is not None
+    measured = [value.batch_ns for value in case.values.values() if value is not None and value.batch_ns > 0]
+    return min(measured, default=case.work.batch_ns)
+
+
 @dataclass(slots=True)
 class WorkloadState:
     """The cases of one workload, which share their rounds."""
@@ -170,17 +194,6 @@ class WorkloadState:
         caches, and a launch next to others not.
         """
         return _together(self.cases, self.active_cases, memory_bytes)
-
-    def processors(self) -> int:
-        """How many have to be free when a batch of any of its cases begins; 0: nothing is waited for.
-
-        All alike: where one row waits, all count by the wall clock (`tollbench.analysis.values`), and one
-        that began beside others would look slow. Long batches meet others however they begin.
-        """
-        works = [case.work for case in self.active_cases if case.work is not None]
-        if any(work.batch_ns > LONGEST_WAITING_NS for work in works):
-            return 0
-        return max((work.processors for work in works), default=0)
 
     def plan_turns(self, memory_bytes: int, settings: Settings) -> None:
         """How many rounds there are at least, and who is launched in every second or fourth of the later ones

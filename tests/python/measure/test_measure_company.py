@@ -25,6 +25,7 @@ from tollbench.launching.child import Launcher, Limits
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.disturbance import Disturbance
+from tollbench.launching.halting import Halter
 from tollbench.launching.piloting import CaseWork
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.protocol import Unread
@@ -249,23 +250,32 @@ def test_a_rehearsal_does_not_wait() -> None:
     assert moments.waited > 0
 
 
-def test_threads_that_spin_between_requests_are_not_waited_for() -> None:
+@pytest.mark.parametrize("spins", [True, False])
+def test_threads_that_spin_between_requests_are_not_waited_for(
+    spins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The kernel counts them among those at work."""
-    seen: list[int] = []
+    launcher = Heard()
+    monkeypatch.setattr(Halter, "threads_at_work", lambda _: int(spins))
+    moments = QuietMoments(launcher.clock, lambda: 1, 1)
+    recorder = Recorder(Starter(launcher, launcher.clock), lambda: Disturbance(0, 0), moments)
+    who = replace(member("x", 1, replace(SHORT, unasked=True)), processors=1)
+    recorder.together([who], 4, Limits(30.0, 0), random.Random(1))
+    assert (moments.waited == 0) is spins
 
-    def others() -> int:
-        return 1  # the program's own thread
 
-    launcher = ProcessLauncher()
-    moments = QuietMoments(SystemClock(), others, 1)
-    recorder = Recorder(Starter(launcher, SystemClock()), lambda: Disturbance(0, 0), moments)
-    spins = replace(real("threads_left", 1, replace(SHORT, unasked=True)), processors=1)
-    recorder.together([spins], 4, Limits(30.0, 0), random.Random(1))
-    seen.append(moments.waited)
-    rests = replace(real("", 1, replace(SHORT, unasked=True)), processors=1)
-    recorder.together([rests], 4, Limits(30.0, 0), random.Random(1))
-    assert moments.waited > seen[0]
-    assert seen[0] <= 1, "of four blocks: the thread may have a moment's rest"
+@pytest.mark.parametrize(("ends", "wanted"), [("while True: pass", 1), ("sys.stdin.read()", 0)])
+def test_threads_at_work_are_those_that_want_a_processor(ends: str, wanted: int) -> None:
+    code = f"import sys; print('up', flush=True)\n{ends}"
+    command = interpreter("-S", "-c", code)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        until = time.monotonic() + 20
+        while (found := Halter(child.pid).threads_at_work()) != wanted and time.monotonic() < until:
+            time.sleep(0.001)
+        child.kill()
+    assert found == wanted
 
 
 def test_each_is_charged_with_its_own_time_alone() -> None:

@@ -7,11 +7,15 @@ import os
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from fake_machine import Bench, FakeChild, FakeClock, FakeLauncher, plan_for, workload
+from fake_machine import Bench, FakeChild, FakeClock, FakeLauncher, plan_for, programs_for, workload
 
 from tollbench.analysis import results
+from tollbench.analysis.values import LaunchValue
+from tollbench.launching.piloting import CaseWork
+from tollbench.measure.company import Member
 from tollbench.measure.quiet_moments import (
     GIVEN_UP_NS,
     LONGEST_GIVEN_UP_NS,
@@ -21,8 +25,11 @@ from tollbench.measure.quiet_moments import (
     QuietMoments,
     others_at_work,
 )
+from tollbench.measure.recording import Recorder
+from tollbench.measure.state import CaseState, WorkloadState, processors_for
 from tollbench.store import RunFile
 from tollbench.store.records import MEANWHILE
+from tollbench.words import Purpose, Status
 
 MS = 1_000_000
 
@@ -251,6 +258,64 @@ def test_rows_of_one_and_of_several_threads_wait_alike(
     with RunFile.open(made.path) as run_file:
         found = {row.contender: row for row in results(run_file).workloads[0].rows}
     assert found["x"].ratio == found["y"].ratio == 1.0
+
+
+@pytest.mark.parametrize(("alone", "processors"), [(False, 2), (True, 0)])
+def test_rows_of_one_setting_wait_alike_launched_together_or_not(
+    alone: bool, processors: int, bench: Callable[[str], Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone, batches of the one thread are much shorter."""
+    made = bench("apart.toll")
+    made.launcher.footing_of = {"x": {"threads": 2}}
+    asked: set[tuple[str, int]] = set()
+    together = Recorder.together
+
+    def noting(self: Recorder, members: Sequence[Member], *words: Any, **more: Any) -> Any:
+        asked.update(
+            (one.errand.command[3], one.processors) for one in members if one.place.purpose is Purpose.MEASURE
+        )
+        return together(self, members, *words, **more)
+
+    def each_alone(state: WorkloadState, memory_bytes: int) -> list[list[list[CaseState]]]:
+        return [[[case] for case in state.active_cases]]
+
+    monkeypatch.setattr(Recorder, "together", noting)
+    if alone:
+        monkeypatch.setattr(WorkloadState, "companies", each_alone)
+    made.run()
+    assert asked == {("x", processors), ("y", processors)}
+
+
+def test_rows_whose_batches_are_of_another_length_do_not_wait() -> None:
+    def state(batch_ms: float, processors: int) -> CaseState:
+        (case,) = plan_for(workload("x")).cases
+        program = programs_for(plan_for(workload("x")))[0]
+        work = CaseWork(8, batch_ms * 1e6, 8, 1e6, processors=processors)
+        return CaseState(1, case, program, Status.OK, "", work)
+
+    assert processors_for([[state(8, 0)], [state(9, 4)], [state(10, 2)]]) == 4
+    assert processors_for([[state(8, 0), state(0.25, 4)]]) == 4, "together they are alike"
+    assert processors_for([[state(8, 0)], [state(20, 4)]]) == 0, "the long one would look slow"
+    assert processors_for([[state(61, 4)]]) == 0
+    assert processors_for([[state(8, 0)], [state(8, 0)]]) == 0
+    assert processors_for([]) == 0
+    misled = state(24, 4)  # by a pilot beside others
+    misled.values = {1: None, 2: LaunchValue(1.0, batch_ns=9e6), 3: LaunchValue(1.0, batch_ns=25e6)}
+    assert processors_for([[state(8, 0)], [misled]]) == 4
+
+
+def test_what_was_waited_is_no_launchs_stolen_time(bench: Callable[[str], Bench]) -> None:
+    """The machine's are split over what passed, and in some of that nobody of ours worked."""
+    made = bench("stolen.toll")
+    made.launcher.footing = {"threads": os.cpu_count()}
+    clock = made.launcher.clock
+    rests = resting(clock, 100, 100)
+    made.others_at_work = lambda: (os.cpu_count() or 1) * rests()
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        launches = [launch for launch in run_file.all_launches() if launch.purpose is Purpose.MEASURE]
+    stolen = sum(launch.steal_ns or 0 for launch in launches)
+    assert stolen == pytest.approx(0.01 * sum(launch.wall_ns for launch in launches), rel=0.05)
 
 
 def test_a_run_that_hardly_waited_does_not_speak_of_it() -> None:
