@@ -31,7 +31,7 @@ def environment_changes(
     `measured` has the cases of one workload that have values. The whole is the median over rounds of each
     round's mean log ratio of the rows, so that each row weighs alike whatever it takes, and rounds are paired
     as everywhere; only rounds that have all of the rows, that their mix is the same, and without rows that
-    would leave it less than half of the rounds. Which these are goes by who was launched, never by a value.
+    would leave it less than half of the rounds. Which these are goes by who has a value at all.
     Intervals hold together: those of the wholes, and apart from these those of all rows.
     """
     if len(environments) < 2:

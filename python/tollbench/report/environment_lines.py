@@ -48,18 +48,20 @@ def sentence(workload: WorkloadResult, most: int = MOST_TOLD) -> str:
     One row in several environments is told by its table.
     """
     lines = environment_lines(workload)
-    several_rows = [
-        (line, change.of_rows)
+    told = [
+        line
         for line, change in zip(lines, workload.environment_changes, strict=True)
         if change.ratio is not None and change.of_rows > 1
     ]
-    if not several_rows:
+    if not told:
         return ""
-    told = [f"{line.environment} {_joined(line.ratio, line.interval)}" for line, _ in several_rows[:most]]
-    rest = [f"{len(several_rows) - most} more"] if len(several_rows) > most else []
-    counts = sorted({count for _, count in several_rows})
-    rows = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"{rows} rows beside {against(workload)}: {', '.join([*told, *rest])}"
+    alike = len({line.of_rows for line in told}) == 1
+    named = [
+        f"{line.environment} {_joined(line.ratio, line.interval)}{'' if alike else f' ({line.of_rows})'}"
+        for line in told[:most]
+    ]
+    named += [f"{len(told) - most} more"] if len(told) > most else []
+    return f"{f'{told[0].of_rows} ' if alike else ''}beside {against(workload)}: {', '.join(named)}"
 
 
 def _line(change: EnvironmentChange, naming: Naming) -> EnvironmentLine:
@@ -69,11 +71,17 @@ def _line(change: EnvironmentChange, naming: Naming) -> EnvironmentLine:
         environment=clean(change.environment),
         ratio=numbers.ratio(*ends),
         interval=numbers.ratio_interval(*ends),
-        of_rows=several(change.of_rows, "row"),
+        of_rows=_rows(change),
         gains=_row(change.rows[known[0][1]], naming) if known else numbers.MISSING,
         loses=_row(change.rows[known[-1][1]], naming) if known else numbers.MISSING,
         decided=_decided(change.ratio),
     )
+
+
+def _rows(change: EnvironmentChange) -> str:
+    """ "6 rows", or "6 of 24 rows" where the others left too few rounds."""
+    every = several(len(change.rows), "row")
+    return every if change.of_rows == len(change.rows) else f"{change.of_rows} of {every}"
 
 
 def _row(row: EnvironmentRow, naming: Naming) -> str:

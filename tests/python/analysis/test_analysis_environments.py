@@ -128,6 +128,11 @@ def test_rows_that_lack_rounds_of_their_own_leave_enough_to_the_whole(tmp_path: 
     assert found.ratio.low is not None
     assert found.ratio.value == pytest.approx(0.8, rel=0.02)
     assert len(found.rows) == 10
+    with RunFile.open(tmp_path / "r.toll") as run_file:
+        (workload,) = analysis.results(run_file).workloads
+    (line,) = environment_lines.environment_lines(workload)
+    assert line.of_rows == f"{found.of_rows} of 10 rows"
+    assert environment_lines.sentence(workload).startswith(f"{found.of_rows} of 10 rows beside a: b 0.")
 
 
 def test_rows_of_other_rounds_altogether_are_told_by_themselves(tmp_path: Path) -> None:
