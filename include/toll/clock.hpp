@@ -102,8 +102,10 @@ private:
         Lately() = default;
         Lately(const Lately& other) noexcept : ns(other.ns.load()), until(other.until.load()) {}
         Lately& operator=(const Lately& other) noexcept {
-            ns = other.ns.load();
-            until = other.until.load();
+            if (this != &other) {
+                ns = other.ns.load();
+                until = other.until.load();
+            }
             return *this;
         }
         ~Lately() = default;
