@@ -5,7 +5,8 @@ batch takes as long as the scheduler likes. Time on the processor does not take 
 programs of one thread. Others work in bursts, and the kernel tells how many threads want a processor at this
 instant (proc_loadavg(5)): a batch that begins in a gap is mostly over before the next burst.
 
-Whether a batch waits is decided by what others do, never by what a batch took: intervals keep their level.
+When a block begins is decided by what others do, never by what a batch took. Rows that are compared wait
+alike (`tollbench.measure.state.processors_for`): one that did not would look slow.
 """
 
 from __future__ import annotations

@@ -24,10 +24,10 @@ class EnvironmentLine:
 
     environment: str
     ratio: str  # "0.962×"
-    interval: str  # "[0.951, 0.970]", "" where there are too few rounds
-    of_rows: str  # "12 rows"
+    interval: str  # "[0.951, 0.970]", "–" where there are too few rounds
+    of_rows: str  # "12 rows", "6 of 24 rows"
     gains: str  # the row that gains most: "std_vector 0.71× [0.69, 0.74]"
-    loses: str
+    loses: str  # the one that gains least
     decided: int  # -1: it takes less time for certain, 1: more, 0: neither
 
 
