@@ -31,12 +31,6 @@ def one_thread(footing: Mapping[str, Any]) -> bool:
     return footing.get("threads", 1) in (1, "1")
 
 
-def threads_of(footing: Mapping[str, Any]) -> int | None:
-    """How many threads a program says that it works in; None where that is no number."""
-    told = str(footing.get("threads", 1))
-    return int(told) if told.isdecimal() else None
-
-
 def times_own_thread(footing: Mapping[str, Any]) -> bool:
     """Whether a program's CPU time is that of its one timed thread, and its other threads are but a load."""
     return one_thread(footing) and footing.get("load_threads", 0) not in (0, "0")

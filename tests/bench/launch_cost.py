@@ -23,7 +23,6 @@ from tollbench.launching.disturbance import read_disturbance
 from tollbench.launching.starting import Starter
 from tollbench.measure import ProcessLauncher, SystemClock
 from tollbench.measure.conversing import LaunchPlace
-from tollbench.measure.quiet_moments import QuietMoments
 from tollbench.measure.recording import Recorder
 from tollbench.store import Launch, RunFile
 from tollbench.words import Kind, Purpose, Status
@@ -58,8 +57,7 @@ def find_canary(build: Path | None) -> Path | None:
 
 def of_program(name: str, command: tuple[str, ...]) -> None:
     """Launches without a single request: from exec to exit is all cost."""
-    starter = Starter(ProcessLauncher(), SystemClock())
-    recorder = Recorder(starter, read_disturbance, QuietMoments(starter.clock))
+    recorder = Recorder(Starter(ProcessLauncher(), SystemClock()), read_disturbance)
     errand = Errand(Errand.command_of(command, "toll/canary", "canary", {}), Kind.BATCH, dict(os.environ))
     launched(recorder, errand, 0)  # as in a run, the first finds the clock's frequency for the others
     costs, besides = [], []

@@ -34,7 +34,6 @@ from tollbench.launching.starting import Starter
 from tollbench.measure.company import Member, blocks_of
 from tollbench.measure.conversing import LaunchPlace
 from tollbench.measure.errands import Errands
-from tollbench.measure.quiet_moments import QuietMoments
 from tollbench.measure.recording import Recorder
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Plan
@@ -94,8 +93,7 @@ class _Bench:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._errands = Errands(plan, own_environment(), None)
-        starter = Starter(ProcessLauncher(), SystemClock())
-        self._recorder = Recorder(starter, read_disturbance, QuietMoments(starter.clock))
+        self._recorder = Recorder(Starter(ProcessLauncher(), SystemClock()), read_disturbance)
         self._rng = random.Random(1)
         self._found: defaultdict[str, list[float]] = defaultdict(list)  # log (in turns / alone), by case
 

@@ -71,10 +71,6 @@ class Halter:
                 return True
             time.sleep(_LOOK_EVERY_S)
 
-    def threads_at_work(self) -> int:
-        """Threads of it that want a processor at this instant."""
-        return sum(state == "R" for pid in family(self._leader) for state in _states(pid))
-
     def halt(self) -> None:
         """Stops all that it does; returns when it stands still. Raises LaunchFailed where it does not, and
         HaltingRefused where it may not be told to."""

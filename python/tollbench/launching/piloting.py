@@ -20,15 +20,7 @@ from itertools import accumulate, pairwise
 from tollbench.launching.conversation import Conversation
 from tollbench.launching.messages import MAX_SAMPLES
 from tollbench.store import Launch
-from tollbench.words import (
-    SHARED_CORE,
-    Batch,
-    Kind,
-    one_thread,
-    one_worked,
-    threads_of,
-    times_own_thread,
-)
+from tollbench.words import SHARED_CORE, Batch, Kind, one_thread, one_worked, times_own_thread
 
 FIRST_SAMPLES = 16
 MAX_ITERATIONS = 2**40
@@ -46,8 +38,6 @@ _LONGER_BATCHES = 4
 _MOST_LONGER_BATCHES = 24  # where others work on the same core most of the time
 _FEWEST_ALONE = 2  # batches that nobody disturbed, to be held against others
 _SEEN_WAITING = 0.2  # share of the batches
-ALL_PROCESSORS = 2**16  # as many threads as there are tasks, say
-_SLEEPS = 0.3  # of the time on a processor, at most
 _WHOLE = 1.05  # times its time on the processor: a longer one was interrupted
 _SAME_BATCHES = 3  # of programs that wait: what their batches scatter by hides any trend
 _SAME = 0.015  # of a longer batch's time: more than that is another speed
@@ -74,7 +64,6 @@ class CaseWork:
     again: int = 0  # iterations in its turn before the one that counts; 0: what a turn has anyhow
     unasked: bool = False  # it works while nobody asks it: all who live with it are halted out of turn
     apart: bool = False  # launched by itself: among others it would take another time
-    processors: int = 0  # that it needs at once to go on; 0: what others take from it is no part of its time
     one_works: bool = True  # its batches took no more CPU time than wall time: no second thread worked
     lengthened: bool = False  # its batches are longer than clocks ask for: short ones said something else
 
@@ -241,15 +230,13 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     if pilot.batches[-1].wall_ns < SHORT_NS / 2:  # it never became long enough
         iterations = min(_most(kind), max(1, round(SHORT_NS / one_ns)))
     unasked = pilot.footing.get(UNASKED) is True
-    waits = _waits(pilot.batches)
     work = CaseWork(
         iterations,
         iterations * one_ns,
         0,
         _begin_ns(pilot),
         unasked=unasked,
-        apart=waits or times_own_thread(pilot.footing),
-        processors=_processors(pilot, hands_over=waits and _busy(pilot.batches)),
+        apart=_waits(pilot.batches) or times_own_thread(pilot.footing),
         one_works=one_worked(pilot.batches),
         lengthened=iterations > shortest,
     )
@@ -327,21 +314,6 @@ def _waits(batches: Sequence[Batch]) -> bool:
     a thread that sleeps was woken in 80 % of the time that it takes alone, a pool's thread in 20 %.
     """
     return 2 * sum(batch.voluntary_switches > 0 for batch in batches) > len(batches)
-
-
-def _processors(pilot: Launch, *, hands_over: bool) -> int:
-    """How many it needs at once: one for each thread, two where its work goes on in another thread or in the
-    kernel meanwhile. None where its one thread's time on the processor is what counts, or it sleeps."""
-    if times_own_thread(pilot.footing):
-        return 0
-    if not one_thread(pilot.footing):
-        return threads_of(pilot.footing) or ALL_PROCESSORS
-    return 0 if one_worked(pilot.batches) and not hands_over else 2
-
-
-def _busy(batches: Sequence[Batch]) -> bool:
-    """Whether it works in some of the time at least; who sleeps for most of it needs a processor seldom."""
-    return sum(batch.cpu_ns for batch in batches) > _SLEEPS * sum(batch.wall_ns for batch in batches)
 
 
 def _undisturbed_by_count(batches: Sequence[Batch], counts: Iterable[int]) -> dict[int, list[float]]:

@@ -36,10 +36,9 @@ from tollbench.measure.estimate import (
 from tollbench.measure.events import CaseEnded, Event, LaunchDone, Shortage, TimePlanned
 from tollbench.measure.fitting import let_wait
 from tollbench.measure.forecast import forecast, guessed, launch_costs_ns, shortage
-from tollbench.measure.quiet_moments import QuietMoments, others_at_work
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
 from tollbench.measure.spending import ROUNDS_OF_EACH
-from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin, processors_for
+from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
 from tollbench.plan import Plan, Settings, headline_cases, layout_seed, quick_cases, round_order
 from tollbench.stats import next_look
 from tollbench.store import RunFile
@@ -53,8 +52,6 @@ _SHORTEST_LIMIT_S = 5.0
 _MEMORY_SHARE = 0.8
 _DEARER = 1.25  # than the round before; on a shared machine rounds vary by as much
 _TO_SPARE = 1.5  # times what the least launches will take
-_TO_WAIT = 1.2  # the same: what is beyond may go into waits for others to rest
-_SPARED_AT_THE_END_S = 2.0  # of the budget: nothing is waited for then
 _REHEARSING = 3.0  # times what pilots took
 _WORTH_TELLING = 0.25  # of the budget: what less of it buys is seen soon
 _THINNED_ROUNDS = 3  # of those that are left where a round of all does not fit
@@ -79,7 +76,6 @@ def run(
     on_event: Callable[[Event], None] = lambda _: None,
     interrupt: Interrupt | None = None,
     disturbance: Callable[[], Disturbance] = read_disturbance,
-    others: Callable[[], int | None] = others_at_work,
     environment: Mapping[str, str] | None = None,
     meanwhile: Meanwhile | None = None,
 ) -> str:
@@ -94,7 +90,7 @@ def run(
         starter = Starter(launcher or ProcessLauncher(stop), clock or SystemClock())
         variables = own_environment() if environment is None else environment
         errands = Errands(plan, variables, allocations_library)
-        recorder = Recorder(starter, disturbance, QuietMoments(starter.clock, others))
+        recorder = Recorder(starter, disturbance)
         watch = stack.enter_context(meanwhile or Meanwhile())
         return _Run(plan, programs, run_file, recorder, errands, stop, canary, on_event, watch).go()
 
@@ -160,7 +156,6 @@ class _Run:
             stopped_by = "interrupt"
         if stopped_by != "interrupt":
             self._settle()
-        self._tell_of_waits()
         self._file.finish(stopped_by)
         return stopped_by
 
@@ -374,9 +369,7 @@ class _Run:
                 lacking = [state for state in company if state.id in due and number not in state.values]
                 if lacking:
                     place = f"{seed}/{workload.name}/{number}/{setting}/{index}"
-                    rng = random.Random(f"turns/{place}")
-                    processors = processors_for(settings[setting])
-                    self._measure(workload, lacking, number, rng, processors)
+                    self._measure(workload, lacking, number, random.Random(f"turns/{place}"))
         workload.round = number
         workload.judge(self._settings)
         # Looking after each round would cost more than it tells.
@@ -384,17 +377,11 @@ class _Run:
             look_at(workload, self._settings)
 
     def _measure(
-        self,
-        workload: WorkloadState,
-        states: Sequence[CaseState],
-        number: int,
-        rng: random.Random,
-        processors: int,
+        self, workload: WorkloadState, states: Sequence[CaseState], number: int, rng: random.Random
     ) -> None:
-        """One launch of each, taking turns; `processors` are free at best when a block begins."""
+        """One launch of each, taking turns."""
         states = rng.sample(states, len(states))  # the order in which they start
         members = self._members(states, Purpose.MEASURE, number)
-        members = [replace(member, processors=processors) for member in members]
         blocks = blocks_of([member.work for member in members], self._settings)
         longer = workload.longer_in_vain < _MOST_IN_VAIN and self._has_time_to_spare()
         most = MOST_TIMES * blocks if longer else blocks
@@ -403,7 +390,7 @@ class _Run:
             outcomes = self._together(states, members, blocks, rng, most_blocks=most)
         except NotHalted as refused:
             for company in _apart(states, refused):
-                self._measure(workload, company, number, rng, processors)
+                self._measure(workload, company, number, rng)
             return
         for state, outcome in outcomes:
             made = max(made, sum(not batch.warmup for batch in outcome.launch.batches))
@@ -440,9 +427,6 @@ class _Run:
     ) -> list[tuple[CaseState, LaunchOutcome]]:
         self._may_launch()
         limits = self._within_budget()
-        # A row without an interval is worse than one whose launches met others.
-        enough = self._left_s() > _SPARED_AT_THE_END_S and self._has_time_to_spare(_TO_WAIT)
-        self._recorder.moments.granted = enough
         try:
             outcomes = self._recorder.together(
                 members,
@@ -477,8 +461,8 @@ class _Run:
             state.has_turn = False
         return fitting > 0
 
-    def _has_time_to_spare(self, times: float = _TO_SPARE) -> bool:
-        """Whether what is left is so many times what the least launches of all will take."""
+    def _has_time_to_spare(self) -> bool:
+        """Whether what is left is more than the least launches of all will take."""
         if any(workload.waiting for workload in self._workloads):
             return False
         needed_ns = sum(
@@ -486,7 +470,7 @@ class _Run:
             for workload in self._workloads
             if not workload.stopped_by
         )
-        return times * needed_ns <= 1e9 * self._left_s()
+        return _TO_SPARE * needed_ns <= 1e9 * self._left_s()
 
     def _reserved_ns(self, workload: WorkloadState) -> float:
         """What cheaper workloads still need for their least launches: one dear round more of this one would
@@ -555,10 +539,6 @@ class _Run:
         if (befell := self._meanwhile.look()) != self._befell:
             self._befell = befell
             self._file.set_meanwhile([*self._befell_before, *befell])
-
-    def _tell_of_waits(self) -> None:
-        if told := self._recorder.moments.told(self._clock.now_ns() - self._started_ns):
-            self._file.set_meanwhile([*self._befell_before, *self._befell, told])
 
     def _within_budget(self) -> Limits:
         """The launch's limits, whose time the budget's end may make shorter."""

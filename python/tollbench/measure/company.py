@@ -21,7 +21,6 @@ from tollbench.launching.piloting import WAITING_NS, CaseWork
 from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
-from tollbench.measure.quiet_moments import QuietMoments
 from tollbench.plan import Settings
 from tollbench.words import (
     LONGEST_GAUGED_NS,
@@ -55,7 +54,6 @@ class Member:
     errand: Errand
     work: CaseWork
     not_halted: str = ""  # why it is launched alone, though it might take turns if it could be halted
-    processors: int = 0  # that have to be free when a batch begins; 0: nothing is waited for
 
 
 def blocks_of(works: Sequence[CaseWork], settings: Settings) -> int:
@@ -122,15 +120,9 @@ class Company:
     """One launch of each member, alive at the same time. One that fails costs the others nothing but time."""
 
     def __init__(
-        self,
-        starter: Starter,
-        members: Sequence[Member],
-        limits: Limits,
-        over: Callable[[], bool],
-        moments: QuietMoments,
+        self, starter: Starter, members: Sequence[Member], limits: Limits, over: Callable[[], bool]
     ) -> None:
         self._starter = starter
-        self._moments = moments
         self._members = members
         self._limits = limits
         self._over = over  # whether the run has no time left
@@ -176,17 +168,12 @@ class Company:
                 self.programs[side].observed[TURNS_ON_CPU] = turns.cpu
 
             def another(done: int) -> bool:
-                if done >= blocks and not (done < most_blocks and self._want_own_core(turns)):
-                    return False
-                if not rehearsing:
-                    self._wait(turns)
-                return True
+                return done < blocks or (done < most_blocks and self._want_own_core(turns))
 
             for side in _orders(sorted(turns.live), another, rng):
                 if side in turns.live:
-                    warmed = len(turns.live) > 1 or self._members[side].processors > 0
                     with self._time_of(side, turns), turns.of(side):
-                        self._batch(side, self.programs[side], warmed=warmed)
+                        self._batch(side, self.programs[side], together=len(turns.live) > 1)
                         if rehearsing:
                             self._go_on(side, rehearsed_batches(self._members[side].work) - 1)
             for side in list(turns.live) if rehearsing else ():
@@ -279,20 +266,10 @@ class Company:
         share_ns = (self._clock.now_ns() - began_ns) // len(self._members)
         self.spent_ns = [spent_ns + share_ns for spent_ns in self.spent_ns]
 
-    def _wait(self, turns: Turns) -> None:
-        """For a moment at which nobody keeps threads from their processors, at the beginning of a block.
-
-        That is no program's time, and no cost of its launches.
-        """
-        if processors := max((self._members[side].processors for side in turns.live), default=0):
-            unasked = [turns.halters[side] for side in turns.live if self._members[side].work.unasked]
-            self._moments.wait_for(processors, lambda: sum(one.threads_at_work() for one in unasked))
-
-    def _batch(self, side: int, program: RecordedConversation, *, warmed: bool) -> None:
-        """Among others, and where it may have waited, a batch comes after an untimed one: its data is in the
-        caches, and its threads have been awake."""
+    def _batch(self, side: int, program: RecordedConversation, *, together: bool) -> None:
+        """Among others a batch comes after an untimed one, which brings its data back into the caches."""
         work = self._members[side].work
-        if warmed:
+        if together:
             program.time_warmed(work.iterations, None, work.again)
         else:
             program.time(work.iterations)

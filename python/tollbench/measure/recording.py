@@ -18,7 +18,6 @@ from tollbench.launching.starting import Starter
 from tollbench.launching.turns import WATCHED_S
 from tollbench.measure.company import Company, Member
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
-from tollbench.measure.quiet_moments import QuietMoments
 from tollbench.store import BatchSamples, Launch
 from tollbench.words import NOT_HALTED, Status
 
@@ -69,7 +68,6 @@ class Recorder:
 
     starter: Starter
     disturbance: Callable[[], Disturbance]
-    moments: QuietMoments
 
     def launch(self, place: LaunchPlace, errand: Errand, limits: Limits, talk: Talk) -> LaunchOutcome:
         """Runs one launch to its end, whatever it is. Raises only Interrupted, with nothing left running."""
@@ -95,9 +93,9 @@ class Recorder:
         NotHalted where toll may not halt programs that work out of turn.
         """
         scene = _Scene(self)
-        company = Company(self.starter, members, limits, over, self.moments)
+        company = Company(self.starter, members, limits, over)
         company.launch(blocks, rng, most_blocks=most_blocks, rehearsing=rehearsing)
-        together_ns = max(sum(company.spent_ns), scene.passed_ns())  # with what was waited for others
+        together_ns = sum(company.spent_ns)
         for program in company.programs.values() if len(members) > 1 else ():
             program.observed["in_turns_with"] = len(members) - 1
         for side, program in company.programs.items():

@@ -44,8 +44,6 @@ from tollbench.words import (
 
 # Resident. A bare C++ process has 3.3 MB; pointer chases over 2.5 MB each took up to 560 % longer together.
 HOLDS_LITTLE_BYTES = 5_000_000
-LONGEST_WAITING_NS = 60e6  # batches that wait for others to rest,
-_ALIKE = 1.5  # times as long as the shortest they are compared with
 LONGEST_BLOCK_NS = 150e6  # in a longer one the first and the last are no neighbours in time
 _SPARE_ROUNDS = 2
 MOST_TOGETHER = 64  # alive at the same time: each takes four of toll's 1,024 open files
@@ -128,29 +126,6 @@ class CaseState:
         hopeless = failures >= _FEWEST_FAILURES and failures > _MOST_FAILED_SHARE * len(self.values)
         if hopeless or launch.status in (Status.WRONG_ANSWER, Status.UNSUPPORTED):
             self.status, self.reason = launch.status, launch.reason
-
-
-def processors_for(companies: Sequence[Sequence[CaseState]]) -> int:
-    """How many have to be free when a batch of any of these begins, which are compared with each other; 0:
-    nothing is waited for. `companies` has those that are launched together, with batches of one length.
-
-    All alike: where one row waits, all count by the wall clock (`tollbench.analysis.values`), and one that
-    began beside others would look slow. And only where batches are about as long: a short one fits between
-    two bursts, a long one that begins there meets the next. Of equal rows with batches of 8 and 20 ms,
-    beside bursts and rests of 1 to 30 ms, one was 1.2 times as slow as the other, without waiting 1.09.
-    """
-    known = [[case for case in company if case.work is not None] for company in companies]
-    lengths_ns = [max(map(_batch_ns, company)) for company in known if company]
-    if not lengths_ns or max(lengths_ns) > min(LONGEST_WAITING_NS, _ALIKE * min(lengths_ns)):
-        return 0
-    return max(case.work.processors for company in known for case in company if case.work is not None)
-
-
-def _batch_ns(case: CaseState) -> float:
-    """Of its shortest one: a pilot beside others takes batches for several times as long as they are."""
-    assert case.work is not None
-    measured = [value.batch_ns for value in case.values.values() if value is not None and value.batch_ns > 0]
-    return min(measured, default=case.work.batch_ns)
 
 
 @dataclass(slots=True)

@@ -24,7 +24,6 @@ from tollbench.launching.protocol import Terms, Timed, Unread, ask_timed, read_r
 from tollbench.launching.starting import Starter
 from tollbench.measure import Interrupt, ProcessLauncher, SystemClock
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
-from tollbench.measure.quiet_moments import QuietMoments
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting
 from tollbench.words import Kind, Purpose, Status
 
@@ -53,8 +52,7 @@ def recorded(
     memory_bytes: int = 0,
     interrupt: Interrupt | None = None,
 ) -> LaunchOutcome:
-    starter = Starter(ProcessLauncher(interrupt), SystemClock())
-    recorder = Recorder(starter, lambda: Disturbance(0, 0), QuietMoments(starter.clock))
+    recorder = Recorder(Starter(ProcessLauncher(interrupt), SystemClock()), lambda: Disturbance(0, 0))
     return recorder.launch(PLACE, errand, Limits(time_s, memory_bytes), talk)
 
 

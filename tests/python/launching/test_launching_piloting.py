@@ -9,7 +9,6 @@ import pytest
 
 from tollbench.launching.messages import MAX_SAMPLES
 from tollbench.launching.piloting import (
-    ALL_PROCESSORS,
     SHORT_NS,
     UNASKED,
     WAITING_NS,
@@ -101,13 +100,8 @@ def test_programs_that_wait_keep_their_batches_and_a_short_warm_up() -> None:
     work = work_after(pilot(waits), Kind.SAMPLES, SECONDS)
     assert (work.iterations, work.batch_ns, work.warmup) == (800, WAITING_NS, 800)
     assert work.apart
-    assert work.processors == 0, "it sleeps most of the time"
-    busy = [one._replace(cpu_ns=0.9 * one.wall_ns) for one in waits]
-    assert work_after(pilot(busy), Kind.SAMPLES, SECONDS).processors == 2
     assert after_rehearsal(work, turns_of(0, 1.0), [1.0] * 60).apart
-    never = work_after(pilot(timed(250.0, 250.0)), Kind.BATCH, SECONDS)
-    assert not never.apart
-    assert never.processors == 0
+    assert not work_after(pilot(timed(250.0, 250.0)), Kind.BATCH, SECONDS).apart
 
 
 def test_who_has_other_threads_as_a_load_is_alone_and_takes_what_the_wall_clock_says() -> None:
@@ -118,10 +112,6 @@ def test_who_has_other_threads_as_a_load_is_alone_and_takes_what_the_wall_clock_
     footing = {"threads": 1, "load_threads": 4}
     work = work_after(pilot(loaded)._replace(footing=footing), Kind.BATCH, SECONDS)
     assert (work.iterations, work.apart, work.lengthened) == (40, True, False)
-    assert work.processors == 0, "its own time on the processor counts"
-    for threads, processors in ((3, 3), ("16", 16), ("one a task", ALL_PROCESSORS)):
-        several = pilot(loaded)._replace(footing={"threads": threads})
-        assert work_after(several, Kind.BATCH, SECONDS).processors == processors
     assert work.batch_ns == pytest.approx(WAITING_NS)
 
 

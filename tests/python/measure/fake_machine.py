@@ -67,8 +67,6 @@ class FakeLauncher:
         self.answer = answer
         self.boast_ns = 0.0  # what programs add to the time that passed
         self.malloc: str | None = None  # what programs say of themselves; None: nothing
-        self.footing: dict[str, object] = {}  # and more of it,
-        self.footing_of: dict[str, dict[str, object]] = {}  # of a contender
         self.started: list[Started] = []
         self.on_start: Callable[[], None] = lambda: None
         self.running = 0
@@ -99,9 +97,8 @@ class FakeChild:
     def __init__(self, launcher: FakeLauncher, started: Started, cost_ns: float | list[float]) -> None:
         self.launcher, self.started, self.cost_ns = launcher, started, cost_ns
         self.lines = [{"type": "ready", "protocol": 1, "setup_ns": SETUP_NS, "clock": {"frequency_hz": 2e9}}]
-        own = launcher.footing | launcher.footing_of.get(started.contender, {})
-        if footing := own | ({"malloc": launcher.malloc} if launcher.malloc else {}):
-            self.lines[0]["footing"] = footing
+        if launcher.malloc is not None:
+            self.lines[0]["footing"] = {"malloc": launcher.malloc}
         self.raw = b""
         self.alive = True
         launcher.clock.ns += SETUP_NS
@@ -229,7 +226,6 @@ class Bench:
     interrupt_after: int = 0  # moments; 0: never
     statuses: dict[str, Status] = field(default_factory=dict)
     flags: str = ""  # of all programs
-    others_at_work: Callable[[], int | None] = lambda: 0
 
     def run(self) -> str:
         """A new run, or the resumed one where the file exists."""
@@ -263,7 +259,6 @@ class Bench:
                 on_event=on_event,
                 interrupt=interrupt,
                 disturbance=lambda: Disturbance(self.launcher.clock.ns // 100, None),
-                others=lambda: self.others_at_work(),
                 environment={"HOME": "/nowhere"},
             )
 

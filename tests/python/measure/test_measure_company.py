@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_machine import FakeChild, FakeClock, FakeLauncher
+from fake_machine import FakeClock, FakeLauncher
 from refused_signals import UNSTARTED
 
 from tollbench.analysis import results
@@ -25,14 +25,12 @@ from tollbench.launching.child import Launcher, Limits
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.disturbance import Disturbance
-from tollbench.launching.halting import Halter
 from tollbench.launching.piloting import CaseWork
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.protocol import Unread
 from tollbench.launching.starting import Starter
 from tollbench.measure.company import LONGEST_TURN_NS, Member, NotHalted, OutOfTime, blocks_of
 from tollbench.measure.conversing import LaunchPlace
-from tollbench.measure.quiet_moments import QuietMoments
 from tollbench.measure.recording import LaunchOutcome, Recorder
 from tollbench.plan import Settings
 from tollbench.store import RunFile
@@ -61,11 +59,9 @@ def together(
     time_s: float = 30.0,
     most_blocks: int = 0,
     memory_bytes: int = 0,
-    others: Callable[[], int | None] = lambda: 0,
 ) -> dict[int, LaunchOutcome]:
     clock = launcher.clock if isinstance(launcher, FakeLauncher) else SystemClock()
-    starter = Starter(launcher or ProcessLauncher(), clock)
-    recorder = Recorder(starter, lambda: Disturbance(0, 0), QuietMoments(clock, others, 2))
+    recorder = Recorder(Starter(launcher or ProcessLauncher(), clock), lambda: Disturbance(0, 0))
     limits = Limits(time_s, memory_bytes)
     found = recorder.together(members, blocks, limits, random.Random(1), most_blocks=most_blocks)
     return {outcome.launch.case_id or 0: outcome for outcome in found}
@@ -201,81 +197,6 @@ def test_who_takes_turns_shares_a_cpu_and_who_is_alone_has_all(monkeypatch: pyte
         found = together([real("", 1), real(fault, 2, work)])
         assert not any(TURNS_ON_CPU in outcome.launch.footing for outcome in found.values())
         assert list(where.values()) == [os.sched_getaffinity(0)] * 2
-
-
-class Others:
-    """At work for 30 ms, then at rest for 30, and so on; notes whether they worked when a batch was asked."""
-
-    def __init__(self, launcher: Heard) -> None:
-        self.launcher = launcher
-        self.began: list[bool] = []
-        asked, timed = launcher.asked, FakeChild._batch
-
-        def noting(child: FakeChild, request: Mapping[str, int]) -> dict[str, object]:
-            self.began.append(bool(self()))
-            return timed(child, request)
-
-        self.noting, self.asked = noting, asked
-
-    def __call__(self) -> int:
-        return 1 - (self.launcher.clock.ns // 30_000_000) % 2
-
-
-@pytest.mark.parametrize("members", [1, 3])
-def test_blocks_begin_when_others_rest(members: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    long = replace(SHORT, iterations=100, batch_ns=1e6, warmup=0)
-    for processors, wanted in ((0, False), (2, True)):
-        launcher = Heard()
-        launcher.clock.ns = 0
-        others = Others(launcher)
-        monkeypatch.setattr(FakeChild, "_batch", others.noting)
-        who = [replace(member("x", at, long), processors=processors) for at in range(1, members + 1)]
-        found = together(who, 30, launcher, others=others)
-        assert all(timed(outcome) == 30 for outcome in found.values())
-        spoiled = sum(others.began) / len(others.began)
-        assert spoiled < 0.2 if wanted else spoiled > 0.35
-        spent_ns = sum(outcome.launch.wall_ns for outcome in found.values())
-        assert (spent_ns < 0.8 * launcher.clock.ns) is wanted, "waiting is no program's time"
-        monkeypatch.undo()
-
-
-def test_a_rehearsal_does_not_wait() -> None:
-    launcher = Heard()
-    moments = QuietMoments(launcher.clock, lambda: 1, 1)
-    recorder = Recorder(Starter(launcher, launcher.clock), lambda: Disturbance(0, 0), moments)
-    who = [replace(member("x", at), processors=2) for at in (1, 2)]
-    recorder.together(who, 5, Limits(30.0, 0), random.Random(1), rehearsing=True)
-    assert moments.waited == 0
-    recorder.together(who, 5, Limits(30.0, 0), random.Random(1))
-    assert moments.waited > 0
-
-
-@pytest.mark.parametrize("spins", [True, False])
-def test_threads_that_spin_between_requests_are_not_waited_for(
-    spins: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The kernel counts them among those at work."""
-    launcher = Heard()
-    monkeypatch.setattr(Halter, "threads_at_work", lambda _: int(spins))
-    moments = QuietMoments(launcher.clock, lambda: 1, 1)
-    recorder = Recorder(Starter(launcher, launcher.clock), lambda: Disturbance(0, 0), moments)
-    who = replace(member("x", 1, replace(SHORT, unasked=True)), processors=1)
-    recorder.together([who], 4, Limits(30.0, 0), random.Random(1))
-    assert (moments.waited == 0) is spins
-
-
-@pytest.mark.parametrize(("ends", "wanted"), [("while True: pass", 1), ("sys.stdin.read()", 0)])
-def test_threads_at_work_are_those_that_want_a_processor(ends: str, wanted: int) -> None:
-    code = f"import sys; print('up', flush=True)\n{ends}"
-    command = interpreter("-S", "-c", code)
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        until = time.monotonic() + 20
-        while (found := Halter(child.pid).threads_at_work()) != wanted and time.monotonic() < until:
-            time.sleep(0.001)
-        child.kill()
-    assert found == wanted
 
 
 def test_each_is_charged_with_its_own_time_alone() -> None:
@@ -466,8 +387,7 @@ def test_blocks_are_many_where_starting_is_dear_and_few_where_batches_are() -> N
 
 def test_several_that_hang_are_not_waited_for_once_the_time_is_over() -> None:
     members = [real("hang", 1), real("hang", 2), real("hang", 3)]
-    starter = Starter(ProcessLauncher(), SystemClock())
-    recorder = Recorder(starter, lambda: Disturbance(0, 0), QuietMoments(starter.clock, lambda: 0))
+    recorder = Recorder(Starter(ProcessLauncher(), SystemClock()), lambda: Disturbance(0, 0))
     began = time.monotonic()
     with pytest.raises(OutOfTime):
         recorder.together(
