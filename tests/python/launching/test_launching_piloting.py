@@ -286,6 +286,16 @@ def test_what_came_before_the_long_batches_of_a_waiting_program_is_no_choice(one
     assert work.iterations == count
 
 
+def test_a_first_request_that_was_too_long_is_no_longer_batch() -> None:
+    """Of operations of 1 ms the first sixteen take longer than any later batch, and are cold."""
+    on_the_way = [batch(16, 1.1 * 16e6, switches=9), batch(1, 1e6, switches=1), batch(1, 1e6, switches=1)]
+    count = round(WAITING_NS / 1e6)
+    work = work_after(
+        pilot([*on_the_way, *[batch(count, WAITING_NS, switches=9)] * 3]), Kind.SAMPLES, SECONDS
+    )
+    assert (work.iterations, work.lengthened) == (count, False)
+
+
 def test_no_request_asks_for_more_samples_than_a_program_answers() -> None:
     quick = CaseWork(MAX_SAMPLES, 2e6, MAX_SAMPLES, 3e6)
     slow = CaseWork(100, 16e6, 200, 3e6, again=100)
