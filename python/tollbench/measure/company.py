@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from tollbench.launching.child import Limits
 from tollbench.launching.conversation import Errand
 from tollbench.launching.failure import HaltingRefused, LaunchFailed
-from tollbench.launching.piloting import WAITING_NS, CaseWork
+from tollbench.launching.piloting import LONGER_NS, CaseWork
 from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
@@ -41,7 +41,7 @@ _REQUEST_NS = 0.2e6  # what a turn costs besides the batch
 _BEST_SHARE = 2.0  # blocks by the root of what a launch costs over what a block costs, times this
 _FEWEST_BLOCKS = 5
 _FEWEST_LONG_BLOCKS = 3  # of batches that are means over much already
-_LONG_BLOCK_NS = 3e6
+_LONG_BLOCK_NS = 2.5e6
 MOST_TIMES = 3  # as many blocks, where others work on the core and there is time
 _FEWEST_OWN = 2  # batches with the core to itself that a program shall have, as far as blocks allow
 
@@ -213,7 +213,7 @@ class Company:
         if program.ready.warmup_limit_ns:
             # In long batches: steadiness is judged by the last six, and a runtime compiles when it likes.
             program.warm_up(
-                max(work.iterations, round(WAITING_NS / work.one_ns)), program.ready.warmup_limit_ns
+                max(work.iterations, round(LONGER_NS[-1] / work.one_ns)), program.ready.warmup_limit_ns
             )
             return
         first = min(work.warmup, work.iterations)
