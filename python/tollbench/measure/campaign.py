@@ -31,7 +31,7 @@ from tollbench.measure.estimate import (
     look_at,
     next_of,
     rounds_wanted,
-    steady_dear_rows,
+    steady_rows,
 )
 from tollbench.measure.events import CaseEnded, Event, LaunchDone, Shortage, TimePlanned
 from tollbench.measure.fitting import let_wait
@@ -268,7 +268,7 @@ class _Run:
             if (had := min(workload.round for workload in going)) != looked_at:
                 self._let_wait_by_what_launches_took(more=had <= ROUNDS_OF_EACH)
                 looked_at = had
-            steady_dear_rows(going, self._left_s())
+            steady_rows(going, self._left_s())
             workload = next_of(rng.sample(going, len(going)), self._settings, self._left_s())
             if not workload.active_cases:
                 workload.stopped_by = "failures"

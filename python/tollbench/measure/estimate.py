@@ -106,28 +106,31 @@ def usual_scatter(scatters: Sequence[float | None]) -> float:
     return known[len(known) // 2]
 
 
-def steady_dear_rows(going: Sequence[WorkloadState], left_s: float) -> None:
-    """Decides which dear rows have all turns up to the steady rounds: the cheapest, as many as fit into half
-    of the time that is left over when all workloads have had those rounds.
+def steady_rows(going: Sequence[WorkloadState], left_s: float) -> None:
+    """Decides which rows have all turns up to the steady rounds though they are dear, or known well enough:
+    the cheapest, as many as fit into half of the time that is left over when all workloads have had those
+    rounds. Those of a workload that are known and not dear have them together.
 
     With fewer launches their intervals end at the farthest of them: in a table of nine rows 14 launches leave
-    out none, 16 one at each end, 20 two. It goes by costs alone, never by a value.
+    out none, 16 one at each end, 20 two. Which of them fit goes by costs alone, never by a value.
     """
     more_ns = []
     for workload in going:
         workload.steadied = frozenset()
         lacking = max(0, STEADY_ROUNDS - max(workload.round, workload.fewest))
-        for case in workload.going_cases:
-            rarely = 1.0 - 1.0 / workload.every.get(case.id, 1)
-            if lacking and rarely:
-                more_ns.append((case.cost_ns * lacking * rarely, case.id, workload))
+        cases = [case for case in workload.going_cases if workload.rounds_between(case) > 1]
+        dear = [case for case in cases if workload.every.get(case.id, 1) > 1]
+        for together in (*([case] for case in dear), [case for case in cases if case not in dear]):
+            if lacking and together:
+                cost_ns = sum(case.cost_ns * (1.0 - 1.0 / workload.rounds_between(case)) for case in together)
+                more_ns.append((lacking * cost_ns, [case.id for case in together], workload))
     needed_ns = sum(workload.rounds_cost_ns(STEADY_ROUNDS) for workload in going)
     spare_ns = STEADYING * (1e9 * left_s - needed_ns)
-    for cost_ns, case_id, workload in sorted(more_ns, key=lambda one: one[:2]):
+    for cost_ns, case_ids, workload in sorted(more_ns, key=lambda one: one[:2]):
         spare_ns -= cost_ns
         if spare_ns < 0:
             break
-        workload.steadied |= {case_id}
+        workload.steadied |= set(case_ids)
 
 
 def _needs_more(workload: WorkloadState, settings: Settings, left_s: float) -> bool:

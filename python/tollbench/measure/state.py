@@ -228,9 +228,8 @@ class WorkloadState:
 
     def all_turns_until(self, case: CaseState) -> int:
         """The last round until which it is launched in each: those that any interval needs, and as far as
-        there is time (`estimate.steady_dear_rows`) those that leave out the farthest launches."""
-        steadied = case.id in self.steadied and not self.is_known(case)
-        return max(self.fewest, STEADY_ROUNDS) if steadied else self.fewest
+        there is time (`estimate.steady_rows`) those that leave out the farthest launches."""
+        return max(self.fewest, STEADY_ROUNDS) if case.id in self.steadied else self.fewest
 
     def is_known(self, case: CaseState) -> bool:
         """Whether it and all who are launched with it need no more rounds for what their ratios say."""

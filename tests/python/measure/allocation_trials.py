@@ -86,7 +86,7 @@ def spend(workloads: list[Allocated], settings: Settings, rng: random.Random) ->
     left = BUDGET_ROUNDS * sum(len(one.cases) for one in workloads)
     while going := [one for one in workloads if not one.stopped_by]:
         left_s = left * LAUNCH_NS / 1e9
-        estimate.steady_dear_rows(going, left_s)
+        estimate.steady_rows(going, left_s)
         chosen = estimate.next_of(rng.sample(going, len(going)), settings, left_s)
         made = next(one for one in going if one is chosen)
         if left < len(made.due(made.round + 1)):

@@ -18,7 +18,7 @@ from tollbench.measure.estimate import (
     rounds_wanted,
     scatter,
     scatter_of,
-    steady_dear_rows,
+    steady_rows,
 )
 from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.measure.state import CaseState, WorkloadState
@@ -234,13 +234,13 @@ def test_dear_cases_have_all_turns_up_to_the_steady_rounds_where_there_is_time()
     needed_ns = more * (10 + 10 + 10 + 10 + 100)
     for spare_ns, last in ((0, {0, 1, 2}), (2 * 80, {0, 1, 2, 3}), (2 * (80 + 2400), {0, 1, 2, 3, 4})):
         for short_ns, steadied in ((0, last), (1, last - {max(last)} if spare_ns else last)):
-            steady_dear_rows([made], (needed_ns + spare_ns - short_ns) / 1e9)
+            steady_rows([made], (needed_ns + spare_ns - short_ns) / 1e9)
             turns = turns_of(made, STEADY_ROUNDS + 8)
             assert [number in steadied for number in range(5)] == [
                 set(range(1, STEADY_ROUNDS + 1)) <= set(of_case) for of_case in turns
             ]
     assert len(turns_of(made, STEADY_ROUNDS + 8)[4]) == FIRST_LOOK + 4  # the last was a nanosecond short
-    steady_dear_rows([made], 1.0)
+    steady_rows([made], 1.0)
     later = range(STEADY_ROUNDS + 1, STEADY_ROUNDS + 9)
     for often, rare in ((turns_of(made, STEADY_ROUNDS + 8)[case], every) for case, every in ((3, 2), (4, 4))):
         assert often[STEADY_ROUNDS:] == [number for number in later if (number - FIRST_LOOK) % rare == 0]
@@ -252,7 +252,7 @@ def test_the_time_goes_to_the_cheapest_of_dear_cases_whichever_workload_is_their
         dear.every[number] = dear.every.pop(case.id)
         case.id = number
     left_ns = sum(one.rounds_cost_ns(STEADY_ROUNDS) for one in (cheap, dear)) + 2 * (8 + 80 + 240)
-    steady_dear_rows([dear, cheap], left_ns / 1e9)
+    steady_rows([dear, cheap], left_ns / 1e9)
     assert cheap.steadied == {3, 4}
     assert dear.steadied == {13}
 
@@ -294,8 +294,12 @@ def test_rows_that_are_known_well_enough_for_what_they_say_have_rare_turns() -> 
     turns = turns_of(made, FIRST_LOOK + 8)
     assert [number for number in turns[3] if number > FIRST_LOOK] == [FIRST_LOOK + 4, FIRST_LOOK + 8]
     assert turns[0] == turns[1] == list(range(1, FIRST_LOOK + 9)), "ratios are to the fastest: it has all"
-    made.steadied = frozenset({3})
-    assert turns_of(made, FIRST_LOOK + 8) == turns
+    for case in made.cases:
+        case.cost_ns = 10
+    steady_rows([made], 1e-9 * made.rounds_cost_ns(STEADY_ROUNDS))
+    assert turns_of(made, FIRST_LOOK + 8) == turns, "there is no time left over"
+    steady_rows([made], 1.0)
+    assert set(range(1, STEADY_ROUNDS + 1)) <= set(turns_of(made, STEADY_ROUNDS + 8)[3])
     assert looked_at(0.001, 0.02, 0.03, 0.1).known_rows == frozenset()
     assert looked_at(0.001, 0.001, 0.001, 0.001).known_rows == {0, 1, 2, 3}
     assert looked_at(0.001, 0.02, 0.015, 0.05, settings=replace(BUDGETED, budget_s=0.0)).known_rows == set()
