@@ -211,12 +211,8 @@ def steady_from(costs: Sequence[float]) -> int:
 def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     """From a pilot as it is stored, so that a resumed run finds the same; `seconds` as for `piloting`."""
     counts = [batch.iterations for batch in pilot.batches]
-    if (
-        kind is Kind.SAMPLES
-        or not one_thread(pilot.footing)
-        or times_own_thread(pilot.footing)
-        or sum(batch.voluntary_switches > 0 for batch in pilot.batches) > _SEEN_WAITING * len(pilot.batches)
-    ):
+    late = sum(one.voluntary_switches > 0 for one in pilot.batches) > _SEEN_WAITING * len(pilot.batches)
+    if kind is Kind.SAMPLES or not one_thread(pilot.footing) or times_own_thread(pilot.footing) or late:
         # What came before was only on the way there: the first 16 operations of posix_spawn, twice as many as
         # in any later batch, were cold, and passed for a longer batch that says something else.
         shortest, lengths = counts[-1], {counts[-1]}
@@ -233,6 +229,8 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
         )
     if pilot.batches[-1].wall_ns < SHORT_NS / 2:  # it never became long enough
         iterations = min(_most(kind), max(1, round(SHORT_NS / one_ns)))
+    if late:  # perhaps found only after the long batches of a program that never waits
+        iterations = min(iterations, max(1, round(WAITING_NS / one_ns)))
     unasked = pilot.footing.get(UNASKED) is True
     work = CaseWork(
         iterations,
@@ -246,14 +244,14 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     )
     if iterations == 1 and 2 * one_ns > _WITHOUT_WARMUP * 1e9 * seconds:
         return work
-    steady = shortest
+    steady = least = min(shortest, iterations)
     if len(groups[shortest]) >= _STEADY_BATCHES:
         before = [0, *accumulate(batch.iterations for batch in pilot.batches)]
         steady = before[counts.index(shortest) + steady_from(groups[shortest])]
     longest_ns = _WARMUP_SHARE * 1e9 * seconds
     if shortest * one_ns > LONGER_NS[-1]:
         longest_ns = min(longest_ns, LONGER_NS[-1])
-    warmup = max(1, min(max(shortest, steady), _most(kind), round(longest_ns / one_ns)))
+    warmup = max(1, min(max(least, steady), _most(kind), round(longest_ns / one_ns)))
     return replace(work, warmup=warmup, begin_ns=work.begin_ns + warmup * one_ns)
 
 

@@ -353,6 +353,7 @@ class _Run:
         if since_s < self._forecast_due_s or left < _WORTH_TELLING * self._settings.budget_s:
             return
         self._forecast_due_s = 2.0 * since_s
+        steady_rows(going, left)  # the last look may have made some known
         found = forecast(self._workloads, self._settings, left)
         had = min(one.round for one in going)
         self._tell(TimePlanned(found.workloads, left, had, self._elapsed_s() + found.needed_s))

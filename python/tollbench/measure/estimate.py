@@ -30,7 +30,7 @@ from tollbench.stats import (
 )
 from tollbench.stats.order_statistics import Floats
 
-# Of the time that those rounds leave over, for dear rows; the rest goes where it narrows most.
+# Of the time that those rounds leave over, for dear and known rows; the rest goes where it narrows most.
 STEADYING = 0.5
 PREPARING_SHARE = 0.5  # of the time, for pilots, counting passes and rehearsals
 
@@ -107,30 +107,42 @@ def usual_scatter(scatters: Sequence[float | None]) -> float:
 
 
 def steady_rows(going: Sequence[WorkloadState], left_s: float) -> None:
-    """Decides which rows have all turns up to the steady rounds though they are dear, or known well enough:
-    the cheapest, as many as fit into half of the time that is left over when all workloads have had those
-    rounds. Those of a workload that are known and not dear have them together.
+    """Decides which rows have all turns up to the steady rounds though they are dear, or known well enough.
+
+    As many as fit into half of the time that is left over when all workloads have had those rounds: first
+    those that are not known, then the cheapest. Who is launched together has them together, and so have
+    those of a workload that are known and not dear.
 
     With fewer launches their intervals end at the farthest of them: in a table of nine rows 14 launches leave
-    out none, 16 one at each end, 20 two. Which of them fit goes by costs alone, never by a value.
+    out none, 16 one at each end, 20 two.
     """
-    more_ns = []
+    found = []
     for workload in going:
         workload.steadied = frozenset()
         lacking = max(0, STEADY_ROUNDS - max(workload.round, workload.fewest))
-        cases = [case for case in workload.going_cases if workload.rounds_between(case) > 1]
-        dear = [case for case in cases if workload.every.get(case.id, 1) > 1]
-        for together in (*([case] for case in dear), [case for case in cases if case not in dear]):
-            if lacking and together:
-                cost_ns = sum(case.cost_ns * (1.0 - 1.0 / workload.rounds_between(case)) for case in together)
-                more_ns.append((lacking * cost_ns, [case.id for case in together], workload))
+        for rows in _rare_together(workload) if lacking else ():
+            known = all(workload.is_known(case) for case in rows)
+            cost_ns = sum(case.cost_ns * (1.0 - 1.0 / workload.rounds_between(case)) for case in rows)
+            found.append((known, lacking * cost_ns, [case.id for case in rows], workload))
     needed_ns = sum(workload.rounds_cost_ns(STEADY_ROUNDS) for workload in going)
     spare_ns = STEADYING * (1e9 * left_s - needed_ns)
-    for cost_ns, case_ids, workload in sorted(more_ns, key=lambda one: one[:2]):
+    for _, cost_ns, case_ids, workload in sorted(found, key=lambda one: one[:3]):
         spare_ns -= cost_ns
         if spare_ns < 0:
             break
         workload.steadied |= set(case_ids)
+
+
+def _rare_together(workload: WorkloadState) -> list[list[CaseState]]:
+    """The rows that have rare turns once all have had the fewest: dear ones by who is launched with whom, and
+    those that are known only."""
+    groups: dict[frozenset[int], list[CaseState]] = {}
+    for case in workload.going_cases:
+        if workload.rounds_between(case) > 1:
+            dear = workload.every.get(case.id, 1) > 1
+            who = workload.companions.get(case.id, frozenset([case.id])) if dear else frozenset()
+            groups.setdefault(who, []).append(case)
+    return list(groups.values())
 
 
 def _needs_more(workload: WorkloadState, settings: Settings, left_s: float) -> bool:

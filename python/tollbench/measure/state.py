@@ -140,7 +140,7 @@ class WorkloadState:
     scatter: float | None = None
     resumed_at: int = 0  # the last round of which launches were stored when this run began
     every: dict[int, int] = field(default_factory=dict)  # by id: launched in every so many rounds
-    steadied: frozenset[int] = frozenset()  # ids of dear ones that have all turns up to `STEADY_ROUNDS`
+    steadied: frozenset[int] = frozenset()  # ids of rare ones that have all turns up to `STEADY_ROUNDS`
     companions: dict[int, frozenset[int]] = field(default_factory=dict)  # by id: who is launched with it
     once: frozenset[int] = frozenset()  # ids: those who have one launch only where they wait
     waiting: frozenset[int] = frozenset()  # ids: they have few launches, as time is short (`fitting`)

@@ -120,7 +120,7 @@ def test_a_batch_that_the_kernel_made_wait_does_not_make_batches_long() -> None:
     some[7] = some[7]._replace(voluntary_switches=1)
     assert work_after(pilot(some), Kind.BATCH, SECONDS).iterations == 1000
     many = [one._replace(voluntary_switches=at % 3 == 0) for at, one in enumerate(some)]
-    assert work_after(pilot(many), Kind.BATCH, SECONDS).iterations == 32_000
+    assert work_after(pilot(many), Kind.BATCH, SECONDS).iterations == round(WAITING_NS / 250.0)
 
 
 @pytest.mark.parametrize(("one_s", "warmup"), [(0.03, 1), (0.3, 0)])
@@ -284,6 +284,15 @@ def test_what_came_before_the_long_batches_of_a_waiting_program_is_no_choice(one
     count = round(WAITING_NS / one_ns)
     work = work_after(pilot([*on_the_way, *[batch(count, WAITING_NS, switches=9)] * 3]), Kind.BATCH, SECONDS)
     assert work.iterations == count
+
+
+def test_a_program_that_is_seen_to_wait_late_has_batches_as_long_as_others_that_wait() -> None:
+    """The first batches happened to be none in which it gave its processor back."""
+    short = [batch(1000, 0.25e6, switches=int(number % 4 == 3)) for number in range(24)]
+    long = [batch(count, 250.0 * count, switches=1) for count in (4000, 32_000) for _ in range(4)]
+    work = work_after(pilot([*short, *long]), Kind.BATCH, SECONDS)
+    assert work.iterations == round(WAITING_NS / 250.0)
+    assert work.warmup == work.iterations
 
 
 def test_a_first_request_that_was_too_long_is_no_longer_batch() -> None:

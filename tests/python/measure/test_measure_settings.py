@@ -257,6 +257,28 @@ def test_the_time_goes_to_the_cheapest_of_dear_cases_whichever_workload_is_their
     assert dear.steadied == {13}
 
 
+def test_companions_have_all_turns_together() -> None:
+    made = costing(10, 10, 10, 20, 30)
+    made.every = {3: 2, 4: 2}
+    made.companions = {3: frozenset({3, 4}), 4: frozenset({3, 4})}
+    needed_ns, more_ns = made.rounds_cost_ns(STEADY_ROUNDS), (STEADY_ROUNDS - FIRST_LOOK) * (20 + 30) / 2
+    for left_ns, steadied in ((needed_ns + 2 * more_ns - 1, set()), (needed_ns + 2 * more_ns, {3, 4})):
+        steady_rows([made], left_ns / 1e9)
+        assert made.steadied == steadied
+
+
+def test_rows_that_are_not_known_have_the_time_before_those_that_are() -> None:
+    """Intervals of a dear row end at its farthest launches; those that are known lack nothing."""
+    made = costing(10, 10, 10, 20, 400)
+    made.known_rows = frozenset({0, 1, 2})
+    of_dear_ns = (STEADY_ROUNDS - FIRST_LOOK) * 20 / 2
+    needed_ns = made.rounds_cost_ns(STEADY_ROUNDS)
+    steady_rows([made], (needed_ns + 2 * of_dear_ns) / 1e9)
+    assert made.steadied == {3}
+    steady_rows([made], 1.0)
+    assert made.steadied == {0, 1, 2, 3, 4}
+
+
 def test_what_rounds_take_counts_the_turns_that_rows_have() -> None:
     made = costing(10, 10, 10, 20, 400)
     assert made.rounds_cost_ns(FIRST_LOOK - 1) == 0
