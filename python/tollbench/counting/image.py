@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from elftools.common.exceptions import ELFError
+from elftools.construct.core import ConstructError
 from elftools.elf.constants import P_FLAGS
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
@@ -59,7 +60,8 @@ MADE_BY_GO = (
 )
 OF_GO = ".go.buildinfo"
 _NO_HANDLERS = "has exception handlers and no sorted table of them (.eh_frame_hdr)"
-DAMAGES = (AttributeError, TypeError, AssertionError)  # how pyelftools stumbles over nonsense
+# How pyelftools stumbles over nonsense, and with which errors of its own parser it tells of some.
+DAMAGES = (AttributeError, TypeError, AssertionError, ConstructError)
 
 
 class Unreadable(Exception):

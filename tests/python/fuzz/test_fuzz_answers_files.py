@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from byte_edits import (
     slow,
 )
 from compiled import PROGRAM, compiled
+from elftools.elf.elffile import ELFFile
 from hypothesis import given
 
 from tollbench.counting import instructions, profiles
@@ -159,6 +161,18 @@ def test_programs(program, changes, of_tables):
     for read in (sizes, read_program, source_of):
         refused(read, path)
     refused(_same, program, path)
+
+
+def test_a_note_beyond_the_end_is_refused(program):
+    with program.open("rb") as file:
+        elf = ELFFile(file)
+        place = elf["e_shoff"] + 64 * elf.get_section_index(".note.gnu.build-id") + 0x18  # sh_offset
+    data = bytearray(program.read_bytes())
+    data[place : place + 8] = len(data).to_bytes(8, "little")
+    path = program.with_name("beyond")
+    path.write_bytes(data + struct.pack("<III", 4, 4, 3))  # sizes of name and text, which would follow
+    with pytest.raises(Unreadable):
+        sizes(path)
 
 
 def test_a_table_without_an_end_is_left(program):
