@@ -166,7 +166,9 @@ def test_programs(program, changes, of_tables):
 def test_a_note_beyond_the_end_is_refused(program):
     with program.open("rb") as file:
         elf = ELFFile(file)
-        place = elf["e_shoff"] + 64 * elf.get_section_index(".note.gnu.build-id") + 0x18  # sh_offset
+        number = elf.get_section_index(".note.gnu.build-id")
+        assert number is not None
+        place = elf["e_shoff"] + 64 * number + 0x18  # sh_offset
     data = bytearray(program.read_bytes())
     data[place : place + 8] = len(data).to_bytes(8, "little")
     path = program.with_name("beyond")
