@@ -60,7 +60,8 @@ def ended(found: EndedInTurns | LaunchFailed) -> EndedInTurns:
 
 
 def test_never_two_at_once_and_each_has_its_own_time() -> None:
-    found = run(program(WORKS, 60, 0), program(WORKS, 40, 0), program(WORKS, 20, 3))
+    # Each works from its start until it is halted: tens of milliseconds where the machine is loaded.
+    found = run(program(WORKS, 300, 0), program(WORKS, 240, 0), program(WORKS, 180, 3))
     ends = {side: ended(found[side]) for side in range(3)}
     stays = {side: json.loads(end.ended.whole_stdout()) for side, end in ends.items()}
     in_order = sorted((*stay, side) for side, of_side in stays.items() for stay in of_side)
