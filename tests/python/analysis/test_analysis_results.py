@@ -598,6 +598,9 @@ def test_the_floor_is_that_of_a_ratio_in_the_typical_table(tmp_path: Path) -> No
         for number, each in enumerate([*six, *two, Made("c0", noisy(10.0, 30))])
     ]  # c0 and c1 have other settings too, each alone there
     assert floor_of("swept", mixed).rows == 6
+    wait = [Made(f"c{row}", noisy(10.0 + row, 3, seed=row), {"n": 2}) for row in range(9)]
+    few = floor_of("most wait", [*(Made(each.contender, each.launches, {"n": 1}) for each in two), *wait])
+    assert (few.rows, few.rounds) == (2, 30), "what has no interval says nothing of one"
 
 
 def test_drift_and_stolen_time_are_said(path: Path) -> None:
