@@ -49,7 +49,7 @@ def floor(
     """The smallest difference that a ratio of this run's typical table could find, at its level there.
 
     Typical is the table of the row in the middle, rows ordered by what their table could find; rows that are
-    compared with nobody count where there are no others, and those of tables without any interval neither.
+    compared with nobody count where there are no others, and so do those of tables without any interval.
 
     The canary never waits, so it counts by its time on the processor, while it has its core to itself, as
     tables of such programs do: a bound from below for those that wait.

@@ -211,8 +211,9 @@ def steady_from(costs: Sequence[float]) -> int:
 def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     """From a pilot as it is stored, so that a resumed run finds the same; `seconds` as for `piloting`."""
     counts = [batch.iterations for batch in pilot.batches]
-    late = sum(one.voluntary_switches > 0 for one in pilot.batches) > _SEEN_WAITING * len(pilot.batches)
-    if kind is Kind.SAMPLES or not one_thread(pilot.footing) or times_own_thread(pilot.footing) or late:
+    single = one_thread(pilot.footing) and not times_own_thread(pilot.footing)
+    waits = sum(one.voluntary_switches > 0 for one in pilot.batches) > _SEEN_WAITING * len(pilot.batches)
+    if kind is Kind.SAMPLES or not single or waits:
         # What came before was only on the way there: the first 16 operations of posix_spawn, twice as many as
         # in any later batch, were cold, and passed for a longer batch that says something else.
         shortest, lengths = counts[-1], {counts[-1]}
@@ -229,7 +230,7 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
         )
     if pilot.batches[-1].wall_ns < SHORT_NS / 2:  # it never became long enough
         iterations = min(_most(kind), max(1, round(SHORT_NS / one_ns)))
-    if late:  # perhaps found only after the long batches of a program that never waits
+    if single and waits:  # perhaps seen only after the long batches of a program that never waits
         iterations = min(iterations, max(1, round(WAITING_NS / one_ns)))
     unasked = pilot.footing.get(UNASKED) is True
     work = CaseWork(

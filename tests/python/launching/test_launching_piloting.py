@@ -9,6 +9,7 @@ import pytest
 
 from tollbench.launching.messages import MAX_SAMPLES
 from tollbench.launching.piloting import (
+    CROWDED_NS,
     SHORT_NS,
     UNASKED,
     WAITING_NS,
@@ -293,6 +294,13 @@ def test_a_program_that_is_seen_to_wait_late_has_batches_as_long_as_others_that_
     work = work_after(pilot([*short, *long]), Kind.BATCH, SECONDS)
     assert work.iterations == round(WAITING_NS / 250.0)
     assert work.warmup == work.iterations
+
+
+def test_more_threads_than_processors_keep_batches_of_many_turns() -> None:
+    """They give their processors back too, and 3 ms are those of one thread's turn."""
+    crowded = [*(batch(count, 1e5, 2e5, 9) for count in (16, 100)), *[batch(800, CROWDED_NS, 9e7, 9)] * 3]
+    work = work_after(pilot(crowded, threads=64), Kind.BATCH, SECONDS)
+    assert (work.iterations, work.batch_ns) == (800, CROWDED_NS)
 
 
 def test_a_first_request_that_was_too_long_is_no_longer_batch() -> None:
