@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -92,9 +93,10 @@ def criterion_benchmarks() -> Path:
     (folder / "Cargo.toml").write_text(CARGO_MANIFEST)
     (folder / "src/lib.rs").touch()
     shutil.copy(SOURCES / "operations.rs", folder / "benches")
-    built(["cargo", "bench", "--no-run", "--target-dir", "target"], folder)
-    (made,) = [path for path in folder.glob("target/release/deps/operations-*") if not path.suffix]
-    return made
+    told = built(["cargo", "bench", "--no-run", "--target-dir", "target", "--message-format=json"], folder)
+    artifacts = [json.loads(line) for line in told.splitlines()]
+    (made,) = {each["executable"] for each in artifacts if each.get("target", {}).get("name") == "operations"}
+    return Path(made)
 
 
 def emptied(name: str) -> Path:
@@ -105,8 +107,8 @@ def emptied(name: str) -> Path:
     return folder
 
 
-def built(words: Sequence[str], folder: Path) -> None:
-    """Runs what builds a program. Raises Missing with the first error that it names."""
+def built(words: Sequence[str], folder: Path) -> str:
+    """What a command says that builds a program. Raises Missing with the first error that it names."""
     try:
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -114,6 +116,7 @@ def built(words: Sequence[str], folder: Path) -> None:
     if done.returncode != 0:
         first = next((line for line in done.stderr.splitlines() if "error" in line), "the compiler failed")
         raise Missing(f"does not build: {first.strip()[-120:]}")
+    return done.stdout
 
 
 def per_mille(slowdown: float) -> int:

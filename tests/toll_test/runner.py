@@ -205,6 +205,8 @@ def _start(command: Sequence[str], root: Path) -> subprocess.Popen[str]:
         env={
             **os.environ,
             **COMPILED_ONCE,
+            # Copies of the checkout share what their Rust programs depend on, as they do by ccache in C++.
+            "CARGO_BUILD_BUILD_DIR": str(root / "build/test-crates"),
             "PYTHONPATH": str(root / "python"),
             "MYPYPATH": str(root / "python"),
         },

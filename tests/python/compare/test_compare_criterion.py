@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -132,6 +133,7 @@ criterion_main!(benches);
 """
 
 
+@pytest.mark.proof
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # Criterion and what it needs have to be built
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="Rust is not installed: toll setup --languages")
@@ -144,13 +146,16 @@ def test_a_real_executable(tmp_path: Path) -> None:
     for name, size in (("old", "1000"), ("new", "3000")):
         (folder / "benches/b.rs").write_text(REAL.replace("SIZE", size))
         built = subprocess.run(
-            ["cargo", "bench", "--no-run", "--target-dir", "target"], cwd=folder, capture_output=True
+            ["cargo", "bench", "--no-run", "--target-dir", "target", "--message-format=json"],
+            cwd=folder,
+            capture_output=True,
         )
         if b"failed to download" in built.stderr or b"failed to get" in built.stderr:
             pytest.skip("cargo cannot reach a registry with criterion")
         assert built.returncode == 0, built.stderr.decode()
-        (made,) = [path for path in folder.glob("target/release/deps/b-*") if not path.suffix]
-        made.rename(tmp_path / f"{name}_bench")
+        told = [json.loads(line) for line in built.stdout.splitlines()]
+        (made,) = {each["executable"] for each in told if each.get("target", {}).get("name") == "b"}
+        Path(made).rename(tmp_path / f"{name}_bench")
     found = rows(compared(f"{tmp_path}/old_bench", f"{tmp_path}/new_bench", most_rounds=40))
     assert list(found) == ["sum 1+1", "group/task/9"]
     assert found["sum 1+1"].verdict is Verdict.SLOWER

@@ -265,6 +265,20 @@ def rust_job(folder: Path) -> Job:
     return Job(Tool(Path("/bin/cargo"), "1"), ROOT, manifest.with_name("x.rs"), folder, folder / "x")
 
 
+def test_manifests_share_what_they_depend_on_but_not_programs_of_one_name(tmp_path, monkeypatch) -> None:
+    monkeypatch.delenv("CARGO_BUILD_BUILD_DIR", raising=False)
+    rust = RECIPES["Rust"]
+    steps = [rust.steps(rust_job(tmp_path / "made" / name / "x.rs"))[0] for name in ("fib", "skynet")]
+    shared, targets = (
+        {step.environment["CARGO_BUILD_BUILD_DIR"] for step in steps},
+        {step.command[step.command.index("--target-dir") + 1] for step in steps},
+    )
+    assert shared == {str(tmp_path / "crates")}
+    assert len(targets) == 2
+    monkeypatch.setenv("CARGO_BUILD_BUILD_DIR", "/a/users/own")
+    assert "CARGO_BUILD_BUILD_DIR" not in rust.steps(rust_job(tmp_path / "made/fib/x.rs"))[0].environment
+
+
 @pytest.mark.parametrize("name", ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"])
 def test_the_users_own_rust_flags_give_way_to_those_of_a_tuned_build(tmp_path, monkeypatch, name) -> None:
     for other in ("RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"):
