@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,26 +64,34 @@ def _find_python_itself(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Which tests run, and in which order."""
-    if "slow" not in str(config.getoption("-m")):
-        _leave_simulations_out(config, items)
+    asked_for = str(config.getoption("-m"))
+    # Simulations of minutes run only when asked for: `pytest -m slow tests/python/stats`, for one.
+    if "slow" not in asked_for:
+        _leave_out(config, items, lambda item: _marked(item, "slow") and _simulates(item))
+    if "proof" not in asked_for:
+        _leave_out(config, items, lambda item: _marked(item, "proof"))
     _longest_first(items)
 
 
-def _leave_simulations_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Those of minutes run only when asked for: `pytest -m slow tests/python/stats`, for one."""
-    left_out = [
-        item
-        for item in items
-        if SIMULATIONS & {item.path, *item.path.parents} and item.get_closest_marker("slow")
-    ]
-    if left_out:
+def _marked(item: pytest.Item, name: str) -> bool:
+    return item.get_closest_marker(name) is not None
+
+
+def _simulates(item: pytest.Item) -> bool:
+    return bool(SIMULATIONS & {item.path, *item.path.parents})
+
+
+def _leave_out(
+    config: pytest.Config, items: list[pytest.Item], unwanted: Callable[[pytest.Item], bool]
+) -> None:
+    if left_out := [item for item in items if unwanted(item)]:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
 
 
 def _longest_first(items: list[pytest.Item]) -> None:
     """Files with slow tests, then those with many: a long one that begins last is waited for by all."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    slow = {item.path for item in items if _marked(item, "slow")}
     count = Counter(item.path for item in items)
     items.sort(key=lambda item: (item.path not in slow, -count[item.path], item.path))
 

@@ -18,6 +18,7 @@ CXX_FOLDERS = ("include", "src", "suites", "tests")
 PYTHON_FOLDERS = ("python", "tests", "cmake")
 # What hangs is ended, with its name: the slowest test takes a tenth of that.
 CTEST_OPTIONS = ("--no-tests=error", "--output-on-failure", "--timeout", "300")
+ANYTHING = "proof or not proof"  # the slow proofs too, which are left out where nobody names them
 SANITIZERS = ("asan", "tsan")  # asan is address, leak and undefined behaviour together
 _LAUNCHED_ONCE = (
     'rm -f build/contenders.toll* && exec "$0" "$@" --profile check'
@@ -30,8 +31,8 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
 
     Contenders number hundreds, and building them as they are measured takes a third of the whole: the step
     `contenders` builds and launches each workload's headline. Only with `everything` it takes all of them,
-    Debug and Clang build them too, clang-tidy looks at more than one a workload, and the root is made that
-    some of them need.
+    Debug and Clang build them too, clang-tidy looks at more than one a workload, the root is made that
+    some of them need, and the proofs are run, which take a minute each.
 
     Tests wait, and most use one CPU at a time: what is compiled for the next ones is compiled aside.
     """
@@ -45,7 +46,7 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
     if everything:  # made once, then kept; Seastar's rows and tests are skipped without it
         yield Step("root debian13", tuple(toll_itself("env", "add", "debian13")))
         yield Step("audit", _python("tests/toll_test/audit.py"))
-    chosen = ("-m", "not slow") if fast else ()
+    chosen = ("-m", "not slow") if fast else ("-m", ANYTHING) if everything else ()
     workers = str(len(os.sched_getaffinity(0)))
     # A file at a time, as its tests share what they build, in the order of tests/python/conftest.py.
     beside = ("-n", workers, "--dist", "loadfile", "--no-loadscope-reorder")
@@ -77,11 +78,11 @@ def _python(*words: str) -> tuple[str, ...]:
 
 def _builds(*, fast: bool, everything: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The builds that have tests, and CMake's options for each."""
-    dev, clang = ("ON", "ON") if everything else ("headline", "OFF")
-    yield "dev", (f"-DTOLL_SUITES={dev}",)
+    yield "dev", (f"-DTOLL_SUITES={'ON' if everything else 'headline'}",)
+    if everything:
+        yield "clang", (f"-DCMAKE_CXX_COMPILER={_clang()}", "-DTOLL_SUITES=ON")
     if not fast:
         # Sanitizers build the library and its tests, which use all of it.
-        yield "clang", (f"-DCMAKE_CXX_COMPILER={_clang()}", f"-DTOLL_SUITES={clang}")
         for preset in SANITIZERS:
             yield preset, ("-DTOLL_SUITES=OFF", "-DTOLL_BENCH=OFF")
 

@@ -76,7 +76,7 @@ def names(**options: bool) -> list[str]:
 def test_all_kinds_of_tests_are_there():
     full = names(fast=False, bench=False)
     wanted = {"ruff", "ruff format", "mypy", "clang-format", "clang-tidy", "contenders", "pytest"}
-    wanted |= {f"{name}: ctest" for name in ("dev", "clang", "asan", "tsan")}
+    wanted |= {f"{name}: ctest" for name in ("dev", "asan", "tsan")}
     assert wanted <= set(full)
     fast = names(fast=True, bench=False)
     assert set(full) - set(fast) >= {"clang-tidy", "asan: ctest", "tsan: ctest"}
@@ -104,10 +104,31 @@ def test_clang_tidy_sees_one_contender_of_every_workload():
 def test_all_contenders_are_compiled_everywhere_only_where_that_is_asked_for():
     def suites(**options: bool) -> dict[str, str]:
         chosen = {step.name: " ".join(step.command) for step in checks.steps(ROOT, **options)}
-        return {name: chosen[f"{name}: configure"].rpartition("TOLL_SUITES=")[2] for name in ("dev", "clang")}
+        return {
+            name: chosen[configure].rpartition("TOLL_SUITES=")[2]
+            for name in ("dev", "clang")
+            if (configure := f"{name}: configure") in chosen
+        }
 
-    assert suites(fast=False, bench=False) == {"dev": "headline", "clang": "OFF"}
+    assert suites(fast=False, bench=False) == {"dev": "headline"}
     assert suites(fast=False, bench=False, everything=True) == {"dev": "ON", "clang": "ON"}
+
+
+def test_slow_proofs_are_run_where_they_are_named_or_everything_is(tmp_path: Path) -> None:
+    """Those of others' frameworks take a minute each."""
+
+    def collected(*words: str) -> str:
+        file = ROOT / "tests/python/cli/test_cli_own_framework.py"
+        command = interpreter("-m", "pytest", "--collect-only", "-p", "no:cacheprovider", *words, str(file))
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+
+    everything = next(
+        step for step in checks.steps(ROOT, fast=False, bench=False, everything=True) if step.name == "pytest"
+    )
+    asked = everything.command[everything.command.index("pytest") + 1 :]
+    assert "test_cli_own_framework.py::" not in collected()
+    assert "test_cli_own_framework.py::" in collected("-m", "proof")
+    assert "test_cli_own_framework.py::" in collected("-m", asked[asked.index("-m") + 1])
 
 
 @pytest.mark.parametrize(("everything", "named"), [(False, []), (True, ["*"])])
@@ -120,7 +141,8 @@ def test_what_is_built_of_the_contenders_is_what_is_launched(everything, named):
 
 def test_the_root_of_seastar_is_made_only_where_everything_is_asked_for_and_before_what_needs_it():
     everything = names(fast=False, bench=False, everything=True)
-    assert set(everything) - set(names(fast=False, bench=False)) == {"root debian13", "audit"}
+    clang = {f"clang: {step}" for step in ("configure", "build", "ctest")}
+    assert set(everything) - set(names(fast=False, bench=False)) == {"root debian13", "audit"} | clang
     assert everything.index("root debian13") < min(everything.index("contenders"), everything.index("pytest"))
 
 

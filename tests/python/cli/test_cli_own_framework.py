@@ -9,7 +9,7 @@ import pytest
 
 from checkouts import copy_checkout, toll_in
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.proof, pytest.mark.slow, pytest.mark.timeout(600)]
 
 # An event loop of twenty lines: tasks whose wait is over run in the order in which it ended.
 TOY = """\

@@ -332,6 +332,7 @@ std::size_t length() { return LENGTH; }
 """
 
 
+@pytest.mark.proof
 @pytest.mark.slow  # its header takes 15 s to compile
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_catch2_benchmarks_are_counted_by_the_runs_that_plan_them(tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ def counts(ended: subprocess.CompletedProcess[str], side: str) -> Counts:
 
 
 @needs_valgrind
+@pytest.mark.proof
 @pytest.mark.slow
 def test_benchmarks_are_counted_an_iteration_however_their_author_chose_how_many(
     tmp_path: Path, header: str
@@ -263,6 +264,7 @@ int main() {
 
 
 @needs_valgrind
+@pytest.mark.proof
 @pytest.mark.slow
 def test_a_change_is_explained_by_iteration(tmp_path: Path, header: str) -> None:
     for name, kind in (("before", "const& own"), ("after", "own")):

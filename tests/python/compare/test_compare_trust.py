@@ -374,6 +374,7 @@ def test_ctrl_c_while_another_run_holds_the_machine(
     assert "interrupted while waiting" in capsys.readouterr().err
 
 
+@pytest.mark.proof
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_two_real_operations(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

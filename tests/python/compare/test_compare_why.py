@@ -451,6 +451,7 @@ CATCH2_SIDE = """
 
 
 @needs_valgrind
+@pytest.mark.proof
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/usr/include/catch2/catch.hpp").exists(), reason="Catch2 is not installed")
 def test_a_sample_of_catch2_is_explained_by_iteration(tmp_path: Path) -> None:
