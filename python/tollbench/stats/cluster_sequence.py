@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tollbench.stats.order_statistics import Floats
-from tollbench.stats.sequential import Bounds, spent
+from tollbench.stats.sequential import Bounds, kept, spent
 
 FEWEST_CLUSTERS = 8  # of fewer, all may show the commoner of two modes too often
 LOOK_GROWTH = 2.0
@@ -52,7 +52,7 @@ def look_due(pairs: int, looked_at: int, clusters: int) -> bool:
 
 
 class ClusterSequence:
-    """The sequence itself: each look narrows what the looks before it have left."""
+    """The sequence itself: looks narrow what the looks before them have left (`kept`)."""
 
     def __init__(self, alpha: float) -> None:
         if not 0.0 < alpha < 1.0:
@@ -65,7 +65,7 @@ class ClusterSequence:
         """The interval after all `logs`, shape (pairs,), each of the cluster that `clusters` names.
 
         `last`: nothing is measured after this look. As of MedianSequence, what the looks have in common is
-        kept, or this one alone where they have nothing in common.
+        kept, or this one alone (`kept`).
         """
         centres = centres_of(logs, clusters)
         visits = np.size(clusters) / max(1, centres.size)
@@ -75,8 +75,7 @@ class ClusterSequence:
         self._spent += usable
         half = _quantile(usable, centres.size) * float(centres.std(ddof=1)) / math.sqrt(centres.size)
         middle = float(centres.mean())
-        common = Bounds(max(middle - half, self.bounds.low), min(middle + half, self.bounds.high))
-        self.bounds = common if common.low <= common.high else Bounds(middle - half, middle + half)
+        self.bounds = kept(self.bounds, Bounds(middle - half, middle + half), middle)
         return self.bounds
 
 

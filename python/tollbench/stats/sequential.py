@@ -150,7 +150,7 @@ def _fair_coins(tosses: int) -> Floats:
 
 
 class MedianSequence:
-    """The confidence sequence itself: each look narrows what the looks before it have left."""
+    """The confidence sequence itself: looks narrow what the looks before them have left (`kept`)."""
 
     def __init__(self, alpha: float, power: float = SPENDING_POWER) -> None:
         self._boundary = SignBoundary(alpha, power)
@@ -166,17 +166,33 @@ class MedianSequence:
         all the same, so that the level does not depend on which looks these are.
 
         With probability 1 - alpha the truth lies within the intervals of all looks, so it lies in what they
-        have in common. Where they have nothing in common one of them was wrong, or the ratio changed while it
-        was measured: then only what this look says by itself is kept.
+        have in common, and in that of any one of them (`kept`).
         """
         ordered = np.sort(np.asarray(logs, dtype=np.float64))
+        middle = float(np.median(ordered)) if ordered.size else 0.0
         rank = self._boundary.ranks(ordered.size, last=last)
-        if rank < 0 or (rarer is not None and rarer <= rank):
+        if rank < 0:
+            return self.bounds
+        if rarer is not None and rarer <= rank:
+            self.bounds = kept(self.bounds, self.latest, middle)
             return self.bounds
         found = self.latest = Bounds(float(ordered[rank]), float(ordered[-1 - rank]))
-        common = Bounds(max(found.low, self.bounds.low), min(found.high, self.bounds.high))
-        self.bounds = common if common.low <= common.high else found
+        self.bounds = kept(self.bounds, found, middle)
         return self.bounds
+
+
+def kept(before: Bounds, found: Bounds, middle: float) -> Bounds:
+    """What a look that found `found` leaves of what was known `before`, where all values say `middle`.
+
+    What both have in common, if `middle` lies in it. Else values that came later take back what an earlier
+    look said, or the ratio changed while it was measured, and `found` alone is kept: "slower by 0.2 %, 0.3 to
+    1.2 %" contradicts itself. Where that is of an earlier look too, and contradicts it as well, nothing is.
+    """
+    common = Bounds(max(found.low, before.low), min(found.high, before.high))
+    for bounds in (common, found):
+        if bounds.low <= middle <= bounds.high:
+            return bounds
+    return Bounds(-math.inf, math.inf)
 
 
 def fewest_pairs(alpha: float) -> int:

@@ -113,6 +113,9 @@ def ordered_pairs_of(
     return without_order(effect + np.where(first_led, second_costs, -second_costs), first_led), first_led
 
 
+_Bounds = tuple[Floats, Floats]  # of each trial, low and high
+
+
 @dataclass(frozen=True)
 class Ends:
     """How all trials of one scenario ended; each array has shape (trials,)."""
@@ -129,6 +132,17 @@ class Ends:
 
     def called_regression(self, threshold: float) -> int:
         return int(np.count_nonzero(self.low > np.log1p(threshold)))
+
+
+def _kept(before: _Bounds, found: _Bounds, middle: Floats) -> _Bounds:
+    """What `tollbench.stats.sequential.kept` does, for each trial."""
+    low, high = np.maximum(before[0], found[0]), np.minimum(before[1], found[1])
+    agree = (low <= middle) & (middle <= high)
+    alone = (found[0] <= middle) & (middle <= found[1])
+    return (
+        np.where(agree, low, np.where(alone, found[0], -np.inf)),
+        np.where(agree, high, np.where(alone, found[1], np.inf)),
+    )
 
 
 def stopped(
@@ -162,12 +176,11 @@ def stopped(
         if rank >= 0:
             ordered = np.sort(logs[:, :count], axis=1)
             told = np.ones(trials, bool) if first_led is None else rarer_order(first_led[:, :count]) > rank
-            low = np.where(told, np.maximum(low, ordered[:, rank]), low)
-            high = np.where(told, np.minimum(high, ordered[:, -1 - rank]), high)
             latest = (
                 np.where(told, ordered[:, rank], latest[0]),
                 np.where(told, ordered[:, -1 - rank], latest[1]),
             )
+            low, high = _kept((low, high), latest, np.median(ordered, axis=1))
         shown, hidden = (low, high), (low, high)
         if lasting:
             shown, hidden = _where_noise_lasts(logs[:, :count], (low, high), latest, going)
