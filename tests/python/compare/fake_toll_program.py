@@ -4,7 +4,7 @@ unsteady, idle, only=NAME, malloc=libx.so, details, threads=2, state=0.01 (secon
 no_describe, spin=thread and spin=child (which work while nobody asks), leaves=FILE (which must not be there
 yet), reads=FILE (its answer), end=23, end=crash, end=talk and end=late (after it has said that it stops),
 units=2 (an iteration), scatter=0.2 (of batches), samples=67 (ns each, read off a clock of 10 ns), new=16 (how
-often it makes its state anew, and then crashes).
+often it makes its state anew, and then crashes), settles=20 (batches after that which take twice as long).
 """
 
 import json
@@ -42,8 +42,8 @@ def samples(count):
     sys.stdout.buffer.flush()
 
 
-def batch(iterations):
-    wall_ns = 0.0 if "idle" in words else 1000.0 * iterations * float(words.get("slow", 1))
+def batch(iterations, slower=1):
+    wall_ns = 0.0 if "idle" in words else 1000.0 * iterations * float(words.get("slow", 1)) * slower
     time.sleep(wall_ns / 1e9)
     answer = int(words.get("answer", answer_read)) + (random.randrange(3) if "unsteady" in words else 0)
     units = int(words.get("units", 1)) * iterations
@@ -83,7 +83,7 @@ if words.get("spin") == "child" and os.fork() == 0:
 answer_read = Path(words["reads"]).read_text() if "reads" in words else 7
 if "leaves" in words:
     Path(words["leaves"]).open("x").close()
-made = 0
+made = asked = 0
 footing = {"malloc": words.get("malloc", "glibc"), "threads": int(words.get("threads", 1))}
 say(
     type="ready",
@@ -113,8 +113,9 @@ for line in sys.stdin:
     if words.get("fault") == "crash" and request["iterations"] > 1:
         os.kill(os.getpid(), signal.SIGSEGV)
     if "layout" in request:
-        made += 1
+        made, asked = made + 1, 0
         if str(made) == words.get("new"):
             os.kill(os.getpid(), signal.SIGSEGV)
         time.sleep(float(words.get("state", 0)))
-    batch(request["iterations"])
+    asked += 1
+    batch(request["iterations"], 2 if asked <= int(words.get("settles", 0)) else 1)

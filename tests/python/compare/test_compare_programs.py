@@ -30,7 +30,7 @@ from tollbench.compare.adapters import toll_program
 from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.compare.blocks import combined, forced, undisturbed
 from tollbench.compare.launch_lengths import FIRST_PAIRS, SHORT_BLOCKS
-from tollbench.launching.calibrating import BATCH_NS, BLOCKS, LONG_BATCH_NS, LONG_BLOCKS
+from tollbench.launching.calibrating import BATCH_NS, BLOCKS, LONG_BATCH_NS, LONG_BLOCKS, SETTLING_BLOCKS
 from tollbench.launching.child import Limits
 from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.environment import counter_hz_of, own_environment
@@ -105,7 +105,7 @@ def test_a_round_asks_all_sides_the_same() -> None:
     [
         ((), BATCH_NS, SHORT_BLOCKS),
         (("threads=2",), LONG_BATCH_NS, LONG_BLOCKS),  # threads have to be woken for each batch
-        (("state=0.01",), LONG_BATCH_NS, LONG_BLOCKS),
+        (("state=0.01",), LONG_BATCH_NS, SHORT_BLOCKS),
         (("slow=3",), BATCH_NS, LONG_BLOCKS),
         (("slow=100",), BATCH_NS / 10, LONG_BLOCKS),  # ten times as much for the slow one
     ],
@@ -115,6 +115,16 @@ def test_how_much_is_done_in_a_batch(words: tuple[str, ...], batch_ns: float, bl
     launch = subject.round(["x"], 1).raw[0]
     assert launch["iterations"] == pytest.approx(batch_ns / 1000, rel=0.1)
     assert len(launch["ns"]) == blocks
+
+
+def test_dear_state_is_made_once_a_launch_and_no_block_counts_before_it_has_settled() -> None:
+    calibrated = 4  # how often state is made before the first launch's blocks
+    words = ("state=0.01", f"settles={2 * SETTLING_BLOCKS}", f"new={calibrated + 2}")
+    subject = Programs([offering("a", *words), offering("b", *words)], MeasuringOptions(20.0))
+    launch = subject.round(["x"], 1).raw[0]
+    assert "failed" not in launch
+    assert np.array(launch["ns"]).shape == (SHORT_BLOCKS, 2)
+    assert np.array(launch["ns"]).max() < 1500.0  # of 2000 while it settles
 
 
 @pytest.mark.parametrize(("words", "blocks"), [((), SHORT_BLOCKS), (("scatter=0.2",), BLOCKS)])

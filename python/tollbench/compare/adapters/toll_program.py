@@ -229,9 +229,11 @@ class Programs:
                     live[side] = self._start(stack, self._errand(side, name, layout), rng)
             turns = Turns(live)
             work = self._settled(name, turns)
-            orders = orders_of(sorted(live), self._blocks_of_launch(name, work, layout), rng)
+            blocks = work.settling_blocks + self._blocks_of_launch(name, work, layout)
+            orders = orders_of(sorted(live), blocks, rng)
             rows = self._blocks(name, turns, orders, work, rng)
             self._ends.setdefault(name, {}).update(turns.end())
+        orders, rows = orders[work.settling_blocks :], rows[work.settling_blocks :]
         values, waited, switches = np.array(rows).transpose(2, 0, 1)
         places = np.argsort(np.array(orders), axis=1)
         return _Blocks(values, forced(waited, switches), places, turns.restless, turns.cpu)
