@@ -81,6 +81,7 @@ using Sums = std::array<std::uint64_t, children>;
 ///    where it is not one for each node below the root, `stack_bytes` where it was chosen at set-up;
 ///  - `pins()` (optional): the Pins that each of its workers was tied by while it was made. Who offers none
 ///    is refused with pinning=each_cpu;
+///  - `no_pinning` (optional): why there are none, the beginning of a sentence;
 ///  - `units_vary` (optional): true where how many units there are is known only once they are counted;
 ///  - `once_per_process` (optional): true for a library that cannot be set up twice in one process;
 ///  - `thread_per_task` (optional): true where threads=0 is what it takes. All others get 1 thread or more.
@@ -175,6 +176,7 @@ private:
 
     static std::string why_no_pinning() {
         const std::string ask = "; ask for pinning=none";
+        if constexpr (requires { T::no_pinning; }) { return std::string(T::no_pinning) + ask; }
         if constexpr (requires { requires T::thread_per_task; }) {
             return "every task has a thread of its own, as short-lived as the task: none can be tied" + ask;
         }

@@ -112,6 +112,12 @@ struct Tied : NoWorkers {
     Pins pins_;
 };
 
+/// Says itself why its threads cannot be tied.
+struct SaysWhy : NoWorkers {
+    using NoWorkers::NoWorkers;
+    static constexpr std::string_view no_pinning = "this library ties nobody";
+};
+
 template <class T>
 toll::Footing footing_of(std::string_view threads_asked, std::string_view pinning) {
     const auto parameters = Workload<T>::parameters();
@@ -124,6 +130,8 @@ TEST_CASE("who has no workers refuses, and is measured as ever without") {
                          doctest::Contains("no worker threads here"), toll::Unsupported);
     CHECK_THROWS_WITH_AS(footing_of<ThreadEach>("threads=0", "pinning=each_cpu"),
                          doctest::Contains("every task has a thread of its own"), toll::Unsupported);
+    CHECK_THROWS_WITH_AS(footing_of<SaysWhy>("threads=1", "pinning=each_cpu"),
+                         "this library ties nobody; ask for pinning=none", toll::Unsupported);
     CHECK(footing_of<NoWorkers>("threads=1", "pinning=none").all().count("pinned_cpus") == 0);
     CHECK_NOTHROW(footing_of<ThreadEach>("threads=0", "pinning=none"));
     CHECK_THROWS_WITH_AS(footing_of<Tied>("threads=1", "pinning=each_core"),
