@@ -1,5 +1,8 @@
 // tasks/fib with rayon: join forks its second closure where others may take it, and makes the first one itself.
 
+mod fib;
+
+use fib::{forks, inputs, number, PARAMETERS};
 use serde_json::json;
 
 fn fib(n: u64) -> u64 {
@@ -8,11 +11,6 @@ fn fib(n: u64) -> u64 {
     }
     let (second, first) = rayon::join(|| fib(n - 2), || fib(n - 1));
     first + second
-}
-
-/// The n-th Fibonacci number, by addition.
-fn number(n: u64) -> u64 {
-    (0..n).fold((1, 0), |(before, found), _| (found, before + found)).1
 }
 
 struct Fib {
@@ -30,7 +28,7 @@ impl toll::State for Fib {
     }
 
     fn units(&self) -> u64 {
-        number(self.n + 1) - 1
+        forks(self.n)
     }
 
     fn footing(&self) -> serde_json::Value {
@@ -39,14 +37,8 @@ impl toll::State for Fib {
 }
 
 fn set_up(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, toll::Error> {
-    let (n, threads) = (arguments["n"], arguments["threads"]);
-    if !(2..=60).contains(&n) {
-        return Err(toll::Error::new("usage", format!("n must be 2 to 60, got {n}")));
-    }
-    if !(1..=1024).contains(&threads) {
-        return Err(toll::Error::new("usage", format!("threads must be 1 to 1024, got {threads}")));
-    }
-    match rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build() {
+    let (n, threads) = inputs(arguments)?;
+    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => Ok(Box::new(Fib { pool, n })),
         Err(error) => Err(toll::Error::new("resource", format!("rayon cannot start its threads: {error}"))),
     }
@@ -60,22 +52,7 @@ fn main() -> std::process::ExitCode {
         library_version: toll::locked_version(include_str!("Cargo.lock"), "rayon"),
         unit: "ns",
         per: "task",
-        parameters: &[
-            toll::Parameter {
-                name: "n",
-                default: "27",
-                unit: "",
-                meaning: "which Fibonacci number; each call of 2 or more forks the one of n - 1 and makes the one of n - 2 itself",
-                only: "",
-            },
-            toll::Parameter {
-                name: "threads",
-                default: "cpus",
-                unit: "threads",
-                meaning: "operating-system threads that run the tasks",
-                only: "",
-            },
-        ],
+        parameters: PARAMETERS,
         set_up,
     }])
 }

@@ -1,0 +1,82 @@
+// tasks/nqueens with tokio: a task for each queen of a column but the last, which is awaited in its parent.
+
+mod nqueens;
+
+use nqueens::{free, inputs, queens_placed, Board, LARGEST, PARAMETERS, SMALLEST, SOLUTIONS};
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
+
+async fn from(board: Board, n: usize, placed: usize) -> u64 {
+    if placed == n {
+        return 1;
+    }
+    let (rows, count) = free(&board, n, placed);
+    if count == 0 {
+        return 0;
+    }
+    let with = |row| {
+        let mut next = board;
+        next[placed] = row;
+        next
+    };
+    let tasks: Vec<_> = rows[..count - 1].iter().map(|&row| forked(with(row), n, placed + 1)).collect();
+    // In a box, as a future cannot hold another one of its own kind.
+    let mut sum = Box::pin(from(with(rows[count - 1]), n, placed + 1)).await;
+    for task in tasks {
+        sum += task.await.expect("a task panicked");
+    }
+    sum
+}
+
+// Not an async function: through the handle's type the recursion needs no box.
+fn forked(board: Board, n: usize, placed: usize) -> JoinHandle<u64> {
+    tokio::spawn(from(board, n, placed))
+}
+
+struct Search {
+    runtime: Runtime,
+    n: usize,
+    threads: usize,
+    placed: u64,
+}
+
+impl toll::State for Search {
+    fn run(&mut self) -> u64 {
+        // The root is a task too: what block_on runs itself is not one of the workers'.
+        self.runtime.block_on(async { forked([0; LARGEST], self.n, 0).await.expect("the root panicked") })
+    }
+
+    fn expected(&self) -> u64 {
+        SOLUTIONS[self.n - SMALLEST]
+    }
+
+    fn units(&self) -> u64 {
+        self.placed
+    }
+
+    fn footing(&self) -> serde_json::Value {
+        json!({"threads": self.threads})
+    }
+}
+
+fn set_up(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, toll::Error> {
+    let (n, threads) = inputs(arguments)?;
+    match Builder::new_multi_thread().worker_threads(threads).build() {
+        Ok(runtime) => Ok(Box::new(Search { runtime, n, threads, placed: queens_placed([0; LARGEST], n, 0) })),
+        Err(error) => Err(toll::Error::new("resource", format!("tokio cannot start its threads: {error}"))),
+    }
+}
+
+fn main() -> std::process::ExitCode {
+    toll::main(&[toll::Contender {
+        workload: "tasks/nqueens",
+        name: "rust_tokio",
+        library: "tokio",
+        library_version: toll::locked_version(include_str!("Cargo.lock"), "tokio"),
+        unit: "ns",
+        per: "task",
+        parameters: PARAMETERS,
+        set_up,
+    }])
+}
