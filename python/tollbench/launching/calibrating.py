@@ -70,9 +70,14 @@ def turn_work(turns: Turns) -> TurnWork:
         most = DEAR_BLOCKS
     blocks = int(_ROUND_NS / (batch_ns * len(turns.live)))
     blocks = max(FEWEST_BLOCKS, min(most, blocks - blocks % 2))  # even: as many of each order
-    settling = SETTLING_BLOCKS if dear else 0
+    settling = settling_blocks(batch_ns) if dear else 0
     anew_every = settling + blocks if dear else min(blocks, 1 + int(anew_ns / max(batch_ns, _SETUP_NS)))
     return TurnWork(iterations, blocks, anew_every, settling, on_one_cpu=short)
+
+
+def settling_blocks(batch_ns: float) -> int:
+    """Of dear state: as many as take the time of ten short ones; none where a single one takes longer."""
+    return min(SETTLING_BLOCKS, int(SETTLING_BLOCKS * LONG_BATCH_NS / batch_ns))
 
 
 def _common(found: Sequence[tuple[int, float]]) -> tuple[int, float]:

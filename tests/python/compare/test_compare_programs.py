@@ -30,7 +30,14 @@ from tollbench.compare.adapters import toll_program
 from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.compare.blocks import combined, forced, undisturbed
 from tollbench.compare.launch_lengths import FIRST_PAIRS, SHORT_BLOCKS
-from tollbench.launching.calibrating import BATCH_NS, BLOCKS, LONG_BATCH_NS, LONG_BLOCKS, SETTLING_BLOCKS
+from tollbench.launching.calibrating import (
+    BATCH_NS,
+    BLOCKS,
+    LONG_BATCH_NS,
+    LONG_BLOCKS,
+    SETTLING_BLOCKS,
+    settling_blocks,
+)
 from tollbench.launching.child import Limits
 from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.environment import counter_hz_of, own_environment
@@ -125,6 +132,8 @@ def test_dear_state_is_made_once_a_launch_and_no_block_counts_before_it_has_sett
     assert "failed" not in launch
     assert np.array(launch["ns"]).shape == (SHORT_BLOCKS, 2)
     assert np.array(launch["ns"]).max() < 1500.0  # of 2000 while it settles
+    # An iteration of 0.3 s is not made ten times for nothing.
+    assert [settling_blocks(ns) for ns in (0.9e6, 1e6, 2.1e6, 300e6)] == [10, 10, 4, 0]
 
 
 @pytest.mark.parametrize(("words", "blocks"), [((), SHORT_BLOCKS), (("scatter=0.2",), BLOCKS)])
