@@ -1,0 +1,72 @@
+#include "made.hpp"
+
+#include "fib/workload.hpp"
+#include "matmul/workload.hpp"
+#include "nqueens/workload.hpp"
+
+#include <doctest/doctest.h>
+
+namespace {
+
+struct Fibonacci {
+    explicit Fibonacci(const toll::fib::Inputs&) {}
+    std::uint64_t run(std::uint64_t n) { return n < 2 ? n : run(n - 1) + run(n - 2); }
+};
+
+struct Queens {
+    explicit Queens(const toll::nqueens::Inputs&) {}
+    template <std::size_t N>
+    std::uint64_t run(const toll::nqueens::Board<N>& board) {
+        return from(board, 0);
+    }
+    template <std::size_t N>
+    std::uint64_t from(toll::nqueens::Board<N> board, std::size_t placed) {
+        if (placed == N) { return 1; }
+        const toll::nqueens::Free<N> free{board, placed};
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i < free.count; ++i) {
+            board[placed] = free.rows[i];
+            sum += from(board, placed + 1);
+        }
+        return sum;
+    }
+};
+
+/// Leaves out the product of one tile where it is told so.
+template <bool Complete>
+struct Multiplies {
+    explicit Multiplies(const toll::matmul::Inputs&) {}
+    void run(const toll::matmul::Product& all) {
+        if (all.size == toll::matmul::leaf) {
+            if (Complete || ++leaves_ != 3) { all.multiply(); }
+            return;
+        }
+        for (const auto& product : all.first_half()) { run(product); }
+        for (const auto& product : all.second_half()) { run(product); }
+    }
+    unsigned leaves_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("the answer of tasks/fib is the number, and a task is a call that forks") {
+    auto workload = made<toll::fib::Workload<Fibonacci>>({"n=10"});
+    CHECK(workload.run(3) == workload.expected(3));
+    CHECK(workload.expected(1) == 55);
+    CHECK(workload.units_per_iteration() == 88);
+}
+
+TEST_CASE("the answer of tasks/nqueens is the number of solutions, and a task is a queen that is placed") {
+    auto workload = made<toll::nqueens::Workload<Queens>>({"n=6"});
+    CHECK(workload.run(2) == workload.expected(2));
+    CHECK(workload.expected(1) == 4);
+    CHECK(workload.units_per_iteration() == 152);
+}
+
+TEST_CASE("a product of tasks/matmul from which a tile is missing is wrong") {
+    auto complete = made<toll::matmul::Workload<Multiplies<true>>>({"n=64"});
+    CHECK(complete.run(3) == complete.expected(3));
+    CHECK(complete.units_per_iteration() == 8);
+    auto incomplete = made<toll::matmul::Workload<Multiplies<false>>>({"n=64"});
+    CHECK(incomplete.run(1) != incomplete.expected(1));
+}
