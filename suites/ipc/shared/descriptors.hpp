@@ -36,6 +36,8 @@ public:
         if (number_ >= 0) { ::close(number_); }
     }
     [[nodiscard]] int get() const noexcept { return number_; }
+    /// Whoever calls this closes it.
+    [[nodiscard]] int release() noexcept { return std::exchange(number_, -1); }
 
 private:
     int number_ = -1;
