@@ -18,7 +18,7 @@ _FIRST = (
     "pinned_cpus", "malloc", "allocator", "results", "leaves", "waits",
 )  # fmt: skip
 # What makes the same code faster or slower: where rows of one table differ in it, the table itself says so.
-_UNEQUAL = ("threads", "pinning", "stack_bytes", "flags", "executors", "hash", "waits")
+_UNEQUAL = ("threads", "pinning", "stack_bytes", "flags", "executors", "hash", "waits", "capacity")
 # They differ from launch to launch, or stand elsewhere.
 _LEFT_OUT = ("clock_offset_ns", "warmup_batches", "role", SETTINGS_OF)
 _MOST_ROWS = 150  # each row tells its footing beside its name; this table is for comparing
