@@ -95,7 +95,11 @@ def criterion_benchmarks() -> Path:
     shutil.copy(SOURCES / "operations.rs", folder / "benches")
     told = built(["cargo", "bench", "--no-run", "--target-dir", "target", "--message-format=json"], folder)
     artifacts = [json.loads(line) for line in told.splitlines()]
-    (made,) = {each["executable"] for each in artifacts if each.get("target", {}).get("name") == "operations"}
+    (made,) = {
+        each["executable"]
+        for each in artifacts
+        if each.get("executable") and each["target"]["name"] == "operations"
+    }
     return Path(made)
 
 

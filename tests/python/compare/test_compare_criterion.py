@@ -154,7 +154,9 @@ def test_a_real_executable(tmp_path: Path) -> None:
             pytest.skip("cargo cannot reach a registry with criterion")
         assert built.returncode == 0, built.stderr.decode()
         told = [json.loads(line) for line in built.stdout.splitlines()]
-        (made,) = {each["executable"] for each in told if each.get("target", {}).get("name") == "b"}
+        (made,) = {
+            each["executable"] for each in told if each.get("executable") and each["target"]["name"] == "b"
+        }
         Path(made).rename(tmp_path / f"{name}_bench")
     found = rows(compared(f"{tmp_path}/old_bench", f"{tmp_path}/new_bench", most_rounds=40))
     assert list(found) == ["sum 1+1", "group/task/9"]
