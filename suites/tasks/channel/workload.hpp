@@ -50,8 +50,7 @@ struct Received {
 
 /// What a contender models: made once with its threads, then asked again and again.
 ///  - `run()` starts a unit for each producer and each consumer, and returns what all consumers took once all
-///  have
-///    ended; producer i sends `inputs.share(i)`.
+///    have ended; producer i sends `inputs.share(i)`.
 template <class T>
 concept Channel = std::constructible_from<T, const Inputs&> && requires(T channel) {
     { channel.run() } -> std::same_as<Received>;

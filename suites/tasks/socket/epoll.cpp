@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <exception>
 #include <optional>
 #include <span>
 #include <system_error>

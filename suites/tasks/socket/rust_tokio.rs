@@ -104,7 +104,7 @@ impl toll::State for Pair {
     }
 
     fn footing(&self) -> serde_json::Value {
-        json!({"connections": self.connections})
+        json!({"connections": self.connections, "threads": 2})
     }
 }
 

@@ -86,10 +86,12 @@ public:
     [[nodiscard]] Footing footing() const {
         Footing footing;
         footing.set({"connections", inputs_.connections});
+        footing.set({"threads", threads});
         return footing;
     }
 
 private:
+    static constexpr unsigned threads = 2;                         // that work: one asks, one answers
     static constexpr std::uint64_t most_requests = 1'000'000'000;  // their sum fits into 64 bits
     static constexpr std::uint64_t most_connections = 400;         // of two descriptors each
 

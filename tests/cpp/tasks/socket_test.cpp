@@ -41,6 +41,8 @@ TEST_CASE("the answer of tasks/socket is the sum of the answers") {
     auto workload = made<Pair<true>>({"requests=10", "connections=3"});
     CHECK(workload.run(2) == workload.expected(2));
     CHECK(workload.expected(1) == 110);
+    // Who does not say so is taken for a program of one thread.
+    CHECK(std::get<std::int64_t>(workload.footing().all().at("threads")) == 2);
 }
 
 TEST_CASE("an answer of which any word is wrong counts nothing") {
