@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tollbench.errors import TollError
-from tollbench.lake.lake_folder import ALL, MANIFEST, LakeFile, LakeFolder, Manifest, telling
+from tollbench.lake.lake_folder import ALL, COMPACTING, MANIFEST, LakeFile, LakeFolder, Manifest, telling
 from tollbench.lake.lake_schema import BRIEF, MARKER, TABLES, VERSION, columns_in, schema_of
 from tollbench.text import shown
 from tollbench.writing import alone, write_own
@@ -29,7 +29,6 @@ _HELD_BYTES: Final = 96 << 20  # in memory at once: it bounds what compacting ta
 _ORDER: Final = ("workload", "contender", "environment", "parameters", "machine", "started_utc")
 _GROUPS: Final = 32  # row groups of what is held at once
 _LEAST_GROUP: Final = 2048  # rows
-_LOCK: Final = "compacting.lock"
 _LARGE_BYTES: Final = 8 << 20  # of a file that nothing more is put to by itself: somebody waits for it
 MOST_LOOSE: Final = 64  # runs with files of their own, of which each costs a question a millisecond
 Progress = Callable[[int, int], None]
@@ -49,11 +48,13 @@ def compact(lake: LakeFolder, on_file: Progress = lambda *_: None) -> Compacted:
 
     `on_file` is told how many files have been read, of how many.
     """
-    with telling(lake.root), alone(lake.root / _LOCK):
+    with telling(lake.root), alone(lake.root / COMPACTING):
         before = lake.manifest()
         _sweep(lake, before)
+        # Before the files are looked at that are taken: a run that comes in right now has its claim last. One
+        # whose claim was seen behind the listing was taken without the table that came between, and lost it.
+        finished = lake.finished(file.name for table in TABLES for file in lake.files(table) if _is_own(file))
         there = {table: lake.files(table) for table in TABLES}
-        finished = lake.finished(file.name for file in _own(there))
         months = {file.month for file in _own(there) if file.name in finished}
         wanted = {
             table: [
@@ -78,9 +79,9 @@ def tidy(lake: LakeFolder, most: int = MOST_LOOSE, on_file: Progress = lambda *_
     written a few times at most, however many runs come. Returns how many runs were put together; 0 too
     where another toll compacts right now. Raises TollError; then all is as it was.
     """
-    with telling(lake.root), suppress(BlockingIOError), alone(lake.root / _LOCK, wait=False):
-        there = {table: lake.files(table) for table in BRIEF}
-        loose = {file.name for file in there[MARKER] if file.machine != ALL}
+    with telling(lake.root), suppress(BlockingIOError), alone(lake.root / COMPACTING, wait=False):
+        there = {table: lake.files(table) for table in BRIEF}  # the marker first: it is written last
+        loose = {file.name for file in there[MARKER] if _is_own(file)}
         if len(loose) <= most or len(runs := lake.finished(loose)) <= most:
             return 0
         before = lake.manifest()
@@ -95,7 +96,11 @@ def tidy(lake: LakeFolder, most: int = MOST_LOOSE, on_file: Progress = lambda *_
 
 def _own(files: Mapping[str, Sequence[LakeFile]]) -> Iterator[LakeFile]:
     """Those of one run each."""
-    return (file for of_table in files.values() for file in of_table if file.machine != ALL)
+    return (file for of_table in files.values() for file in of_table if _is_own(file))
+
+
+def _is_own(file: LakeFile) -> bool:
+    return file.machine != ALL
 
 
 def _as_much_again(files: Sequence[LakeFile], runs: Collection[str]) -> list[LakeFile]:
@@ -218,9 +223,8 @@ def _pieces(table: str, file: LakeFile) -> Sequence[pa.Table]:
 def _sweep(lake: LakeFolder, manifest: Manifest) -> None:
     """Removes what the manifest has replaced: also what a compaction left that was killed behind it."""
     for table in TABLES:
-        named = manifest.files.get(table, ())
         for file in lake.everything(table):
-            if file.name not in named if file.machine == ALL else manifest.holds(table, file.name):
+            if not manifest.counts(table, file.machine, file.name):
                 _remove(file)
 
 

@@ -40,10 +40,11 @@ RUNS: Final = "runs"
 MANIFEST: Final = "compacted.json"
 ALL: Final = "all"
 SAMPLES: Final = "sample"
+COMPACTING: Final = "compacting.lock"
 _MACHINE: Final = re.compile(r"by_machine=(m[0-9a-f]{20}|all)")
 _MONTH: Final = re.compile(r"by_month=(\d{4}-\d\d)")
 _FILE: Final = re.compile(rf"({RUN_ID.pattern}|compacted-[0-9a-f]{{16}})\.v([1-9]\d{{0,3}})\.parquet")
-_MOST_JSON_BYTES: Final = 64 << 20
+MOST_JSON_BYTES: Final = 64 << 20
 _MAKE: Final = "make one: toll lake add runs/*.toll --lake"
 
 
@@ -78,20 +79,44 @@ class Manifest:
         """Whether a compacted file of the table has the run."""
         return run in self.runs or (table in BRIEF and run in self.brief)
 
+    def counts(self, table: str, machine: str, name: str) -> bool:
+        """Whether a file counts, or another one has its rows by now."""
+        if machine == ALL:
+            return name in self.files.get(table, ())
+        return not self.holds(table, name)
+
+
+def head_text() -> str:
+    """Of the file that makes a folder a lake."""
+    return json.dumps({"toll_lake": FORMAT, "schema": VERSION}) + "\n"
+
+
+def told_by_key(key: str) -> tuple[str, str, str, str, int] | None:
+    """(table, machine, month, name, version) of a file's place in its lake; None where it is no such file."""
+    parts = key.split("/")
+    if len(parts) != 4 or parts[0] not in TABLES:
+        return None
+    found = [names.fullmatch(part) for names, part in zip((_MACHINE, _MONTH, _FILE), parts[1:], strict=True)]
+    machine, month, file = found
+    if machine is None or month is None or file is None:
+        return None
+    return parts[0], machine[1], month[1], file[1], int(file[2])
+
 
 class LakeFolder:
-    """A folder that holds a lake."""
+    """A folder that holds a lake. `called` is what messages name, where that is not the folder."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, called: str = "") -> None:
         self.root = root
+        self.called = called or str(root)
 
     @classmethod
-    def open(cls, root: Path) -> LakeFolder:
+    def open(cls, root: Path, called: str = "") -> LakeFolder:
         """Raises TollError where there is no lake, or one that this toll cannot read."""
-        lake = cls(root)
+        lake = cls(root, called)
         head = lake._read_json(root / HEAD)
         if head is None:
-            raise TollError(f"{root} is no lake: it has no {HEAD}", f"{_MAKE} {root}")
+            raise TollError(f"{lake.called} is no lake: it has no {HEAD}", f"{_MAKE} {lake.called}")
         lake._check(head)
         return lake
 
@@ -112,7 +137,7 @@ class LakeFolder:
                     "name an empty or a new folder",
                 )
             (root / RUNS).mkdir(exist_ok=True)
-            write_own(head, json.dumps({"toll_lake": FORMAT, "schema": VERSION}) + "\n")
+            write_own(head, head_text())
         return cls(root)
 
     def add(self, run: LakeRun) -> Added:
@@ -124,16 +149,20 @@ class LakeFolder:
                 before = self._claimed(run)
                 if before is Added.ALREADY and not self._lacks_samples(run):
                     return before
-                names = list(run.tables) if before is not Added.ALREADY else [SAMPLES]
-                self._write(run, names, claim, fresh=before is None)
-                return Added.GROWN if before is Added.ALREADY else before or Added.ADDED
+                if before is not Added.ALREADY:
+                    self._write(run, list(run.tables), claim, fresh=before is None)
+                    return before or Added.ADDED
+                with alone(self.root / COMPACTING):  # compacted while they are written, they would not count
+                    self._check_samples(run)
+                    self._write(run, [SAMPLES], claim, fresh=False)
+                return Added.GROWN
 
     def files(self, table: str) -> list[LakeFile]:
         """The files of a table that count, sorted. Raises TollError for one of a newer schema."""
         found = self._counting(table)
         newer = [file for file in found if file.version > VERSION]
         if newer:
-            raise _newer(newer[0].path, newer[0].version)
+            raise _newer(str(newer[0].path), newer[0].version)
         return sorted(found, key=lambda file: str(file.path))
 
     def _counting(self, table: str) -> list[LakeFile]:
@@ -141,12 +170,7 @@ class LakeFolder:
         while True:
             before = self._state_of_manifest()
             manifest = self.manifest()
-            named = manifest.files.get(table, frozenset())
-            found = [
-                file
-                for file in self._listed(table)
-                if (file.name in named if file.machine == ALL else not manifest.holds(table, file.name))
-            ]
+            found = [file for file in self._listed(table) if manifest.counts(table, file.machine, file.name)]
             if self._state_of_manifest() == before:
                 return found
 
@@ -193,7 +217,8 @@ class LakeFolder:
             return None
         if told.get("machine") != run.machine or told.get("month") != run.month:
             raise TollError(
-                f"run {run.run} is in {self.root} already, of machine {shown(str(told.get('machine')), 40)}",
+                f"run {run.run} is in {self.called} already, of machine"
+                f" {shown(str(told.get('machine')), 40)}",
                 "a run is kept once: give --host as it was given then",
             )
         launches = told.get("launches")
@@ -211,7 +236,8 @@ class LakeFolder:
             return Added.GROWN
         if launches > run.launches:
             raise TollError(
-                f"run {run.run} is in {self.root} with {launches} launches, and the file has {run.launches}",
+                f"run {run.run} is in {self.called} with {launches} launches, and the file has"
+                f" {run.launches}",
                 "add the newest file of that run",
             )
         return Added.ALREADY
@@ -222,12 +248,16 @@ class LakeFolder:
             return False
         if (told := self._read_json(self.root / RUNS / f"{run.run}.json")) and told.get("samples") is True:
             return False
+        self._check_samples(run)
+        return True
+
+    def _check_samples(self, run: LakeRun) -> None:
+        """Raises TollError where the run was compacted without its samples."""
         if run.run in self.manifest().runs:
             raise TollError(
-                f"run {run.run} is in {self.root} without its samples, and compacted",
+                f"run {run.run} is in {self.called} without its samples, and compacted",
                 "what is compacted stays as it is: add the run to another lake, with --samples",
             )
-        return True
 
     def _write(self, run: LakeRun, names: Sequence[str], claim: Path, *, fresh: bool) -> None:
         places = {name: self.place(name, run.machine, run.month, run.run) for name in names}
@@ -271,7 +301,7 @@ class LakeFolder:
         """None where there is no such file, or an empty one. Raises TollError for what is no JSON object."""
         try:
             with path.open("rb") as file:
-                text = file.read(_MOST_JSON_BYTES)
+                text = file.read(MOST_JSON_BYTES)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -291,12 +321,14 @@ class LakeFolder:
     def _check(self, head: Mapping[str, Any]) -> None:
         form, schema = head.get("toll_lake"), head.get("schema")
         if not isinstance(form, int) or not isinstance(schema, int) or form < 1 or schema < 1:
-            raise TollError(f"{self.root / HEAD} does not say that this is a lake", "restore it from a copy")
+            raise TollError(
+                f"{HEAD} of {self.called} does not say that this is a lake", "restore it from a copy"
+            )
         if form > FORMAT or schema > VERSION:
-            raise _newer(self.root, max(form, schema))
+            raise _newer(self.called, max(form, schema))
 
 
-def _newer(path: Path, version: int) -> TollError:
+def _newer(path: str, version: int) -> TollError:
     return TollError(
         f"{path} was written by a newer toll: version {version} of a lake; this toll reads up to {VERSION}",
         "update toll",
@@ -331,7 +363,7 @@ def write_parquet(table: pa.Table, sink: Any) -> None:
 
 
 @contextmanager
-def telling(root: Path) -> Iterator[None]:
+def telling(root: Path | str) -> Iterator[None]:
     """A full disk and a folder without permission in a sentence."""
     try:
         yield

@@ -63,10 +63,10 @@ class OpenedLake:
             except duckdb.Error as error:
                 if not self._looked_again():
                     raise TollError(
-                        f"{self.lake.root} holds a file that toll did not write: {_first(error)}",
+                        f"{self.lake.called} holds a file that toll did not write: {_first(error)}",
                         "take the file out of the lake, and add its run again",
                     ) from None
-        raise TollError(f"{self.lake.root} changes while it is read", "ask again")
+        raise TollError(f"{self.lake.called} changes while it is read", "ask again")
 
     def query(self, sql: str, most: int) -> tuple[pa.Table, int]:
         """The first `most` rows of what a user's SQL answers, and how many it has: one statement that reads.
@@ -95,7 +95,7 @@ class OpenedLake:
                     ) from None
                 if not self._looked_again():
                     raise _refused(error) from None
-        raise TollError(f"{self.lake.root} changes while it is read", "ask again")
+        raise TollError(f"{self.lake.called} changes while it is read", "ask again")
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
         self._files = {

@@ -19,7 +19,7 @@ from tollbench.estimates import Estimate
 from tollbench.interpreters import interpreter
 from tollbench.lake import compacting, lake_folder, trends
 from tollbench.lake.across_machines import across_machines
-from tollbench.lake.lake_folder import ALL, Added, LakeFolder
+from tollbench.lake.lake_folder import ALL, COMPACTING, Added, LakeFolder
 from tollbench.lake.lake_rows import Asked
 from tollbench.lake.lake_schema import BRIEF, TABLES
 from tollbench.lake.opened_lake import OpenedLake
@@ -112,7 +112,7 @@ def test_what_is_put_together_only_in_part_is_as_if_it_never_was(
 
 
 def test_two_do_not_put_together_at_once(lake: LakeFolder) -> None:
-    with alone(lake.root / compacting._LOCK):
+    with alone(lake.root / COMPACTING):
         assert compacting.tidy(lake, most=2) == 0
     assert compacting.tidy(lake, most=2) == COUNT
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -225,6 +226,28 @@ def test_a_compaction_that_is_killed_shows_every_run_once(
             assert sorted(line.name for line in held_runs(opened).runs) == ["run-1", "run-2"]
             assert len(across_machines(opened, QUICK).rows) == 2
         compact(lake)
+
+
+def test_a_run_that_comes_in_while_it_is_compacted_is_there_in_full(
+    lake: LakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last table and its claim come once somebody looked at its first ones."""
+    added(lake, run(tmp_path, 3, {"quick": 10.0}), host="host3")
+    (last,) = lake.root.glob(f"summary/*/*/{run_id(3)}.*")
+    claim, finished = lake.root / "runs" / f"{run_id(3)}.json", LakeFolder.finished
+    for path in (last, claim):
+        path.rename(tmp_path / path.name)
+
+    def comes_in(self: LakeFolder, runs: Iterable[str]) -> frozenset[str]:
+        asked = list(runs)
+        for path in (last, claim):
+            (tmp_path / path.name).rename(path)
+        return finished(self, asked)
+
+    monkeypatch.setattr(LakeFolder, "finished", comes_in)
+    compact(lake)
+    with OpenedLake(lake) as opened:
+        assert len(across_machines(opened, QUICK).rows) == 3
 
 
 def test_a_run_that_can_still_grow_keeps_its_own_file(lake: LakeFolder, tmp_path: Path) -> None:
