@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tollbench.cli.console import progress, say, tell, tell_as_json, tell_json
-from tollbench.cli.named_files import any_path, file_path
+from tollbench.cli.named_files import file_path, lake_place
 from tollbench.cli.places import run_path
 from tollbench.errors import TollError
 from tollbench.text import several
@@ -26,9 +26,13 @@ app = typer.Typer(
 )
 
 Place = Annotated[
-    Path,
+    str,
     typer.Option(
-        "--lake", parser=any_path, metavar="FOLDER", envvar="TOLL_LAKE", help="The lake; or TOLL_LAKE."
+        "--lake",
+        parser=lake_place,
+        metavar="PLACE",
+        envvar="TOLL_LAKE",
+        help="The lake: a folder, or s3://BUCKET/NAME; or TOLL_LAKE.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="For programs: schemas/lake.schema.json.")]
@@ -53,10 +57,17 @@ Against = Annotated[
 
 @app.command("add", epilog=f"Example: {EXAMPLE}")
 def add(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Run files, or their names in runs/.")],
+    runs: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN...", help="Run files, or their names in runs/."),
+    ],
     place: Place,
     host: Annotated[
-        str, typer.Option(metavar="NAME", help="The machine's name, which makes it another than its twins.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The machine's name, which makes it another than its twins; a fleet's runs have it.",
+        ),
     ] = "",
     commit: Annotated[
         str, typer.Option(metavar="NAME", help="What was measured, stored with every row.")
@@ -69,13 +80,13 @@ def add(
     ] = False,
 ) -> None:
     """Add runs to a lake, which is made where there is none. A run that is there already stays as it is."""
-    from tollbench.lake import compacting
-    from tollbench.lake.lake_folder import Added, LakeFolder
+    from tollbench.lake.lake_folder import Added
+    from tollbench.lake.lakes import lake_made_at
     from tollbench.lake.tables_of_run import tables_of_run
     from tollbench.store import RunFile
 
     paths = [run_path(name) for name in runs]
-    lake, done, failed = LakeFolder.make(place), [], []
+    lake, done, failed = lake_made_at(place, say), [], []
     with progress("adding", after_s=1.0) as bar:
         for number, path in enumerate(paths):
             bar.step(number, len(paths), path.name)
@@ -87,7 +98,7 @@ def add(
                 failed.append(error)
                 say(f"toll: {error.what}\n  next: {error.next_step}")
         try:
-            compacting.tidy(lake, on_file=lambda read, total: bar.step(read, total, "files put together"))
+            lake.tidy(lambda read, total: bar.step(read, total, "files put together"))
         except TollError as error:  # the runs are there
             say(f"what questions read stays in many files: {error.what}\n  next: {error.next_step}")
     if as_json:
@@ -234,9 +245,15 @@ def query(
 ) -> None:
     """Ask in DuckDB's SQL. Only the lake's files can be read, and nothing written."""
     from tollbench.lake.held_runs import queried
-    from tollbench.lake.lake_schema import TABLES
+    from tollbench.lake.lakes import tables_named
 
-    _ask(place, tuple(TABLES), lambda opened: queried(opened, sql, limit), as_json=as_json, memory_mb=memory)
+    _ask(
+        place,
+        tables_named(sql),
+        lambda opened: queried(opened, sql, limit),
+        as_json=as_json,
+        memory_mb=memory,
+    )
 
 
 @app.command("compact", epilog="Example: toll lake compact --lake lab")
@@ -249,12 +266,11 @@ def compact(
     """Make one file a table and month of the many small ones. What is read stays the same."""
     from dataclasses import asdict
 
-    from tollbench.lake import compacting
-    from tollbench.lake.lake_folder import LakeFolder
+    from tollbench.lake.lakes import lake_at
 
-    lake = LakeFolder.open(place)
+    lake = lake_at(place, say)
     with progress("compacting", after_s=1.0) as bar:
-        done = compacting.compact(lake, lambda read, total: bar.step(read, total, "files"))
+        done = lake.compact(lambda read, total: bar.step(read, total, "files"))
     if as_json:
         tell_as_json(asdict(done))
     else:
@@ -284,17 +300,17 @@ def _named(contender: str, case: str) -> None:
 
 
 def _ask(
-    place: Path,
+    place: str,
     tables: Sequence[str],
     question: Callable[[OpenedLake], LakeAnswer],
     *,
     as_json: bool,
     **options: Any,
 ) -> None:
-    from tollbench.lake.lake_folder import LakeFolder
+    from tollbench.lake.lakes import lake_at
     from tollbench.lake.opened_lake import OpenedLake
 
-    with OpenedLake(LakeFolder.open(place), tables, **options) as opened:
+    with OpenedLake(lake_at(place, say).reading(tables), tables, **options) as opened:
         answer = question(opened)
     if as_json:
         tell_json(answer.model_dump_json(by_alias=True, indent=2))

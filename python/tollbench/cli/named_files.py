@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from tollbench.errors import TollError
+from tollbench.text import shown
 
 Force = Annotated[
     bool,
@@ -31,6 +32,19 @@ def any_path(text: str) -> Path:
     if not text:
         raise TollError("the name of an output is empty", "name one, for example --output /tmp/report.html")
     return Path(text)
+
+
+def lake_place(text: str) -> str:
+    """What an option names as a lake: a folder, or a place in object storage. Raises TollError."""
+    from tollbench.lake.object_store import SCHEMES, is_object_url
+
+    if "://" not in text:
+        return str(any_path(text))
+    if not is_object_url(text):
+        raise TollError(
+            f"{shown(text, 100)} is no place of a lake", f"name a folder, or one of {', '.join(SCHEMES)}"
+        )
+    return text
 
 
 def files_of_run(path: Path) -> list[Path]:

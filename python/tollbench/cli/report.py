@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tollbench.cli.console import progress, said_lines, say
-from tollbench.cli.named_files import Force, any_path, file_path, files_of_run
+from tollbench.cli.named_files import Force, file_path, files_of_run, lake_place
 from tollbench.cli.places import ROOT, found_run, run_path
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
@@ -64,11 +64,11 @@ def command(
         typer.Option("--output", "-o", parser=file_path, metavar="FILE", help="Write to this file."),
     ] = None,
     lake: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--lake",
-            parser=any_path,
-            metavar="FOLDER",
+            parser=lake_place,
+            metavar="PLACE",
             help="Machines of a lake as columns; names are tables.",
         ),
     ] = None,
@@ -160,7 +160,7 @@ def _report_several(
 
 
 def _report_lake(
-    place: Path,
+    place: str,
     tables: Sequence[str],
     machines: Sequence[str],
     form: ReportFormat,
@@ -169,7 +169,7 @@ def _report_lake(
     force: bool,
 ) -> None:
     from tollbench.lake import lake_report
-    from tollbench.lake.lake_folder import LakeFolder
+    from tollbench.lake.lakes import lake_at
     from tollbench.lake.opened_lake import OpenedLake
 
     if str(form) not in OF_SEVERAL:
@@ -177,7 +177,7 @@ def _report_lake(
     target = Output(output, OF_SEVERAL[form], force=force) if output is not None else None
     if target is not None:
         check_outputs([target], [])
-    with OpenedLake(LakeFolder.open(place), lake_report.TABLES) as opened:
+    with OpenedLake(lake_at(place, say).reading(lake_report.TABLES), lake_report.TABLES) as opened:
         found = lake_report.machines_beside(opened, tables, machines)
         for note in opened.notes:
             say(f"note: {note}")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from tollbench.lake.across_machines import across_machines
 from tollbench.lake.differing import differing
 from tollbench.lake.held_runs import held_cases, held_runs
-from tollbench.lake.lake_folder import LakeFolder
 from tollbench.lake.lake_rows import Asked
+from tollbench.lake.lakes import lake_at
 from tollbench.lake.opened_lake import OpenedLake
 from tollbench.lake.serving import LakeServer
 from tollbench.lake.trends import trend
@@ -19,15 +18,16 @@ from tollbench.text import clean
 _HOME = ("all runs", "/")
 
 
-def server(place: Path, port: int) -> LakeServer:
+def server(place: str, port: int) -> LakeServer:
     """Listens already. Raises TollError where there is no lake, or the port is taken."""
-    lake = LakeFolder.open(place)
+    lake = lake_at(place)
 
     def answering(path: str, asked: Mapping[str, str]) -> str:
         pages = {"/": _runs, "/cases": _cases, "/machines": _machines, "/differ": _differ, "/trend": _trend}
         tables = {"/": ("run",), "/trend": ("summary", "machine")}
         page = pages[path]
-        with OpenedLake(lake, tables.get(path, ("summary",))) as opened:
+        wanted = tables.get(path, ("summary",))
+        with OpenedLake(lake.reading(wanted), wanted) as opened:
             return page(opened, asked)
 
     return LakeServer(port, lake_html.POLICY, answering, lake_html.refusal)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from made_runs import Made, make_run
 
-from tollbench.lake.lake_folder import Added, LakeFolder
-from tollbench.lake.tables_of_run import tables_of_run
+from tollbench.lake.lake_folder import Added
+from tollbench.lake.tables_of_run import LakeRun, tables_of_run
 from tollbench.store import RunFile
 
 CPU = {
@@ -21,6 +21,12 @@ CPU = {
     "frequency_mhz": {"min": 800.0, "max": 4000.0, "now": 1234.5}, "product": "m1.large",
 }  # fmt: skip
 ROUNDS = 20
+
+
+class Takes(Protocol):
+    """A lake of any kind."""
+
+    def add(self, run: LakeRun) -> Added: ...
 
 
 def machine(**changes: Any) -> dict[str, Any]:
@@ -53,6 +59,6 @@ def started(month: int, day: int = 2) -> dict[str, str]:
     }
 
 
-def added(lake: LakeFolder, path: Path, **options: Any) -> Added:
+def added(lake: Takes, path: Path, **options: Any) -> Added:
     with RunFile.open(path) as run_file:
         return lake.add(tables_of_run(run_file, **options))

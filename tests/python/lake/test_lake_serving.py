@@ -26,7 +26,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeServer]:
     for number in range(3):
         cases = [Made("quick", [10.0] * 8), Made("slow", [20.0] * 8), Made(HOSTILE, [30.0] * 8)]
         added(lake, run_of(folder, number, cases), host=f"{HOSTILE}{number}")
-    with server(lake.root, 0) as listening:
+    with server(str(lake.root), 0) as listening:
         thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         yield listening
@@ -144,4 +144,4 @@ def test_it_listens_on_loopback_alone_and_a_port_that_is_taken_is_named(
     assert served.server_address[0] == "127.0.0.1"
     LakeFolder.make(tmp_path / "lake")
     with pytest.raises(TollError, match=r"cannot listen on 127\.0\.0\.1"):
-        server(tmp_path / "lake", served.server_port)
+        server(str(tmp_path / "lake"), served.server_port)

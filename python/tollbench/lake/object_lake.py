@@ -1,0 +1,346 @@
+"""A lake in object storage: the same files under the same names, and a copy of what is read of it here.
+
+A question reads the copy, in the user's cache, once it is what the store has: so DuckDB sees files of this
+machine alone, and asking again fetches nothing. A run is written by `LakeFolder` into a folder of its own,
+beside copies of the objects that decide, and goes up from there; so does what is put together. What decides,
+a run's claim and the manifest, is only ever written over what was read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from tollbench.errors import TollError
+from tollbench.home import cache_folder
+from tollbench.lake import compacting
+from tollbench.lake.compacting import Compacted, Progress
+from tollbench.lake.lake_folder import (
+    ALL,
+    COMPACTING,
+    HEAD,
+    MANIFEST,
+    MOST_JSON_BYTES,
+    RUNS,
+    SAMPLES,
+    Added,
+    LakeFolder,
+    head_text,
+    telling,
+    told_by_key,
+)
+from tollbench.lake.lake_schema import BRIEF, MARKER, TABLES
+from tollbench.lake.leases import Lease, OnWait, lease
+from tollbench.lake.object_store import Changed, Held, ObjectStore
+from tollbench.lake.tables_of_run import LakeRun
+from tollbench.text import shown
+from tollbench.writing import alone, scratch_folder, write_own
+from tollbench.writing.whole import whole
+
+_INDEX: Final = "index.json"  # of the copy: key -> tag
+_AT_ONCE: Final = 16  # requests
+_KEPT_FREE_BYTES: Final = 512 << 20
+_TRIES: Final = 20
+_OWN: Final = (HEAD, MANIFEST, COMPACTING)
+Done = TypeVar("Done")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The store at one moment, and its copy."""
+
+    copy: LakeFolder
+    listed: Mapping[str, Held]  # all files of the tables asked for, also those that do not count
+    manifest: Held | None
+
+
+class ObjectLake:
+    """A lake below a URL."""
+
+    def __init__(self, url: str, on_wait: OnWait = lambda _: None) -> None:
+        self._store, self._on_wait = ObjectStore(url), on_wait
+        self.called = self._store.url
+        which = f"{self.called} {os.environ.get('AWS_ENDPOINT_URL', '')}"
+        self._cache = cache_folder() / "lakes" / hashlib.sha256(which.encode()).hexdigest()[:20]
+
+    @classmethod
+    def open(cls, url: str, on_wait: OnWait = lambda _: None) -> ObjectLake:
+        """Raises TollError where there is no lake, or one that this toll cannot read."""
+        lake = cls(url, on_wait)
+        with telling(lake.called), scratch_folder() as scratch:
+            lake._brought(scratch, HEAD)
+            LakeFolder.open(scratch, lake.called)
+        return lake
+
+    @classmethod
+    def make(cls, url: str, on_wait: OnWait = lambda _: None) -> ObjectLake:
+        """The lake below `url`, made where there is none. Raises TollError, also where other things lie."""
+        lake = cls(url, on_wait)
+        store = lake._store
+        if store.held(HEAD) is None:
+            stranger = next((held.key for held in store.listed() if not _is_of_a_lake(held.key)), None)
+            if stranger is not None:
+                raise TollError(
+                    f"{lake.called} is no lake, and {shown(stranger, 60)} lies in it",
+                    "name a place in which nothing is, or a new one",
+                )
+            with suppress(Changed):  # another toll made it right now
+                store.put(HEAD, head_text().encode(), None)
+        return cls.open(url, on_wait)
+
+    def add(self, run: LakeRun) -> Added:
+        """Puts a run into the lake. Raises TollError; the lake then is as it was, and the run file anyway."""
+        claim = f"{RUNS}/{run.run}.json"
+        # Samples may come to a run that is there: compacted meanwhile, they would not count.
+        still = self._leased(COMPACTING) if SAMPLES in run.tables else nullcontext()
+        with (
+            still,
+            self._leased(f"{RUNS}/{run.run}.lock") as held,
+            telling(self.called),
+            scratch_folder() as scratch,
+        ):
+            self._brought(scratch, HEAD)
+            self._brought(scratch, MANIFEST)
+            before = self._brought(scratch, claim)
+            outcome = LakeFolder.open(scratch, self.called).add(run)
+            if outcome is not Added.ALREADY:
+                self._put_run(scratch, claim, before, held)
+            return outcome
+
+    def reading(self, tables: Sequence[str]) -> LakeFolder:
+        """The copy of these tables, as the store has them now. Raises TollError."""
+        with self._copied(tables) as seen:
+            return seen.copy
+
+    def compact(self, on_file: Progress = lambda *_: None) -> Compacted:
+        """As `compacting.compact`."""
+        return self._put_together(
+            tuple(TABLES), lambda folder: compacting.compact(folder, on_file), wait=True
+        )
+
+    def tidy(self, on_file: Progress = lambda *_: None) -> int:
+        """As `compacting.tidy`."""
+        if len(self._loose()) <= compacting.MOST_LOOSE:
+            return 0
+        with suppress(BlockingIOError):  # another toll is at it
+            return self._put_together(
+                BRIEF, lambda folder: compacting.tidy(folder, compacting.MOST_LOOSE, on_file), wait=False
+            )
+        return 0
+
+    def _leased(self, key: str, *, wait: bool = True) -> AbstractContextManager[Lease]:
+        return lease(self._store, key, wait=wait, on_wait=self._on_wait)
+
+    def _loose(self) -> set[str]:
+        """Runs of which questions read files of their own."""
+        with telling(self.called), scratch_folder() as scratch:
+            self._brought(scratch, MANIFEST)
+            manifest = LakeFolder(scratch, self.called).manifest()
+        found = (told_by_key(held.key) for held in self._store.listed(MARKER))
+        return {
+            told[3] for told in found if told and told[1] != ALL and manifest.counts(MARKER, told[1], told[3])
+        }
+
+    def _brought(self, folder: Path, key: str) -> Held | None:
+        """One small object under its own name in a folder; where the store has none, none is there either."""
+        found = self._store.get(key, MOST_JSON_BYTES)
+        path = folder / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if found is None:
+            path.unlink(missing_ok=True)
+            return None
+        write_own(path, found[0])
+        return found[1]
+
+    def _put_run(self, scratch: Path, claim: str, before: Held | None, held: Lease) -> None:
+        """Tables first, the one that questions read behind them, the claim last."""
+        keys = sorted(_keys_in(scratch), key=lambda key: key.startswith(f"{MARKER}/"))
+        put: list[str] = []
+        try:
+            for key in keys:
+                held.check()
+                put.append(key)
+                self._store.put_file(key, scratch / key)
+            held.check()
+            self._store.put(claim, (scratch / claim).read_bytes(), before)
+        except BaseException as error:
+            if before is None and not isinstance(error, Changed):
+                with suppress(TollError):
+                    held.check()
+                    self._store.delete(put)
+            if isinstance(error, Changed):
+                raise TollError(
+                    f"another toll added the same run to {self.called} at the same time",
+                    "type the command again: a run that is there is passed over",
+                ) from None
+            raise
+
+    @contextmanager
+    def _copied(self, tables: Sequence[str]) -> Iterator[_Seen]:
+        """The copy is the store's state of one moment, and stays so for the block. Raises TollError."""
+        folder = self._cache / "lake"
+        with _telling(self._cache):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with alone(self._cache / "lock"):
+                for _ in range(_TRIES):
+                    if (seen := self._looked(folder, tables)) is not None:
+                        yield seen
+                        return
+        raise TollError(f"{self.called} changes while it is read", "ask again")
+
+    def _looked(self, folder: Path, tables: Sequence[str]) -> _Seen | None:
+        """None where the store changed meanwhile."""
+        self._brought(folder, HEAD)
+        manifest = self._brought(folder, MANIFEST)
+        copy = LakeFolder.open(folder, self.called)
+        listed = {
+            held.key: held
+            for table in tables
+            for held in self._store.listed(table)
+            if told_by_key(held.key) is not None
+        }
+        after = self._store.held(MANIFEST)
+        if (after and after.tag) != (manifest and manifest.tag):
+            return None  # files that the older one names may be gone by now
+        counts = _counting(copy)
+        wanted = {key: held for key, held in listed.items() if counts(key)}
+        if not self._fetched(folder, wanted):
+            return None
+        for key in _keys_in(folder, tables):
+            if key not in wanted:
+                (folder / key).unlink()
+        return _Seen(copy, listed, manifest)
+
+    def _fetched(self, folder: Path, wanted: Mapping[str, Held]) -> bool:
+        """Brings what the copy lacks. False where something of it changed or went meanwhile."""
+        index = _index(self._cache)
+        lacking = [
+            held
+            for key, held in wanted.items()
+            if index.get(key) != held.tag or _size(folder / key) != held.size
+        ]
+        size, free = sum(held.size for held in lacking), shutil.disk_usage(folder).free
+        if size > free - _KEPT_FREE_BYTES:
+            raise TollError(
+                f"{self.called} has {size >> 20:,} MB to fetch, and {folder} has room for {free >> 20:,} MB",
+                "make room, or set XDG_CACHE_HOME to a larger disk",
+            )
+
+        def fetch(held: Held) -> tuple[str, str]:
+            path = folder / held.key
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with whole(path, lambda *_: None, of_user=False) as sink:
+                self._store.copy(held, sink)
+            return held.key, held.tag
+
+        try:
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                index |= dict(pool.map(fetch, lacking))
+        except Changed:
+            return False
+        if lacking:
+            write_own(self._cache / _INDEX, json.dumps(index) + "\n")
+        return True
+
+    def _put_together(self, tables: Sequence[str], work: Callable[[LakeFolder], Done], *, wait: bool) -> Done:
+        """Lets `work` compact a folder of what the store has, and brings the store to what came of it."""
+        with self._leased(COMPACTING, wait=wait) as held, telling(self.called), scratch_folder() as scratch:
+            found = [told_by_key(each.key) for table in tables for each in self._store.listed(table)]
+            own = {told[3] for told in found if told and told[1] != ALL}
+            (scratch / RUNS).mkdir()
+            with ThreadPoolExecutor(_AT_ONCE) as pool:  # before the files are listed: see compacting.compact
+                list(pool.map(lambda run: self._brought(scratch, f"{RUNS}/{run}.json"), own))
+            with self._copied(tables) as seen:
+                _link(seen.copy.root, scratch, tables)
+            done = work(LakeFolder(scratch, self.called))
+            self._put_merged(scratch, seen, held)
+            return done
+
+    def _put_merged(self, scratch: Path, seen: _Seen, held: Lease) -> None:
+        """New files, then the manifest, which says that they count; then what it has replaced goes."""
+        fresh = [key for key in _keys_in(scratch) if key not in seen.listed]
+        try:
+            for key in fresh:
+                held.check()
+                self._store.put_file(key, scratch / key)
+            held.check()
+            if (path := scratch / MANIFEST).exists():
+                self._store.put(MANIFEST, path.read_bytes(), seen.manifest)
+        except BaseException as error:
+            with suppress(TollError):
+                self._store.delete(fresh)
+            if isinstance(error, Changed):
+                raise TollError(
+                    f"another toll compacted {self.called} at the same time", "type the command again"
+                ) from None
+            raise
+        counts = _counting(LakeFolder(scratch, self.called))
+        self._store.delete(key for key in seen.listed if not counts(key))
+
+
+def _counting(lake: LakeFolder) -> Callable[[str], bool]:
+    """Whether a file counts, by its key."""
+    manifest = lake.manifest()
+
+    def counts(key: str) -> bool:
+        told = told_by_key(key)
+        return told is not None and manifest.counts(told[0], told[1], told[3])
+
+    return counts
+
+
+def _is_of_a_lake(key: str) -> bool:
+    return key in _OWN or key.startswith(f"{RUNS}/") or told_by_key(key) is not None
+
+
+def _keys_in(folder: Path, tables: Iterable[str] = tuple(TABLES)) -> list[str]:
+    """Of a folder's files those of tables."""
+    there = (
+        path.relative_to(folder).as_posix() for table in tables for path in folder.glob(f"{table}/*/*/*")
+    )
+    return sorted(key for key in there if told_by_key(key) is not None)
+
+
+def _link(source: Path, target: Path, tables: Iterable[str]) -> None:
+    """The same lake once more, at no cost where both lie on one disk: files are replaced, never changed."""
+    for key in (HEAD, MANIFEST, *_keys_in(source, tables)):
+        if (source / key).exists():
+            (target / key).parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(source / key, target / key)
+            except OSError:
+                shutil.copyfile(source / key, target / key)
+
+
+def _index(cache: Path) -> dict[str, str]:
+    """Empty where it was damaged: then everything is fetched once more."""
+    with suppress(OSError, ValueError, AttributeError):
+        told = json.loads((cache / _INDEX).read_text())
+        return {str(key): str(tag) for key, tag in told.items()}
+    return {}
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
+
+
+@contextmanager
+def _telling(cache: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TollError(
+            f"cannot keep a copy of the lake in {cache}: {error.strerror or error}",
+            "make room, or set XDG_CACHE_HOME to another folder",
+        ) from None
