@@ -59,7 +59,7 @@ Against = Annotated[
 def add(
     runs: Annotated[
         list[str],
-        typer.Argument(metavar="RUN...", help="Run files, or their names in runs/."),
+        typer.Argument(metavar="RUN...", help="Run files, their names in runs/, or a fleet's folder."),
     ],
     place: Place,
     host: Annotated[
@@ -85,14 +85,14 @@ def add(
     from tollbench.lake.tables_of_run import tables_of_run
     from tollbench.store import RunFile
 
-    paths = [run_path(name) for name in runs]
+    paths = _named_runs(runs, host)
     lake, done, failed = lake_made_at(place, say), [], []
     with progress("adding", after_s=1.0) as bar:
-        for number, path in enumerate(paths):
+        for number, (path, of_host) in enumerate(paths.items()):
             bar.step(number, len(paths), path.name)
             try:
                 with RunFile.open(path) as run_file:
-                    run = tables_of_run(run_file, host=host, commit=commit, samples=samples)
+                    run = tables_of_run(run_file, host=of_host, commit=commit, samples=samples)
                 done.append((path, run, lake.add(run)))
             except TollError as error:  # the others are added all the same
                 failed.append(error)
@@ -290,6 +290,22 @@ def serve(
     with server(place, port) as listening:
         tell(f"open {listening.address} (Ctrl-C ends it)")
         listening.serve_forever()
+
+
+def _named_runs(names: Sequence[str], host: str) -> dict[Path, str]:
+    """Run files by their names or by their fleet's; the host of each is that of `--host`, or the fleet's."""
+    from tollbench.fleet.fleet_results import host_of, is_fleet, runs_of_fleet
+
+    found: dict[Path, str] = {}
+    for name in names:
+        if not is_fleet(Path(name)):
+            path = run_path(name)
+            found[path] = host or host_of(path)
+        elif host:
+            raise TollError(f"--host names one machine, and {name} is a fleet", "leave --host out")
+        else:
+            found |= runs_of_fleet(Path(name))
+    return found
 
 
 def _named(contender: str, case: str) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from made_lakes import run
+from made_lakes import machine, run, run_id
 
+from tollbench.fleet.fleet_folder import FleetFolder, FleetRequest, StoredHost
+from tollbench.fleet.fleets import HostRow, HostStatus
 from tollbench.interpreters import interpreter
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "schemas/lake.schema.json").read_text(encoding="utf-8"))
@@ -70,6 +72,44 @@ def test_a_run_that_cannot_be_added_does_not_keep_the_others_out(toll: Lake, fol
     assert "broken.toll is not a run file" in done.stderr
     assert "1 run of 2 could not be added" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_runs_of_a_fleet_are_of_its_hosts_by_its_folder_or_by_their_names(toll: Lake, folder: Path) -> None:
+    """Two hosts that state the same are two machines, also by the second attempt's file."""
+    fleet = fleet_of(folder / "fleet", {"big": "big.toll", "small": "small+2.toll", "gone": ""})
+    for number, name in enumerate(("big.toll", "small+2.toll"), 11):
+        run(fleet, number, {"quick": 10.0, "slow": 20.0}, machine=machine()).rename(fleet / name)
+    for words in (["fleet"], ["fleet/big.toll", "fleet/small+2.toll"]):
+        lab = f"lab-{len(words)}"
+        assert toll("lake", "add", *words, "--lake", lab).returncode == 0
+        answer = json.loads(toll("lake", "runs", "--lake", lab, "--json").stdout)
+        assert answer["machines"] == 2
+        assert sorted(line["machine"]["host"] for line in answer["runs"]) == ["big", "small"]
+    other = toll("lake", "add", "fleet/big.toll", "--host", "mine", "--lake", "lab-3", "--json")
+    assert other.returncode == 0
+    refused = toll("lake", "add", "fleet", "--host", "mine", "--lake", "lab-4")
+    assert refused.returncode == 2
+    assert "--host names one machine, and fleet is a fleet" in refused.stderr
+    fleet_of(folder / "empty", {"gone": ""})
+    none = toll("lake", "add", "empty", "--lake", "lab-4")
+    assert none.returncode == 2
+    assert "empty is a fleet of 1 host, and none has a run file" in none.stderr
+
+
+def fleet_of(folder: Path, files: dict[str, str]) -> Path:
+    hosts = [
+        StoredHost(name=name, ssh=name, python="python3", toll="", engine="ssh", access=()) for name in files
+    ]
+    request = FleetRequest(
+        run=run_id(99), kind="run", words=("run",), limit_s=1.0, wait_s=0.0, sources="x", version="1",
+        hosts=tuple(hosts),
+    )  # fmt: skip
+    made = FleetFolder.create(folder, request)
+    for name, file in files.items():
+        status = HostStatus.OK if file else HostStatus.LOST
+        made.set(HostRow(host=name, status=status, file=file))
+    made.close()
+    return folder
 
 
 @pytest.mark.parametrize(
