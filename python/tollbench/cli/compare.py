@@ -51,6 +51,15 @@ Threshold = Annotated[float, typer.Option(help="Exit code 1 only for what is slo
 Pattern = Annotated[
     str, typer.Option("--filter", metavar="REGEX", help="Compare only benchmarks that match.")
 ]
+ShareOf = Annotated[
+    str,
+    typer.Option(
+        "--share",
+        metavar="I/N",
+        help="Compare only the I-th of N equal parts of the benchmarks: N machines share them. Intervals are"
+        " those of a table of this part: --level 0.99 for five parts of a table at 0.95.",
+    ),
+]
 Confirm = Annotated[
     bool,
     typer.Option(
@@ -203,6 +212,7 @@ def command(
     threshold: Threshold = 0.01,
     level: Annotated[float, typer.Option(help="With which all intervals of the table hold together.")] = 0.95,
     pattern: Pattern = "",
+    share: ShareOf = "",
     until: Until_ = Until.ESTIMATE,
     confirm: Confirm = False,
     all_pairs: AllPairs = False,
@@ -255,6 +265,7 @@ def command(
         environments=tuple(filter(None, envs.split(","))),
         raw=comparing.raw_path(raw, "compare"),
         values=tuple(values or ()),
+        share=comparing.share_of(share),
         sandbox=comparing.sandbox_asked(sandbox, sandbox_show, sides, folder),
         around=Around(*map(tuple, (setup or (), prepare or (), conclude or (), cleanup or ()))),
         counts=comparing.count_request(

@@ -34,7 +34,7 @@ from tollbench.compare import (
 from tollbench.compare.adapters import adapters, check_kind
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.raw_file import Keeping, RawFile
-from tollbench.compare.subject import LookAtCode, Unusable
+from tollbench.compare.subject import ALL_OF_THEM, LookAtCode, Share, Unusable
 from tollbench.errors import Exit, TollError
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -127,6 +127,9 @@ def measured_and_shown(
     check_places(request, files.values())
     found, error = measured(request, wait=wait)
     show(found, files, as_json=as_json, error=error)
+    if request.share.count > 1 and not (found.comparisons or found.lacking or found.interrupted):
+        say(f"note: of {request.share.count} parts this one has no benchmark: there are fewer than parts")
+        return Exit.FINE
     return exit_code(found)
 
 
@@ -226,6 +229,16 @@ def check_pattern(pattern: str) -> None:
             f"--filter {pattern!r} is not a regular expression: {error}",
             "write for example --filter 'sort|map'",
         ) from None
+
+
+def share_of(text: str) -> Share:
+    """What --share says. Raises TollError."""
+    if not text:
+        return ALL_OF_THEM
+    said = re.fullmatch(r"([1-9]\d{0,4})/([1-9]\d{0,4})", text)
+    if said is None or int(said[1]) > int(said[2]):
+        raise TollError(f"--share {text!r} is no part of several", "write for example --share 2/5")
+    return Share(int(said[1]) - 1, int(said[2]))
 
 
 class PatientClock(SystemClock):

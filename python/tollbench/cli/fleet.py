@@ -16,7 +16,11 @@ app = typer.Typer(
 )
 
 Hosts = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The hosts: [hosts.NAME], ssh = 'ALIAS' (docs/fleet.md).")
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The hosts of a file with \\[hosts.NAME] and ssh = 'ALIAS' in it (docs/fleet.md).",
+    ),
 ]
 Slurm = Annotated[
     str, typer.Option(metavar="PARTITION", help="Instead: every node of a Slurm partition, one job each.")
@@ -136,6 +140,14 @@ def compare(
     pattern: Annotated[
         str, typer.Option("--filter", metavar="REGEX", help="Compare only benchmarks that match.")
     ] = "",
+    spread: Annotated[
+        bool,
+        typer.Option(
+            "--spread",
+            help="Equal hosts share the benchmarks: each is compared on one host of each `kind` of the hosts"
+            " file (all are equal where it names none).",
+        ),
+    ] = False,
     kind: Annotated[str, typer.Option(metavar="KIND", help="As toll compare has it.")] = "auto",
     hosts: Hosts = None,
     slurm: Slurm = "",
@@ -158,7 +170,7 @@ def compare(
     from tollbench.cli import fleet_asking, fleet_running
 
     if resume:
-        fleet_asking.refuse_new_plan(resume, revisions, build, program, pattern, hosts, slurm, output)
+        fleet_asking.refuse_new_plan(resume, revisions, build, program, pattern, spread, hosts, slurm, output)
         raise typer.Exit(fleet_running.resumed(resume, wheel, as_json=as_json))
     words, commits = fleet_asking.compare_words(
         revisions, build, program, {"--budget": budget, "--total-budget": total}, threshold, pattern, kind
@@ -166,6 +178,7 @@ def compare(
     asked = fleet_asking.FleetAsked(
         kind="compare", words=words, hosts=fleet_asking.hosts(hosts, slurm, python, toll),
         ssh_config=ssh_config, limit=limit, wait=wait, setup=setup, output=output, revisions=commits,
+        spread=spread,
     )  # fmt: skip
     raise typer.Exit(fleet_running.measured(asked, wheel, as_json=as_json))
 

@@ -33,6 +33,7 @@ class FleetAsked:
     setup: str
     output: str
     revisions: tuple[str, ...] = ()
+    spread: bool = False  # hosts of one kind share the benchmarks
 
     @property
     def limit_s(self) -> float:

@@ -25,7 +25,7 @@ from tollbench.fleet.contact import Contact
 from tollbench.fleet.fleet_folder import FleetFolder, FleetRequest, StoredHost
 from tollbench.fleet.fleets import FleetRun, HostRow, HostStatus
 from tollbench.fleet.reframe_engine import check_installed
-from tollbench.fleet.running import FleetSession
+from tollbench.fleet.running import LEVEL, FleetSession
 from tollbench.fleet.sending import wheel_for_hosts
 from tollbench.home import COMMAND
 from tollbench.launching.failure import LaunchFailed
@@ -34,7 +34,6 @@ from tollbench.report import fleet_lines
 from tollbench.text import several
 from tollbench.writing import scratch_folder
 
-LEVEL = 0.95  # with which all intervals over hosts hold together
 Work = Callable[[FleetSession], None]
 
 
@@ -62,6 +61,7 @@ def _stored(asked: FleetAsked) -> FleetRequest:
         kind=asked.kind,
         words=asked.words,
         revisions=asked.revisions,
+        spread=asked.spread,
         repository=str(Path.cwd()) if asked.revisions else "",
         limit_s=asked.limit_s,
         wait_s=asked.wait_s,
@@ -165,7 +165,9 @@ def _found(folder: FleetFolder) -> FleetRun | FleetComparison:
     there = [row for row in rows.hosts if row.status is HostStatus.OK and row.file]
     stored = {row.host: StoredComparison.read(folder.path / row.file) for row in there}
     threshold = next((one.header.threshold for one in stored.values()), 0.01)
-    return compared(rows, {host: one.comparisons for host, one in stored.items()}, LEVEL, threshold)
+    kinds = {host.name: host.kind for host in folder.request.hosts} if folder.request.spread else None
+    found = {host: one.comparisons for host, one in stored.items()}
+    return compared(rows, found, LEVEL, threshold, shared_by=kinds)
 
 
 def _exit_code(folder: FleetFolder, *, interrupted: bool) -> Exit:

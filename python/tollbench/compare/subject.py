@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from tollbench.compare.around import NOTHING_AROUND, Around
 from tollbench.errors import TollError
@@ -143,6 +143,21 @@ class Subject(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """One of several equal parts of all benchmarks: what one of several machines compares."""
+
+    index: int = 0  # from 0
+    count: int = 1
+
+    def of(self, names: Sequence[str]) -> Sequence[str]:
+        """Every `count`-th name, so that neighbours, which are often alike, come to different parts."""
+        return names[self.index :: self.count]
+
+
+ALL_OF_THEM: Final = Share()
+
+
+@dataclass(frozen=True, slots=True)
 class MeasuringOptions:
     """What all kinds of sides are told about their measuring."""
 
@@ -156,6 +171,7 @@ class MeasuringOptions:
     looking_s: float = math.inf  # the longest that looking at code may take, all benchmarks together
     all_pairs: bool = False  # where the first side fails, the others are still measured
     threshold: float = 0.01  # a smaller change is none: what pairs need not tell, launches are not long for
+    share: Share = ALL_OF_THEM  # of the benchmarks that match
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +213,9 @@ def survey_of(
     if_none: str = "",
     *,
     all_pairs: bool = False,
+    share: Share = Share(),
 ) -> Survey:
-    """What the first side shares with others, and who lacks what.
+    """What the first side has in common with others, and who lacks what: of `share` of all benchmarks.
 
     `if_none` is what to do where a side offers nothing and no pattern says why. Raises LaunchFailed for a
     side that offers nothing, or could not be asked; in all pairs only where fewer than two are left.
@@ -215,11 +232,11 @@ def survey_of(
     ]
     if unusable and (not all_pairs or len(usable) < 2):
         raise LaunchFailed(next(iter(unusable.values())))
-    everywhere = list(dict.fromkeys(name for _, names in usable for name in names))
+    everywhere = share.of(list(dict.fromkeys(name for _, names in usable for name in names)))
     offered = [(label, frozenset(names)) for label, names in usable]
     lacking = {name: tuple(label for label, names in offered if name not in names) for name in everywhere}
     return Survey(
-        tuple(name for name in usable[0][1] if len(lacking[name]) < len(usable) - 1),
+        tuple(name for name in usable[0][1] if name in lacking and len(lacking[name]) < len(usable) - 1),
         {name: lacking_sides for name, lacking_sides in lacking.items() if lacking_sides},
         unusable,
     )

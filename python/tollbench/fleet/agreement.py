@@ -6,7 +6,8 @@ The contract of `toll fleet compare --json` (schemas/fleet-compare.schema.json).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -59,7 +60,7 @@ class FleetChange(FleetRecord):
         default=None,
         description="whether hosts differ by no more than their intervals explain, at 5 %; null: not known",
     )
-    verdict: Verdict = Field(description="of the mean")
+    verdict: Verdict = Field(description="of the mean; of the one host where equal hosts share them")
     regression: bool = Field(
         default=False, description="slower, with the whole interval beyond the threshold"
     )
@@ -73,19 +74,52 @@ class FleetComparison(FleetRecord):
     level: Finite = Field(description="with which all intervals over hosts hold together")
     threshold: Finite
     benchmarks: tuple[FleetChange, ...]
+    shared: bool = Field(default=False, description="whether equal hosts shared the benchmarks: --spread")
+    notes: tuple[str, ...] = Field(default=(), description="what else is to know of the hosts")
 
 
 def compared(
-    fleet: FleetRun, found: Mapping[str, Comparisons], level: float, threshold: float
+    fleet: FleetRun,
+    found: Mapping[str, Comparisons],
+    level: float,
+    threshold: float,
+    shared_by: Mapping[str, str] | None = None,
 ) -> FleetComparison:
-    """Of what each host found, by its name; hosts without a result stand in `fleet`."""
+    """Of what each host found, by its name; hosts without a result stand in `fleet`.
+
+    `shared_by` has the kind of each host where hosts of one kind shared the benchmarks. Of a single kind each
+    benchmark has the answer of the one host that compared it, whose level takes in the others' parts.
+    """
     rows: dict[tuple[str, str, str], dict[str, Comparison]] = {}
     for row in _in_order(fleet.hosts, found):
         for one in found[row.host].comparisons:
             rows.setdefault((one.benchmark, one.a, one.b), {})[row.host] = one
     each = bonferroni(level, len(rows))
-    changes = [_change(key, by_host, each, threshold) for key, by_host in rows.items()]
-    return FleetComparison(fleet=fleet, level=level, threshold=threshold, benchmarks=tuple(changes))
+    alone = shared_by is not None and len(set(shared_by.values())) == 1
+    changes = [_change(key, by_host, each, threshold, alone=alone) for key, by_host in rows.items()]
+    return FleetComparison(
+        fleet=fleet,
+        level=level,
+        threshold=threshold,
+        benchmarks=tuple(changes),
+        shared=shared_by is not None,
+        notes=tuple(_of_shares(fleet.hosts, shared_by)) if shared_by is not None else (),
+    )
+
+
+def _of_shares(hosts: Sequence[HostRow], kinds: Mapping[str, str]) -> Iterator[str]:
+    """Parts that nobody compared, and hosts that are said to be equal and state something else."""
+    for row in hosts:
+        if not row.file:
+            yield f"{row.host} has no result, and its part of the benchmarks none on hosts of its kind"
+    by_kind: dict[str, dict[str, str]] = defaultdict(dict)
+    for row in hosts:
+        if row.machine:
+            by_kind[kinds.get(row.host, "")].setdefault(row.machine, row.host)
+    for kind, machines in by_kind.items():
+        if len(machines) > 1:
+            told = "; ".join(f"{host}: {machine}" for machine, host in machines.items())
+            yield f"hosts of {f'kind {kind}' if kind else 'one kind'} are no equal machines ({told})"
 
 
 def _in_order(hosts: Sequence[HostRow], found: Mapping[str, Comparisons]) -> list[HostRow]:
@@ -93,7 +127,12 @@ def _in_order(hosts: Sequence[HostRow], found: Mapping[str, Comparisons]) -> lis
 
 
 def _change(
-    key: tuple[str, str, str], by_host: Mapping[str, Comparison], level: float, threshold: float
+    key: tuple[str, str, str],
+    by_host: Mapping[str, Comparison],
+    level: float,
+    threshold: float,
+    *,
+    alone: bool = False,
 ) -> FleetChange:
     benchmark, a, b = key
     hosts = tuple(
@@ -106,6 +145,10 @@ def _change(
     told = FleetChange(
         benchmark=benchmark, a=a, b=b, hosts=hosts, known_on=len(known), verdict=_untimed(hosts)
     )
+    if alone and len(by_host) == 1:
+        (one,) = by_host.values()
+        known_there = {"ratio": one.ratio, "low": one.low, "high": one.high, "verdict": one.verdict}
+        return told.model_copy(update={**known_there, "regression": one.regression})
     if len(known) < FEWEST_HOSTS or told.verdict is Verdict.UNCHANGED_CODE:
         return told
     summary = across_hosts([log for log, _ in known], [error for _, error in known], level)

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tollbench.errors import REFUSALS, TollError
 from tollbench.fleet.fleets import FleetRun, HostName, HostRow, HostStatus, Identity, Text
-from tollbench.fleet.hosts import MOST_HOSTS, AccessWord, Engine, Host, RemotePath, SshWord
+from tollbench.fleet.hosts import MOST_HOSTS, AccessWord, Engine, Host, KindWord, RemotePath, SshWord, shares
 from tollbench.text import shown
 from tollbench.writing import open_again, open_new
 
@@ -45,6 +45,11 @@ class StoredHost(BaseModel):
     toll: Literal[""] | RemotePath
     engine: Engine
     access: tuple[AccessWord, ...]
+    kind: KindWord = ""
+
+    def host(self) -> Host:
+        """As the engine takes it."""
+        return Host(**self.model_dump())
 
 
 class FleetRequest(BaseModel):
@@ -56,6 +61,7 @@ class FleetRequest(BaseModel):
     kind: Literal["run", "compare"]
     words: Annotated[tuple[Word, ...], Field(max_length=1_000)]
     revisions: tuple[Text, ...] = ()  # of a comparison: commits, as they were resolved
+    spread: bool = False  # of a comparison: hosts of one kind share the benchmarks
     repository: Text = ""
     limit_s: float = Field(gt=0.0, allow_inf_nan=False)
     wait_s: float = Field(ge=0.0, allow_inf_nan=False)
@@ -68,7 +74,11 @@ class FleetRequest(BaseModel):
     def host(self, name: str) -> Host:
         """One of its hosts."""
         (found,) = (host for host in self.hosts if host.name == name)
-        return Host(**found.model_dump())
+        return found.host()
+
+    def shares(self) -> dict[str, tuple[int, int]]:
+        """As `hosts.shares`; empty where every host compares everything."""
+        return shares([host.host() for host in self.hosts]) if self.spread else {}
 
 
 @dataclass

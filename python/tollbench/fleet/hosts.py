@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -25,6 +27,7 @@ _PATH: Final = r"^[A-Za-z0-9_./~+][A-Za-z0-9_./~+-]{0,999}$"
 Engine = Literal["ssh", "squeue", "pbs", "torque", "flux", "lsf", "sge", "oar"]
 SshWord = Annotated[str, Field(pattern=_WORD)]
 RemotePath = Annotated[str, Field(pattern=_PATH)]
+KindWord = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{0,60}$")]
 # A line of a job's script, behind the queue's own mark.
 AccessWord = Annotated[str, Field(pattern=r"^[ -~]{1,200}$")]
 
@@ -37,6 +40,7 @@ class HostEntry(toml_files.Entry):
     toll: RemotePath = ""
     engine: Engine = "ssh"
     access: list[AccessWord] = Field(default_factory=list)
+    kind: KindWord = ""
 
 
 class HostsFile(toml_files.Entry):
@@ -55,6 +59,7 @@ class Host:
     toll: str = ""  # one that is there already; empty: the wheel is sent
     engine: str = "ssh"  # ReFrame's name of its back end
     access: tuple[str, ...] = ()  # words for the back end: partition, node
+    kind: str = ""  # hosts that are equal, as the user says, have one word for it
 
     @property
     def by_ssh(self) -> bool:
@@ -70,7 +75,7 @@ def of_file(path: Path) -> tuple[Host, ...]:
     if len(entries) > MOST_HOSTS:
         raise TollError(f"{path} names {len(entries)} hosts; toll takes {MOST_HOSTS}", "split the file")
     hosts = tuple(
-        Host(name, entry.ssh or name, entry.python, entry.toll, entry.engine, tuple(entry.access))
+        Host(name, entry.ssh or name, entry.python, entry.toll, entry.engine, tuple(entry.access), entry.kind)
         for name, entry in entries.items()
     )
     by_alias: dict[tuple[str, ...], str] = {}
@@ -87,6 +92,17 @@ def of_file(path: Path) -> tuple[Host, ...]:
                 "leave one of them out: two runs on one machine disturb each other",
             )
     return hosts
+
+
+def shares(hosts: Sequence[Host]) -> dict[str, tuple[int, int]]:
+    """(Which part, of how many) of a table each host compares where equal hosts share it; from 1."""
+    count = Counter(host.kind for host in hosts)
+    seen: Counter[str] = Counter()
+    found = {}
+    for host in hosts:
+        seen[host.kind] += 1
+        found[host.name] = (seen[host.kind], count[host.kind])
+    return found
 
 
 def of_slurm(partition: str, python: str = "python3", toll: str = "") -> tuple[Host, ...]:

@@ -30,6 +30,7 @@ from tollbench.text import shown
 from tollbench.writing import write_own
 from tollbench.writing.redacting import harmless
 
+LEVEL = 0.95  # with which all intervals over hosts hold together
 STOPPING_S = 60.0  # for hosts to end after Ctrl-C, and for what they have to arrive
 LOST_TRIES = 3
 _TRY_AGAIN_S = 3.0
@@ -130,7 +131,7 @@ class FleetSession:
             sha256=sent.sha256,
             sources=sent.sources,
             version=sent.version,
-            words=tuple(identity if word == IDENTITY else word for word in request.words),
+            words=(*(identity if word == IDENTITY else word for word in request.words), *self._part(host)),
             before=_before(request.kind, self.files),
             inputs=tuple(file.name for file in self.files),
             start_in=REPOSITORY if request.kind == "compare" else "",
@@ -143,6 +144,14 @@ class FleetSession:
         )
         queue_s = 0.0 if host.by_ssh else request.limit_s + request.setup_s
         return Placed(job, host, (*carried, *self.files), queue_s, marked(host, identity))
+
+    def _part(self, host: Host) -> tuple[str, ...]:
+        """What `toll compare` is told besides where hosts share the benchmarks."""
+        share = self.folder.request.shares().get(host.name)
+        if share is None:
+            return ()
+        level = 1.0 - (1.0 - LEVEL) / share[1]  # all parts together hold at the fleet's
+        return ("--share", f"{share[0]}/{share[1]}", "--level", f"{level:.6f}")
 
     def _through_the_engine(self, engine: Engine, jobs: Sequence[Placed]) -> None:
         hosts = {placed.host.name: placed.host for placed in jobs}

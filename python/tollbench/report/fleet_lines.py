@@ -46,9 +46,16 @@ def _besides(row: HostRow) -> Iterator[str]:
 
 
 def comparison(found: FleetComparison) -> Iterator[str]:
-    """Each benchmark: the fleet's answer first, then each host's."""
+    """Each benchmark: the fleet's answer first, then each host's; one line where equal hosts shared them."""
+    for note in found.notes:
+        yield f"note: {clean(note)}"
     for change in found.benchmarks:
-        yield f"{clean(change.benchmark)}: {clean(change.b)} against {clean(change.a)}"
+        told = f"{clean(change.benchmark)}: {clean(change.b)} against {clean(change.a)}"
+        if found.shared and len(change.hosts) == 1:
+            (host,) = change.hosts
+            yield f"{told}: {_on(host)}, on {clean(host.host)}"
+            continue
+        yield told
         yield f"  {_over_all(change)}"
         width = max(len(host.host) for host in change.hosts)
         for host in change.hosts:

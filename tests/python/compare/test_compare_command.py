@@ -160,6 +160,22 @@ def test_options_that_make_no_sense_are_refused(
     assert what in capsys.readouterr().err
 
 
+def test_machines_share_a_table_by_parts(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
+    sides = [f"echo name,us; echo one,{us}; echo two,{us}; echo three,{us}" for us in (10, 11)]
+    words = (*sides, "--read", "csv:name,us,us", "--budget", "1s", "--total-budget", "2s")
+    assert toll(*words, "--share", "1/2", "--json") in (1, 3)
+    assert [row["benchmark"] for row in answer(capsys)["comparisons"]] == ["one", "three"]
+    assert toll(*words, "--share", "2/2", "--json") in (1, 3)
+    assert [row["benchmark"] for row in answer(capsys)["comparisons"]] == ["two"]
+    assert toll(*words, "--share", "4/4", "--json") == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["comparisons"] == []
+    assert "of 4 parts this one has no benchmark" in told.err
+    for wrong in ("3/2", "0/2", "1", "1/2/3"):
+        assert toll(*words, "--share", wrong) == 2
+        assert "is no part of several" in capsys.readouterr().err
+
+
 def test_faster_is_fine(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
     assert toll("sleep 0.06", "sleep 0.003", "--budget", "30s", "--until", "direction") == 0
     assert "faster by" in capsys.readouterr().out

@@ -97,3 +97,52 @@ def test_the_answer_over_all_hosts_comes_first_and_each_host_below():
     assert "one more such host" in lines[1]
     assert [line.split()[0] for line in lines[2:5]] == ["host0", "host1", "host2"]
     assert lines[4].endswith("failed: why")
+
+
+def shared(kinds: dict[str, str], found: dict[str, Comparisons], machines: dict[str, str] | None = None):
+    machines = machines or {}
+    rows = tuple(
+        HostRow(
+            host=name, status=HostStatus.OK if name in found else HostStatus.LOST,
+            file=f"{name}.jsonl" if name in found else "", machine=machines.get(name, "Made 1"),
+        )
+        for name in kinds
+    )  # fmt: skip
+    return compared(FleetRun(run="", folder="runs/x", hosts=rows), found, 0.95, 0.01, shared_by=kinds)
+
+
+def named(found: Comparisons, name: str, **changes: object) -> Comparisons:
+    (one,) = found.comparisons
+    return found.model_copy(update={"comparisons": (one.model_copy(update={"benchmark": name, **changes}),)})
+
+
+def test_of_equal_hosts_that_share_the_benchmarks_each_has_its_own_answer():
+    slower = named(on_host(1.05, verdict=Verdict.SLOWER), "BM_a", regression=True)
+    found = shared({"one": "", "two": ""}, {"one": slower, "two": named(on_host(1.0), "BM_b")})
+    one, two = found.benchmarks
+    assert (one.verdict, one.regression, one.ratio, one.predicted_low) == (Verdict.SLOWER, True, 1.05, None)
+    assert (two.verdict, two.regression) == (Verdict.INCONCLUSIVE, False)
+    assert not found.notes
+    assert [line for line in fleet_lines.comparison(found) if "BM_a" in line] == [
+        "BM_a: new against old: slower +5.0 % (+4.0 % to +6.1 %), on one"
+    ]
+
+
+def test_of_several_kinds_a_benchmark_has_the_mean_over_kinds():
+    both = {"one": on_host(1.05), "two": on_host(1.06)}
+    (change,) = shared({"one": "a", "two": "b"}, both).benchmarks
+    assert change.known_on == 2
+    assert change.predicted_low is not None
+    (change,) = shared({"one": "a", "two": "b"}, {"one": on_host(1.05, verdict=Verdict.SLOWER)}).benchmarks
+    assert change.verdict is Verdict.INCONCLUSIVE  # one kind says nothing about the other
+
+
+def test_parts_without_a_host_and_equal_hosts_that_are_none_are_told():
+    found = shared(
+        {"one": "a", "two": "a", "three": "a"}, {"one": on_host(1.0), "two": named(on_host(1.0), "BM_b")},
+        {"two": "Made 2"},
+    )  # fmt: skip
+    assert found.notes == (
+        "three has no result, and its part of the benchmarks none on hosts of its kind",
+        "hosts of kind a are no equal machines (one: Made 1; two: Made 2)",
+    )

@@ -28,6 +28,13 @@ def test_a_host_is_reached_by_its_alias_or_its_name(tmp_path):
     assert not three.by_ssh
 
 
+def test_hosts_of_one_kind_share_a_table_and_others_have_it_whole(tmp_path):
+    found = read(
+        tmp_path, '[hosts.a]\nkind = "m7"\n[hosts.b]\n[hosts.c]\nkind = "m7"\n[hosts.d]\nkind = "m7"\n'
+    )
+    assert hosts.shares(found) == {"a": (1, 3), "b": (1, 1), "c": (2, 3), "d": (3, 3)}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -36,6 +43,7 @@ def test_a_host_is_reached_by_its_alias_or_its_name(tmp_path):
         ('[hosts.one]\nssh = "a"\n[hosts.two]\nssh = "a"\n', "hosts.one and hosts.two are one host"),
         ("[hosts.one]\n[hosts.one]\n", "lab.toml"),
         ("[hosts.one]\nsssh = 1\n", "sssh"),
+        ('[hosts.one]\nkind = "a b"\n', "kind"),
         ('[hosts.one]\nssh = "-oProxyCommand=x"\n', "ssh"),
         ('[hosts.one]\nssh = "a; touch /tmp/x"\n', "ssh"),
         ('[hosts.one]\npython = "python3; true"\n', "python"),

@@ -58,6 +58,21 @@ def result(tmp_path: Path, identity: str, name: str) -> tuple[Path, HostAnswer]:
     return stage, answer
 
 
+def test_hosts_of_one_kind_are_told_their_parts_and_the_level_that_all_parts_need(tmp_path):
+    hosts = [stored("one", kind="m7"), stored("two"), stored("three", kind="m7")]
+    asking = session(tmp_path, *hosts, kind="compare")
+    asking.files = (tmp_path / "commits.bundle",)
+    asking._looked |= {host.name: Looked(host.host(), HostFacts()) for host in hosts}
+    assert len(asking._placed(hosts[0].host(), SENT).job.words) == 3
+    asking.folder.request = asking.folder.request.model_copy(update={"spread": True})
+    told = {host.name: asking._placed(host.host(), SENT).job.words[3:] for host in hosts}
+    assert told == {
+        "one": ("--share", "1/2", "--level", "0.975000"),
+        "two": ("--share", "1/1", "--level", "0.950000"),
+        "three": ("--share", "2/2", "--level", "0.975000"),
+    }
+
+
 def test_no_two_hosts_results_have_one_name(tmp_path):
     """The second attempt of a host beside another host that is called so."""
     fleet = session(tmp_path, stored("gpu"), stored("gpu-2"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tollbench.compare.sides import WrittenSide, kind_of
-from tollbench.compare.subject import MOST_OFFERED, survey_of
+from tollbench.compare.subject import MOST_OFFERED, Share, survey_of
 from tollbench.counting.image import Image, Unreadable
 from tollbench.counting.sizes import sizes
 from tollbench.launching.answers import read_report, reading
@@ -156,6 +156,15 @@ def test_many_benchmarks_are_no_quadratic_work() -> None:
     survey = survey_of(("a", "b"), offers)
     assert len(survey.common) == 900
     assert looks < 20_000
+
+
+def test_parts_have_each_benchmark_once_and_are_of_equal_size() -> None:
+    old, new = [f"b{index}" for index in range(10)], [f"b{index}" for index in range(3, 13)]
+    parts = [survey_of(("old", "new"), [old, new], share=Share(index, 4)) for index in range(4)]
+    assert sorted(name for part in parts for name in part.common) == sorted(set(old) & set(new))
+    assert sorted(name for part in parts for name in part.missing) == sorted(set(old) ^ set(new))
+    assert {len(part.common) + len(part.missing) for part in parts} == {3, 4}
+    assert survey_of(("old", "new"), [["b1"], ["b1"]], share=Share(1, 2)).common == ()
 
 
 def test_more_benchmarks_than_a_table_has_are_told() -> None:

@@ -111,7 +111,14 @@ class OneAfterAnother(ABC):
                     raise failed from None
                 offers.append(failed)
         with breakable():
-            survey = survey_of(self.labels, offers, self.options.pattern, self.if_none, all_pairs=all_pairs)
+            survey = survey_of(
+                self.labels,
+                offers,
+                self.options.pattern,
+                self.if_none,
+                all_pairs=all_pairs,
+                share=self.options.share,
+            )
         self.usable = [side for side in range(len(self.sides)) if side not in survey.unusable]
         self._offering = {
             name: tuple(side for side in self.usable if self.labels[side] not in lacking)

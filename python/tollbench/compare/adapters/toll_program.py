@@ -134,7 +134,10 @@ class Programs:
             for offering in self._offerings
         ]
         asked = [self._not_asked.get(side, offer) for side, offer in enumerate(offers)]
-        return survey_of(self.labels, asked, self.options.pattern, all_pairs=self.options.all_pairs)
+        options = self.options
+        return survey_of(
+            self.labels, asked, options.pattern, all_pairs=options.all_pairs, share=options.share
+        )
 
     def group(self, waiting: Sequence[str]) -> Sequence[str]:
         """One benchmark a round: each is a process of its own."""
