@@ -1,4 +1,5 @@
 #include "contended_increment/workload.hpp"
+#include "contended_round/workload.hpp"
 #include "contention/workload.hpp"
 #include "shared/atomic_counters.hpp"
 #include "shared/spinlocks.hpp"
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace {
 
@@ -272,6 +274,47 @@ TEST_CASE_TEMPLATE("each increment has a time of its own, whoever made it", C, c
         CHECK(sampled<C>(threads, nanoseconds) == nanoseconds.size());
         CHECK(std::ranges::all_of(nanoseconds, [](float entry) { return entry >= 0; }));
     }
+}
+
+/// Of equal counts, one less than it was told.
+class OneShort {
+public:
+    void add(std::uint64_t count) { counter_.add(count); }
+    [[nodiscard]] std::uint64_t count() const { return counter_.count() - 1; }
+
+private:
+    contention::FetchAddAsAsked counter_;
+};
+
+template <class C>
+std::pair<toll::Checksum, toll::Checksum> rounds(unsigned threads, std::span<float> nanoseconds) {
+    using Workload = toll::contended_round::Workload<C>;
+    static const auto parameters = Workload::parameters();
+    const std::string word = "threads=" + std::to_string(threads);
+    const std::array<std::string_view, 2> words{word, "increments=100"};
+    Workload workload(toll::Arguments(parameters, words));
+    const toll::Checksum answers = workload.sample(nanoseconds, toll::Clock::system());
+    CHECK(workload.expected(nanoseconds.size()) == 100 * threads * nanoseconds.size());
+    return {answers, workload.expected(nanoseconds.size())};
+}
+
+TEST_CASE_TEMPLATE("in a round each thread makes all of its increments", C, contention::FetchAddAsAsked,
+                   contention::LockedAsAsked<toll::locks::StdMutex>,
+                   contention::LockedAsAsked<toll::locks::StdAtomicFlag>) {
+    for (const unsigned threads : {1U, 2U, 4U}) {
+        CAPTURE(threads);
+        std::array<float, 30> nanoseconds{};
+        nanoseconds.fill(-1);
+        const auto [found, expected] = rounds<C>(threads, nanoseconds);
+        CHECK(found == expected);
+        CHECK(std::ranges::all_of(nanoseconds, [](float entry) { return entry >= 0; }));
+    }
+}
+
+TEST_CASE("a round that lost an increment has another answer") {
+    std::array<float, 3> nanoseconds{};
+    const auto [found, expected] = rounds<OneShort>(2, nanoseconds);
+    CHECK(found == expected - nanoseconds.size());
 }
 
 TEST_CASE("a counter that loses increments has no samples") {
