@@ -177,7 +177,7 @@ def _exit_code(folder: FleetFolder, *, interrupted: bool) -> Exit:
     if isinstance(found, FleetComparison):
         if any(one.regression for one in found.benchmarks):
             return Exit.REGRESSION_OR_FAILED_CHECK
-        if any(_open(one) for one in found.benchmarks) or not found.benchmarks:
+        if any(_open(one) for one in found.benchmarks) or not found.benchmarks or found.uneven:
             return Exit.INCONCLUSIVE
     return Exit.INCONCLUSIVE if folder.missing() else Exit.FINE
 

@@ -63,12 +63,13 @@ def add(
     ],
     place: Place,
     host: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="The machine's name, which makes it another than its twins; a fleet's runs have it.",
+            help="The machine's name, which makes it another than its twins; a fleet's runs have it already,"
+            " and '' is none.",
         ),
-    ] = "",
+    ] = None,
     commit: Annotated[
         str, typer.Option(metavar="NAME", help="What was measured, stored with every row.")
     ] = "",
@@ -292,7 +293,7 @@ def serve(
         listening.serve_forever()
 
 
-def _named_runs(names: Sequence[str], host: str) -> dict[Path, str]:
+def _named_runs(names: Sequence[str], host: str | None) -> dict[Path, str]:
     """Run files by their names or by their fleet's; the host of each is that of `--host`, or the fleet's."""
     from tollbench.fleet.fleet_results import host_of, is_fleet, runs_of_fleet
 
@@ -300,7 +301,7 @@ def _named_runs(names: Sequence[str], host: str) -> dict[Path, str]:
     for name in names:
         if not is_fleet(Path(name)):
             path = run_path(name)
-            found[path] = host or host_of(path)
+            found[path] = host_of(path) if host is None else host
         elif host:
             raise TollError(f"--host names one machine, and {name} is a fleet", "leave --host out")
         else:
@@ -326,7 +327,7 @@ def _ask(
     from tollbench.lake.lakes import lake_at
     from tollbench.lake.opened_lake import OpenedLake
 
-    with OpenedLake(lake_at(place, say).reading(tables), tables, **options) as opened:
+    with lake_at(place, say).reading(tables) as folder, OpenedLake(folder, tables, **options) as opened:
         answer = question(opened)
     if as_json:
         tell_json(answer.model_dump_json(by_alias=True, indent=2))

@@ -177,7 +177,8 @@ def _report_lake(
     target = Output(output, OF_SEVERAL[form], force=force) if output is not None else None
     if target is not None:
         check_outputs([target], [])
-    with OpenedLake(lake_at(place, say).reading(lake_report.TABLES), lake_report.TABLES) as opened:
+    wanted = lake_report.TABLES
+    with lake_at(place, say).reading(wanted) as folder, OpenedLake(folder, wanted) as opened:
         found = lake_report.machines_beside(opened, tables, machines)
         for note in opened.notes:
             say(f"note: {note}")

@@ -27,7 +27,7 @@ def server(place: str, port: int) -> LakeServer:
         tables = {"/": ("run",), "/trend": ("summary", "machine")}
         page = pages[path]
         wanted = tables.get(path, ("summary",))
-        with OpenedLake(lake.reading(wanted), wanted) as opened:
+        with lake.reading(wanted) as folder, OpenedLake(folder, wanted) as opened:
             return page(opened, asked)
 
     return LakeServer(port, lake_html.POLICY, answering, lake_html.refusal)

@@ -278,6 +278,7 @@ def not_timed(subject: Subject, settings: ComparisonSettings, keep: Keep) -> Com
     return Comparisons(
         comparisons=tuple(rows),
         lacking=Lacking.of(survey.missing),
+        part_of=survey.part_of,
         kind=subject.kind,
         sides=subject.labels,
         all_pairs=all_pairs,

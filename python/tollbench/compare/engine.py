@@ -85,7 +85,8 @@ def compare(
 def survey_record(survey: Survey, sides_of: Mapping[str, Sequence[int]]) -> dict[str, object]:
     """For the raw file: which sides of each benchmark are compared, and who lacks it, or everything."""
     record: dict[str, object] = {"sides_of": sides_of, "missing": survey.missing}
-    return record | ({"unusable": survey.unusable} if survey.unusable else {})
+    record |= {"unusable": survey.unusable} if survey.unusable else {}
+    return record | ({"part_of": survey.part_of} if survey.part_of else {})
 
 
 def before_confirming(settings: ComparisonSettings) -> ComparisonSettings:
@@ -363,6 +364,7 @@ class _Engine:
         found = Comparisons(
             comparisons=tuple(nothing if failed else [*self.verdicts(), *out]),
             lacking=Lacking.of(survey.missing),
+            part_of=survey.part_of,
             kind=self._subject.kind,
             sides=self._subject.labels,
             all_pairs=all_pairs,

@@ -97,6 +97,7 @@ class SurveyRecord(_Record):
     missing: dict[Text, tuple[Text, ...]] = {}
     unusable: dict[Ordinal, Text] = {}  # side -> why; in all pairs alone
     code: Annotated[tuple[CodeRecord, ...], Field(max_length=MAX_BENCHMARKS)] = ()
+    part_of: Text = ""
 
 
 class CountsRecord(_Record):
@@ -363,6 +364,7 @@ def _cut_short(header: Header, survey: SurveyRecord, found: Sequence[Comparison]
     told = Comparisons(
         comparisons=tuple(found),
         lacking=Lacking.of(survey.missing),
+        part_of=survey.part_of,
         kind=header.kind,
         sides=header.sides,
         all_pairs=header.all_pairs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -95,6 +96,7 @@ class Survey:
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # benchmark -> labels that lack it
     # Side -> why it could not even be asked; in all pairs the others go on without it.
     unusable: Mapping[int, str] = field(default_factory=dict)
+    part_of: str = ""  # where this is a share: a digest of all names, which who has another share has too
 
 
 @dataclass(slots=True)
@@ -232,14 +234,20 @@ def survey_of(
     ]
     if unusable and (not all_pairs or len(usable) < 2):
         raise LaunchFailed(next(iter(unusable.values())))
-    everywhere = share.of(list(dict.fromkeys(name for _, names in usable for name in names)))
+    together = list(dict.fromkeys(name for _, names in usable for name in names))
+    everywhere = share.of(together)
     offered = [(label, frozenset(names)) for label, names in usable]
     lacking = {name: tuple(label for label, names in offered if name not in names) for name in everywhere}
     return Survey(
         tuple(name for name in usable[0][1] if name in lacking and len(lacking[name]) < len(usable) - 1),
         {name: lacking_sides for name, lacking_sides in lacking.items() if lacking_sides},
         unusable,
+        _digest(together) if share.count > 1 else "",
     )
+
+
+def _digest(names: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(names).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _unusable(label: str, names: Sequence[str] | LaunchFailed, pattern: str, if_none: str) -> str:

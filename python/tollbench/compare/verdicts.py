@@ -208,6 +208,10 @@ class Comparisons(ComparisonRecord):
     )
     comparisons: tuple[Comparison, ...]
     lacking: tuple[Lacking, ...] = ()
+    part_of: str = Field(
+        default="",
+        description="digest of the names of all benchmarks of which --share took a part; empty: all of them",
+    )
     kind: str = Field(description="what was compared: command, google-benchmark, catch2, toll")
     sides: tuple[str, ...] = Field(description="labels, the first is what others are compared with")
     all_pairs: bool = Field(

@@ -18,6 +18,7 @@ from tollbench.compare.verdicts import Comparison, Comparisons, Positive, Verdic
 from tollbench.fleet.fleets import FleetRecord, FleetRun, HostName, HostRow
 from tollbench.stats import bonferroni
 from tollbench.stats.random_effects import FEWEST_HOSTS, across_hosts
+from tollbench.text import enumerated
 
 _TIMED = frozenset({Verdict.SLOWER, Verdict.FASTER, Verdict.NO_DIFFERENCE, Verdict.INCONCLUSIVE})
 _DIFFER_P = 0.05
@@ -76,6 +77,10 @@ class FleetComparison(FleetRecord):
     benchmarks: tuple[FleetChange, ...]
     shared: bool = Field(default=False, description="whether equal hosts shared the benchmarks: --spread")
     notes: tuple[str, ...] = Field(default=(), description="what else is to know of the hosts")
+    uneven: bool = Field(
+        default=False,
+        description="whether equal hosts did not offer the same benchmarks: some were not compared",
+    )
 
 
 def compared(
@@ -103,14 +108,30 @@ def compared(
         threshold=threshold,
         benchmarks=tuple(changes),
         shared=shared_by is not None,
-        notes=tuple(_of_shares(fleet.hosts, shared_by)) if shared_by is not None else (),
+        uneven=shared_by is not None and bool(unlike(shared_by, found)),
+        notes=tuple(_of_shares(fleet.hosts, shared_by, found)) if shared_by is not None else (),
     )
 
 
-def _of_shares(hosts: Sequence[HostRow], kinds: Mapping[str, str]) -> Iterator[str]:
+def unlike(kinds: Mapping[str, str], found: Mapping[str, Comparisons]) -> dict[str, list[str]]:
+    """Kinds whose hosts did not offer the same benchmarks: some are in no host's part, some in two."""
+    offered: dict[str, dict[str, str]] = defaultdict(dict)
+    for host, one in found.items():
+        offered[kinds.get(host, "")].setdefault(one.part_of, host)
+    return {kind: sorted(hosts.values()) for kind, hosts in offered.items() if len(hosts) > 1}
+
+
+def _of_shares(
+    hosts: Sequence[HostRow], kinds: Mapping[str, str], found: Mapping[str, Comparisons]
+) -> Iterator[str]:
     """Parts that nobody compared, and hosts that are said to be equal and state something else."""
+    for names in unlike(kinds, found).values():
+        yield (
+            f"{enumerated(names)} do not offer the same benchmarks, so that some were compared on none of"
+            " them: give them different kinds"
+        )
     for row in hosts:
-        if not row.file:
+        if row.host not in found:
             yield f"{row.host} has no result, and its part of the benchmarks none on hosts of its kind"
     by_kind: dict[str, dict[str, str]] = defaultdict(dict)
     for row in hosts:

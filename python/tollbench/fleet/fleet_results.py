@@ -19,7 +19,12 @@ def is_fleet(folder: Path) -> bool:
 
 def runs_of_fleet(folder: Path) -> list[tuple[Path, str]]:
     """(Run file, host) of each host that has one. Raises TollError where there is none."""
-    rows = FleetFolder.read(folder).rows.values()
+    fleet = FleetFolder.read(folder)
+    if fleet.request.kind != "run":
+        raise TollError(
+            f"{folder} is a fleet's comparison, and a lake holds runs", "add what toll fleet run made"
+        )
+    rows = fleet.rows.values()
     found = [(folder / row.file, row.host) for row in rows if row.file.endswith(_RUN)]
     if not found:
         raise TollError(

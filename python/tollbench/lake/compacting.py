@@ -133,7 +133,7 @@ def _merged(
                 name = f"compacted-{secrets.token_hex(8)}"
                 path = lake.place(table, ALL, month, name)
                 fresh.append(path)
-                _merge(table, of_month, path)
+                _merge(lake, table, of_month, path)
                 kept |= {name}
                 done += len(of_month)
                 on_file(done, total)
@@ -166,7 +166,7 @@ def _by_month(files: Sequence[LakeFile]) -> dict[str, list[LakeFile]]:
     return found
 
 
-def _merge(table: str, files: Sequence[LakeFile], target: Path) -> None:
+def _merge(lake: LakeFolder, table: str, files: Sequence[LakeFile], target: Path) -> None:
     """One file of all these: a few row groups, read and written piece by piece."""
     target.parent.mkdir(parents=True, exist_ok=True)
     schema = schema_of(table)
@@ -178,7 +178,7 @@ def _merge(table: str, files: Sequence[LakeFile], target: Path) -> None:
     ):
         held, size = [], 0
         for file in files:
-            for piece in _pieces(table, file):
+            for piece in _pieces(lake, table, file):
                 held.append(piece)
                 size += piece.nbytes
                 if size >= _HELD_BYTES:
@@ -196,7 +196,7 @@ def _put(held: Sequence[pa.Table], writer: pyarrow.parquet.ParquetWriter) -> Non
     writer.write_table(together, row_group_size=max(_LEAST_GROUP, together.num_rows // _GROUPS))
 
 
-def _pieces(table: str, file: LakeFile) -> Sequence[pa.Table]:
+def _pieces(lake: LakeFolder, table: str, file: LakeFile) -> Sequence[pa.Table]:
     """The file's row groups with the columns of today. Raises TollError where it is not what toll writes."""
     schema = schema_of(table)
     names = columns_in(table, file.version)
@@ -215,7 +215,7 @@ def _pieces(table: str, file: LakeFile) -> Sequence[pa.Table]:
             return found
     except (pa.ArrowException, KeyError) as error:
         raise TollError(
-            f"{file.path} is not what toll writes: {shown(str(error).splitlines()[0], 200)}",
+            f"{lake.name_of(file.path)} is not what toll writes: {shown(str(error).splitlines()[0], 200)}",
             "take the file out of the lake, and add its run again; nothing was compacted",
         ) from None
 

@@ -110,6 +110,12 @@ class LakeFolder:
         self.root = root
         self.called = called or str(root)
 
+    def name_of(self, path: Path) -> str:
+        """A file of it as messages name it: where the user has the lake, not where a copy of it lies."""
+        if self.called == str(self.root) or not path.is_relative_to(self.root):
+            return str(path)
+        return f"{self.called}/{path.relative_to(self.root).as_posix()}"
+
     @classmethod
     def open(cls, root: Path, called: str = "") -> LakeFolder:
         """Raises TollError where there is no lake, or one that this toll cannot read."""
@@ -162,7 +168,7 @@ class LakeFolder:
         found = self._counting(table)
         newer = [file for file in found if file.version > VERSION]
         if newer:
-            raise _newer(str(newer[0].path), newer[0].version)
+            raise _newer(self.name_of(newer[0].path), newer[0].version)
         return sorted(found, key=lambda file: str(file.path))
 
     def _counting(self, table: str) -> list[LakeFile]:
@@ -192,7 +198,7 @@ class LakeFolder:
             return Manifest(files, runs, brief)
         except (KeyError, TypeError, AttributeError):
             raise TollError(
-                f"{path} does not say which files were compacted", "restore it from a copy"
+                f"{self.name_of(path)} does not say which files were compacted", "restore it from a copy"
             ) from None
 
     def everything(self, table: str) -> list[LakeFile]:
@@ -219,7 +225,7 @@ class LakeFolder:
             raise TollError(
                 f"run {run.run} is in {self.called} already, of machine"
                 f" {shown(str(told.get('machine')), 40)}",
-                "a run is kept once: give --host as it was given then",
+                "a run is kept once: give --host as it was given then, '' where it was not",
             )
         launches = told.get("launches")
         if (
@@ -306,7 +312,7 @@ class LakeFolder:
             return None
         except OSError as error:
             raise TollError(
-                f"{path} cannot be read: {error.strerror}", "look at its owner and mode"
+                f"{self.name_of(path)} cannot be read: {error.strerror}", "look at its owner and mode"
             ) from None
         if not text:
             return None
@@ -315,7 +321,9 @@ class LakeFolder:
         except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):
-            raise TollError(f"{path} is damaged: it is no JSON object", "restore it from a copy")
+            raise TollError(
+                f"{self.name_of(path)} is damaged: it is no JSON object", "restore it from a copy"
+            )
         return told
 
     def _check(self, head: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -24,7 +25,7 @@ class Lake(Protocol):
     def add(self, run: LakeRun) -> Added:
         """Puts a run into it."""
 
-    def reading(self, tables: Sequence[str]) -> LakeFolder:
+    def reading(self, tables: Sequence[str]) -> AbstractContextManager[LakeFolder]:
         """A folder that has these tables as they are now."""
 
     def compact(self, on_file: Progress) -> Compacted:
@@ -44,9 +45,9 @@ class FolderLake:
         """As `LakeFolder.add`."""
         return self.folder.add(run)
 
-    def reading(self, tables: Sequence[str]) -> LakeFolder:  # noqa: ARG002
+    def reading(self, tables: Sequence[str]) -> AbstractContextManager[LakeFolder]:  # noqa: ARG002
         """The folder itself."""
-        return self.folder
+        return nullcontext(self.folder)
 
     def compact(self, on_file: Progress) -> Compacted:
         """As `compacting.compact`."""

@@ -3,7 +3,8 @@
 A lease is an object that its holder writes anew every so often. Who waits and sees the same one for longer
 than `LEASE_S` takes it over: the holder was killed or lost its network. Each waiter measures that by its own
 clock, so that no two machines' clocks are compared. A holder that is late by so much finds out when it writes
-the next time, and ends; what decides is written conditionally anyway (`ObjectStore.put`).
+the next time, and ends. Nothing hangs on a lease but waiting: whatever decides is written conditionally
+(`ObjectStore.put`), so that two holders would get in each other's way and not spoil each other's work.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ class Lease:
 
     def __init__(self, store: ObjectStore, held: Held) -> None:
         self._store, self._held = store, held
-        self._renewed_s, self._lost = time.monotonic(), False
+        self._renewed_s, self._lost = _now_s(), False
         self._ended = threading.Event()
         self._renewing = threading.Thread(target=self._renew, daemon=True)
         self._renewing.start()
 
     def check(self) -> None:
         """Raises TollError where it is not ours any more."""
-        if self._lost or time.monotonic() - self._renewed_s > LEASE_S - 2 * REQUEST_S:
+        if self._lost or _now_s() - self._renewed_s > LEASE_S - 2 * REQUEST_S:
             raise TollError(
                 f"{self._store.url} was out of reach for so long that another toll may go on with it",
                 "type the command again: what is there already is passed over",
@@ -50,12 +51,14 @@ class Lease:
         self._renewing.join()
         with suppress(TollError):
             self.check()
-            self._store.delete([self._held.key])
+            there = self._store.held(self._held.key)
+            if there is not None and there.tag == self._held.tag:
+                self._store.delete([self._held.key])
 
     def _renew(self) -> None:
         while not self._ended.wait(RENEWED_S):
             try:
-                began_s = time.monotonic()
+                began_s = _now_s()
                 self._held = self._store.put(self._held.key, _token(), self._held)
                 self._renewed_s = began_s
             except Changed:
@@ -76,7 +79,7 @@ def lease(store: ObjectStore, key: str, *, wait: bool, on_wait: OnWait) -> Itera
 
 
 def _taken(store: ObjectStore, key: str, *, wait: bool, on_wait: OnWait) -> Held:
-    seen, since_s = "", time.monotonic()
+    seen, since_s = "", _now_s()
     while True:
         there = store.held(key)
         if there is None or (not wait and _is_left(there)):
@@ -86,9 +89,9 @@ def _taken(store: ObjectStore, key: str, *, wait: bool, on_wait: OnWait) -> Held
         elif there.tag != seen:
             if not seen:
                 on_wait(f"another toll is at work in {store.url}: waiting for it")
-            seen, since_s, left = there.tag, time.monotonic(), False
+            seen, since_s, left = there.tag, _now_s(), False
         else:
-            left = time.monotonic() - since_s > LEASE_S
+            left = _now_s() - since_s > LEASE_S
         if left:
             with suppress(Changed):
                 return store.put(key, _token(), there)
@@ -98,6 +101,11 @@ def _taken(store: ObjectStore, key: str, *, wait: bool, on_wait: OnWait) -> Held
 
 def _is_left(there: Held) -> bool:
     return (datetime.now(UTC) - there.modified_utc).total_seconds() > LEFT_S
+
+
+def _now_s() -> float:
+    """By a clock that goes on while a machine sleeps."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _token() -> bytes:

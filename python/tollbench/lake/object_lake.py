@@ -39,14 +39,16 @@ from tollbench.lake.lake_folder import (
 )
 from tollbench.lake.lake_schema import BRIEF, MARKER, TABLES
 from tollbench.lake.leases import Lease, OnWait, lease
-from tollbench.lake.object_store import Changed, Held, ObjectStore
+from tollbench.lake.object_store import MOST_AT_ONCE_BYTES, Changed, Held, ObjectStore
 from tollbench.lake.tables_of_run import LakeRun
 from tollbench.text import shown
-from tollbench.writing import alone, scratch_folder, write_own
+from tollbench.writing import alone, scratch_folder, sweep_scratch, write_own
 from tollbench.writing.whole import whole
 
-_INDEX: Final = "index.json"  # of the copy: key -> tag
+_INDEX: Final = "index.json"  # of the copy: key -> tag, and the file's state
 _AT_ONCE: Final = 16  # requests
+_LARGE_BYTES: Final = 1 << 20
+_LARGE_AT_ONCE: Final = 4
 _KEPT_FREE_BYTES: Final = 512 << 20
 _TRIES: Final = 20
 _OWN: Final = (HEAD, MANIFEST, COMPACTING)
@@ -115,10 +117,16 @@ class ObjectLake:
                 self._put_run(scratch, claim, before, held)
             return outcome
 
-    def reading(self, tables: Sequence[str]) -> LakeFolder:
-        """The copy of these tables, as the store has them now. Raises TollError."""
-        with self._copied(tables) as seen:
-            return seen.copy
+    @contextmanager
+    def reading(self, tables: Sequence[str]) -> Iterator[LakeFolder]:
+        """These tables as the store has them now, in a folder that nobody else changes. Raises TollError."""
+        with telling(self.called):
+            self._cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+            sweep_scratch(self._cache)
+        with scratch_folder(self._cache) as scratch:
+            with self._copied(tables) as seen:
+                _link(seen.copy.root, scratch, tables)
+            yield LakeFolder.open(scratch, self.called)
 
     def compact(self, on_file: Progress = lambda *_: None) -> Compacted:
         """As `compacting.compact`."""
@@ -161,27 +169,46 @@ class ObjectLake:
         return found[1]
 
     def _put_run(self, scratch: Path, claim: str, before: Held | None, held: Lease) -> None:
-        """Tables first, the one that questions read behind them, the claim last."""
+        """Tables first, the one that questions read behind them, the claim last; each over what was there.
+
+        Once the claim may be there, its tables stay, whatever happens.
+        """
         keys = sorted(_keys_in(scratch), key=lambda key: key.startswith(f"{MARKER}/"))
         put: list[str] = []
         try:
+            with ThreadPoolExecutor(_AT_ONCE) as pool:  # all at first: who stalls behind that is too late
+                there = dict(zip(keys, pool.map(self._store.held, keys), strict=True))
             for key in keys:
                 held.check()
                 put.append(key)
-                self._store.put_file(key, scratch / key)
+                self._put_table(key, scratch / key, there[key])
             held.check()
-            self._store.put(claim, (scratch / claim).read_bytes(), before)
         except BaseException as error:
             if before is None and not isinstance(error, Changed):
                 with suppress(TollError):
                     held.check()
                     self._store.delete(put)
-            if isinstance(error, Changed):
-                raise TollError(
-                    f"another toll added the same run to {self.called} at the same time",
-                    "type the command again: a run that is there is passed over",
-                ) from None
+            self._refuse_changed(error, "added the same run to")
             raise
+        try:
+            self._store.put(claim, (scratch / claim).read_bytes(), before)
+        except Changed as error:
+            self._refuse_changed(error, "added the same run to")
+
+    def _put_table(self, key: str, path: Path, over: Held | None) -> None:
+        """Raises Changed where it is not what it was, but for tables too large for one request."""
+        if path.stat().st_size > MOST_AT_ONCE_BYTES:
+            self._store.put_in_parts(key, path)
+        else:
+            self._store.put(key, path.read_bytes(), over, patient=True)
+
+    def _refuse_changed(self, error: BaseException, did: str) -> None:
+        """Raises TollError for what another toll did meanwhile."""
+        if isinstance(error, Changed):
+            raise TollError(
+                f"another toll {did} {self.called} at the same time",
+                "type the command again: what is there already is passed over",
+            ) from None
 
     @contextmanager
     def _copied(self, tables: Sequence[str]) -> Iterator[_Seen]:
@@ -223,9 +250,7 @@ class ObjectLake:
         """Brings what the copy lacks. False where something of it changed or went meanwhile."""
         index = _index(self._cache)
         lacking = [
-            held
-            for key, held in wanted.items()
-            if index.get(key) != held.tag or _size(folder / key) != held.size
+            held for key, held in wanted.items() if index.get(key) != [held.tag, *_state(folder / key)]
         ]
         size, free = sum(held.size for held in lacking), shutil.disk_usage(folder).free
         if size > free - _KEPT_FREE_BYTES:
@@ -234,20 +259,22 @@ class ObjectLake:
                 "make room, or set XDG_CACHE_HOME to a larger disk",
             )
 
-        def fetch(held: Held) -> tuple[str, str]:
+        def fetch(held: Held) -> None:
             path = folder / held.key
             path.parent.mkdir(parents=True, exist_ok=True)
             with whole(path, lambda *_: None, of_user=False) as sink:
                 self._store.copy(held, sink)
-            return held.key, held.tag
+            index[held.key] = [held.tag, *_state(path)]
 
+        large = any(held.size > _LARGE_BYTES for held in lacking)
         try:
-            with ThreadPoolExecutor(_AT_ONCE) as pool:
-                index |= dict(pool.map(fetch, lacking))
+            with ThreadPoolExecutor(_LARGE_AT_ONCE if large else _AT_ONCE) as pool:
+                list(pool.map(fetch, lacking))
         except Changed:
             return False
-        if lacking:
-            write_own(self._cache / _INDEX, json.dumps(index) + "\n")
+        finally:  # what has come need not come again
+            if lacking:
+                write_own(self._cache / _INDEX, json.dumps(index) + "\n")
         return True
 
     def _put_together(self, tables: Sequence[str], work: Callable[[LakeFolder], Done], *, wait: bool) -> Done:
@@ -265,23 +292,26 @@ class ObjectLake:
             return done
 
     def _put_merged(self, scratch: Path, seen: _Seen, held: Lease) -> None:
-        """New files, then the manifest, which says that they count; then what it has replaced goes."""
+        """New files, then the manifest, which says that they count; then what it has replaced goes.
+
+        Once that manifest may be there, new files stay: what does not count goes with the next compaction.
+        """
         fresh = [key for key in _keys_in(scratch) if key not in seen.listed]
         try:
             for key in fresh:
                 held.check()
-                self._store.put_file(key, scratch / key)
+                self._put_table(key, scratch / key, None)
             held.check()
-            if (path := scratch / MANIFEST).exists():
-                self._store.put(MANIFEST, path.read_bytes(), seen.manifest)
-        except BaseException as error:
+        except BaseException:
             with suppress(TollError):
                 self._store.delete(fresh)
-            if isinstance(error, Changed):
-                raise TollError(
-                    f"another toll compacted {self.called} at the same time", "type the command again"
-                ) from None
             raise
+        if (path := scratch / MANIFEST).exists():
+            try:
+                self._store.put(MANIFEST, path.read_bytes(), seen.manifest)
+            except Changed as error:
+                self._store.delete(fresh)
+                self._refuse_changed(error, "compacted")
         counts = _counting(LakeFolder(scratch, self.called))
         self._store.delete(key for key in seen.listed if not counts(key))
 
@@ -320,19 +350,21 @@ def _link(source: Path, target: Path, tables: Iterable[str]) -> None:
                 shutil.copyfile(source / key, target / key)
 
 
-def _index(cache: Path) -> dict[str, str]:
+def _index(cache: Path) -> dict[str, list[object]]:
     """Empty where it was damaged: then everything is fetched once more."""
-    with suppress(OSError, ValueError, AttributeError):
+    with suppress(OSError, ValueError):
         told = json.loads((cache / _INDEX).read_text())
-        return {str(key): str(tag) for key, tag in told.items()}
+        return told if isinstance(told, dict) else {}
     return {}
 
 
-def _size(path: Path) -> int | None:
+def _state(path: Path) -> tuple[int, ...]:
+    """By which a file of the copy is known to be as it was fetched; empty where there is none."""
     try:
-        return path.stat().st_size
+        found = path.stat()
     except OSError:
-        return None
+        return ()
+    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 @contextmanager

@@ -8,6 +8,8 @@ AWS_ENDPOINT_URL, ...) or from the machine itself; they stand nowhere else.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,9 +25,12 @@ if TYPE_CHECKING:
     import obstore
 
 SCHEMES: Final = ("s3://", "gs://", "az://")
-REQUEST_S: Final = 30  # the longest that one request takes, tried again or not
+REQUEST_S: Final = 30  # the longest that a small request takes, tried again or not
+_LARGE_S: Final = 900  # and one with a body of up to _PIECE_BYTES or a table: a slow link takes its time
 _CONNECT_S: Final = 5
 _PIECE_BYTES: Final = 8 << 20
+MOST_AT_ONCE_BYTES: Final = 64 << 20  # in one request; more goes in parts
+_ENDPOINTS: Final = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT", "AWS_S3_ENDPOINT")
 _KEYS: Final = {
     "s3://": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION (AWS_ENDPOINT_URL too for a server of"
     " your own; AWS_SKIP_SIGNATURE=true for a public bucket)",
@@ -41,6 +46,10 @@ def is_object_url(text: str) -> bool:
 
 class Changed(Exception):
     """Somebody else wrote that object meanwhile."""
+
+
+class Unknown(TollError):
+    """A write of which nobody can say whether it was done: its answer was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +79,21 @@ class ObjectStore:
             ) from None
         self.url = url.rstrip("/")
         self._obstore = obstore
-        try:
-            self._store = from_url(
+        _check_endpoints()
+
+        def store(longest_s: int) -> obstore.store.ObjectStore:
+            return from_url(
                 self.url,
                 client_options={
-                    "timeout": timedelta(seconds=REQUEST_S),
+                    "timeout": timedelta(seconds=longest_s),
                     "connect_timeout": timedelta(seconds=_CONNECT_S),
                     "allow_http": True,  # where the user's own AWS_ENDPOINT_URL says so
                 },
                 retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=REQUEST_S)},
             )
-        except (obstore.exceptions.BaseError, ValueError) as error:
-            raise self._told("is no place that toll can read", error) from None
+
+        with self._telling("is no place that toll can read"):
+            self._store, self._patient = store(REQUEST_S), store(_LARGE_S)
 
     def held(self, key: str) -> Held | None:
         """What is there under a key."""
@@ -117,26 +129,45 @@ class ObjectStore:
                 if held.has_tag:
                     options["if_match"] = held.tag
                 with self._telling(f"{held.key} cannot be read"):
-                    sink.write(self._obstore.get(self._store, held.key, options=options).bytes())
+                    sink.write(self._obstore.get(self._patient, held.key, options=options).bytes())
         except (FileNotFoundError, self._obstore.exceptions.PreconditionError):
             raise Changed(held.key) from None
 
-    def put(self, key: str, content: bytes, over: Held | None) -> Held:
-        """Writes where nothing was (`over` None), or over what it was; raises Changed where it is not so."""
+    def put(self, key: str, content: bytes, over: Held | None, *, patient: bool = False) -> Held:
+        """Writes where nothing was (`over` None), or over what it was; raises Changed where it is not so.
+
+        An answer that was lost, or that a second try made of the first one's success, is looked up: what is
+        there then tells. Raises Unknown where that cannot be known either.
+        """
         kinds = self._obstore.exceptions
         mode: Literal["create"] | obstore.UpdateVersion = "create" if over is None else _version(over)
+        store = self._patient if patient else self._store
         try:
             with self._telling(f"{key} cannot be written"):
-                done = self._obstore.put(self._store, key, content, mode=mode, use_multipart=False)
-        except (kinds.AlreadyExistsError, kinds.PreconditionError):
+                done = self._obstore.put(store, key, content, mode=mode, use_multipart=False)
+        except (kinds.AlreadyExistsError, kinds.PreconditionError, FileNotFoundError):
+            if (ours := self._ours(key, content)) is not None:
+                return ours
             raise Changed(key) from None
+        except TollError as error:
+            if (ours := self._ours(key, content)) is not None:
+                return ours
+            raise Unknown(error.what, error.next_step) from None
         tag = done["e_tag"] or ""
         return Held(key, len(content), tag, bool(tag), done["version"], datetime.now(UTC))
 
-    def put_file(self, key: str, path: Path) -> None:
+    def _ours(self, key: str, content: bytes) -> Held | None:
+        """What is there, if it is what we wrote. Raises Unknown where it cannot be read."""
+        try:
+            found = self.get(key, max(len(content), 1 << 20))
+        except TollError as error:
+            raise Unknown(error.what, error.next_step) from None
+        return found[1] if found is not None and found[0] == content else None
+
+    def put_in_parts(self, key: str, path: Path) -> None:
         """Writes a file's content, whatever was there: all of it or nothing is seen."""
         with self._telling(f"{key} cannot be written"):
-            self._obstore.put(self._store, key, path)
+            self._obstore.put(self._patient, key, path, max_concurrency=2)
 
     def listed(self, below: str = "") -> Iterator[Held]:
         """What is there below a folder's name."""
@@ -160,11 +191,15 @@ class ObjectStore:
             yield
         except (kinds.AlreadyExistsError, kinds.PreconditionError):
             raise
-        except kinds.BaseError as error:
-            raise self._told(what, error) from None
         except FileNotFoundError as error:
             if "NoSuchBucket" in str(error):
                 raise self._told("names no bucket", error) from None
+            raise
+        except (kinds.BaseError, ValueError) as error:
+            raise self._told(what, error) from None
+        except BaseException as error:
+            if type(error).__name__ == "PanicException":  # obstore's, for what its own checks have not seen
+                raise self._told(what, RuntimeError(str(error))) from None
             raise
 
     def _told(self, what: str, error: Exception) -> TollError:
@@ -177,8 +212,17 @@ class ObjectStore:
         first = " ".join(str(error).split())
         said = shown(str(harmless(first, secrets_here())), 300)
         return TollError(
-            f"{self.url} {what}: {said}", "look at the address and the network; nothing was lost"
+            f"{self.url} {what}: {said}", "look at the address and the network, and type the command again"
         )
+
+
+def _check_endpoints() -> None:
+    """Raises TollError for an address that is none: what makes requests of it stops the process."""
+    for name in _ENDPOINTS:
+        if (value := os.environ.get(name)) and not re.fullmatch(r"https?://[^\s/]+(/\S*)?", value):
+            raise TollError(
+                f"{name} is no address of a server", f"write it with http: {name}=https://HOST:PORT"
+            )
 
 
 def _held(meta: obstore.ObjectMeta) -> Held:

@@ -47,7 +47,12 @@ class OpenedLake:
         self._memory_mb = memory_mb
         self._left_out: frozenset[Path] = frozenset()
         self._files: dict[str, list[LakeFile]] = {}
-        self._connection = self._connected()
+        try:
+            self._connection = self._connected()
+        except duckdb.Error as error:  # of a file's head, which is read for its columns
+            if not self._leave_out_broken():
+                raise self._not_ours(error) from None
+            self._connection = self._connected_at_last()
 
     def __enter__(self) -> OpenedLake:
         return self
@@ -62,10 +67,7 @@ class OpenedLake:
                 return self._connection.sql(sql, params=arguments or None).to_arrow_table()
             except duckdb.Error as error:
                 if not self._looked_again():
-                    raise TollError(
-                        f"{self.lake.called} holds a file that toll did not write: {_first(error)}",
-                        "take the file out of the lake, and add its run again",
-                    ) from None
+                    raise self._not_ours(error) from None
         raise TollError(f"{self.lake.called} changes while it is read", "ask again")
 
     def query(self, sql: str, most: int) -> tuple[pa.Table, int]:
@@ -123,15 +125,34 @@ class OpenedLake:
         connection.execute("SET lock_configuration = true")
         return connection
 
+    def _connected_at_last(self) -> duckdb.DuckDBPyConnection:
+        try:
+            return self._connected()
+        except duckdb.Error as error:
+            raise self._not_ours(error) from None
+
     def _looked_again(self) -> bool:
         """Whether files came, went or are half-written since: then all is opened anew without these."""
         before = {table: [file.path for file in files] for table, files in self._files.items()}
+        self._leave_out_broken()
+        self._connection.close()
+        self._connection = self._connected_at_last()
+        return before != {table: [file.path for file in files] for table, files in self._files.items()}
+
+    def _leave_out_broken(self) -> bool:
+        """Whether there are files that are half-written, which are noted and not read from now on."""
         broken = [file.path for files in self._files.values() for file in files if _is_half(file.path)]
         self._left_out |= frozenset(broken)
-        self.notes += [f"{path} is half-written, and left out: add its run again" for path in broken]
-        self._connection.close()
-        self._connection = self._connected()
-        return before != {table: [file.path for file in files] for table, files in self._files.items()}
+        named = [self.lake.name_of(path) for path in broken]
+        self.notes += [f"{name} is half-written, and left out: add its run again" for name in named]
+        return bool(broken)
+
+    def _not_ours(self, error: Exception) -> TollError:
+        said = _first(error).replace(f"{self.lake.root}/", "")
+        return TollError(
+            f"{self.lake.called} holds a file that toll did not write: {said}",
+            "take the file out of the lake, and add its run again",
+        )
 
 
 def _first_rows(reader: pa.RecordBatchReader, most: int) -> tuple[pa.Table, int]:

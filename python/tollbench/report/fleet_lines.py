@@ -51,8 +51,8 @@ def comparison(found: FleetComparison) -> Iterator[str]:
         yield f"note: {clean(note)}"
     for change in found.benchmarks:
         told = f"{clean(change.benchmark)}: {clean(change.b)} against {clean(change.a)}"
-        if found.shared and len(change.hosts) == 1:
-            (host,) = change.hosts
+        host = change.hosts[0]
+        if found.shared and len(change.hosts) == 1 and change.verdict is host.verdict:
             yield f"{told}: {_on(host)}, on {clean(host.host)}"
             continue
         yield told

@@ -44,10 +44,10 @@ def is_scratch_folder(path: Path) -> bool:
     return path.parent == Path(tempfile.gettempdir()) and bool(_NAME.fullmatch(path.name))
 
 
-def sweep_scratch() -> None:
-    """Removes what a killed toll of this user left in the temporary folder."""
+def sweep_scratch(parent: Path | None = None) -> None:
+    """Removes what a killed toll of this user left in the temporary folder, or in another one."""
     with suppress(OSError):
-        base = Path(tempfile.gettempdir())
+        base = parent or Path(tempfile.gettempdir())
         with os.scandir(base) as entries:
             left = [base / entry.name for entry in entries if _NAME.fullmatch(entry.name)]
         for path in left:

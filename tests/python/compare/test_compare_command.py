@@ -164,7 +164,9 @@ def test_machines_share_a_table_by_parts(toll: Toll, capsys: pytest.CaptureFixtu
     sides = [f"echo name,us; echo one,{us}; echo two,{us}; echo three,{us}" for us in (10, 11)]
     words = (*sides, "--read", "csv:name,us,us", "--budget", "1s", "--total-budget", "2s")
     assert toll(*words, "--share", "1/2", "--json") in (1, 3)
-    assert [row["benchmark"] for row in answer(capsys)["comparisons"]] == ["one", "three"]
+    first = answer(capsys)
+    assert [row["benchmark"] for row in first["comparisons"]] == ["one", "three"]
+    assert StoredComparison.read(Path(first["raw"])).comparisons.part_of == first["part_of"] != ""
     assert toll(*words, "--share", "2/2", "--json") in (1, 3)
     assert [row["benchmark"] for row in answer(capsys)["comparisons"]] == ["two"]
     assert toll(*words, "--share", "4/4", "--json") == 0

@@ -137,11 +137,45 @@ def test_of_several_kinds_a_benchmark_has_the_mean_over_kinds():
     assert change.verdict is Verdict.INCONCLUSIVE  # one kind says nothing about the other
 
 
+def test_what_is_open_over_kinds_is_not_shown_as_its_one_hosts_answer():
+    kinds = {"one": "a", "two": "b"}
+    found = shared(kinds, {"one": on_host(1.1, verdict=Verdict.SLOWER)})
+    text = "\n".join(fleet_lines.comparison(found))
+    assert "inconclusive; the change is known of fewer than two" in text
+    assert "one  slower" in text
+
+
+def test_a_part_of_a_host_that_failed_is_open_also_where_it_left_a_file():
+    kinds = {"one": "a", "two": "a"}
+    rows = (
+        HostRow(host="one", status=HostStatus.OK, file="one.jsonl"),
+        HostRow(host="two", status=HostStatus.FAILED, file="two.jsonl", reason="no space"),
+    )
+    fleet = FleetRun(run="", folder="runs/x", hosts=rows)
+    found = compared(fleet, {"one": on_host(1.0)}, 0.95, 0.01, shared_by=kinds)
+    assert found.notes == ("two has no result, and its part of the benchmarks none on hosts of its kind",)
+
+
+def test_equal_hosts_that_offer_other_benchmarks_leave_the_comparison_open():
+    parts = {
+        name: named(on_host(1.0, verdict=Verdict.NO_DIFFERENCE), f"BM_{name}").model_copy(
+            update={"part_of": name}
+        )
+        for name in ("one", "two")
+    }
+    found = shared({"one": "", "two": ""}, parts)
+    assert found.uneven
+    assert found.notes[0].startswith("one and two do not offer the same benchmarks")
+    same = {name: one.model_copy(update={"part_of": "x"}) for name, one in parts.items()}
+    assert not shared({"one": "", "two": ""}, same).uneven
+
+
 def test_parts_without_a_host_and_equal_hosts_that_are_none_are_told():
     found = shared(
         {"one": "a", "two": "a", "three": "a"}, {"one": on_host(1.0), "two": named(on_host(1.0), "BM_b")},
         {"two": "Made 2"},
     )  # fmt: skip
+    assert not found.uneven
     assert found.notes == (
         "three has no result, and its part of the benchmarks none on hosts of its kind",
         "hosts of kind a are no equal machines (one: Made 1; two: Made 2)",

@@ -8,12 +8,14 @@ import random
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import boto3
+import obstore
 import pytest
 from made_lakes import added, run, run_id, started
 from moto.server import ThreadedMotoServer
@@ -77,7 +79,8 @@ def keys(client: Any) -> list[str]:
 
 def ask(lake: ObjectLake | FolderLake) -> dict[str, Any]:
     found = {}
-    with OpenedLake(lake.reading(("summary", "run")), ("summary", "run")) as opened:
+    tables = ("summary", "run")
+    with lake.reading(tables) as folder, OpenedLake(folder, tables) as opened:
         found["machines"] = across_machines(opened, Asked.of("tasks/made/one")).model_dump()
         found["runs"] = held_runs(opened).model_dump()
         assert not opened.notes
@@ -252,14 +255,14 @@ def test_who_lost_its_lease_writes_nothing_more(
     lake: ObjectLake, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "RENEWED_S", 0.02)
-    path, put_file = made(tmp_path, 1), ObjectStore.put_file
+    path, put_table = made(tmp_path, 1), ObjectLake._put_table
 
-    def while_another_takes_over(self: ObjectStore, key: str, path: Path) -> None:
-        put_file(self, key, path)
+    def while_another_takes_over(self: ObjectLake, key: str, path: Path, over: Held | None) -> None:
+        put_table(self, key, path, over)
         client.put_object(Bucket=BUCKET, Key=f"lab/runs/{run_id(1)}.lock", Body=b"mine")
         threading.Event().wait(0.5)
 
-    monkeypatch.setattr(ObjectStore, "put_file", while_another_takes_over)
+    monkeypatch.setattr(ObjectLake, "_put_table", while_another_takes_over)
     with pytest.raises(TollError, match="another toll may go on with it"):
         added(lake, path)
     there = keys(client)
@@ -268,24 +271,121 @@ def test_who_lost_its_lease_writes_nothing_more(
     assert len([key for key in there if key.endswith(".parquet")]) == 1
 
 
-@pytest.mark.parametrize("what", ["put_file", "put"])
-def test_what_failed_in_the_middle_leaves_no_run(
-    lake: ObjectLake, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+def test_a_stalled_toll_puts_no_older_table_over_a_newer_one(
+    lake: ObjectLake, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, before, count = made(tmp_path, 1), keys(client), 0
-    real: Callable[..., Any] = getattr(ObjectStore, what)
+    """It is stopped once it has looked at its lease; another one takes that over meanwhile, with more."""
+    older = made(tmp_path, 1, finished_utc=None)
+    older.rename(tmp_path / "older.toll")
+    newer, check = made(tmp_path, 1), leases.Lease.check
 
-    def fails(self: ObjectStore, key: str, *rest: Any) -> Any:
+    def stops(self: leases.Lease) -> None:
+        check(self)
+        monkeypatch.setattr(leases.Lease, "check", check)
+        client.delete_object(Bucket=BUCKET, Key=f"lab/runs/{run_id(1)}.lock")  # it was taken over, and ended
+        assert added(ObjectLake.open(lake.called), newer) is Added.ADDED
+
+    monkeypatch.setattr(leases.Lease, "check", stops)
+    with pytest.raises(TollError, match="another toll added the same run"):
+        added(lake, tmp_path / "older.toll")
+    told = json.loads(client.get_object(Bucket=BUCKET, Key=f"lab/runs/{run_id(1)}.json")["Body"].read())
+    assert told["finished"] is True
+    with lake.reading(("run",)) as folder, OpenedLake(folder, ("run",)) as opened:
+        (row,) = opened.ask("SELECT finished_utc FROM run").to_pylist()
+    assert row["finished_utc"] is not None  # the newer one's
+
+
+@pytest.mark.parametrize("at", [2, 9])  # a table, the claim
+def test_what_failed_in_the_middle_leaves_no_run(
+    lake: ObjectLake, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """The network goes for good: nothing can be looked up or removed either, and nothing is there in half."""
+    path, put, count = made(tmp_path, 1), obstore.put, 0
+
+    def fails(store: Any, key: str, *rest: Any, **options: Any) -> Any:
         nonlocal count
-        count += 1
-        if key.endswith("lock") or (count < 3 and what == "put_file"):
-            return real(self, key, *rest)
-        raise TollError("the network went away", "wait")
+        count += not key.endswith("lock")
+        if count <= at - 1:
+            return put(store, key, *rest, **options)
+        raise obstore.exceptions.GenericError("the network went away")
 
-    monkeypatch.setattr(ObjectStore, what, fails)
+    monkeypatch.setattr(obstore, "put", fails)
     with pytest.raises(TollError, match="the network went away"):
         added(lake, path)
-    assert keys(client) == before
+    monkeypatch.undo()
+    for name, value in environment(client.meta.endpoint_url, tmp_path).items():
+        monkeypatch.setenv(name, value)
+    assert f"lab/runs/{run_id(1)}.json" not in keys(client)
+    assert added(lake, path) is Added.ADDED
+    assert len(ask(lake)["runs"]["runs"]) == 1
+
+
+ANSWERS: dict[str, type[BaseException]] = {
+    "lost": obstore.exceptions.GenericError,
+    "of a second try": obstore.exceptions.PreconditionError,
+    "cut by Ctrl-C": KeyboardInterrupt,
+}
+
+
+@pytest.mark.parametrize("answer", sorted(ANSWERS))
+@pytest.mark.parametrize("what", ["claim", "manifest"])
+def test_a_write_that_was_done_counts_whatever_became_of_its_answer(
+    lake: ObjectLake, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, what: str
+) -> None:
+    for number in (1, 2):
+        added(lake, made(tmp_path, number))
+    put, name = obstore.put, f"runs/{run_id(3)}.json" if what == "claim" else "compacted.json"
+
+    def done_and_not_told(store: Any, key: str, *rest: Any, **options: Any) -> Any:
+        done = put(store, key, *rest, **options)
+        if key == name:
+            raise ANSWERS[answer](answer)
+        return done
+
+    monkeypatch.setattr(obstore, "put", done_and_not_told)
+    third = made(tmp_path, 3)
+    with suppress(KeyboardInterrupt):
+        added(lake, third) if what == "claim" else lake.compact()
+    monkeypatch.setattr(obstore, "put", put)
+    runs = 3 if what == "claim" else 2
+    for _ in range(2):
+        assert len(ask(lake)["runs"]["runs"]) == runs
+        for key in keys(client):
+            if key.endswith(".lock"):  # of Ctrl-C
+                client.delete_object(Bucket=BUCKET, Key=key)
+        lake.compact()
+    assert added(lake, third) is (Added.ALREADY if what == "claim" else Added.ADDED)
+
+
+def test_a_reader_keeps_what_it_began_with_whatever_others_fetch_beside_it(
+    lake: ObjectLake, tmp_path: Path
+) -> None:
+    for number in range(1, 4):
+        added(lake, made(tmp_path, number))
+    with lake.reading(("summary",)) as folder:
+        lake.compact()  # as another machine does
+        with lake.reading(("run",)), OpenedLake(folder, ("summary",)) as opened:
+            assert len(across_machines(opened, Asked.of("tasks/made/one")).rows) == 3
+            assert opened.notes == []
+
+
+def test_a_damaged_copy_is_fetched_again_and_a_damaged_object_is_named(
+    lake: ObjectLake, client: Any, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        added(lake, made(tmp_path, number))
+    expected = ask(lake)
+    (held,) = (tmp_path / "cache/toll/lakes").iterdir()
+    for path in held.glob("lake/summary/*/*/*"):
+        path.write_bytes(b"x" * path.stat().st_size)
+    assert ask(lake) == expected
+    key = next(key for key in keys(client) if key.startswith("lab/summary/"))
+    client.put_object(Bucket=BUCKET, Key=key, Body=b"x" * 5000)
+    with lake.reading(("summary",)) as folder, OpenedLake(folder, ("summary",)) as opened:
+        assert len(across_machines(opened, Asked.of("tasks/made/one")).rows) == 1
+        assert opened.notes == [f"s3://{BUCKET}/{key} is half-written, and left out: add its run again"]
+    with pytest.raises(TollError, match=f"^s3://{BUCKET}/{key} is not what toll writes"):
+        lake.compact()
 
 
 def test_a_manifest_that_changed_meanwhile_is_not_written_over(
@@ -384,6 +484,16 @@ def test_the_verbs_take_it_and_say_what_is_wrong(client: Any, tmp_path: Path) ->
         assert done.returncode == 2
         assert said in done.stderr
         assert SECRET not in done.stderr
+
+
+@pytest.mark.parametrize("address", ["localhost:9000", "objects.lab", "http://", "file:///etc"])
+def test_an_address_that_is_none_is_a_sentence(
+    client: Any, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+    done = toll("lake", "runs", "--lake", f"s3://{BUCKET}/lab")
+    assert done.returncode == 2
+    assert done.stderr.startswith("toll: AWS_ENDPOINT_URL is no address of a server")
 
 
 def test_a_server_that_does_not_answer_is_a_sentence(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,6 +87,12 @@ def test_runs_of_a_fleet_are_of_its_hosts_by_its_folder_or_by_their_names(toll: 
         assert sorted(line["machine"]["host"] for line in answer["runs"]) == ["big", "small"]
     other = toll("lake", "add", "fleet/big.toll", "--host", "mine", "--lake", "lab-3", "--json")
     assert other.returncode == 0
+    assert toll("lake", "add", "fleet/big.toll", "--host", "", "--lake", "lab-5").returncode == 0
+    (line,) = json.loads(toll("lake", "runs", "--lake", "lab-5", "--json").stdout)["runs"]
+    assert line["machine"]["host"] == ""
+    refused = toll("lake", "add", "fleet/big.toll", "--lake", "lab-5")
+    assert refused.returncode == 2
+    assert "give --host as it was given then, '' where it was not" in refused.stderr
     refused = toll("lake", "add", "fleet", "--host", "mine", "--lake", "lab-4")
     assert refused.returncode == 2
     assert "--host names one machine, and fleet is a fleet" in refused.stderr

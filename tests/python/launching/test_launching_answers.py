@@ -164,7 +164,11 @@ def test_parts_have_each_benchmark_once_and_are_of_equal_size() -> None:
     assert sorted(name for part in parts for name in part.common) == sorted(set(old) & set(new))
     assert sorted(name for part in parts for name in part.missing) == sorted(set(old) ^ set(new))
     assert {len(part.common) + len(part.missing) for part in parts} == {3, 4}
+    assert len({part.part_of for part in parts}) == 1
     assert survey_of(("old", "new"), [["b1"], ["b1"]], share=Share(1, 2)).common == ()
+    assert survey_of(("old", "new"), [["b1"], ["b1"]]).part_of == ""
+    other = survey_of(("old", "new"), [["first", *old], new], share=Share(0, 4))
+    assert other.part_of not in {"", parts[0].part_of}
 
 
 def test_more_benchmarks_than_a_table_has_are_told() -> None:
