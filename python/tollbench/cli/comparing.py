@@ -34,7 +34,7 @@ from tollbench.compare import (
 from tollbench.compare.adapters import adapters, check_kind
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.raw_file import Keeping, RawFile
-from tollbench.compare.subject import ALL_OF_THEM, LookAtCode, Share, Unusable
+from tollbench.compare.subject import ALL_OF_THEM, LookAtCode, NameShare, Unusable
 from tollbench.errors import Exit, TollError
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -231,14 +231,14 @@ def check_pattern(pattern: str) -> None:
         ) from None
 
 
-def share_of(text: str) -> Share:
+def share_of(text: str) -> NameShare:
     """What --share says. Raises TollError."""
     if not text:
         return ALL_OF_THEM
     said = re.fullmatch(r"([1-9]\d{0,4})/([1-9]\d{0,4})", text)
     if said is None or int(said[1]) > int(said[2]):
         raise TollError(f"--share {text!r} is no part of several", "write for example --share 2/5")
-    return Share(int(said[1]) - 1, int(said[2]))
+    return NameShare(int(said[1]) - 1, int(said[2]))
 
 
 class PatientClock(SystemClock):

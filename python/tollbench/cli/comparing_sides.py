@@ -17,7 +17,7 @@ from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.adapters.read_output import KIND as READ
 from tollbench.compare.adapters.toll_program import KIND as TOLL
 from tollbench.compare.around import NOTHING_AROUND, Around
-from tollbench.compare.subject import ALL_OF_THEM, LookAtCode, Share, Until
+from tollbench.compare.subject import ALL_OF_THEM, LookAtCode, NameShare, Until
 from tollbench.compare.twos import MOST_SIDES
 from tollbench.errors import TollError
 from tollbench.home import cache_folder
@@ -63,7 +63,7 @@ class ComparisonRequest:
     values: tuple[str, ...] = ()  # of contenders' parameters: "tasks=10000"
     sandbox: Sandbox | None = None  # in which sides run, and what builds them
     all_pairs: bool = False  # each side against each other one
-    share: Share = ALL_OF_THEM  # of the benchmarks
+    share: NameShare = ALL_OF_THEM  # of the benchmarks
 
     @property
     def is_one_side(self) -> bool:

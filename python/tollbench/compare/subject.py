@@ -145,7 +145,7 @@ class Subject(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class NameShare:
     """One of several equal parts of all benchmarks: what one of several machines compares."""
 
     index: int = 0  # from 0
@@ -156,7 +156,7 @@ class Share:
         return names[self.index :: self.count]
 
 
-ALL_OF_THEM: Final = Share()
+ALL_OF_THEM: Final = NameShare()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class MeasuringOptions:
     looking_s: float = math.inf  # the longest that looking at code may take, all benchmarks together
     all_pairs: bool = False  # where the first side fails, the others are still measured
     threshold: float = 0.01  # a smaller change is none: what pairs need not tell, launches are not long for
-    share: Share = ALL_OF_THEM  # of the benchmarks that match
+    share: NameShare = ALL_OF_THEM  # of the benchmarks that match
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ def survey_of(
     if_none: str = "",
     *,
     all_pairs: bool = False,
-    share: Share = Share(),
+    share: NameShare = ALL_OF_THEM,
 ) -> Survey:
     """What the first side has in common with others, and who lacks what: of `share` of all benchmarks.
 

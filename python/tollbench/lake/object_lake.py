@@ -56,7 +56,7 @@ Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _SeenStore:
     """The store at one moment, and its copy."""
 
     copy: LakeFolder
@@ -211,7 +211,7 @@ class ObjectLake:
             ) from None
 
     @contextmanager
-    def _copied(self, tables: Sequence[str]) -> Iterator[_Seen]:
+    def _copied(self, tables: Sequence[str]) -> Iterator[_SeenStore]:
         """The copy is the store's state of one moment, and stays so for the block. Raises TollError."""
         folder = self._cache / "lake"
         with _telling(self._cache):
@@ -223,7 +223,7 @@ class ObjectLake:
                         return
         raise TollError(f"{self.called} changes while it is read", "ask again")
 
-    def _looked(self, folder: Path, tables: Sequence[str]) -> _Seen | None:
+    def _looked(self, folder: Path, tables: Sequence[str]) -> _SeenStore | None:
         """None where the store changed meanwhile."""
         self._brought(folder, HEAD)
         manifest = self._brought(folder, MANIFEST)
@@ -244,7 +244,7 @@ class ObjectLake:
         for key in _keys_in(folder, tables):
             if key not in wanted:
                 (folder / key).unlink()
-        return _Seen(copy, listed, manifest)
+        return _SeenStore(copy, listed, manifest)
 
     def _fetched(self, folder: Path, wanted: Mapping[str, Held]) -> bool:
         """Brings what the copy lacks. False where something of it changed or went meanwhile."""
@@ -291,7 +291,7 @@ class ObjectLake:
             self._put_merged(scratch, seen, held)
             return done
 
-    def _put_merged(self, scratch: Path, seen: _Seen, held: Lease) -> None:
+    def _put_merged(self, scratch: Path, seen: _SeenStore, held: Lease) -> None:
         """New files, then the manifest, which says that they count; then what it has replaced goes.
 
         Once that manifest may be there, new files stay: what does not count goes with the next compaction.

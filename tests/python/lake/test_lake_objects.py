@@ -6,7 +6,6 @@ import io
 import json
 import random
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -522,7 +521,7 @@ def test_whatever_is_killed_at_whatever_moment_each_run_is_there_once(client: An
     code = HURRIED.format(python=str(MAIN.parents[1]))
 
     def begun(*words: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-c", code, "lake", *words, "--lake", place]
+        command = interpreter("-c", code, "lake", *words, "--lake", place)
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def at_work(number: int) -> tuple[int, str]:

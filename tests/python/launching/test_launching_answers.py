@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tollbench.compare.sides import WrittenSide, kind_of
-from tollbench.compare.subject import MOST_OFFERED, Share, survey_of
+from tollbench.compare.subject import MOST_OFFERED, NameShare, survey_of
 from tollbench.counting.image import Image, Unreadable
 from tollbench.counting.sizes import sizes
 from tollbench.launching.answers import read_report, reading
@@ -160,14 +160,14 @@ def test_many_benchmarks_are_no_quadratic_work() -> None:
 
 def test_parts_have_each_benchmark_once_and_are_of_equal_size() -> None:
     old, new = [f"b{index}" for index in range(10)], [f"b{index}" for index in range(3, 13)]
-    parts = [survey_of(("old", "new"), [old, new], share=Share(index, 4)) for index in range(4)]
+    parts = [survey_of(("old", "new"), [old, new], share=NameShare(index, 4)) for index in range(4)]
     assert sorted(name for part in parts for name in part.common) == sorted(set(old) & set(new))
     assert sorted(name for part in parts for name in part.missing) == sorted(set(old) ^ set(new))
     assert {len(part.common) + len(part.missing) for part in parts} == {3, 4}
     assert len({part.part_of for part in parts}) == 1
-    assert survey_of(("old", "new"), [["b1"], ["b1"]], share=Share(1, 2)).common == ()
+    assert survey_of(("old", "new"), [["b1"], ["b1"]], share=NameShare(1, 2)).common == ()
     assert survey_of(("old", "new"), [["b1"], ["b1"]]).part_of == ""
-    other = survey_of(("old", "new"), [["first", *old], new], share=Share(0, 4))
+    other = survey_of(("old", "new"), [["first", *old], new], share=NameShare(0, 4))
     assert other.part_of not in {"", parts[0].part_of}
 
 
