@@ -77,10 +77,15 @@ written(after("-rff"), found)
 
 FOLLY = r"""
 if any(word.startswith("--helpmatch") for word in given):
-    print("-bm_max_trials (...)" if "old" not in words else "-bm_max_secs (...)")
+    print("-bm_max_secs (...)" if "old" in words else "-bm_max_trials (...)")
+    print("-bm_mode (...)" if "newest" in words else "")
     sys.exit(1)
 if "old" in words and "bm_max_trials" in options:
     sys.exit("ERROR: unknown command line flag 'bm_max_trials'")
+if "newest" in words and options.get("bm_mode") != "best-of":
+    sys.exit("it measures in a way of its own choice")
+if "newest" not in words and "bm_mode" in options:
+    sys.exit("ERROR: unknown command line flag 'bm_mode'")
 names = {"sum(10)": 100e3, "%relative": 50e3, "-": 0}
 chosen = options.get("bm_regex", "")
 if "twisted" in words:
@@ -145,9 +150,11 @@ def test_a_side_without_a_report_is_a_failed_row(kind: str, word: str, tmp_path:
     assert reason in item.reason
 
 
-def test_a_folly_that_knows_no_number_of_trials(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("older", "newer"), [("old", ""), ("newest", ""), ("newest", "newest")])
+def test_a_folly_is_told_what_it_knows(tmp_path: Path, older: str, newer: str) -> None:
+    """The first did not know a number of trials; the newest have several ways to measure."""
     side = stand_in(tmp_path, "folly")
-    found = compared("folly", f"{side} old", f"{side} slow=1.05")
+    found = compared("folly", f"{side} {older}", f"{side} {newer} slow=1.05")
     assert {item.verdict for item in found.values()} == {Verdict.SLOWER}
 
 

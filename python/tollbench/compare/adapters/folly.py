@@ -28,11 +28,13 @@ class Folly(WholeOutput):
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
         super().__init__(sides, options)
         self._counts_trials = True
+        self._with_modes: set[str] = set()  # labels of sides
 
     def offered(self, side: Side) -> Sequence[str]:
         """Runs everything once, as no version lists what the others would."""
-        if b"bm_max_trials" not in self.run(side, ["--helpmatch=enchmark"]).stdout:
-            self._counts_trials = False
+        helped = self.run(side, ["--helpmatch=enchmark"]).stdout
+        self._counts_trials &= b"bm_max_trials" in helped
+        self._with_modes |= {side.label} if b"bm_mode" in helped else set()
         return super().offered(side)
 
     def most_together(self, names: Sequence[str]) -> Sequence[str]:
@@ -47,6 +49,10 @@ class Folly(WholeOutput):
         if names is not None:
             arguments.append(f"--bm_regex=^%?{re.sub(r'[^A-Za-z0-9_ ]', '.', names[0])}$")
         return arguments
+
+    def told_besides(self, side: Side) -> Sequence[str]:
+        """To measure as older versions do: those that know another way say it may become the usual one."""
+        return ["--bm_mode=best-of"] if side.label in self._with_modes else ()
 
     def read(self, report: bytes) -> Printed:
         """Picoseconds by name; a leading "%" says that the table shows it relative to another one."""

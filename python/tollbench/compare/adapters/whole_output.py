@@ -59,6 +59,10 @@ class WholeOutput(OneAfterAnother):
         values, ended = self._launched(side, names, seed)
         return {name: values[name] for name in names if values.get(name)}, ended
 
+    def told_besides(self, _side: Side) -> Sequence[str]:
+        """What one side is told and another one would not know."""
+        return ()
+
     def without_time(self, name: str, reason: str) -> None:
         """For `read`: a benchmark that the program names, and has no time for."""
         self._said[name] = reason
@@ -66,7 +70,7 @@ class WholeOutput(OneAfterAnother):
     def _launched(self, side: Side, names: Sequence[str] | None, seed: int | None) -> tuple[Values, Ended]:
         with working_folder(None) as folder, writing_reports(folder):
             file = folder / "report.json"
-            ended = self.run(side, self.told(file, names), seed)
+            ended = self.run(side, [*self.told(file, names), *self.told_besides(side)], seed)
             if ended.exit_code != 0 and not (self.options.any_exit_code and ended.exit_code > 0):
                 raise LaunchFailed(ended.how())
             try:
