@@ -1,3 +1,5 @@
+{-# LANGUAGE BangPatterns #-}
+
 -- tasks/skynet in Haskell: a lightweight thread for each node, results through one MVar a child.
 module Main (main) where
 
@@ -11,22 +13,25 @@ import Units
 children :: Word64
 children = 10
 
-skynet :: (IO () -> IO ()) -> MVar Word64 -> Word64 -> Word64 -> IO ()
-skynet _ result ordinal 1 = putMVar result $! ordinal
-skynet fork result ordinal size = do
-  let step = size `div` children
-  sums <- forM [0 .. children - 1] $ \i -> do
-    child <- newEmptyMVar
-    fork (skynet fork child (ordinal + i * step) step)
-    pure child
-  total <- sumOf sums 0
-  putMVar result total
-
+-- | Inlined where it is used, so that each tree forks by a function that the compiler knows.
 tree :: (IO () -> IO ()) -> Word64 -> IO Word64
 tree fork tasks = do
   result <- newEmptyMVar
-  fork (skynet fork result 0 tasks)
+  fork (node result 0 tasks)
   takeMVar result
+  where
+    node :: MVar Word64 -> Word64 -> Word64 -> IO ()
+    node !result !ordinal 1 = putMVar result ordinal
+    node !result !ordinal !size = do
+      let !step = size `div` children
+      sums <- forM [0 .. children - 1] $ \i -> do
+        child <- newEmptyMVar
+        let !first = ordinal + i * step
+        fork (node child first step)
+        pure child
+      total <- sumOf sums 0
+      putMVar result total
+{-# INLINE tree #-}
 
 sumOf :: [MVar Word64] -> Word64 -> IO Word64
 sumOf [] total = pure $! total

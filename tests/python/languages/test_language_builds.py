@@ -27,7 +27,7 @@ LEAVES = {
     "rust_rayon": ("return ordinal;", "return ordinal + 1;"),
     "java_virtual_threads": ("sum = ordinal;", "sum = ordinal + 1;"),
     "erlang_processes": (f"{ERLANG_TIMED}Ordinal;", f"{ERLANG_TIMED}Ordinal + 1;"),
-    "haskell_forkio": ("putMVar result $! ordinal", "putMVar result $! (ordinal + 1)"),
+    "haskell_forkio": ("putMVar result ordinal", "putMVar result (ordinal + 1)"),
 }
 SOURCES = {contender.name: contender.source.name for contender in contenders()}
 
