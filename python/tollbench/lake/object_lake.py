@@ -180,8 +180,8 @@ class ObjectLake:
                 there = dict(zip(keys, pool.map(self._store.held, keys), strict=True))
             for key in keys:
                 held.check()
-                put.append(key)
                 self._put_table(key, scratch / key, there[key])
+                put.append(key)  # not before: where nobody can say who wrote it, it stays
             held.check()
         except BaseException as error:
             if before is None and not isinstance(error, Changed):

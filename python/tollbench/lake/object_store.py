@@ -159,7 +159,10 @@ class ObjectStore:
     def _ours(self, key: str, content: bytes) -> Held | None:
         """What is there, if it is what we wrote. Raises Unknown where it cannot be read."""
         try:
-            found = self.get(key, max(len(content), 1 << 20))
+            there = self.held(key)
+            if there is None or there.size != len(content):
+                return None
+            found = self.get(key, len(content))
         except TollError as error:
             raise Unknown(error.what, error.next_step) from None
         return found[1] if found is not None and found[0] == content else None

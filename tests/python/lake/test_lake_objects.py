@@ -356,6 +356,24 @@ def test_a_write_that_was_done_counts_whatever_became_of_its_answer(
     assert added(lake, third) is (Added.ALREADY if what == "claim" else Added.ADDED)
 
 
+def test_a_table_that_another_toll_put_there_is_neither_ours_nor_removed(
+    lake: ObjectLake, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It came behind our look, and is larger than what is read back."""
+    put_table, other = ObjectLake._put_table, b"x" * (3 << 20)
+
+    def behind_another(self: ObjectLake, key: str, path: Path, over: Held | None) -> None:
+        if key.startswith("launch/"):
+            client.put_object(Bucket=BUCKET, Key=f"lab/{key}", Body=other)
+        put_table(self, key, path, over)
+
+    monkeypatch.setattr(ObjectLake, "_put_table", behind_another)
+    with pytest.raises(TollError, match="another toll added the same run"):
+        added(lake, made(tmp_path, 1))
+    (key,) = (key for key in keys(client) if key.startswith("lab/launch/"))
+    assert client.get_object(Bucket=BUCKET, Key=key)["Body"].read() == other
+
+
 def test_a_reader_keeps_what_it_began_with_whatever_others_fetch_beside_it(
     lake: ObjectLake, tmp_path: Path
 ) -> None:
