@@ -29,9 +29,16 @@ def toll_itself(*words: str) -> list[str]:
     return interpreter(str(_TOLL), *words)
 
 
-def environment_of_tools() -> dict[str, str]:
-    """The user's variables but for Python's: for tools that start it in their own way, as CMake does."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+_LAUNCHERS = ("CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER")
+
+
+def environment_of_tools(*, entered: bool = False) -> dict[str, str]:
+    """The user's variables but for Python's: for tools that start it in their own way, as CMake does.
+
+    Where a root is `entered` for it, without compiler launchers too: a user's ccache is not in there.
+    """
+    left_out = ("PYTHON", *(_LAUNCHERS if entered else ()))
+    return {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
 
 
 def interpreter_with_path(*words: str) -> list[str]:

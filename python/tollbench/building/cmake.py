@@ -225,7 +225,8 @@ def _compile(build: Build, targets: Sequence[str], on_progress: OnProgress) -> d
     jobs = str(len(usable_cpus()))
     command = [*build.enter, "ninja", "-C", str(build.folder), "-k", "0", "-j", jobs, *targets]
     # ninja's own format is the only progress it offers to a program that reads a pipe.
-    environment = {**environment_of_tools(), "NINJA_STATUS": "[%f/%t] ", "CLICOLOR_FORCE": "0"}
+    tools = environment_of_tools(entered=bool(build.enter))
+    environment = {**tools, "NINJA_STATUS": "[%f/%t] ", "CLICOLOR_FORCE": "0"}
     log = build.folder / "build.log"
     with (
         log.open("w", encoding="utf-8") as file,
@@ -267,7 +268,7 @@ def _failed(build: Build, targets: Sequence[str], log: Path) -> dict[str, str]:
     reasons = {}
     for target in targets:
         command = [*build.enter, "ninja", "-C", str(build.folder), target]
-        again = run_tool(command, env=environment_of_tools())
+        again = run_tool(command, env=environment_of_tools(entered=bool(build.enter)))
         if again.returncode != 0:
             reasons[target] = _reason(build, target, own.get(target, again.stdout))
     return reasons

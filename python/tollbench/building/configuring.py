@@ -57,6 +57,7 @@ def configure(
     """
     check_room_for_processes()  # ninja configures by itself where something changed
     command = [*enter, *_command(root, folder, toolset, "/usr/bin/python3" if enter else PYTHON)]
+    command += ["-UCMAKE_*_COMPILER_LAUNCHER"] if enter else []  # which a failed attempt may have left there
     stamp, now = folder / STAMP, _marks(command, file_system)
     if _told(stamp) == now and _up_to_date(folder, enter):
         return
@@ -64,7 +65,7 @@ def configure(
         raise TollError(f"CMake cannot build in a folder with a quote in its name: {root}", "rename it")
     stamp.unlink(missing_ok=True)
     _forget_other_compiler(folder, toolset)
-    said = _run(command, root)
+    said = _run(command, root, entered=bool(enter))
     log = folder / "configure.log"
     log.write_text(said.stdout, encoding="utf-8")
     for line in said.stdout.splitlines():
@@ -95,10 +96,12 @@ def _command(root: Path, folder: Path, toolset: Toolset, python: str) -> list[st
     return command + [f"-D{name}={value}" for name, value in settings.items() if value]
 
 
-def _run(command: Sequence[str], root: Path) -> subprocess.CompletedProcess[str]:
+def _run(command: Sequence[str], root: Path, *, entered: bool) -> subprocess.CompletedProcess[str]:
     if shutil.which(command[0]) is None:
         raise TollError("cmake is not installed", "toll doctor names the command that brings it")
-    return run_tool([*SPARING_OTHERS, *command], one_stream=True, cwd=root, env=environment_of_tools())
+    return run_tool(
+        [*SPARING_OTHERS, *command], one_stream=True, cwd=root, env=environment_of_tools(entered=entered)
+    )
 
 
 def _up_to_date(folder: Path, enter: tuple[str, ...]) -> bool:
@@ -106,7 +109,7 @@ def _up_to_date(folder: Path, enter: tuple[str, ...]) -> bool:
     if not (folder / "build.ninja").exists() or (not enter and shutil.which("ninja") is None):
         return False
     command = [*SPARING_OTHERS, *enter, "ninja", "-C", str(folder), "build.ninja"]
-    return run_tool(command, env=environment_of_tools()).returncode == 0
+    return run_tool(command, env=environment_of_tools(entered=bool(enter))).returncode == 0
 
 
 def _forget_other_compiler(folder: Path, toolset: Toolset) -> None:

@@ -138,3 +138,15 @@ def test_a_checkout_with_a_quote_in_its_path_is_told_so(tmp_path):
     (checkout / "build").mkdir(parents=True)
     with pytest.raises(TollError, match="with a quote in its name"):
         configuring.configure(checkout, checkout / "build", Toolset("host"), lambda _line: None)
+
+
+def test_a_users_ccache_is_asked_here_and_not_in_a_root_that_has_none(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`env` stands for what enters a root; the launcher is a program that is not there."""
+    monkeypatch.setenv("CMAKE_CXX_COMPILER_LAUNCHER", "no-such-ccache")
+    with pytest.raises(TollError, match="CMake could not configure the build"):
+        configured(project, Toolset("host"))
+    said: list[str] = []
+    configure(project, project / "build", Toolset("host"), said.append, enter=("/usr/bin/env",))
+    assert not any("no-such-ccache" in line for line in commands(project))
