@@ -117,7 +117,8 @@ def unlike(kinds: Mapping[str, str], found: Mapping[str, Comparisons]) -> dict[s
     """Kinds whose hosts did not offer the same benchmarks: some are in no host's part, some in two."""
     offered: dict[str, dict[str, str]] = defaultdict(dict)
     for host, one in found.items():
-        offered[kinds.get(host, "")].setdefault(one.part_of, host)
+        if one.part_of:  # none where it could not be asked, which its own row tells
+            offered[kinds.get(host, "")].setdefault(one.part_of, host)
     return {kind: sorted(hosts.values()) for kind, hosts in offered.items() if len(hosts) > 1}
 
 

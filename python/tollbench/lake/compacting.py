@@ -239,4 +239,5 @@ def _remove(file: LakeFile) -> None:
 def _text(manifest: Manifest) -> str:
     files = {table: sorted(names) for table, names in manifest.files.items()}
     runs = {"runs": sorted(manifest.runs), "brief": sorted(manifest.brief)}
-    return json.dumps({"schema": VERSION, "files": files, **runs}) + "\n"
+    # An identity, so that in object storage each manifest has another tag than the one before.
+    return json.dumps({"schema": VERSION, "id": secrets.token_hex(8), "files": files, **runs}) + "\n"

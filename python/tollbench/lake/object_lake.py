@@ -171,25 +171,18 @@ class ObjectLake:
     def _put_run(self, scratch: Path, claim: str, before: Held | None, held: Lease) -> None:
         """Tables first, the one that questions read behind them, the claim last; each over what was there.
 
-        Once the claim may be there, its tables stay, whatever happens.
+        After a failure its tables stay: who adds the run next writes over them, and may have done so already.
         """
         keys = sorted(_keys_in(scratch), key=lambda key: key.startswith(f"{MARKER}/"))
-        put: list[str] = []
         try:
             with ThreadPoolExecutor(_AT_ONCE) as pool:  # all at first: who stalls behind that is too late
                 there = dict(zip(keys, pool.map(self._store.held, keys), strict=True))
             for key in keys:
                 held.check()
                 self._put_table(key, scratch / key, there[key])
-                put.append(key)  # not before: where nobody can say who wrote it, it stays
             held.check()
-        except BaseException as error:
-            if before is None and not isinstance(error, Changed):
-                with suppress(TollError):
-                    held.check()
-                    self._store.delete(put)
+        except Changed as error:
             self._refuse_changed(error, "added the same run to")
-            raise
         try:
             self._store.put(claim, (scratch / claim).read_bytes(), before)
         except Changed as error:
@@ -287,8 +280,10 @@ class ObjectLake:
                 list(pool.map(lambda run: self._brought(scratch, f"{RUNS}/{run}.json"), own))
             with self._copied(tables) as seen:
                 _link(seen.copy.root, scratch, tables)
+            before = _content(scratch / MANIFEST)
             done = work(LakeFolder(scratch, self.called))
-            self._put_merged(scratch, seen, held)
+            if _content(scratch / MANIFEST) != before:
+                self._put_merged(scratch, seen, held)
             return done
 
     def _put_merged(self, scratch: Path, seen: _SeenStore, held: Lease) -> None:
@@ -309,8 +304,7 @@ class ObjectLake:
         if (path := scratch / MANIFEST).exists():
             try:
                 self._store.put(MANIFEST, path.read_bytes(), seen.manifest)
-            except Changed as error:
-                self._store.delete(fresh)
+            except Changed as error:  # another's manifest may be made from ours: nothing of it goes
                 self._refuse_changed(error, "compacted")
         counts = _counting(LakeFolder(scratch, self.called))
         self._store.delete(key for key in seen.listed if not counts(key))
@@ -356,6 +350,13 @@ def _index(cache: Path) -> dict[str, list[object]]:
         told = json.loads((cache / _INDEX).read_text())
         return told if isinstance(told, dict) else {}
     return {}
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 def _state(path: Path) -> tuple[int, ...]:

@@ -23,6 +23,7 @@ from tollbench.text import shown
 
 MEMORY_MB: Final = 600
 _BATCH: Final = 65_536  # rows
+_TRIES: Final = 5
 _TAIL: Final = b"PAR1"
 _LEAST_BYTES: Final = 12  # PAR1, a footer's length, PAR1
 _OF_THE_QUERY: Final = (
@@ -47,12 +48,7 @@ class OpenedLake:
         self._memory_mb = memory_mb
         self._left_out: frozenset[Path] = frozenset()
         self._files: dict[str, list[LakeFile]] = {}
-        try:
-            self._connection = self._connected()
-        except duckdb.Error as error:  # of a file's head, which is read for its columns
-            if not self._leave_out_broken():
-                raise self._not_ours(error) from None
-            self._connection = self._connected_at_last()
+        self._connection = self._connected_at_last()
 
     def __enter__(self) -> OpenedLake:
         return self
@@ -126,10 +122,14 @@ class OpenedLake:
         return connection
 
     def _connected_at_last(self) -> duckdb.DuckDBPyConnection:
-        try:
-            return self._connected()
-        except duckdb.Error as error:
-            raise self._not_ours(error) from None
+        for _ in range(_TRIES):
+            try:
+                return self._connected()
+            except duckdb.Error as error:  # of a file's head, which is read for its columns
+                gone = any(not file.path.exists() for files in self._files.values() for file in files)
+                if not gone and not self._leave_out_broken():
+                    raise self._not_ours(error) from None
+        raise TollError(f"{self.lake.called} changes while it is read", "ask again")
 
     def _looked_again(self) -> bool:
         """Whether files came, went or are half-written since: then all is opened anew without these."""
