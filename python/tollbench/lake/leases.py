@@ -56,11 +56,13 @@ class Lease:
                 self._store.delete([self._held.key])
 
     def _renew(self) -> None:
+        token = _token()
         while not self._ended.wait(RENEWED_S):
             try:
                 began_s = _now_s()
-                self._held = self._store.put(self._held.key, _token(), self._held)
-                self._renewed_s = began_s
+                # The same until it is known to be there: a put whose answer was lost is known by it.
+                self._held = self._store.put(self._held.key, token, self._held)
+                self._renewed_s, token = began_s, _token()
             except Changed:
                 self._lost = True
                 return

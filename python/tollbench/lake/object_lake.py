@@ -102,9 +102,9 @@ class ObjectLake:
         """Puts a run into the lake. Raises TollError; the lake then is as it was, and the run file anyway."""
         claim = f"{RUNS}/{run.run}.json"
         # Samples may come to a run that is there: compacted meanwhile, they would not count.
-        still = self._leased(COMPACTING) if SAMPLES in run.tables else nullcontext()
+        uncompacted = self._leased(COMPACTING) if SAMPLES in run.tables else nullcontext()
         with (
-            still,
+            uncompacted,
             self._leased(f"{RUNS}/{run.run}.lock") as held,
             telling(self.called),
             scratch_folder() as scratch,
@@ -120,10 +120,7 @@ class ObjectLake:
     @contextmanager
     def reading(self, tables: Sequence[str]) -> Iterator[LakeFolder]:
         """These tables as the store has them now, in a folder that nobody else changes. Raises TollError."""
-        with telling(self.called):
-            self._cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-            sweep_scratch(self._cache)
-        with scratch_folder(self._cache) as scratch:
+        with self._beside_the_copy() as scratch:
             with self._copied(tables) as seen:
                 _link(seen.copy.root, scratch, tables)
             yield LakeFolder.open(scratch, self.called)
@@ -146,6 +143,15 @@ class ObjectLake:
 
     def _leased(self, key: str, *, wait: bool = True) -> AbstractContextManager[Lease]:
         return lease(self._store, key, wait=wait, on_wait=self._on_wait)
+
+    @contextmanager
+    def _beside_the_copy(self) -> Iterator[Path]:
+        """A folder on the copy's own disk, where linking costs nothing; what a kill left of them goes."""
+        with telling(self.called):
+            self._cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+            sweep_scratch(self._cache)
+        with scratch_folder(self._cache) as scratch:
+            yield scratch
 
     def _loose(self) -> set[str]:
         """Runs of which questions read files of their own."""
@@ -181,12 +187,9 @@ class ObjectLake:
                 held.check()
                 self._put_table(key, scratch / key, there[key])
             held.check()
-        except Changed as error:
-            self._refuse_changed(error, "added the same run to")
-        try:
             self._store.put(claim, (scratch / claim).read_bytes(), before)
-        except Changed as error:
-            self._refuse_changed(error, "added the same run to")
+        except Changed:
+            raise self._crossed("added the same run to") from None
 
     def _put_table(self, key: str, path: Path, over: Held | None) -> None:
         """Raises Changed where it is not what it was, but for tables too large for one request."""
@@ -195,13 +198,12 @@ class ObjectLake:
         else:
             self._store.put(key, path.read_bytes(), over, patient=True)
 
-    def _refuse_changed(self, error: BaseException, did: str) -> None:
-        """Raises TollError for what another toll did meanwhile."""
-        if isinstance(error, Changed):
-            raise TollError(
-                f"another toll {did} {self.called} at the same time",
-                "type the command again: what is there already is passed over",
-            ) from None
+    def _crossed(self, did: str) -> TollError:
+        """What another toll did meanwhile."""
+        return TollError(
+            f"another toll {did} {self.called} at the same time",
+            "type the command again: what is there already is passed over",
+        )
 
     @contextmanager
     def _copied(self, tables: Sequence[str]) -> Iterator[_SeenStore]:
@@ -272,7 +274,11 @@ class ObjectLake:
 
     def _put_together(self, tables: Sequence[str], work: Callable[[LakeFolder], Done], *, wait: bool) -> Done:
         """Lets `work` compact a folder of what the store has, and brings the store to what came of it."""
-        with self._leased(COMPACTING, wait=wait) as held, telling(self.called), scratch_folder() as scratch:
+        with (
+            self._leased(COMPACTING, wait=wait) as held,
+            telling(self.called),
+            self._beside_the_copy() as scratch,
+        ):
             found = [told_by_key(each.key) for table in tables for each in self._store.listed(table)]
             own = {told[3] for told in found if told and told[1] != ALL}
             (scratch / RUNS).mkdir()
@@ -301,11 +307,10 @@ class ObjectLake:
             with suppress(TollError):
                 self._store.delete(fresh)
             raise
-        if (path := scratch / MANIFEST).exists():
-            try:
-                self._store.put(MANIFEST, path.read_bytes(), seen.manifest)
-            except Changed as error:  # another's manifest may be made from ours: nothing of it goes
-                self._refuse_changed(error, "compacted")
+        try:
+            self._store.put(MANIFEST, (scratch / MANIFEST).read_bytes(), seen.manifest)
+        except Changed:  # another's manifest may be made from ours: nothing of it goes
+            raise self._crossed("compacted") from None
         counts = _counting(LakeFolder(scratch, self.called))
         self._store.delete(key for key in seen.listed if not counts(key))
 

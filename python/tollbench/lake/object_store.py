@@ -8,6 +8,7 @@ AWS_ENDPOINT_URL, ...) or from the machine itself; they stand nowhere else.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -158,14 +159,17 @@ class ObjectStore:
 
     def _ours(self, key: str, content: bytes) -> Held | None:
         """What is there, if it is what we wrote. Raises Unknown where it cannot be read."""
+        sink = io.BytesIO()
         try:
             there = self.held(key)
             if there is None or there.size != len(content):
                 return None
-            found = self.get(key, len(content))
+            self.copy(there, sink)
+        except Changed:
+            return None
         except TollError as error:
             raise Unknown(error.what, error.next_step) from None
-        return found[1] if found is not None and found[0] == content else None
+        return there if sink.getvalue() == content else None
 
     def put_in_parts(self, key: str, path: Path) -> None:
         """Writes a file's content, whatever was there: all of it or nothing is seen."""

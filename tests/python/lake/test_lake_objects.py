@@ -250,6 +250,33 @@ def test_a_lease_that_is_renewed_is_not_taken_over(
     assert order == ["first", "second"]
 
 
+def test_a_renewal_of_which_nobody_could_say_whether_it_was_done_keeps_the_lease(
+    lake: ObjectLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "RENEWED_S", 0.05)
+    put, head, cut = obstore.put, obstore.head, threading.Event()
+
+    def done_and_not_told(store: Any, key: str, *rest: Any, **options: Any) -> Any:
+        done = put(store, key, *rest, **options)
+        if not cut.is_set():
+            cut.set()
+            monkeypatch.setattr(obstore, "head", unreachable)
+            raise obstore.exceptions.GenericError("the answer was lost")
+        return done
+
+    def unreachable(*_: Any) -> Any:
+        monkeypatch.setattr(obstore, "head", head)
+        raise obstore.exceptions.GenericError("the network is away")
+
+    store = ObjectStore(lake.called)
+    with leases.lease(store, "one.lock", wait=True, on_wait=lambda _: None) as held:
+        monkeypatch.setattr(obstore, "put", done_and_not_told)
+        assert cut.wait(10)
+        threading.Event().wait(0.5)  # several renewals
+        held.check()
+    assert store.held("one.lock") is None
+
+
 def test_who_lost_its_lease_writes_nothing_more(
     lake: ObjectLake, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
