@@ -183,8 +183,41 @@ def test_the_slowed_operations_answer_right_and_are_slower(peers, tmp_path: Path
         program, _, _, _ = lines.words(operation, 0.0)
         assert subprocess.run([program, operation, "3", "1000"], check=False).returncode == 0
     assert subprocess.run([program, "nothing", "3", "0"], check=False).returncode == 2
-    if shutil.which("hyperfine"):
-        assert peers.Hyperfine().judge("sum_4096", 1.0).direction == 1
+
+
+HYPERFINE = """#!{python} -I
+import json, sys
+words = sys.argv[1:]
+sides = words[words.index("--export-json") + 2 :]
+slower = {{line: 1.0 + 0.001 * int(line.split()[-1]) for line in sides}}
+results = [{{"times": [slower[line] * (1.0 + 0.001 * turn) for turn in range(10)]}} for line in sides]
+open(words[words.index("--export-json") + 1], "w").write(json.dumps({{"results": results}}))
+"""
+
+
+def test_hyperfines_two_sides_are_the_operation_as_it_is_and_slowed(peers, tmp_path, monkeypatch) -> None:
+    # The real one found no difference in a doubled time once, beside other work.
+    fake = tmp_path / "hyperfine"
+    fake.write_text(HYPERFINE.format(python=sys.executable))
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(programs, "compiled", lambda name: tmp_path / name)
+    monkeypatch.setattr(
+        programs.CommandLines,
+        "words",
+        lambda _, *side: ("command", side[0], str(programs.per_mille(side[1]))),
+    )
+    assert peers.Hyperfine().judge("sum_4096", 0.05).direction == 1
+    assert peers.Hyperfine().judge("sum_4096", 0.0).direction == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (shutil.which("g++") and shutil.which("hyperfine")), reason="g++ or hyperfine missing"
+)
+def test_hyperfine_itself_takes_the_lines(peers, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(programs, "BUILD", tmp_path)
+    assert peers.Hyperfine().judge("sum_4096", 1.0).direction in {0, 1}
 
 
 def test_welch_as_hyperfines_script_does(peers) -> None:
