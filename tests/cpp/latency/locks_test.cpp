@@ -5,6 +5,9 @@
 #if defined(TOLL_HAS_ABSL_SYNCHRONIZATION)
 #include "shared/absl_locks.hpp"
 #endif
+#if defined(TOLL_HAS_CONCURRENCY_KIT)
+#include "shared/concurrency_kit_locks.hpp"
+#endif
 #if defined(TOLL_HAS_ONETBB)
 #include "shared/tbb_locks.hpp"
 #endif
@@ -96,6 +99,10 @@ const Row rows[] = {
     ROW(PosixSemaphore),
 #if defined(TOLL_HAS_ABSL_SYNCHRONIZATION)
     ROW(AbslMutex),
+#endif
+#if defined(TOLL_HAS_CONCURRENCY_KIT)
+    ROW(ConcurrencyKitFas),
+    ROW(ConcurrencyKitTicket),
 #endif
 #if defined(TOLL_HAS_ONETBB)
     ROW(TbbSpinMutex),

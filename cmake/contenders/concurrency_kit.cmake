@@ -1,0 +1,15 @@
+# Concurrency Kit's spinlocks: headers alone. Those of its MCS and CLH locks are C and do not compile as C++.
+find_path(TOLL_CONCURRENCY_KIT_INCLUDE spinlock/ticket.h)
+if(TOLL_CONCURRENCY_KIT_INCLUDE)
+  add_library(toll_contender_concurrency_kit INTERFACE)
+  target_include_directories(toll_contender_concurrency_kit SYSTEM INTERFACE "${TOLL_CONCURRENCY_KIT_INCLUDE}")
+  # Its headers say nothing of their version.
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(TOLL_CONCURRENCY_KIT_PKG QUIET ck)
+    set(TOLL_CONCURRENCY_KIT_VERSION "${TOLL_CONCURRENCY_KIT_PKG_VERSION}")
+  endif()
+else()
+  set(TOLL_CONCURRENCY_KIT_REASON "Concurrency Kit was not found")
+  set(TOLL_CONCURRENCY_KIT_PACKAGE libck-dev)
+endif()

@@ -1,0 +1,16 @@
+#include "workload.hpp"
+
+#include <absl/synchronization/blocking_counter.h>
+
+#include <optional>
+
+struct AbslBlockingCounter {
+    std::optional<absl::BlockingCounter> counter;  // serves one wait: a new one for each sample
+    void arm() { counter.emplace(1); }
+    // NOLINTBEGIN(bugprone-unchecked-optional-access): who raises has armed it
+    void raise() { counter->DecrementCount(); }
+    void wait() { counter->Wait(); }
+    // NOLINTEND(bugprone-unchecked-optional-access)
+};
+
+TOLL_CONTENDER(wakeup, absl_blocking_counter, AbslBlockingCounter);
