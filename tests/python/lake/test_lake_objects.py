@@ -561,7 +561,8 @@ start()
 """
 
 
-@pytest.mark.slow  # it kills commands at work, and waits for their leases
+@pytest.mark.proof  # it kills commands at work, and waits for their leases
+@pytest.mark.slow
 def test_whatever_is_killed_at_whatever_moment_each_run_is_there_once(client: Any, tmp_path: Path) -> None:
     place, chance, runs = f"s3://{BUCKET}/killed", random.Random(5), 12
     paths = [str(made(tmp_path, number, **started(number % 2 + 1))) for number in range(1, runs + 1)]
