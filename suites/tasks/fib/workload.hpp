@@ -36,7 +36,8 @@ struct Inputs {
 }
 
 /// What a contender models: made once with its threads, then asked again and again.
-///  - `run(n)` returns the n-th Fibonacci number, by one forked call in each of 2 or more.
+///  - `run(n)` returns the n-th Fibonacci number, by one forked call in each of 2 or more;
+///  - `once_per_process` (optional): true for a library that cannot be set up twice in one process.
 template <class T>
 concept Forking = std::constructible_from<T, const Inputs&> && requires(T runtime, std::uint64_t n) {
     { runtime.run(n) } -> std::same_as<std::uint64_t>;
@@ -46,6 +47,7 @@ template <Forking T>
 class Workload {
 public:
     static constexpr WorkloadInfo info{"tasks/fib", Kind::batch, "ns", "task"};
+    static constexpr bool once_per_process = requires { requires T::once_per_process; };
 
     static std::vector<Parameter> parameters() {
         return {

@@ -31,6 +31,13 @@ struct Inputs {
     unsigned threads;  ///< operating-system threads that run the tasks
 };
 
+/// Products of blocks below the whole: the tasks of one iteration.
+[[nodiscard]] constexpr std::uint64_t products(std::size_t n) noexcept {
+    std::uint64_t all = 0;
+    for (std::uint64_t of_size = 8, size = n / 2; size >= leaf; of_size *= 8, size /= 2) { all += of_size; }
+    return all;
+}
+
 /// A product of two square blocks, which lie in matrices of `stride` columns.
 struct Product {
     const Element* left;
@@ -81,7 +88,8 @@ private:
 };
 
 /// What a contender models: made once with its threads, then asked again and again.
-///  - `run(product)` does all of it, each product of blocks below it as a task, or three of four.
+///  - `run(product)` does all of it, each product of blocks below it as a task, or three of four;
+///  - `once_per_process` (optional): true for a library that cannot be set up twice in one process.
 template <class T>
 concept Multiplier = std::constructible_from<T, const Inputs&> && requires(T multiplier, const Product& all) {
     { multiplier.run(all) } -> std::same_as<void>;
@@ -91,6 +99,7 @@ template <Multiplier T>
 class Workload {
 public:
     static constexpr WorkloadInfo info{"tasks/matmul", Kind::batch, "ns", "task"};
+    static constexpr bool once_per_process = requires { requires T::once_per_process; };
 
     static std::vector<Parameter> parameters() {
         return {{"n", "256", "", "rows and columns of the matrices, a power of two from 64 to 2048"},
@@ -113,13 +122,7 @@ public:
         for_each_tile([this](std::size_t row, std::size_t column) { answer_ += element(row, column); });
     }
 
-    [[nodiscard]] std::uint64_t units_per_iteration() const noexcept {
-        std::uint64_t products = 0;
-        for (std::uint64_t of_size = 8, size = inputs_.n / 2; size >= leaf; of_size *= 8, size /= 2) {
-            products += of_size;
-        }
-        return products;
-    }
+    [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return products(inputs_.n); }
 
     Checksum run(std::uint64_t iterations) {
         Checksum sum{0};

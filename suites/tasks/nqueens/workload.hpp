@@ -25,8 +25,9 @@ inline constexpr std::array<std::uint64_t, largest - smallest + 1> solutions{
     2, 10, 4, 40, 92, 352, 724, 2680, 14'200, 73'712, 365'596};
 
 struct Inputs {
-    std::size_t n;     ///< queens, columns and rows
-    unsigned threads;  ///< operating-system threads that run the tasks
+    std::size_t n;             ///< queens, columns and rows
+    unsigned threads;          ///< operating-system threads that run the tasks
+    std::uint64_t placed = 0;  ///< queens that all tries place together: the tasks of one iteration
 };
 
 /// The row of the queen in each column so far.
@@ -70,7 +71,8 @@ template <std::size_t N>
 
 /// What a contender models: made once with its threads, then asked again and again.
 ///  - `run(board)` returns the number of solutions on that empty board, by a task for each queen that is
-///    placed, or for each but one of its column.
+///    placed, or for each but one of its column;
+///  - `once_per_process` (optional): true for a library that cannot be set up twice in one process.
 template <class T>
 concept Search = std::constructible_from<T, const Inputs&> && requires(T search, Board<largest> board) {
     { search.run(board) } -> std::same_as<std::uint64_t>;
@@ -80,22 +82,19 @@ template <Search T>
 class Workload {
 public:
     static constexpr WorkloadInfo info{"tasks/nqueens", Kind::batch, "ns", "task"};
+    static constexpr bool once_per_process = requires { requires T::once_per_process; };
 
     static std::vector<Parameter> parameters() {
         return {{"n", "11", "queens", "queens on a board of n by n squares, 4 to 14"},
                 {"threads", "cpus", "threads", "operating-system threads that run the tasks"}};
     }
 
-    explicit Workload(const Arguments& arguments)
-        : inputs_{static_cast<std::size_t>(arguments.number("n", smallest, largest)),
-                  static_cast<unsigned>(arguments.number("threads", 1, most_threads))},
-          placed_{of_size([]<std::size_t N>(Board<N> board) { return queens_placed(board, 0); })},
-          search_{inputs_} {}
+    explicit Workload(const Arguments& arguments) : inputs_{inputs_of(arguments)}, search_{inputs_} {}
 
-    [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return placed_; }
+    [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return inputs_.placed; }
 
     Checksum run(std::uint64_t iterations) {
-        return of_size([this, iterations]<std::size_t N>(Board<N> board) {
+        return of_size(inputs_.n, [this, iterations]<std::size_t N>(Board<N> board) {
             Checksum sum{0};
             for (std::uint64_t i = 0; i < iterations; ++i) {
                 keep_changed(board);  // else a compiler that sees through a contender searches once
@@ -118,7 +117,12 @@ public:
 private:
     static constexpr std::uint64_t most_threads = 1024;
 
-    /// How many queens all tries place together: the tasks of one iteration.
+    static Inputs inputs_of(const Arguments& arguments) {
+        const auto n = static_cast<std::size_t>(arguments.number("n", smallest, largest));
+        return {n, static_cast<unsigned>(arguments.number("threads", 1, most_threads)),
+                of_size(n, []<std::size_t N>(Board<N> board) { return queens_placed(board, 0); })};
+    }
+
     template <std::size_t N>
     static std::uint64_t queens_placed(Board<N> board, std::size_t placed) {  // NOLINT(misc-no-recursion)
         if (placed == N) { return 0; }
@@ -133,11 +137,11 @@ private:
 
     /// Calls `work` with an empty board of the size that was asked for: contenders know it when compiled.
     template <class Work>
-    std::uint64_t of_size(const Work& work) const {
+    static std::uint64_t of_size(std::size_t n, const Work& work) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
             std::uint64_t result = 0;
             const auto one = [&]<std::size_t N>(Board<N> board) {
-                if (inputs_.n == N) { result = work(board); }
+                if (n == N) { result = work(board); }
             };
             (one(Board<smallest + I>{}), ...);
             return result;
@@ -145,7 +149,6 @@ private:
     }
 
     Inputs inputs_;
-    std::uint64_t placed_;
     T search_;
 };
 

@@ -3,6 +3,7 @@
 // Where fibers get their stacks. Each class models Boost.Context's stack allocator, is made from Inputs, and
 // is copied into every fiber, which gives its stack back through the copy.
 
+#include "../shared/fiber_workers.hpp"
 #include "machine_limits.hpp"
 
 #include <atomic>
@@ -11,11 +12,6 @@
 #include <mutex>
 
 namespace toll::skynet {
-
-/// The published programs used 4 KiB (one page), which crashes on a machine with AVX-512: the dynamic linker
-/// saves the vector registers on the fiber's stack when it resolves a symbol for the first time. Seen with
-/// Boost 1.81 and glibc 2.36: 4 and 8 KiB crash, 8 KiB survives with LD_BIND_NOW=1, 16 KiB always did.
-inline constexpr std::size_t fiber_stack_bytes = std::size_t{16} * 1024;
 
 /// malloc and free for each stack.
 struct FixedStacks : boost::fibers::fixedsize_stack {
