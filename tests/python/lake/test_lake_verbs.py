@@ -14,6 +14,8 @@ from made_lakes import machine, run, run_id
 from tollbench.fleet.fleet_folder import FleetFolder, FleetRequest, StoredHost
 from tollbench.fleet.fleets import HostRow, HostStatus
 from tollbench.interpreters import interpreter
+from tollbench.lake.lake_answers import AcrossMachines
+from tollbench.report.lakes.lake_lines import sheet
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "schemas/lake.schema.json").read_text(encoding="utf-8"))
 MAIN = Path(__file__).parents[3] / "python/tollbench/__main__.py"
@@ -62,6 +64,20 @@ def test_programs_get_what_the_schema_says_and_people_a_table(toll: Lake, questi
     shown = toll("lake", *ANSWERED[question], "--lake", "lab")
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("judged", "slower", "told"),
+    [
+        (2, 1, "on 1 of 2 machines, less on 0, and could not be told apart on 1."),
+        (0, 0, "No machine has launches enough of it and of quick for their ratio's interval."),
+    ],
+)
+def test_ratios_without_intervals_judge_no_machine(toll: Lake, judged: int, slower: int, told: str) -> None:
+    answer = json.loads(toll("lake", *ANSWERED["machines"], "--lake", "lab", "--json").stdout)
+    counts = {"judged_on": judged, "slower_on": slower, "faster_on": 0}
+    sentences = sheet(AcrossMachines.model_validate(answer | counts)).sentences
+    assert any(sentence.endswith(told) for sentence in sentences), sentences
 
 
 def test_a_run_that_cannot_be_added_does_not_keep_the_others_out(toll: Lake, folder: Path) -> None:

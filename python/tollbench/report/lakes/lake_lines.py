@@ -88,6 +88,16 @@ def case_link(case: LakeCase, page: str, **more: str) -> dict[str, str]:
     return {"page": page, **asked, "parameters": parameters, **more}
 
 
+def _beside(found: AcrossMachines, reference: str) -> str:
+    if not found.judged_on:
+        return f"No machine has launches enough of it and of {reference} for their ratio's interval."
+    return (
+        f"It takes longer than {reference} on {found.slower_on} of {found.judged_on} machines, less on"
+        f" {found.faster_on}, and could not be told apart on"
+        f" {found.judged_on - found.slower_on - found.faster_on}."
+    )
+
+
 def _across(found: AcrossMachines) -> LakeSheet:
     scale = numbers.time_scale((row.value.value if row.value else None for row in found.rows), found.unit)
     sentences = [f"{several(len(found.rows), 'machine')} measured it; the newest run of each is shown."]
@@ -101,11 +111,7 @@ def _across(found: AcrossMachines) -> LakeSheet:
     ]
     if found.reference is not None:
         reference = case_text(found.reference)
-        sentences.append(
-            f"It takes longer than {reference} on {found.slower_on} of {found.judged_on} machines, less on"
-            f" {found.faster_on}, and could not be told apart on"
-            f" {found.judged_on - found.slower_on - found.faster_on}."
-        )
+        sentences.append(_beside(found, reference))
         if found.median_ratio is not None:
             sentences.append(
                 f"The ratio on the middle machine is {numbers.ratio(found.median_ratio)}; it goes from"
