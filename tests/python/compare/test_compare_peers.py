@@ -20,6 +20,7 @@ from scipy.stats import mannwhitneyu, ttest_ind
 
 from peers import programs, tolls
 from tollbench.compare import ComparisonSettings
+from tollbench.interpreters import interpreter
 from tollbench.measure import Interrupt
 
 SCRIPT = Path(__file__).parents[2] / "peers/run.py"
@@ -185,7 +186,7 @@ def test_the_slowed_operations_answer_right_and_are_slower(peers, tmp_path: Path
     assert subprocess.run([program, "nothing", "3", "0"], check=False).returncode == 2
 
 
-HYPERFINE = """#!{python} -I
+HYPERFINE = """#!{python}
 import json, sys
 words = sys.argv[1:]
 sides = words[words.index("--export-json") + 2 :]
@@ -198,7 +199,7 @@ open(words[words.index("--export-json") + 1], "w").write(json.dumps({{"results":
 def test_hyperfines_two_sides_are_the_operation_as_it_is_and_slowed(peers, tmp_path, monkeypatch) -> None:
     # The real one found no difference in a doubled time once, beside other work.
     fake = tmp_path / "hyperfine"
-    fake.write_text(HYPERFINE.format(python=sys.executable))
+    fake.write_text(HYPERFINE.format(python=" ".join(interpreter())))
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(programs, "compiled", lambda name: tmp_path / name)
