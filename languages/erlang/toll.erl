@@ -10,13 +10,25 @@
 %% iteration; footing: what it stands on, as observed; details (optional): fun() -> map of more numbers about
 %% the batch just run, as suite.toml declares them. fail/2 answers an error of protocol 1.
 -module(toll).
--export([main/1, fail/2]).
+-export([main/1, fail/2, require_processes/1]).
 
 -define(WARMUP_LIMIT_NS, 1000000000).
+-define(PROCESS_BYTES, 2704).  % 338 words at first, with the heap
 -define(MOST_ITERATIONS, (1 bsl 53)).
 -define(BITS_64, 16#FFFFFFFFFFFFFFFF).
 
 fail(Kind, Message) -> throw({toll, Kind, unicode:characters_to_binary(Message)}).
+
+%% For a tree that may have so many processes at once: fails where the emulator was started for fewer, or they
+%% would take half of the memory.
+require_processes(Count) ->
+    Limit = erlang:system_info(process_limit),
+    Count < Limit - 1000 orelse fail(resource, io_lib:format(
+        "up to ~p processes may live at once, and the emulator was started for ~p (+P)", [Count, Limit])),
+    Bytes = Count * ?PROCESS_BYTES,
+    Bytes =< toll_resources:memory_bytes() div 2 orelse fail(resource, io_lib:format(
+        "up to ~p processes may live at once and take ~p MiB, more than half of the memory here",
+        [Count, Bytes bsr 20])).
 
 %% Runs one command line and ends the emulator.
 main(Contenders) ->

@@ -1,7 +1,7 @@
 %% What all threads of the process have used so far, and the clock. Erlang does not reach getrusage; the same
 %% numbers are read from /proc, where each thread has its own. The emulator's threads live as long as it does.
 -module(toll_resources).
--export([now/0, since/2, clock/0]).
+-export([now/0, since/2, clock/0, memory_bytes/0]).
 
 now() ->
     {ok, Threads} = file:list_dir("/proc/self/task"),
@@ -60,3 +60,12 @@ clock() ->
 apart() ->
     First = erlang:monotonic_time(nanosecond),
     erlang:monotonic_time(nanosecond) - First.
+
+%% The machine's memory, or what a container may have of it; more than anybody has where neither is known.
+memory_bytes() ->
+    Machine = case 1024 * total(<<"MemTotal">>, [fields("/proc/meminfo")]) of 0 -> 1 bsl 62; Known -> Known end,
+    case file:read_file("/sys/fs/cgroup/memory.max") of
+        {ok, Text} ->
+            try min(Machine, binary_to_integer(string:trim(Text))) catch error:badarg -> Machine end;  % "max"
+        _ -> Machine
+    end.

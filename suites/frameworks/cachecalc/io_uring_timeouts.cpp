@@ -11,11 +11,10 @@ struct IoUringTimeouts {
     void run(toll::cachecalc::Load& load) {
         std::uint64_t waiting = 0;
         for (std::uint64_t task = 0; task < load.tasks(); ++task) {
-            io_uring_sqe* entry = ::io_uring_get_sqe(ring_.get());
-            if (entry == nullptr) {
+            io_uring_sqe* entry = nullptr;
+            while ((entry = ::io_uring_get_sqe(ring_.get())) == nullptr) {
                 submit(0);
                 waiting -= finish(load);
-                entry = ::io_uring_get_sqe(ring_.get());
             }
             load.compute();
             load.wait_begins(task);

@@ -23,14 +23,11 @@ set_up(#{<<"n">> := N, <<"threads">> := Threads}) ->
         "the emulator has ~p schedulers; ask for threads=1 to ~p, not ~p", [Schedulers, Schedulers, Threads])),
     erlang:system_flag(schedulers_online, Threads),
     Forks = number(N + 1) - 1,
-    Limit = erlang:system_info(process_limit),
-    Forks < Limit - 1000 orelse toll:fail(resource, io_lib:format(
-        "n=~p forks ~p processes, most of which may live at once, and the emulator was started for ~p (+P)",
-        [N, Forks, Limit])),
+    toll:require_processes(Forks),
     #{run => fun() -> fib(N) end,
       expected => number(N),
       units => Forks,
-      footing => #{threads => erlang:system_info(schedulers_online), process_limit => Limit}}.
+      footing => #{threads => erlang:system_info(schedulers_online), process_limit => erlang:system_info(process_limit)}}.
 
 main() ->
     toll:main([#{workload => <<"tasks/fib">>, name => <<"erlang_processes">>, library => <<"Erlang/OTP">>,

@@ -46,14 +46,11 @@ set_up(#{<<"n">> := N, <<"threads">> := Threads}) ->
         "the emulator has ~p schedulers; ask for threads=1 to ~p, not ~p", [Schedulers, Schedulers, Threads])),
     erlang:system_flag(schedulers_online, Threads),
     Queens = queens_placed([], N, 0),
-    Limit = erlang:system_info(process_limit),
-    Queens < Limit - 1000 orelse toll:fail(resource, io_lib:format(
-        "n=~p places ~p queens, most of which may be processes at once, and the emulator was started for ~p (+P)",
-        [N, Queens, Limit])),
+    toll:require_processes(Queens),
     #{run => fun() -> from([], N, 0) end,
       expected => element(N - ?SMALLEST + 1, ?SOLUTIONS),
       units => Queens,
-      footing => #{threads => erlang:system_info(schedulers_online), process_limit => Limit}}.
+      footing => #{threads => erlang:system_info(schedulers_online), process_limit => erlang:system_info(process_limit)}}.
 
 main() ->
     toll:main([#{workload => <<"tasks/nqueens">>, name => <<"erlang_processes">>, library => <<"Erlang/OTP">>,

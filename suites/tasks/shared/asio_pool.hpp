@@ -18,9 +18,10 @@ public:
     template <class T>
     using Awaitable = boost::asio::awaitable<T, Executor>;
 
-    /// `coroutines` is how many one tree has. Throws Unsupported where they would take half of the machine's
-    /// memory: the pool runs the oldest first, so that a tree grows level by level (fib(27) held 325 MB, a
-    /// kilobyte for each of its 317,810 calls that fork).
+    /// `coroutines` is how many a tree has at most. Throws Unsupported where they would take half of the
+    /// memory: co_spawn() begins each in the thread of the pool that spawns it, and what waits in the queue
+    /// is their ends, so that the whole tree may stand at once (fib(27), of 317,810 calls that fork, held 880
+    /// MB).
     AsioPool(unsigned threads, std::uint64_t coroutines) : pool_(with_room_for(coroutines, threads)) {}
 
     [[nodiscard]] Executor executor() noexcept { return pool_.get_executor(); }
@@ -33,8 +34,8 @@ public:
 
 private:
     static unsigned with_room_for(std::uint64_t coroutines, unsigned threads) {
-        constexpr std::uint64_t frame_bytes = 1024;  // of one that waits, with what its children share
-        require_memory(coroutines, frame_bytes, "coroutines, of which the pool runs the oldest first");
+        constexpr std::uint64_t bytes = 3072;  // of one that waits, its children's ends and what they share
+        require_memory(coroutines, bytes, "coroutines that may wait for each other at once");
         return threads;
     }
 

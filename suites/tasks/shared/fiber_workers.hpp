@@ -82,16 +82,16 @@ public:
     /// Boost.Fiber counts these schedulers in a static variable and never forgets one.
     static constexpr bool once_per_process = true;
 
-    /// `fibers` is how many one tree has. Throws Unsupported where their stacks would take half of the
-    /// machine's memory: the scheduler gives ended fibers back when its thread has nothing else to run, and
-    /// takes the newest fiber first, so that a tree's stacks stay until its end (fib(27) in one thread held
-    /// 942 MB, a page for each of 317,810 fibers).
+    /// `fibers` is how many a tree has at most. Throws Unsupported where their stacks would take half of the
+    /// memory: an ended fiber's is given back by its thread's scheduler, whose turn comes behind all fibers
+    /// that may go on (fib(27), of 317,810 fibers, held 942 MB in one thread).
     WorkStealingFibers(unsigned threads, std::uint64_t fibers)
         : workers_(with_room_for(fibers, threads), [threads](unsigned) {
               boost::fibers::use_scheduling_algorithm<boost::fibers::algo::work_stealing>(threads);
           }) {}
 
-    /// `work` runs at once on a fiber of its own; the one that starts it goes on when a thread has time.
+    /// `work` runs at once on a fiber of its own; the one that starts it goes on behind those that wait
+    /// longer.
     template <class Work>
     [[nodiscard]] static boost::fibers::fiber start(Work&& work) {
         return {boost::fibers::launch::dispatch, std::allocator_arg,
@@ -108,7 +108,7 @@ public:
 private:
     static unsigned with_room_for(std::uint64_t fibers, unsigned threads) {
         constexpr std::uint64_t touched_bytes = 4096;
-        require_memory(fibers, touched_bytes, "fibers, whose stacks stay until the whole tree has ended");
+        require_memory(fibers, touched_bytes, "fibers, whose stacks are given back late");
         return threads;
     }
 
