@@ -14,8 +14,7 @@ struct BoostAsioThreadPool {
 #endif
         if (n < 2) { co_return n; }
         const auto call = [pool, n](std::size_t i) { return forking(pool, n - 1 - i); };
-        const auto [first, second] = co_await toll::spawned<2>(pool, 2, call);
-        co_return first + second;
+        co_return co_await toll::total_of_spawned<2>(pool, 2, call);
     }
 
     toll::AsioPool pool_;

@@ -24,7 +24,7 @@ struct BoostAsioThreadPool {
             board[placed] = free.rows[i];
             return from(pool, board, placed + 1);
         };
-        co_return toll::nqueens::total(co_await toll::spawned<N>(pool, free.count, next), free.count);
+        co_return co_await toll::total_of_spawned<N>(pool, free.count, next);
     }
 
     toll::AsioPool pool_;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 namespace toll {
@@ -23,7 +24,8 @@ struct AsioSiblings {
         results[child] = result;
         if (failure && !failed.test_and_set()) { first_failure = failure; }
         if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-            std::move(resume)(first_failure, results);
+            std::move(resume)(first_failure,
+                              std::accumulate(results.begin(), results.end(), std::uint64_t{0}));
         }
     }
 
@@ -34,12 +36,13 @@ struct AsioSiblings {
     std::array<std::uint64_t, Most> results{};
 };
 
-/// Spawns the coroutines `make(0)` to `make(count - 1)`, at least one, and awaits what they return, in the
-/// first places of an array; throws what the first one threw that failed. `Executor` is the executor's own
-/// type, not any_io_executor: nothing is erased at a spawn.
+/// Spawns the coroutines `make(0)` to `make(count - 1)`, at least one and at most `Most`, and awaits the sum
+/// of what they return; throws what the first one threw that failed. `Executor` is the executor's own type,
+/// not any_io_executor: nothing is erased at a spawn. The last to end sums up: handing all results to the
+/// parent cost skynet's tree 2 % of its time.
 template <std::size_t Most, class Executor, class Make>
-boost::asio::awaitable<std::array<std::uint64_t, Most>, Executor> spawned(Executor executor,
-                                                                          std::size_t count, Make make) {
+boost::asio::awaitable<std::uint64_t, Executor> total_of_spawned(Executor executor, std::size_t count,
+                                                                 Make make) {
     const auto spawn = [executor, count, make = std::move(make)](auto resume) {
         // Copies: once the last child is spawned, the parent may be resumed elsewhere, and this lambda gone.
         const Executor on = executor;
@@ -56,7 +59,7 @@ boost::asio::awaitable<std::array<std::uint64_t, Most>, Executor> spawned(Execut
     };
     using Token = const boost::asio::use_awaitable_t<Executor>;
     constexpr Token await;
-    using Signature = void(std::exception_ptr, std::array<std::uint64_t, Most>);
+    using Signature = void(std::exception_ptr, std::uint64_t);
     return boost::asio::async_initiate<Token, Signature>(spawn, await);
 }
 

@@ -28,7 +28,7 @@ protected:
 #endif
         if (node.is_leaf()) { co_return node.ordinal; }
         const auto child = [executor, node](std::size_t i) { return sum(executor, node.child(i), Unit{}); };
-        co_return total(co_await spawned<children>(executor, children, child));
+        co_return co_await total_of_spawned<children>(executor, children, child);
     }
 
 private:
