@@ -1,5 +1,5 @@
 # libuv: the event loop of Node.js.
-find_path(TOLL_LIBUV_INCLUDE uv.h)
+find_path(TOLL_LIBUV_INCLUDE uv/version.h)
 find_library(TOLL_LIBUV_LIBRARY uv)
 if(TOLL_LIBUV_INCLUDE AND TOLL_LIBUV_LIBRARY)
   add_library(toll_contender_libuv INTERFACE)

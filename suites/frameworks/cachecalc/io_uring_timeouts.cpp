@@ -19,7 +19,7 @@ struct IoUringTimeouts {
             load.compute();
             load.wait_begins(task);
             ::io_uring_prep_timeout(entry, &wait_, 0, 0);
-            ::io_uring_sqe_set_data64(entry, task);
+            entry->user_data = task;
             ++waiting;
         }
         while (waiting > 0) {
@@ -49,7 +49,7 @@ private:
             if (done->res != -ETIME) {
                 throw std::system_error(-done->res, std::generic_category(), "a timeout of io_uring");
             }
-            load.wait_ended(::io_uring_cqe_get_data64(done));
+            load.wait_ended(done->user_data);
             load.compute();
             ++finished;
         }

@@ -12,7 +12,7 @@
 class LibeventTimers {
 public:
     explicit LibeventTimers(const toll::cachecalc::Inputs& inputs)
-        : base_(made(), &::event_base_free), tasks_(inputs.tasks) {
+        : tasks_(inputs.tasks), base_(made(), &::event_base_free) {
         toll::cachecalc::require_one_thread(inputs, "the event loop has one thread");
         const timeval wait{.tv_sec = inputs.wait.count() / 1'000'000,
                            .tv_usec = inputs.wait.count() % 1'000'000};
@@ -72,8 +72,8 @@ private:
         task.all->load_->compute();
     }
 
+    std::vector<Task> tasks_;  // which the loop still looks at while it is freed
     std::unique_ptr<event_base, decltype(&::event_base_free)> base_;
-    std::vector<Task> tasks_;
     const timeval* common_wait_ = nullptr;
     toll::cachecalc::Load* load_ = nullptr;
 };

@@ -11,7 +11,9 @@
 class LibuvTimers {
 public:
     explicit LibuvTimers(const toll::cachecalc::Inputs& inputs)
-        : wait_ms_(static_cast<std::uint64_t>((inputs.wait.count() + 999) / 1'000) + 1) {
+        : wait_ms_(inputs.wait.count() == 0
+                       ? 0
+                       : static_cast<std::uint64_t>((inputs.wait.count() + 999) / 1'000) + 1) {
         toll::cachecalc::require_one_thread(inputs, "the loop has one thread");
         check(::uv_loop_init(&loop_), "uv_loop_init");
         tasks_.resize(inputs.tasks);
