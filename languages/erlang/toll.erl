@@ -10,7 +10,7 @@
 %% iteration; footing: what it stands on, as observed; details (optional): fun() -> map of more numbers about
 %% the batch just run, as suite.toml declares them. fail/2 answers an error of protocol 1.
 -module(toll).
--export([main/1, fail/2, require_processes/1]).
+-export([main/1, fail/2, use_schedulers/1, require_processes/1]).
 
 -define(WARMUP_LIMIT_NS, 1000000000).
 -define(PROCESS_BYTES, 2704).  % 338 words at first, with the heap
@@ -19,7 +19,15 @@
 
 fail(Kind, Message) -> throw({toll, Kind, unicode:characters_to_binary(Message)}).
 
-%% For a tree that may have so many processes at once: fails where the emulator was started for fewer, or they
+%% Puts as many schedulers online as are asked for, and says how many there are; fails where that cannot be.
+use_schedulers(Threads) ->
+    Schedulers = erlang:system_info(schedulers),
+    Threads >= 1 andalso Threads =< Schedulers orelse fail(unsupported, io_lib:format(
+        "the emulator has ~p schedulers; ask for threads=1 to ~p, not ~p", [Schedulers, Schedulers, Threads])),
+    erlang:system_flag(schedulers_online, Threads),
+    erlang:system_info(schedulers_online).
+
+%% Says the emulator's limit of processes. So many may live at once: fails where the emulator was started for fewer, or they
 %% would take half of the memory.
 require_processes(Count) ->
     Limit = erlang:system_info(process_limit),
@@ -28,7 +36,8 @@ require_processes(Count) ->
     Bytes = Count * ?PROCESS_BYTES,
     Bytes =< toll_resources:memory_bytes() div 2 orelse fail(resource, io_lib:format(
         "up to ~p processes may live at once and take ~p MiB, more than half of the memory here",
-        [Count, Bytes bsr 20])).
+        [Count, Bytes bsr 20])),
+    Limit.
 
 %% Runs one command line and ends the emulator.
 main(Contenders) ->

@@ -7,9 +7,11 @@ module Toll
     Failure (..),
     Value (..),
     tollMain,
+    useCapabilities,
   )
 where
 
+import Control.Concurrent (getNumCapabilities, setNumCapabilities)
 import Control.Exception
 import Control.Monad (foldM, forM_, unless, when)
 import Data.List (isInfixOf, sort)
@@ -58,6 +60,15 @@ data State = State
 data Failure = Failure String String deriving (Show)
 
 instance Exception Failure
+
+-- | Sets as many capabilities as `threads` asks for, and says how many there are. Throws a Failure.
+useCapabilities :: Arguments -> IO Int
+useCapabilities arguments = do
+  let threads = maybe 0 id (lookup "threads" arguments)
+  when (threads < 1 || threads > 256) . throwIO $
+    Failure "usage" ("threads must be 1 to 256, got " ++ show threads)
+  setNumCapabilities (fromInteger threads)
+  getNumCapabilities
 
 -- | How long the runner may go on warming a launch: the heap has its size within this.
 warmupLimitNs :: Integer

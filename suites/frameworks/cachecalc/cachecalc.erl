@@ -65,15 +65,10 @@ details() ->
 set_up(#{<<"tasks">> := Tasks, <<"wait_us">> := WaitUs, <<"threads">> := Threads}) ->
     Tasks >= 1 andalso Tasks =< 10000000 andalso WaitUs =< 1000000 orelse
         toll:fail(usage, "tasks must be 1 to 10000000, wait_us 1000000 at most"),
-    Schedulers = erlang:system_info(schedulers),
-    Threads >= 1 andalso Threads =< Schedulers orelse toll:fail(unsupported, io_lib:format(
-        "the emulator has ~p schedulers; ask for threads=1 to ~p, not ~p", [Schedulers, Schedulers, Threads])),
-    erlang:system_flag(schedulers_online, Threads),
-    Limit = erlang:system_info(process_limit),
-    Tasks < Limit - 1000 orelse toll:fail(resource, io_lib:format(
-        "tasks=~p needs as many processes, and the emulator was started for ~p (+P)", [Tasks, Limit])),
+    Schedulers = toll:use_schedulers(Threads),
+    toll:require_processes(Tasks),
     #{run => fun() -> run(Tasks, WaitUs) end, expected => Tasks, units => Tasks, details => fun details/0,
-      footing => #{threads => erlang:system_info(schedulers_online), serialized_by => <<"process that owns the map">>,
+      footing => #{threads => Schedulers, serialized_by => <<"process that owns the map">>,
                    waits => <<"receive after: whole milliseconds">>}}.
 
 main() ->

@@ -18,16 +18,13 @@ number(N, Before, Found) -> number(N - 1, Found, Before + Found).
 
 set_up(#{<<"n">> := N, <<"threads">> := Threads}) ->
     N >= 2 andalso N =< 60 orelse toll:fail(usage, io_lib:format("n must be 2 to 60, got ~p", [N])),
-    Schedulers = erlang:system_info(schedulers),
-    Threads >= 1 andalso Threads =< Schedulers orelse toll:fail(unsupported, io_lib:format(
-        "the emulator has ~p schedulers; ask for threads=1 to ~p, not ~p", [Schedulers, Schedulers, Threads])),
-    erlang:system_flag(schedulers_online, Threads),
+    Schedulers = toll:use_schedulers(Threads),
     Forks = number(N + 1) - 1,
-    toll:require_processes(Forks),
+    Limit = toll:require_processes(Forks),
     #{run => fun() -> fib(N) end,
       expected => number(N),
       units => Forks,
-      footing => #{threads => erlang:system_info(schedulers_online), process_limit => erlang:system_info(process_limit)}}.
+      footing => #{threads => Schedulers, process_limit => Limit}}.
 
 main() ->
     toll:main([#{workload => <<"tasks/fib">>, name => <<"erlang_processes">>, library => <<"Erlang/OTP">>,

@@ -4,7 +4,6 @@
 -- parent makes the call when it needs the result.
 module Main (main) where
 
-import Control.Concurrent (getNumCapabilities, setNumCapabilities)
 import Control.Exception (evaluate, throwIO)
 import Control.Monad (when)
 import Data.IORef
@@ -30,14 +29,10 @@ number = go 1 0
 
 made :: Arguments -> IO State
 made arguments = do
-  let argument key = maybe 0 id (lookup key arguments)
-      n = fromInteger (argument "n")
-  when (argument "n" < 2 || argument "n" > 60) . throwIO $
-    Failure "usage" ("n must be 2 to 60, got " ++ show (argument "n"))
-  when (argument "threads" < 1 || argument "threads" > 256) . throwIO $
-    Failure "usage" ("threads must be 1 to 256, got " ++ show (argument "threads"))
-  setNumCapabilities (fromInteger (argument "threads"))
-  capabilities <- getNumCapabilities
+  let given = maybe 0 id (lookup "n" arguments)
+      n = fromInteger given
+  when (given < 2 || given > 60) . throwIO $ Failure "usage" ("n must be 2 to 60, got " ++ show given)
+  capabilities <- useCapabilities arguments
   asked <- newIORef n -- read anew in each iteration, else the number of the first one would be kept
   pure
     State

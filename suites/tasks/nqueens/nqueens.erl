@@ -41,16 +41,13 @@ queens_placed(Board, N, Placed) ->
 set_up(#{<<"n">> := N, <<"threads">> := Threads}) ->
     N >= ?SMALLEST andalso N =< ?LARGEST orelse
         toll:fail(usage, io_lib:format("n must be ~p to ~p, got ~p", [?SMALLEST, ?LARGEST, N])),
-    Schedulers = erlang:system_info(schedulers),
-    Threads >= 1 andalso Threads =< Schedulers orelse toll:fail(unsupported, io_lib:format(
-        "the emulator has ~p schedulers; ask for threads=1 to ~p, not ~p", [Schedulers, Schedulers, Threads])),
-    erlang:system_flag(schedulers_online, Threads),
+    Schedulers = toll:use_schedulers(Threads),
     Queens = queens_placed([], N, 0),
-    toll:require_processes(Queens),
+    Limit = toll:require_processes(Queens),
     #{run => fun() -> from([], N, 0) end,
       expected => element(N - ?SMALLEST + 1, ?SOLUTIONS),
       units => Queens,
-      footing => #{threads => erlang:system_info(schedulers_online), process_limit => erlang:system_info(process_limit)}}.
+      footing => #{threads => Schedulers, process_limit => Limit}}.
 
 main() ->
     toll:main([#{workload => <<"tasks/nqueens">>, name => <<"erlang_processes">>, library => <<"Erlang/OTP">>,

@@ -4,7 +4,6 @@
 -- takes it; else its parent places the queen when it needs the result.
 module Main (main) where
 
-import Control.Concurrent (getNumCapabilities, setNumCapabilities)
 import Control.Exception (evaluate, throwIO)
 import Control.Monad (when)
 import Data.IORef
@@ -55,14 +54,10 @@ solutions = [2, 10, 4, 40, 92, 352, 724, 2680, 14200, 73712, 365596]
 
 made :: Arguments -> IO State
 made arguments = do
-  let argument key = maybe 0 id (lookup key arguments)
-      n = argument "n"
+  let n = maybe 0 id (lookup "n" arguments)
   when (n < smallest || n > largest) . throwIO $
     Failure "usage" ("n must be " ++ show smallest ++ " to " ++ show largest ++ ", got " ++ show n)
-  when (argument "threads" < 1 || argument "threads" > 256) . throwIO $
-    Failure "usage" ("threads must be 1 to 256, got " ++ show (argument "threads"))
-  setNumCapabilities (fromInteger (argument "threads"))
-  capabilities <- getNumCapabilities
+  capabilities <- useCapabilities arguments
   placed <- evaluate (queensPlaced (fromInteger n) 0 [])
   asked <- newIORef (fromInteger n) -- read anew in each iteration, else the first one's result would be kept
   pure

@@ -49,14 +49,9 @@ counted(Tasks) ->
 
 set_up(#{<<"tasks">> := Tasks, <<"threads">> := Threads}) ->
     Units = nodes(Tasks, Tasks, 1),  % the root is a process too
-    Schedulers = erlang:system_info(schedulers),
-    Threads >= 1 andalso Threads =< Schedulers orelse toll:fail(unsupported, io_lib:format(
-        "the emulator has ~p schedulers; ask for threads=1 to ~p, not ~p", [Schedulers, Schedulers, Threads])),
-    erlang:system_flag(schedulers_online, Threads),
-    Limit = erlang:system_info(process_limit),
-    Units < Limit - 1000 orelse toll:fail(resource, io_lib:format(
-        "tasks=~p needs ~p processes, and the emulator was started for ~p (+P)", [Tasks, Units, Limit])),
-    Derived = #{threads => erlang:system_info(schedulers_online), units_created => Units,
+    Schedulers = toll:use_schedulers(Threads),
+    Limit = toll:require_processes(Units),
+    Derived = #{threads => Schedulers, units_created => Units,
                 process_limit => Limit, results => <<"message">>},
     #{run => fun() -> run(Tasks) end,
       expected => Tasks * (Tasks - 1) div 2,

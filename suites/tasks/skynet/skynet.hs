@@ -51,13 +51,9 @@ made arguments = do
   let argument key = maybe 0 id (lookup key arguments)
       asked = argument "tasks"
       tasks = fromInteger asked
-      threads = fromInteger (argument "threads")
   when (asked > 10 ^ (18 :: Int) || nodes tasks == 0) . throwIO $
     Failure "unsupported" ("tasks must be a power of 10, got " ++ show asked)
-  when (argument "threads" < 1 || argument "threads" > 256) . throwIO $
-    Failure "usage" ("threads must be 1 to 256, got " ++ show (argument "threads"))
-  setNumCapabilities threads
-  capabilities <- getNumCapabilities
+  capabilities <- useCapabilities arguments
   let expectedSum = tasks * (tasks - 1) `div` 2
   counted <- countedUnits (\units -> tree (forkCounted units) tasks) expectedSum
   pure
