@@ -3,6 +3,7 @@
 #include "fib/workload.hpp"
 #include "matmul/workload.hpp"
 #include "nqueens/workload.hpp"
+#include "shared/memory_limit.hpp"
 
 #include <doctest/doctest.h>
 
@@ -69,4 +70,16 @@ TEST_CASE("a product of tasks/matmul from which a tile is missing is wrong") {
     CHECK(complete.units_per_iteration() == 8);
     auto incomplete = made<toll::matmul::Workload<Multiplies<false>>>({"n=64"});
     CHECK(incomplete.run(1) != incomplete.expected(1));
+}
+
+TEST_CASE("a tree that would take half of the memory is refused with what it would take") {
+    const std::uint64_t bytes = toll::memory_bytes();
+    CHECK(bytes > (std::uint64_t{1} << 20));
+    CHECK_NOTHROW(toll::require_memory(bytes / 2 / 4096, 4096, "fibers"));
+    constexpr std::uint64_t units = std::uint64_t{1} << 40;
+    CHECK_THROWS_WITH_AS(
+        toll::require_memory(units, 4096, "fibers, whose stacks stay"),
+        "up to 1099511627776 fibers, whose stacks stay, take 4294967296 MiB, more than half of "
+        "the memory here; ask for a smaller n",
+        toll::Unsupported);
 }
