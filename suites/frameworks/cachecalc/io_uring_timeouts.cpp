@@ -42,18 +42,17 @@ private:
 
     /// The second half of the tasks whose timeout has come; how many there were.
     unsigned finish(toll::cachecalc::Load& load) {
-        unsigned head = 0;
         unsigned finished = 0;
-        io_uring_cqe* done = nullptr;
-        io_uring_for_each_cqe(ring_.get(), head, done) {
+        for (io_uring_cqe* done = nullptr; ::io_uring_peek_cqe(ring_.get(), &done) == 0; ++finished) {
             if (done->res != -ETIME) {
                 throw std::system_error(-done->res, std::generic_category(), "a timeout of io_uring");
             }
-            load.wait_ended(done->user_data);
+            const std::uint64_t task = done->user_data;
+            ::io_uring_cqe_seen(ring_.get(),
+                                done);  // before the computation: others want its place meanwhile
+            load.wait_ended(task);
             load.compute();
-            ++finished;
         }
-        ::io_uring_cq_advance(ring_.get(), finished);
         return finished;
     }
 

@@ -14,8 +14,9 @@ public:
     explicit LibeventTimers(const toll::cachecalc::Inputs& inputs)
         : tasks_(inputs.tasks), base_(made(), &::event_base_free) {
         toll::cachecalc::require_one_thread(inputs, "the event loop has one thread");
-        const timeval wait{.tv_sec = inputs.wait.count() / 1'000'000,
-                           .tv_usec = inputs.wait.count() % 1'000'000};
+        // libevent's time has whole microseconds: one more, else a wait could end within its last one.
+        const auto asked_us = inputs.wait.count() == 0 ? 0 : inputs.wait.count() + 1;
+        const timeval wait{.tv_sec = asked_us / 1'000'000, .tv_usec = asked_us % 1'000'000};
         common_wait_ = ::event_base_init_common_timeout(base_.get(), &wait);
         if (common_wait_ == nullptr) { throw std::runtime_error("libevent keeps no common timeout"); }
     }
@@ -29,9 +30,7 @@ public:
         }
         if (::event_base_dispatch(base_.get()) < 0) { throw std::runtime_error("libevent's loop failed"); }
     }
-    static toll::Footing footing() {
-        return {{"waits", "timeouts of one queue, by a timerfd; the thread runs others"}};
-    }
+    static toll::Footing footing() { return {{"waits", "timeouts of one queue; the thread runs others"}}; }
 
 private:
     struct Task {

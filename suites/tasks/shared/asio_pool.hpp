@@ -20,8 +20,8 @@ public:
 
     /// `coroutines` is how many a tree has at most. Throws Unsupported where they would take half of the
     /// memory: co_spawn() begins each in the thread of the pool that spawns it, and what waits in the queue
-    /// is their ends, so that the whole tree may stand at once (fib(27), of 317,810 calls that fork, held 880
-    /// MB).
+    /// is the ends of leaves, so that the whole tree may stand at once (fib(27), of 317,810 calls that fork,
+    /// held 880 MB).
     AsioPool(unsigned threads, std::uint64_t coroutines) : pool_(with_room_for(coroutines, threads)) {}
 
     [[nodiscard]] Executor executor() noexcept { return pool_.get_executor(); }
