@@ -219,7 +219,12 @@ def test_hyperfines_two_sides_are_the_operation_as_it_is_and_slowed(peers, tmp_p
 def test_hyperfine_itself_takes_the_lines(peers, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(programs, "BUILD", tmp_path)
     given: list[list[float]] = []
-    monkeypatch.setattr(peers, "welch", lambda *sides: given.extend(sides) or 0)
+
+    def taken(*sides: list[float]) -> int:
+        given.extend(sides)
+        return 0
+
+    monkeypatch.setattr(peers, "welch", taken)
     peers.Hyperfine().judge("sum_4096", 1.0)
     assert [len(times) >= 10 and min(times) > 0.0 for times in given] == [True, True]
 
