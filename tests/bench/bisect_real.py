@@ -3,11 +3,12 @@
     .venv/bin/python tests/bench/bisect_real.py [--trials 20] [--commits 1000] [--change 0.02] [--load] ...
 
 Each trial makes a repository of so many commits, one of which, at a place drawn anew, makes a benchmark
-slower by `--change` (0: none does). Every commit moves the benchmark's code elsewhere and changes a constant
-that it reads, so that no commit is proved to execute what another one does. `--load` keeps a neighbour busy
-on each second CPU. A row a trial, how many were right, and what a bisection without noise would launch:
-log2(commits) comparisons, each with as many launches as GOOD against BAD took. Needs g++, libbenchmark-dev.
-Exits 1 where fewer than 18 of 20 are right (with --load 17), or more than 2.5 times those launches were made.
+slower by `--change` (0: none does; `--change 0.02 0.02`: two do, which `--all` looks for). Every commit moves
+the benchmark's code elsewhere and changes a constant that it reads, so that no commit is proved to execute
+what another one does. `--load` keeps a neighbour busy on each second CPU. A row a trial, how many were right,
+and what a bisection without noise would launch: for each change log2(commits) comparisons, each with as many
+launches as GOOD against BAD took. Needs g++, libbenchmark-dev. Exits 1 where fewer than 18 of 20 are right
+(with --load 17), or more than 2.5 times those launches were made.
 """
 
 from __future__ import annotations
@@ -63,13 +64,13 @@ class Trial:
     told: str
 
 
-def repository(folder: Path, commits: int, guilty: int, change: float, rng: random.Random) -> list[str]:
-    """Commits 0 to `commits`; the `guilty` one, and all behind it, take longer. Their hashes."""
+def repository(folder: Path, commits: int, guilty: dict[int, float], rng: random.Random) -> list[str]:
+    """Commits 0 to `commits`; each `guilty` one, and all behind it, take longer by so much. Their hashes."""
     folder.mkdir()
     run(["git", "init", "-q", "-b", "main"], folder)
     stream = bytearray()
     for number in range(commits + 1):
-        steps = round(STEPS * (1.0 + change)) if guilty and number >= guilty else STEPS
+        steps = round(STEPS * math.prod(1.0 + change for at, change in guilty.items() if number >= at))
         source = SOURCE.format(skip=rng.randrange(4096), seed=rng.randrange(2**32), steps=steps).encode()
         told = f"step {number}".encode()
         stream += b"commit refs/heads/main\nmark :%d\n" % (number + 1)
@@ -88,10 +89,16 @@ def run(command: Sequence[str], folder: Path) -> str:
 def trial(folder: Path, asked: argparse.Namespace, seed: int) -> Trial:
     """One repository, and the search in it."""
     rng = random.Random(seed)
-    guilty = rng.randrange(1, asked.commits + 1) if asked.change else 0
-    hashes = repository(folder, asked.commits, guilty, asked.change, rng)
+    changes = [change for change in asked.change if change]
+    # As `randrange` draws the place of one: tables of docs/bisect.md are of these seeds.
+    places = [rng.randrange(1, asked.commits + 1) for _ in changes]
+    while len(set(places)) < len(places):
+        places = [rng.randrange(1, asked.commits + 1) for _ in changes]
+    guilty = dict(zip(sorted(places), changes, strict=True))
+    hashes = repository(folder, asked.commits, guilty, rng)
     words = ["bisect", hashes[0], hashes[-1], "--build", BUILD, "--program", "./bench", "--json", "--wait"]
     words += ["--budget", asked.budget, "--seed", str(seed), *["--count", "instructions"] * asked.count]
+    words += ["--all"] * (len(changes) > 1)
     started = time.monotonic()
     done = subprocess.run(
         [str(ROOT / "toll"), *words],
@@ -105,10 +112,10 @@ def trial(folder: Path, asked: argparse.Namespace, seed: int) -> Trial:
     records = [json.loads(line) for line in raw.read_text().splitlines()]
     answered = done.returncode == 0
     named = [one["commit"] for one in found]
-    noiseless = math.ceil(math.log2(asked.commits)) * of_ends(records)
-    path = found[0]["path"] if found else []
+    noiseless = max(1, len(changes)) * math.ceil(math.log2(asked.commits)) * of_ends(records)
+    path = [step for one in found for step in one["path"]]
     return Trial(
-        right=answered and named == ([hashes[guilty]] if guilty else []),
+        right=answered and named == [hashes[place] for place in guilty],
         answered=answered,
         launches=sum(launches(record) for record in records),
         noiseless=noiseless,
@@ -150,7 +157,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--commits", type=int, default=1000)
-    parser.add_argument("--change", type=float, default=0.02)
+    parser.add_argument("--change", type=float, nargs="+", default=[0.02])
     parser.add_argument("--budget", default="20m")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--load", action="store_true")

@@ -43,7 +43,7 @@ FirstParent = Annotated[
     bool,
     typer.Option("--first-parent", help="Search BAD's first parents alone: merges, not what they merged."),
 ]
-Every = Annotated[bool, typer.Option("--all", help="With --count: find every commit that changed it.")]
+Every = Annotated[bool, typer.Option("--all", help="Find every commit that changed it, not one.")]
 Count = Annotated[
     str,
     typer.Option(

@@ -44,6 +44,7 @@ from tollbench.history.kept_search import (
     kept_search,
 )
 from tollbench.history.same_code import SameCode
+from tollbench.history.several_searches import SeveralSearches
 from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
@@ -162,13 +163,6 @@ def searched(request: BisectRequest, *, wait: bool) -> tuple[BisectionOutcome, T
     The second is what ended it where the disk took no more launches.
     """
     request.settings(None).check()
-    if request.every and not request.counted:
-        raise TollError(
-            "--all by time would promise more than it keeps: that no further change is missed, and that"
-            " all that are named are right, needs more launches than a search has",
-            "add --count instructions; or search without --all, and then between GOOD and the commit before"
-            " what was found, and between that and BAD",
-        )
     check_pattern(request.pattern)
     check_kind(request.kind)
     if request.read:
@@ -234,7 +228,7 @@ def _with_the_machine(
                 lambda revision: say(f"building {revision.label}"),
                 request.commands,
             )
-            search = (CountedSearch if request.counted else Search)(
+            search = _kind_of_search(request)(
                 commits,
                 builds,
                 settings,
@@ -248,12 +242,18 @@ def _with_the_machine(
             )
             try:
                 outcome = search.run()
-                outcome = replace(outcome, raw=str(raw.path), why=why_commands(request, commits, outcome))
+                outcome = replace(_with_why(request, commits, outcome), raw=str(raw.path))
             except Interrupted:
                 if keeping.error is not None:  # a full disk, which ends a search like somebody's Ctrl-C
                     raise keeping.error from None
                 raise
     return outcome, keeping.error
+
+
+def _kind_of_search(request: BisectRequest) -> type[Search | CountedSearch | SeveralSearches]:
+    if request.counted:
+        return CountedSearch  # of every change, too
+    return SeveralSearches if request.every else Search
 
 
 def _raw_file(
@@ -271,7 +271,7 @@ def _raw_file(
         return kept_search(records[1:], name, most_s=elapsed_s(records[0], ended_s, name))
 
     raw, before = RawFile.again(request.resume, accept)
-    say(f"{several(before.launches, 'launch', 'launches')} of an earlier start in {name}")
+    say(f"{several(before.all_launches, 'launch', 'launches')} of an earlier start in {name}")
     return raw, before
 
 
@@ -291,6 +291,13 @@ def _header(request: BisectRequest, commits: CommitRange, settings: SearchSettin
         "machine": machine.describe(ask_compilers=True),
         "conditions": machine.conditions(),
     }
+
+
+def _with_why(request: BisectRequest, commits: CommitRange, outcome: BisectionOutcome) -> BisectionOutcome:
+    """With `toll why` of what each of its searches found."""
+    parts = tuple(_with_why(request, commits, part) for part in outcome.searches)
+    why = () if parts else why_commands(request, commits, outcome)
+    return replace(outcome, searches=parts, why=why)
 
 
 def why_commands(request: BisectRequest, commits: CommitRange, outcome: BisectionOutcome) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ class FoundChange(ComparisonRecord):
     benchmark: str
     ratio: Positive | None = Field(
         description="time of the commit over time of the one before it, measured at the end; of BAD over GOOD"
-        " where `between` says so"
+        " where `between` says so, with --all those of the part of the row that was searched"
     )
     low: Positive | None = Field(description="lower end of the ratio's interval; null where it has none")
     high: Positive | None = Field(description="upper end of the ratio's interval; null where it has none")
@@ -104,3 +104,5 @@ class BisectionOutcome:
     goes_on: bool = False  # with more time it would be known better
     places: Mapping[str, int] = field(default_factory=dict)  # of commits in the row that was searched
     why: tuple[str, ...] = ()  # of each that was found: a command that explains it
+    ends: tuple[Commit, Commit] | None = None  # GOOD and BAD
+    searches: tuple[BisectionOutcome, ...] = ()  # --all by time: in parts of the row, whose order they have

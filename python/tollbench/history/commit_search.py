@@ -105,6 +105,11 @@ class TimeSpent(Undecided):
     def __init__(self, option: str) -> None:
         super().__init__(f"the time is spent: a larger {option} narrows it")
 
+    @classmethod
+    def of(cls, left_s: tuple[float, float]) -> TimeSpent:
+        """For what is left of `--budget` and of `--total-budget`: that which has less."""
+        return cls(_BUDGETS[left_s.index(min(left_s))])
+
 
 class Refuted(Undecided):
     """What the posterior says was contradicted at the end: it names nobody any more."""
@@ -134,8 +139,11 @@ class CommitSearch:
         meanwhile: Meanwhile | None = None,
         before: KeptSearch | None = None,
         same_code: SameCode | None = None,
+        only: str = "",
     ) -> None:
+        """`only`: the one benchmark that is searched, of a row that is part of another; "": any."""
         settings.check()
+        self._only = only
         self._listed = commits.last
         self._commits = commits.without_repeats()
         self._places = {commit.commit: place for place, commit in enumerate(self._commits.commits)}
@@ -149,7 +157,7 @@ class CommitSearch:
         self._same_code = same_code
         self._random = random.Random(settings.seed)
         self._started_ns = self._clock.now_ns()
-        self._measured_s = 0.0
+        self._measured_s = 0.0  # of launches
         self._launches = self._before.launches
         self._unbuilt = 0  # commits that did not build
         self._builds_doubted = False  # one did not build since GOOD was built last
@@ -163,6 +171,21 @@ class CommitSearch:
         And Interrupted where somebody asks to stop before it is known whether there is a change.
         """
         raise NotImplementedError
+
+    @property
+    def measured_s(self) -> float:
+        """What launches took, those of earlier starts as well."""
+        return self._measured_s
+
+    @property
+    def seconds(self) -> float:
+        """Since the first start."""
+        return max(self._seconds(), self._before.seconds)
+
+    @property
+    def launches(self) -> int:
+        """Of all programs, in all starts."""
+        return self._launches
 
     @property
     def _name(self) -> str:
@@ -246,8 +269,10 @@ class CommitSearch:
             keep,
             until=Until.THRESHOLD,
             look_at_code=look_at_code,
+            names=[self._only] if self._only else None,
         )
-        rows, self._lacking = found.comparisons, found.lacking
+        rows = found.comparisons
+        self._lacking = tuple(one for one in found.lacking if self._only in ("", one.benchmark))
         if not rows:
             lacking = ", ".join(item.benchmark for item in found.lacking[:3])
             raise TollError(
@@ -360,7 +385,7 @@ class CommitSearch:
     def _outcome(
         self, end: SearchEnd, found: Sequence[FoundRun] = (), reason: str = "", **more: Any
     ) -> BisectionOutcome:
-        seconds = max(self._seconds(), self._before.seconds)
+        seconds = self.seconds
         told = tuple(
             FoundChange(
                 commit=self._commits.named(run.first, run.last),
@@ -390,6 +415,7 @@ class CommitSearch:
             lacking=self._lacking,
             path=tuple(self._path),
             places=self._places,
+            ends=(self._commits.commits[0], self._commits.commits[-1]),
             goes_on=end is SearchEnd.INTERRUPTED or reason in map(str, map(TimeSpent, _BUDGETS)),
             **more,
         )
@@ -423,8 +449,7 @@ class CommitSearch:
 
     def _time_spent(self) -> TimeSpent:
         """That of the two budgets which has less left is."""
-        left = self._left()
-        return TimeSpent(_BUDGETS[left.index(min(left))])
+        return TimeSpent.of(self._left())
 
     def _tell(self, told: str, more_s: float = 0.0) -> None:
         self._hear(SearchProgress(self._measured_s + more_s, self._settings.measuring_s, told))

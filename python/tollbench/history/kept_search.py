@@ -17,6 +17,7 @@ from tollbench.compare.stored import Nanoseconds, RoundRecord, checked
 from tollbench.errors import TollError
 
 MARK = "toll_bisect"  # the key that only the header of such a file begins with
+PART = "part"  # the key of a record with which a search in a part of the row begins, a range A..B
 FORM = 4  # of the file: that of another one is not gone on with
 ENDS = "ends"  # what a comparison within the search is of, as `begin` says; else "BEFORE..COMMIT"
 Question = Mapping[str, Any]  # what is searched: by the option that asks for it
@@ -94,6 +95,7 @@ class KeptSearch:
     """All of it. `rounds` are of comparisons within the search, by what was compared.
 
     All looks, commits left out and proofs of the same code are of one benchmark, the one that was searched.
+    `parts` are searches in parts of the row, by its range A..B; with them nothing else is here.
     """
 
     rounds: dict[str, deque[RoundRecord]] = field(default_factory=dict)
@@ -102,6 +104,12 @@ class KeptSearch:
     searching: str = ""  # the benchmark; "": it was not known yet
     launches: int = 0
     seconds: float = 0.0  # since the first start, as far as it is known
+    parts: dict[str, KeptSearch] = field(default_factory=dict)
+
+    @property
+    def all_launches(self) -> int:
+        """Those of its parts as well."""
+        return self.launches + sum(part.launches for part in self.parts.values())
 
 
 def launches_of(record: Mapping[str, Any]) -> int:
@@ -134,11 +142,13 @@ def kept_search(records: Sequence[Mapping[str, Any]], path: str, *, most_s: floa
 
     Raises TollError for one that makes no sense.
     """
-    found = KeptSearch()
+    found = now = KeptSearch()
     of = ""
     for number, record in enumerate(records, 2):
+        if isinstance(part := record.get(PART), str):
+            now, of = found.parts.setdefault(part, KeptSearch()), ""
         try:
-            of = _take(record, found, of)
+            of = _take(record, now, of)
             if max(_times(record), default=0.0) > most_s:
                 raise ValueError("says that it took longer than the whole search")
         except ValueError as error:
@@ -146,6 +156,8 @@ def kept_search(records: Sequence[Mapping[str, Any]], path: str, *, most_s: floa
             raise TollError(
                 f"{path} is damaged: line {number} {told}", "begin anew, without --resume"
             ) from None
+    looking_s = max((part.looking_s for part in found.parts.values()), default=0.0)
+    found.looking_s = max(found.looking_s, looking_s)  # it goes on from part to part
     return found
 
 

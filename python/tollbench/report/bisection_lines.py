@@ -16,12 +16,16 @@ _EXPLAINED = 0.02  # of the change: as much elsewhere is not told
 
 def lines(outcome: BisectionOutcome) -> list[str]:
     """The answer first, then what it rests on."""
-    told = {
-        SearchEnd.FOUND: _found,
-        SearchEnd.NO_CHANGE: _no_change,
-        SearchEnd.UNDECIDED: _undecided,
-        SearchEnd.INTERRUPTED: _undecided,
-    }[outcome.end](outcome)
+    told = (
+        _several(outcome)
+        if outcome.searches
+        else {
+            SearchEnd.FOUND: _found,
+            SearchEnd.NO_CHANGE: _no_change,
+            SearchEnd.UNDECIDED: _undecided,
+            SearchEnd.INTERRUPTED: _undecided,
+        }[outcome.end](outcome)
+    )
     return [
         *told,
         *_others(outcome.changes, exact=outcome.by_counts),
@@ -38,6 +42,23 @@ def _found(outcome: BisectionOutcome) -> list[str]:
         told += _one(found, commits, exact=outcome.by_counts)
         told += [f"  why: {clean(command)}" for command in outcome.why[number : number + 1] if command]
     return [*told, *_explained(outcome)]
+
+
+def _several(outcome: BisectionOutcome) -> list[str]:
+    """Of searches in parts of the row: what was found, then what is open, then that there is nothing else."""
+    told = [line for part in outcome.searches if part.end is SearchEnd.FOUND for line in _found(part)]
+    if not told:
+        told = [f"Undecided: {clean(outcome.reason)}."]
+    elif outcome.end is SearchEnd.FOUND and outcome.reason:
+        told.append(f"Nothing else: {clean(outcome.reason)}.")
+    for part in outcome.searches:
+        if part.end in (SearchEnd.UNDECIDED, SearchEnd.INTERRUPTED) and part.ends is not None:
+            good, bad = part.ends
+            told.append(
+                f"Open, with {good.short} as GOOD and {bad.short} as BAD ({several(part.commits, 'commit')}):"
+            )
+            told += [f"  {line}" for line in _undecided(part)]
+    return told
 
 
 def _explained(outcome: BisectionOutcome) -> list[str]:
@@ -178,8 +199,7 @@ def _left_out(outcome: BisectionOutcome) -> list[str]:
 
 
 def _cost(outcome: BisectionOutcome) -> str:
-    path = outcome.printed.found[0].path if outcome.printed.found else ()
-    looked = len({step.commit for step in path if step.rounds})
+    looked = len({step.commit for step in outcome.path if step.rounds})
     parts = [
         f"{several(outcome.launches, 'launch', 'launches')}",
         f"{looked:,} of {several(outcome.commits, 'commit')} measured beside GOOD and BAD",

@@ -565,14 +565,6 @@ def test_in_a_sandbox(
     assert "does not build" in capsys.readouterr().err
 
 
-def test_all_by_time_is_refused(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    project = history(tmp_path / "project", {}, count=1)
-    assert toll(project.commits[0], "main", *WORDS, "--all") == 2
-    told = capsys.readouterr().err
-    assert "--all by time would promise more than it keeps" in told
-    assert "next: add --count instructions" in told
-
-
 def test_what_elimination_leaves_has_to_be_measured(
     toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +25,10 @@ from fake_sides import FakeClock, FakeSubject
 
 from tollbench.compare import Comparison, ComparisonSettings, compare
 from tollbench.compare.subject import Until
+from tollbench.history.bisecting import FINAL_SHARE
 from tollbench.history.commit_search import ENDS_SHARE, bounds
 from tollbench.stats import equivalence
-from tollbench.stats.bisection import Bisection
+from tollbench.stats.bisection import Bisection, ItemRun
 
 THRESHOLD = 0.01
 BUDGET_S = 1200.0  # the default's
@@ -76,39 +77,91 @@ class _Rows:
             self.pairs.append((math.log(first), math.log(last)))
 
 
-def searched(row: Row, seed: int) -> Searched:
-    """One search, as `tollbench.history.bisecting` goes about it."""
-    rng = np.random.default_rng(seed)
-    launches, clock = Launches(row, rng), FakeClock()
-    ends = _Rows(launches, 0, row.count, clock)
-    change, of_ends = ends.compared(ENDS_SHARE * BUDGET_S, seed, Until.THRESHOLD)
-    noiseless = math.ceil(math.log2(row.count)) * of_ends
-    towards = equivalence.beyond(*bounds(change), THRESHOLD)
-    if not towards:
-        end = "none" if equivalence.equivalent(*bounds(change), THRESHOLD) else "undecided"
-        return Searched(end, True, of_ends, noiseless, 0)
-    search = Bisection(row.count)
+@dataclass(frozen=True)
+class Ended:
+    """How a search in a part of a row ended; places in the row."""
+
+    change: Comparison  # between the ends of the part
+    launches: int
+    of_ends: int  # launches, of them
+    found: ItemRun | None = None
+    suspects: Sequence[ItemRun] = ()  # the smallest set, where it is undecided
+    spent: bool = False  # undecided, as the time was spent
+    looked_at: Sequence[int] = ()
+
+    @property
+    def differs(self) -> int:
+        """1 where the ends differ beyond the threshold, -1 downwards, 0 where that is not certain."""
+        return equivalence.beyond(*bounds(self.change), THRESHOLD)
+
+    @property
+    def alike(self) -> bool:
+        """Whether the ends differ by no more than the threshold, for certain."""
+        return equivalence.equivalent(*bounds(self.change), THRESHOLD)
+
+
+def search_in(launches: Launches, low: int, high: int, budget_s: float, seed: int) -> Ended:
+    """One search between two places, as `tollbench.history.bisecting` goes about it."""
+    clock = FakeClock()
+    ends = _Rows(launches, low, high, clock)
+    change, of_ends = ends.compared(ENDS_SHARE * budget_s, seed, Until.THRESHOLD)
+    ended = Ended(change, of_ends, of_ends)
+    if not ended.differs:
+        return ended
+    search = Bisection(high - low)
     for pair in ends.pairs:
         search.pair(*pair)
-    looks, left = 0, BUDGET_S * 0.85 - of_ends * LAUNCH_S
+    looks, left = 0, budget_s * (1.0 - FINAL_SHARE) - of_ends * LAUNCH_S
     while (found := search.answer()) is None:
         item = search.next_item()
-        if item is None or 3 * looks * LAUNCH_S >= left:
-            runs = search.smallest_set(0.95)
-            held = any(run.first <= launches.truth <= run.last for run in runs)
-            return Searched("undecided", held, of_ends + 3 * looks, noiseless, len(search.looked_at))
+        spent = 3 * looks * LAUNCH_S >= left
+        if item is None or spent:
+            return replace(
+                ended,
+                launches=of_ends + 3 * looks,
+                suspects=[_moved(run, low) for run in search.smallest_set(0.95)],
+                spent=spent,
+                looked_at=_places(search, low),
+            )
         for _ in range(search.looks_at_once()):
-            first, value, last = launches.round(0, item, row.count)
+            first, value, last = launches.round(low, low + item, high)
             search.look(item, first, value, last)
             looks += 1
-    seconds = BUDGET_S - (of_ends + 3 * looks) * LAUNCH_S
-    last_two = _Rows(launches, found.first - 1, found.last, clock)
+    run = _moved(found, low)
+    seconds = max(budget_s - (of_ends + 3 * looks) * LAUNCH_S, LAUNCH_S)
+    last_two = _Rows(launches, run.first - 1, run.last, clock)
     final, of_final = last_two.compared(seconds, seed + 1, Until.ESTIMATE)
     refuted = equivalence.equivalent(*bounds(final), THRESHOLD)
-    refuted = refuted or equivalence.direction(*bounds(final)) == -towards
-    right = found.first <= launches.truth <= found.last
-    end = "undecided" if refuted else "right" if right else "wrong"
-    return Searched(end, right, of_ends + 3 * looks + of_final, noiseless, len(search.looked_at))
+    refuted = refuted or equivalence.direction(*bounds(final)) == -ended.differs
+    return replace(
+        ended,
+        launches=of_ends + 3 * looks + of_final,
+        found=None if refuted else run,
+        suspects=[run],
+        looked_at=_places(search, low),
+    )
+
+
+def _moved(run: ItemRun, low: int) -> ItemRun:
+    return run._replace(first=low + run.first, last=low + run.last)
+
+
+def _places(search: Bisection, low: int) -> list[int]:
+    """In the row."""
+    return [low + item for item in search.looked_at]
+
+
+def searched(row: Row, seed: int) -> Searched:
+    """One search in a whole row."""
+    launches = Launches(row, np.random.default_rng(seed))
+    ended = search_in(launches, 0, row.count, BUDGET_S, seed)
+    noiseless = math.ceil(math.log2(row.count)) * ended.of_ends
+    built = len(ended.looked_at)
+    if not ended.differs:
+        return Searched("none" if ended.alike else "undecided", True, ended.of_ends, noiseless, 0)
+    held = any(run.first <= launches.truth <= run.last for run in ended.suspects)
+    end = "undecided" if ended.found is None else "right" if held else "wrong"
+    return Searched(end, held, ended.launches, noiseless, built)
 
 
 ROWS = [

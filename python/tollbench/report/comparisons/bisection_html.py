@@ -34,7 +34,10 @@ def render(outcome: BisectionOutcome, told: Mapping[str, str]) -> str:
     """The whole page as one text; `told` has machine, started_utc and command_line."""
     headline, *lines = bisection_lines.lines(outcome)
     found = tuple(
-        _at(outcome, commits[-1].commit) for commits in outcome.suspects if outcome.end is SearchEnd.FOUND
+        _at(outcome, commits[-1].commit)
+        for part in outcome.searches or (outcome,)
+        for commits in part.suspects
+        if part.end is SearchEnd.FOUND
     )
     return FILES.templates.get_template("bisect.html.j2").render(
         headline=headline,

@@ -1,0 +1,340 @@
+"""`toll bisect --all` by time: a search in each part of the row, until no part is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bisected import WORDS, Toll, answer, history, toll_in_project
+
+from tollbench.compare import Comparison, Verdict
+from tollbench.compare.raw_file import RawFile
+from tollbench.errors import TollError
+from tollbench.history.bisecting import Search
+from tollbench.history.bisections import BisectionOutcome, SearchEnd, SearchStep
+from tollbench.history.commit_range import Commit, CommitRange
+from tollbench.history.commit_search import FoundRun, SearchSettings
+from tollbench.history.kept_search import PART, kept_search
+from tollbench.history.several_searches import _ALONE, SeveralSearches
+from tollbench.launching.failure import Interrupted
+from tollbench.report import bisection_lines
+from tollbench.report.comparisons import bisection_html
+from tollbench.stats.bisection import ItemRun
+
+
+@pytest.fixture
+def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
+    return toll_in_project(tmp_path, monkeypatch)
+
+
+# With real launches.
+
+
+def test_two_changes_are_found(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = history(tmp_path / "project", {9: {"sum": 10_400}, 29: {"sum": 10_700}}, count=36)
+    assert toll(project.commits[0], "main", *WORDS, "--all", "--json", "--seed", "5") == 0
+    found = answer(capsys)
+    assert [one["commit"] for one in found] == [project.commits[9], project.commits[29]]
+    assert all(one["probability"] >= 0.95 and one["between"] == "commits" for one in found)
+    assert 1.03 < found[0]["low"] <= found[0]["high"] < 1.05
+    assert 1.02 < found[1]["low"] <= found[1]["high"] < 1.035
+    (raw,) = (tmp_path / "runs").glob("bisect-*.jsonl")
+    records = [json.loads(line) for line in raw.read_text().splitlines()]
+    launches = sum("side" in record for record in records)
+    assert [one["launches"] for one in found] == [launches, launches]
+    assert sum(PART in record for record in records) >= 3
+
+
+def test_the_answer_says_that_there_is_nothing_else(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {9: {"sum": 10_400}}, count=20)
+    page = tmp_path / "page.html"
+    words = ("--all", "--html", str(page))
+    assert toll(project.commits[0], "main", *WORDS, *words) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"{project.commits[9][:10]} by n: step 9\n  sum is slower by ")
+    assert (
+        "Nothing else: the ends of 2 stretches of commits beside do not differ by more than 1.0 %.\n" in told
+    )
+    assert "step 9" in page.read_text()
+
+
+def test_without_a_change_it_is_one_comparison(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {}, count=8)
+    assert toll(project.commits[0], "main", *WORDS, "--all") == 0
+    assert capsys.readouterr().out.startswith("No change: GOOD and BAD do not differ by more than 1.0 %.")
+
+
+def test_another_benchmark_that_comes_and_goes_leaves_nothing_open(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is in no part's GOOD and BAD alike, but only that which is searched counts there."""
+    changes = {4: {"other": 500}, 9: {"sum": 10_400}, 14: {"other": 0}}
+    project = history(tmp_path / "project", changes, count=20)
+    assert toll(project.commits[0], "main", *WORDS, "--all", "--json") == 0
+    assert [one["commit"] for one in answer(capsys)] == [project.commits[9]]
+
+
+@pytest.mark.parametrize("looks_before", [0, 3])
+def test_killed_in_a_later_part_it_goes_on(
+    toll: Toll,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    looks_before: int,
+) -> None:
+    project = history(tmp_path / "project", {9: {"sum": 10_400}, 29: {"sum": 10_700}}, count=36)
+    child = os.fork()
+    if child == 0:
+        try:
+            append = RawFile._append
+            seen: list[str] = []
+
+            def until(raw: RawFile, record: Any) -> None:
+                append(raw, record)
+                seen.extend([PART] * (PART in record))
+                seen.extend(["look"] * (seen.count(PART) >= 2 and "took_s" in record))
+                if seen.count(PART) >= 2 and seen.count("look") >= looks_before and "values" in record:
+                    raw._file.write(b'{"commit": "cut')
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(RawFile, "_append", until)
+                toll(project.commits[0], "main", *WORDS, "--all", "--seed", "5")
+        finally:
+            os._exit(1)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    (path,) = (tmp_path / "runs").glob("bisect-*.jsonl")
+    before = path.read_bytes().rpartition(b"\n")[0]
+    capsys.readouterr()
+    again = ("--all", "--json", "--resume", str(path))
+    assert toll(project.commits[0], "main", *WORDS, *again) == 0
+    found = answer(capsys)
+    assert [one["commit"] for one in found] == [project.commits[9], project.commits[29]]
+    after = path.read_bytes()
+    assert after.startswith(before)
+    records = [json.loads(line) for line in after.splitlines()]
+    assert found[0]["launches"] == sum("side" in record for record in records)
+    # Once more: all is known, and nothing is launched.
+    assert toll(project.commits[0], "main", *WORDS, *again) == 0
+    assert [one["commit"] for one in answer(capsys)] == [one["commit"] for one in found]
+    more = [json.loads(line) for line in path.read_bytes()[len(after) :].splitlines()]
+    assert not [record for record in more if "side" in record]
+
+
+def test_records_belong_to_their_part() -> None:
+    look = {"commit": "c", "values": [1.0, 1.0, 1.0], "took_s": 0.5}
+    records: list[Mapping[str, Any]] = [
+        {PART: "a..z"},
+        {"searching": "sum"},
+        look,
+        {"looking_s": 2.0},
+        {PART: "a..m"},
+        {"searching": "sum"},
+        {**look, "commit": "b"},
+        {PART: "a..z"},
+        look,
+    ]
+    kept = kept_search(records, "f", most_s=100.0)
+    assert {name: [record.commit for record in part.seen] for name, part in kept.parts.items()} == {  # type: ignore[union-attr]
+        "a..z": ["c", "c"],
+        "a..m": ["b"],
+    }
+    assert kept.looking_s == 2.0
+    assert not kept.seen
+    with pytest.raises(TollError, match="f is damaged: line 3 is of no benchmark"):
+        kept_search([{PART: "a..z"}, look], "f", most_s=100.0)
+
+
+# With searches whose ends are given.
+
+COUNT = 40
+STEP = SearchStep(commit="c", rounds=3, changed=0.5, leading="c", probability=0.5)
+Ending = Callable[["Given"], BisectionOutcome]
+
+
+def commits(count: int = COUNT) -> CommitRange:
+    row = tuple(Commit(f"{place:040d}", f"tree{place}", "n", f"step {place}") for place in range(count + 1))
+    return CommitRange(Path(), row, False)
+
+
+class Given(Search):
+    """Ends as `endings` say by its part; `asked` has what every one was given."""
+
+    endings: dict[tuple[int, int], Ending]
+    asked: list[tuple[tuple[int, int], SearchSettings, str]]
+
+    def run(self) -> BisectionOutcome:
+        row = self._commits.commits
+        self.part = int(row[0].commit), int(row[-1].commit)
+        self.asked.append((self.part, self._settings, self._only))
+        self._measured_s, self._launches = 100.0, 10
+        return self.endings.get(self.part, none)(self)
+
+    def between(self) -> Comparison:
+        return Comparison(
+            benchmark="sum", a="a", b="b", ratio=1.04, low=1.03, high=1.05, level=0.95,
+            verdict=Verdict.SLOWER, launches=10, seconds=1.0, reason="", regression=True,
+        )  # fmt: skip
+
+
+def none(search: Given) -> BisectionOutcome:
+    return search._outcome(SearchEnd.NO_CHANGE, reason="alike")
+
+
+def found(place: int) -> Ending:
+    def end(search: Given) -> BisectionOutcome:
+        search._changes = (search.between(),)
+        own = place - search.part[0]
+        return search._outcome(SearchEnd.FOUND, [FoundRun(ItemRun(own, own, 0.97), search.between())])
+
+    return end
+
+
+def undecided(reason: str = "scattered", *looked: int) -> Ending:
+    def end(search: Given) -> BisectionOutcome:
+        search._changes = (search.between(),)
+        for place in looked:
+            search._path.append(
+                STEP.model_copy(update={"commit": search._commits.commits[place - search.part[0]].commit})
+            )
+        own = ItemRun(1, search._commits.last, 0.96)
+        return search._outcome(SearchEnd.UNDECIDED, [FoundRun(own, search._changes[0])], reason)
+
+    return end
+
+
+def raising(error: Exception) -> Ending:
+    def end(_search: Given) -> BisectionOutcome:
+        raise error
+
+    return end
+
+
+def searched(endings: dict[tuple[int, int], Ending], **settings: Any) -> tuple[BisectionOutcome, type[Given]]:
+    class Own(Given):
+        pass
+
+    Own.endings, Own.asked = endings, []
+    whole = SeveralSearches(commits(), None, replace(SearchSettings(), **settings), search=Own)  # type: ignore[arg-type]
+    return whole.run(), Own
+
+
+def parts(own: type[Given]) -> list[tuple[int, int]]:
+    return [part for part, _, _ in own.asked]
+
+
+def commits_of(outcome: BisectionOutcome) -> list[int]:
+    return [int(found.commit) for found in outcome.printed.found]
+
+
+def test_both_sides_of_what_was_found_are_searched() -> None:
+    outcome, own = searched({(0, 40): found(12), (12, 40): found(30)})
+    assert parts(own) == [(0, 40), (0, 11), (12, 40), (12, 29), (30, 40)]
+    assert [only for _, _, only in own.asked] == ["", "sum", "sum", "sum", "sum"]
+    assert outcome.end is SearchEnd.FOUND
+    assert commits_of(outcome) == [12, 30]
+    assert "3 stretches" in outcome.reason
+    assert outcome.launches == outcome.printed.found[0].launches == 50
+
+
+def test_parts_share_the_budgets_and_have_seeds_of_their_own() -> None:
+    outcome, own = searched(
+        {(0, 40): found(12), (12, 40): found(30)}, measuring_s=250.0, total_s=1000.0, seed=7
+    )
+    assert [settings.measuring_s for _, settings, _ in own.asked] == [250.0, 150.0, 50.0]
+    assert [settings.seed for _, settings, _ in own.asked] == [7, 8, 9]
+    assert all(settings.total_s <= 1000.0 for _, settings, _ in own.asked)
+    assert outcome.end is SearchEnd.UNDECIDED  # two parts are left when the time is
+    assert outcome.goes_on
+    assert commits_of(outcome) == [12, 30]
+    told = bisection_lines.lines(outcome)
+    assert told[0] == "0000000000 by n: step 12"
+    assert any("a larger --budget narrows it" in line for line in told)
+
+
+def test_what_stays_open_is_cut_where_a_commit_was_measured() -> None:
+    outcome, own = searched(
+        {(0, 40): undecided("scattered", 3, 18, 33), (0, 18): found(9), (18, 40): found(25)}
+    )
+    assert parts(own)[:3] == [(0, 40), (0, 18), (18, 40)]
+    assert outcome.end is SearchEnd.FOUND
+    assert commits_of(outcome) == [9, 25]
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        undecided("scattered"),  # nobody was measured: neither half is known to build
+        undecided("the time is spent: a larger --budget narrows it", 20),
+    ],
+)
+def test_what_cannot_be_cut_stays_open(ending: Ending) -> None:
+    outcome, own = searched({(0, 40): ending})
+    assert parts(own) == [(0, 40)]
+    assert outcome.end is SearchEnd.UNDECIDED
+    assert outcome.printed.found[0].commit == f"{0:040d}..{40:040d}"  # as without --all
+    assert bisection_lines.lines(outcome)[0].startswith("Undecided: ")
+
+
+def test_a_short_row_is_not_cut() -> None:
+    outcome, own = searched({(0, 40): found(11), (0, 10): undecided("scattered", 5)})
+    assert parts(own) == [(0, 40), (0, 10), (11, 40)]
+    assert outcome.end is SearchEnd.UNDECIDED
+    told = "\n".join(bisection_lines.lines(outcome))
+    assert "step 11\n" in told
+    assert "as BAD (10 commits):\n  Undecided: scattered.\n" in told
+    assert "one of these 10 commits" in told
+
+
+def test_a_single_commit_beside_what_was_found_is_told_but_not_named() -> None:
+    outcome, _ = searched({(0, 40): found(2), (0, 1): found(1)})
+    assert outcome.end is SearchEnd.UNDECIDED
+    told = bisection_lines.lines(outcome)
+    assert told[0].endswith("step 2")
+    assert f"  Undecided: {_ALONE}." in told
+
+
+def test_many_small_changes_are_nobodys() -> None:
+    outcome, own = searched({(0, 40): undecided("scattered", 20)})
+    assert parts(own) == [(0, 40), (0, 20), (20, 40)]
+    assert outcome.end is SearchEnd.UNDECIDED
+    assert not outcome.printed.found
+    told = "GOOD and BAD differ, but the ends of none of 2 stretches of commits by more than 1.0 %"
+    assert outcome.reason == told
+    assert bisection_lines.lines(outcome)[0] == f"Undecided: {told}."
+
+
+@pytest.mark.parametrize(
+    ("error", "end", "reason"),
+    [
+        (TollError("x ran before", "look"), SearchEnd.UNDECIDED, "x ran before (look)"),
+        (Interrupted(), SearchEnd.INTERRUPTED, "interrupted"),
+    ],
+)
+def test_what_ends_a_later_part_leaves_what_was_found(error: Exception, end: SearchEnd, reason: str) -> None:
+    outcome, own = searched({(0, 40): found(12), (0, 11): raising(error)})
+    assert outcome.end is end
+    assert commits_of(outcome) == [12]
+    assert ((12, 40) in parts(own)) is (end is SearchEnd.UNDECIDED)  # nothing begins after Ctrl-C
+    assert outcome.searches[0].reason == reason
+    assert outcome.goes_on is (end is SearchEnd.INTERRUPTED)
+    told = "\n".join(bisection_lines.lines(outcome))
+    assert f"  Undecided: {reason}." in told
+    page = bisection_html.render(outcome, {"machine": "m", "started_utc": "", "command_line": ""})
+    assert "step 12" in page
+    assert reason in page
+
+
+@pytest.mark.parametrize("error", [TollError("GOOD does not build", "look"), Interrupted()])
+def test_what_ends_the_first_search_ends_all(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        searched({(0, 40): raising(error)})
