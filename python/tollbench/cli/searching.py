@@ -30,7 +30,7 @@ from tollbench.compare.revisions import RevisionBuild, changed
 from tollbench.errors import Exit, TollError
 from tollbench.history.bisecting import Search
 from tollbench.history.bisections import BisectionOutcome, SearchEnd
-from tollbench.history.commit_range import CommitRange, commit_range
+from tollbench.history.commit_range import CommitRange, commit_range, merges_in
 from tollbench.history.commit_search import SearchProgress, SearchSettings
 from tollbench.history.counted_search import CountedSearch
 from tollbench.history.history_folder import BUILD_VARIABLES
@@ -102,6 +102,8 @@ class BisectRequest:
             "--count": "instructions" if self.counted else "",
             "--folder": str(self.folder) if self.folder is not None else "",
             "--any-exit-code": self.any_exit_code,
+            # A search is gone on with at another one, but of several searches each begins where one ended.
+            **({"--probability": self.probability} if self.every and not self.counted else {}),
             "--sandbox": self.sandbox.told() if self.sandbox is not None else "",
             **_surroundings(),
         }
@@ -180,6 +182,13 @@ def searched(request: BisectRequest, *, wait: bool) -> tuple[BisectionOutcome, T
     check_outputs(list(request.pages.values()), [request.resume] if request.resume is not None else [])
     here = Path.cwd()
     commits = commit_range(here, request.good, request.bad, first_parent=request.first_parent)
+    if request.every and (merges := merges_in(commits)):
+        raise TollError(
+            f"{several(merges, 'merge')} between {request.good} and {request.bad}: in the row of all commits"
+            " branches stand one behind the other, and --all would take the step from one to the next for a"
+            " change",
+            "add --first-parent, and search within the merge that it names without --all",
+        )
     request = _with_commands(request, commits)
     ends = (commits.commits[0].commit, commits.commits[-1].commit)
     note_submodules(here, ends)

@@ -37,6 +37,7 @@ _NOBODY = (
     "every commit that may be it executes the code of the one before it: the files differ in where their"
     " code lies, or the machine made the difference"
 )
+_CUT = "an earlier start has searched its halves instead"
 _CHANCES = 2  # of a commit to be measured: whatever fails once may have been the machine
 MOST_BUILDS = 48  # besides GOOD and BAD: more commits than one goes back to are not needed near the answer
 BUILDS_WHERE_SHORT = 6  # where the disk has no room for more
@@ -120,6 +121,8 @@ class Search(CommitSearch):
     def _search(self, bisection: Bisection) -> ItemRun:
         """The commits that brought the change. Raises Undecided, Interrupted, TollError."""
         while (found := bisection.answer()) is None:
+            if self._before.cut is not None:
+                raise Undecided(_CUT)
             place = self._next(bisection)
             if place is None:
                 if self._builds_doubted:

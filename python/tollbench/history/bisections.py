@@ -62,6 +62,13 @@ class FoundChange(ComparisonRecord):
         description="what the ratio is of: the commit and the one before it (commits) or GOOD and BAD (ends):"
         " undecided, or too little time was left to tell the two commits apart"
     )
+    decided: bool = Field(
+        description="whether the search ended with it as its answer; false: it is of the smallest set that"
+        " holds the change (with --all others may be decided), or was not looked at to the end"
+    )
+    ends: tuple[str, str] = Field(
+        description="GOOD and BAD of the search: with --all by time those of a part of the row"
+    )
     launches: int = Field(ge=0, description="of all programs in the whole search")
     seconds: NotNegative = Field(description="wall time of the whole search, builds included")
     path: tuple[SearchStep, ...] = Field(description="in order of time")
@@ -105,4 +112,5 @@ class BisectionOutcome:
     places: Mapping[str, int] = field(default_factory=dict)  # of commits in the row that was searched
     why: tuple[str, ...] = ()  # of each that was found: a command that explains it
     ends: tuple[Commit, Commit] | None = None  # GOOD and BAD
+    part: bool = False  # they are those of a part of the row
     searches: tuple[BisectionOutcome, ...] = ()  # --all by time: in parts of the row, whose order they have

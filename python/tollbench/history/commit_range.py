@@ -104,6 +104,15 @@ def commit_range(repository: Path, good: str, bad: str, *, first_parent: bool) -
     return CommitRange(repository, row, first_parent)
 
 
+def merges_in(commits: CommitRange) -> int:
+    """How many commits of the row have several parents: branches stand one behind the other before them."""
+    if commits.first_parent:
+        return 0
+    between = f"{commits.commits[0].commit}..{commits.commits[-1].commit}"
+    told = git(commits.repository, "rev-list", "--count", "--merges", "--ancestry-path", between)
+    return int(told.stdout or 0)
+
+
 def submodules(repository: Path, commit: str) -> list[str]:
     """Folders of a commit that are repositories of their own, which a checkout leaves empty."""
     told = git(repository, "ls-tree", "-r", "-z", "--full-tree", commit)

@@ -173,6 +173,11 @@ class CommitSearch:
         raise NotImplementedError
 
     @property
+    def budget_s(self) -> float:
+        """What it was given for launches."""
+        return self._settings.measuring_s
+
+    @property
     def measured_s(self) -> float:
         """What launches took, those of earlier starts as well."""
         return self._measured_s
@@ -203,6 +208,10 @@ class CommitSearch:
                 "begin anew, without --resume",
             )
         return place
+
+    def stopped(self, end: SearchEnd, reason: str) -> BisectionOutcome:
+        """What is known where something ended it from outside; --resume goes on."""
+        return replace(self._outcome(end, reason=reason), goes_on=True)
 
     # Two commits against each other.
 
@@ -395,6 +404,8 @@ class CommitSearch:
                 low=change.low,
                 high=change.high,
                 between=self._between(run, change),
+                decided=known and (end is SearchEnd.FOUND or bool(more.get("by_counts"))),
+                ends=(self._commits.commits[0].commit, self._commits.commits[-1].commit),
                 launches=self._launches,
                 seconds=seconds,
                 path=tuple(self._path),

@@ -81,6 +81,15 @@ class CountRecord(_SearchRecord):
     ]
 
 
+class CutRecord(_SearchRecord):
+    """A part of the row that was searched without an answer: its halves were searched instead."""
+
+    cut: Text
+    measuring_s: Seconds  # that it was given
+    spent_s: Seconds
+    reason: Text
+
+
 Seen = LookRecord | LeftOutRecord | SameRecord | CountRecord
 _KINDS: Sequence[tuple[str, type[Seen]]] = (
     ("took_s", LookRecord),
@@ -105,6 +114,7 @@ class KeptSearch:
     launches: int = 0
     seconds: float = 0.0  # since the first start, as far as it is known
     parts: dict[str, KeptSearch] = field(default_factory=dict)
+    cut: CutRecord | None = None
 
     @property
     def all_launches(self) -> int:
@@ -175,6 +185,8 @@ def _take(record: Mapping[str, Any], found: KeptSearch, of: str) -> str:
         found.searching = name
     elif "measurement" in record and "done" in record and of:
         found.rounds[of].append(checked(RoundRecord.model_validate(record), _SIDES))
+    elif "cut" in record:
+        found.cut = CutRecord.model_validate(record)
     elif (kind := next((kind for key, kind in _KINDS if key in record), None)) is not None:
         if kind is not CountRecord and not found.searching:
             raise ValueError("is of no benchmark")

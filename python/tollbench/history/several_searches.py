@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tollbench.compare.subject import Keep
@@ -20,17 +20,48 @@ from tollbench.history.bisecting import Search
 from tollbench.history.bisections import BisectionOutcome, Bisections, SearchEnd
 from tollbench.history.commit_range import Commit, CommitRange
 from tollbench.history.commit_search import Hear, SearchProgress, SearchSettings, TimeSpent
-from tollbench.history.kept_search import PART, KeptSearch
+from tollbench.history.kept_search import PART, CutRecord, KeptSearch
 from tollbench.history.tree_builds import TreeBuilds
-from tollbench.launching.failure import Interrupted
+from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.numbers import difference
 from tollbench.text import several
 
 SHORTEST_CUT = 12  # commits of a row that is cut: halves of fewer tell too little of how builds scatter
-_ALONE = (
-    "it is a single commit, and no build beside it tells whether its code or the place of its code changed it"
+_SHARE_SPENT = "its share of the time is spent: a larger --budget goes on"
+_ENDS_OPEN = "whether its ends differ was not settled in its share of the time: a larger --budget goes on"
+_BY_ENDS_ALONE = (
+    "no build between the two was measured, so that it is open whether it is the code or where the code lies"
 )
-_Part = tuple[int, int]  # the places of its GOOD and its BAD in the whole row
+_MANY_SMALL = "the ends differ by more than {}, but those of neither half do: many small changes may share it"
+
+
+@dataclass(slots=True)
+class _Part:
+    """A stretch of the row, by the places of its GOOD and its BAD; what its search came to, what followed."""
+
+    first: int
+    last: int
+    outcome: BisectionOutcome | None = None
+    share_s: float = 0.0  # of the time for launches, that its search was given
+    spent_s: float = 0.0
+    cut: CutRecord | None = None  # by an earlier start
+    inner: list[_Part] = field(default_factory=list)
+
+    @property
+    def commits(self) -> int:
+        """How many may have changed it."""
+        return self.last - self.first
+
+    @property
+    def can_be_cut(self) -> bool:
+        """Then its search leaves time for both halves, as between two changes it finds no end of its own."""
+        return self.commits >= SHORTEST_CUT
+
+    @property
+    def found_out(self) -> BisectionOutcome:
+        """What its own search came to."""
+        assert self.outcome is not None, "it has been searched"
+        return self.outcome
 
 
 class SeveralSearches:
@@ -48,7 +79,7 @@ class SeveralSearches:
         search: Callable[..., Search] = Search,
         **more: Any,
     ) -> None:
-        """`more` is what every search is given, as `CommitSearch` takes it."""
+        """`more` is what every search is given, as `CommitSearch` takes it. The row has no merges."""
         self._listed = commits.last
         self._commits = commits.without_repeats()
         self._places = {commit.commit: place for place, commit in enumerate(self._commits.commits)}
@@ -65,106 +96,173 @@ class SeveralSearches:
 
     def run(self) -> BisectionOutcome:
         """All of it. Raises as the first search does; what ends a later one leaves its part open."""
-        waiting: deque[_Part] = deque([(0, self._commits.last)])
-        ended: list[BisectionOutcome] = []
+        whole = _Part(0, self._commits.last)
+        waiting = deque([whole])
         while waiting:
             part = waiting.popleft()
-            outcome = self._searched(part)
-            self._all.append(outcome)
-            inner = self._parts_of(part, outcome)
-            if outcome.end is SearchEnd.FOUND or not inner:  # else its parts stand for it
-                ended.append(outcome)
-            waiting.extend(inner)
-        return self._whole(ended)
+            self._make_room(part, waiting)
+            part.outcome = self._searched(part, len(waiting))
+            self._all.append(part.outcome)
+            part.inner = self._parts_of(part)
+            waiting.extend(part.inner)
+        return self._told(whole)
+
+    def _make_room(self, part: _Part, waiting: Sequence[_Part]) -> None:
+        """Drops builds that no search will ask for; those of the ends of what waits are kept meanwhile."""
+        ends = [self._commits.commits[place] for one in waiting for place in (one.first, one.last)]
+        self._builds.pinned = ends
+        if self._all:
+            inner = () if self._builds.room_is_short else range(part.first + 1, part.last)
+            places = (part.first, *inner, part.last)
+            self._builds.keep_only([self._commits.commits[place] for place in places])
 
     # One part.
 
-    def _searched(self, part: _Part) -> BisectionOutcome:
-        """The end of a search in it, or why there was none."""
+    def _searched(self, part: _Part, waiting: int) -> BisectionOutcome:
+        """The end of a search in it, or why there was none; `waiting` more parts are to be searched."""
+        ends = self._commits.commits[part.first], self._commits.commits[part.last]
+        nothing = Bisections(found=())
+        unsearched = BisectionOutcome(
+            SearchEnd.UNDECIDED, nothing, (), commits=part.commits, goes_on=True, ends=ends, part=True
+        )
         if self._all and self._all[-1].end is SearchEnd.INTERRUPTED:
-            return self._open(part, "interrupted", SearchEnd.INTERRUPTED)
-        left = self._settings.measuring_s - self._measured_s, self._settings.total_s - self._seconds
-        if min(left) <= 0.0:
-            return self._open(part, str(TimeSpent.of(left)), SearchEnd.UNDECIDED, goes_on=True)
-        row = replace(self._commits, commits=self._commits.commits[part[0] : part[1] + 1])
-        name = row.named(1, row.last)
-        spent_s = self._measured_s
-        search = self._search(
+            return replace(unsearched, end=SearchEnd.INTERRUPTED, reason="interrupted")
+        if min(self._left()) <= 0.0:
+            return replace(unsearched, reason=str(TimeSpent.of(self._left())))
+        row = replace(self._commits, commits=self._commits.commits[part.first : part.last + 1])
+        before = self._before.parts.pop(row.named(1, row.last), KeptSearch())
+        search = self._made(part, row, before, waiting)
+        try:
+            self._keep({PART: row.named(1, row.last)})
+            outcome = self._in_its_place(search.run(), before.cut)
+        except (Interrupted, LaunchFailed, TollError) as error:
+            if not self._all:
+                raise
+            outcome = search.stopped(*_ended_by(error))
+        finally:
+            part.share_s = search.budget_s
+            part.spent_s = max(search.measured_s, before.cut.spent_s if before.cut is not None else 0.0)
+            self._measured_s += part.spent_s
+            self._seconds += search.seconds
+            self._launches += search.launches
+        part.cut = before.cut
+        return replace(outcome, part=bool(self._all))
+
+    def _made(self, part: _Part, row: CommitRange, before: KeptSearch, waiting: int) -> Search:
+        """The search in a part, with its share of the time, or that which it had when it was cut."""
+        spent_s, left = self._measured_s, self._left()
+        share = 1.0 / (1 + waiting + part.can_be_cut)
+        measuring_s = before.cut.measuring_s if before.cut is not None else left[0] * share
+        budget_s = self._settings.measuring_s
+        return self._search(
             row,
             self._builds,
             replace(
                 self._settings,
-                measuring_s=left[0],
-                total_s=left[1],
+                measuring_s=measuring_s,
+                total_s=left[1] * share,
                 seed=self._settings.seed + len(self._all),
             ),
             keep=self._keep,
-            hear=lambda at: self._hear(
-                SearchProgress(spent_s + at.spent_s, self._settings.measuring_s, at.told)
-            ),
-            before=self._before.parts.pop(name, None),
+            hear=lambda at: self._hear(SearchProgress(spent_s + at.spent_s, budget_s, at.told)),
+            before=before,
             only=self._all[0].changes[0].benchmark if self._all else "",
             **self._more,
         )
-        try:
-            self._keep({PART: name})
-            outcome = search.run()
-        except (Interrupted, TollError) as error:
-            if not self._all:
-                raise
-            outcome = self._open(part, *_told(error))
-        finally:
-            self._measured_s += search.measured_s
-            self._seconds += search.seconds
-            self._launches += search.launches
-        if self._all and part[1] - part[0] == 1 and outcome.end is SearchEnd.FOUND:
-            # Alone it was chosen by nothing but how its two builds differ, which may be where code lies.
-            return replace(outcome, end=SearchEnd.UNDECIDED, reason=_ALONE)
+
+    def _in_its_place(self, outcome: BisectionOutcome, cut: CutRecord | None) -> BisectionOutcome:
+        """As it is told beside others: of a part, whose time is a share."""
+        if cut is not None:
+            return replace(outcome, end=SearchEnd.UNDECIDED, reason=cut.reason, goes_on=False)
+        if not self._all:
+            return outcome
+        if outcome.end is SearchEnd.UNDECIDED and not outcome.changes:
+            # The forecast of the comparison of its ends is for a budget that nobody asked for.
+            return replace(outcome, reason=_ENDS_OPEN, goes_on=True)
+        if outcome.end is SearchEnd.UNDECIDED and outcome.goes_on and min(self._left()) > 0.0:
+            return replace(outcome, reason=_SHARE_SPENT)
+        if outcome.end is SearchEnd.FOUND and not any(step.rounds or step.same_as for step in outcome.path):
+            # It was chosen by nothing but how two builds differ, which may be where their code lies.
+            (found,) = outcome.printed.found
+            found = found.model_copy(update={"probability": None, "decided": False})
+            told = Bisections(found=(found,))
+            return replace(outcome, end=SearchEnd.UNDECIDED, reason=_BY_ENDS_ALONE, printed=told)
         return outcome
 
-    def _open(self, part: _Part, reason: str, end: SearchEnd, *, goes_on: bool = False) -> BisectionOutcome:
-        """A part that was not searched to its end."""
-        ends = self._commits.commits[part[0]], self._commits.commits[part[1]]
-        goes_on = goes_on or end is SearchEnd.INTERRUPTED
-        return BisectionOutcome(
-            end, Bisections(found=()), (), reason, commits=part[1] - part[0], goes_on=goes_on, ends=ends
-        )
+    def _left(self) -> tuple[float, float]:
+        """Of both budgets."""
+        return self._settings.measuring_s - self._measured_s, self._settings.total_s - self._seconds
 
-    def _parts_of(self, part: _Part, outcome: BisectionOutcome) -> list[_Part]:
+    def _parts_of(self, part: _Part) -> list[_Part]:
         """What is searched next: both sides of what was found, or both halves of what stayed open."""
-        first, last = part
+        outcome = part.found_out
         if outcome.end is SearchEnd.FOUND:
             (suspects,) = outcome.suspects
-            sides = (first, self._places[suspects[0].commit] - 1), (self._places[suspects[-1].commit], last)
-            return [side for side in sides if side[0] < side[1]]
-        differs = outcome.end is SearchEnd.UNDECIDED and bool(outcome.changes) and not outcome.goes_on
+            sides = (
+                _Part(part.first, self._places[suspects[0].commit] - 1),
+                _Part(self._places[suspects[-1].commit], part.last),
+            )
+            return [side for side in sides if side.commits]
+        place = self._place_to_cut(part, outcome)
+        return [] if place is None else [_Part(part.first, place), _Part(place, part.last)]
+
+    def _place_to_cut(self, part: _Part, outcome: BisectionOutcome) -> int | None:
+        """The measured commit nearest to the middle, where halves can be searched; the file says so.
+
+        What was cut stays so: with other halves all that was measured in these would be of no use.
+        """
+        if part.cut is not None:
+            return self._places.get(part.cut.cut)
         measured = [self._places[step.commit] for step in outcome.path if step.rounds]
-        if not differs or last - first < SHORTEST_CUT or not measured:
-            return []
-        cut = min(measured, key=lambda place: abs(2 * place - first - last))
-        return [(first, cut), (cut, last)]
+        differs = outcome.end is SearchEnd.UNDECIDED and bool(outcome.changes)
+        if not differs or not part.can_be_cut or not measured or min(self._left()) <= 0.0:
+            return None
+        place = min(measured, key=lambda one: abs(2 * one - part.first - part.last))
+        cut = CutRecord(
+            cut=self._commits.commits[place].commit,
+            measuring_s=part.share_s,
+            spent_s=part.spent_s,
+            reason=outcome.reason,
+        )
+        try:
+            self._keep(cut.model_dump(mode="json"))
+        except Interrupted:
+            part.outcome = replace(outcome, end=SearchEnd.INTERRUPTED, reason="interrupted", goes_on=True)
+            return None
+        return place
 
     # All parts together.
 
-    def _whole(self, ended: Sequence[BisectionOutcome]) -> BisectionOutcome:
-        first = self._all[0]
-        if len(self._all) == 1 and first.end is not SearchEnd.FOUND:
-            return first
-        ended = sorted(ended, key=self._place)
+    def _ended(self, part: _Part) -> list[BisectionOutcome]:
+        """What is told of a part: its answer and what is beside it, what its halves found, or its own end."""
+        own = part.found_out
+        below = [one for inner in part.inner for one in self._ended(inner)]
+        if own.end is SearchEnd.FOUND or not below:
+            return [own, *below]
+        ends = {one.end for one in below}
+        if SearchEnd.FOUND in ends:
+            return below
+        if ends == {SearchEnd.NO_CHANGE}:
+            told = _MANY_SMALL.format(difference(self._settings.threshold))
+            return [replace(own, reason=told, printed=Bisections(found=()), suspects=())]
+        # What its own search knows of all of it is more than what its halves do.
+        interrupted = SearchEnd.INTERRUPTED in ends
+        end = SearchEnd.INTERRUPTED if interrupted else own.end
+        return [replace(own, end=end, goes_on=own.goes_on or any(one.goes_on for one in below))]
+
+    def _told(self, whole: _Part) -> BisectionOutcome:
+        ended = sorted(self._ended(whole), key=self._place)
+        alone = len(ended) == 1 and ended[0].end is not SearchEnd.FOUND  # as without --all
         end = self._end_of(ended)
         launches = self._launches + sum(kept.launches for kept in self._before.parts.values())
+        cost = {"launches": launches, "seconds": self._seconds}
+        found = [change.model_copy(update=cost) for one in ended for change in one.printed.found]
         return replace(
-            first,
+            self._all[0],
             end=end,
-            printed=Bisections(
-                found=tuple(
-                    found.model_copy(update={"launches": launches, "seconds": self._seconds})
-                    for one in ended
-                    for found in one.printed.found
-                )
-            ),
+            printed=Bisections(found=tuple(found)),
             suspects=tuple(suspects for one in ended for suspects in one.suspects),
-            reason=self._reason(end, ended),
+            reason=ended[0].reason if alone else self._reason(end, ended),
             left_out=tuple({step.commit: step for one in self._all for step in one.left_out}.values()),
             commits=self._listed,
             launches=launches,
@@ -173,7 +271,7 @@ class SeveralSearches:
             path=tuple(step for one in self._all for step in one.path),
             goes_on=any(one.goes_on for one in ended),
             places=self._places,
-            searches=tuple(ended),
+            searches=() if alone else tuple(ended),
         )
 
     def _place(self, outcome: BisectionOutcome) -> int:
@@ -184,32 +282,29 @@ class SeveralSearches:
     @staticmethod
     def _end_of(ended: Sequence[BisectionOutcome]) -> SearchEnd:
         ends = {one.end for one in ended}
-        worst = (SearchEnd.INTERRUPTED, SearchEnd.UNDECIDED, SearchEnd.FOUND)
-        # Without a change in any part, though the whole row's ends differ, it is open who did it.
-        return next((end for end in worst if end in ends), SearchEnd.UNDECIDED)
+        worst = (SearchEnd.INTERRUPTED, SearchEnd.UNDECIDED, SearchEnd.FOUND, SearchEnd.NO_CHANGE)
+        return next(end for end in worst if end in ends)
 
     def _reason(self, end: SearchEnd, ended: Sequence[BisectionOutcome]) -> str:
         """What is open; where nothing is, what the ends of the other stretches are."""
-        alike = [one for one in ended if one.end is SearchEnd.NO_CHANGE]
-        stretches = f"{several(len(alike), 'stretch', 'stretches')} of commits"
-        threshold = difference(self._settings.threshold)
         if end is SearchEnd.FOUND:
+            alike = sum(one.end is SearchEnd.NO_CHANGE for one in ended)
+            stretches = f"{several(alike, 'stretch', 'stretches')} of commits"
+            threshold = difference(self._settings.threshold)
             return f"the ends of {stretches} beside do not differ by more than {threshold}" if alike else ""
-        unsettled = [one for one in ended if one.end in (SearchEnd.UNDECIDED, SearchEnd.INTERRUPTED)]
-        if not unsettled:
-            return f"GOOD and BAD differ, but the ends of none of {stretches} by more than {threshold}"
-        good, bad = _ends(unsettled[0])
-        return f"from {good.short} to {bad.short} {unsettled[0].reason}"
+        unsettled = next(one for one in ended if one.end is end)
+        good, bad = _ends(unsettled)
+        return f"from {good.short} to {bad.short}: {unsettled.reason}"
 
 
 def _ends(outcome: BisectionOutcome) -> tuple[Commit, Commit]:
     """GOOD and BAD of its part."""
-    assert outcome.ends is not None  # every search tells them
+    assert outcome.ends is not None, "every search tells them"
     return outcome.ends
 
 
-def _told(error: Interrupted | TollError) -> tuple[str, SearchEnd]:
-    """Why a part stays open, and how it ended."""
-    if isinstance(error, TollError):
-        return f"{error.what} ({error.next_step})", SearchEnd.UNDECIDED
-    return "interrupted", SearchEnd.INTERRUPTED
+def _ended_by(error: Interrupted | LaunchFailed | TollError) -> tuple[SearchEnd, str]:
+    """How a part ended, and why it stays open."""
+    if isinstance(error, Interrupted):
+        return SearchEnd.INTERRUPTED, "interrupted"
+    return SearchEnd.UNDECIDED, error.what if isinstance(error, TollError) else error.reason

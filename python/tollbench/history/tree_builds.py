@@ -45,6 +45,7 @@ class TreeBuilds:
         self._folders: dict[_Key, Path] = {}  # a build that is made again has the path of the first one
         self._count = 0  # of folders
         self._largest = 0  # bytes
+        self.pinned: Sequence[Commit] = ()  # that others than who says `keep_only` will ask for
 
     def of(self, commit: Commit) -> WrittenSide:
         """The commit, ready to be a side. Raises LaunchFailed where it does not build, Interrupted, and
@@ -64,8 +65,8 @@ class TreeBuilds:
         return known
 
     def keep_only(self, commits: Sequence[Commit]) -> None:
-        """Removes the builds of all others, which are made again where they are asked for."""
-        kept = {self._key(commit) for commit in commits}
+        """Removes the builds of all others but the pinned, which are made again where they are asked for."""
+        kept = {self._key(commit) for commit in (*commits, *self.pinned)}
         for key in [key for key, known in self._known.items() if isinstance(known, WrittenSide)]:
             if key not in kept:
                 del self._known[key]

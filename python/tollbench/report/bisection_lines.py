@@ -39,7 +39,7 @@ def lines(outcome: BisectionOutcome) -> list[str]:
 def _found(outcome: BisectionOutcome) -> list[str]:
     told = []
     for number, (found, commits) in enumerate(zip(outcome.printed.found, outcome.suspects, strict=True)):
-        told += _one(found, commits, exact=outcome.by_counts)
+        told += _one(found, commits, outcome)
         told += [f"  why: {clean(command)}" for command in outcome.why[number : number + 1] if command]
     return [*told, *_explained(outcome)]
 
@@ -54,9 +54,7 @@ def _several(outcome: BisectionOutcome) -> list[str]:
     for part in outcome.searches:
         if part.end in (SearchEnd.UNDECIDED, SearchEnd.INTERRUPTED) and part.ends is not None:
             good, bad = part.ends
-            told.append(
-                f"Open, with {good.short} as GOOD and {bad.short} as BAD ({several(part.commits, 'commit')}):"
-            )
+            told.append(f"Open, from {good.short} to {bad.short} ({several(part.commits, 'commit')}):")
             told += [f"  {line}" for line in _undecided(part)]
     return told
 
@@ -70,8 +68,8 @@ def _explained(outcome: BisectionOutcome) -> list[str]:
     return [f"That is {share} of the whole: {clean(outcome.changes[0].benchmark)} {whole}."]
 
 
-def _one(found: FoundChange, commits: Sequence[Commit], *, exact: bool) -> list[str]:
-    if exact:
+def _one(found: FoundChange, commits: Sequence[Commit], outcome: BisectionOutcome) -> list[str]:
+    if outcome.by_counts:
         of = "One of these commits, of which only the last can be counted:"
         told = [_named(commits[0])] if len(commits) == 1 else [of, *_some(commits)]
         return [*told, f"  {clean(found.benchmark)} {_executes(found)} since then; counted, not timed"]
@@ -82,23 +80,29 @@ def _one(found: FoundChange, commits: Sequence[Commit], *, exact: bool) -> list[
     if probability <= 0.999:
         chance = numbers.percent(probability, 3, most_decimals=1)
     if len(commits) == 1:
-        return [
-            f"{_named(commits[0])}",
-            f"  {clean(found.benchmark)} {_changed(found)} {_since(found, 'then')}; probability {chance}",
-        ]
+        since = _since(found, "then", outcome)
+        change = f"{clean(found.benchmark)} {_changed(found)} {since}; probability {chance}"
+        return [f"{_named(commits[0])}", f"  {change}"]
     return [
         f"One of {len(commits)} commits, of which only the last can be measured:",
         *_some(commits),
-        f"  {clean(found.benchmark)} {_changed(found)} {_since(found, 'these')};"
+        f"  {clean(found.benchmark)} {_changed(found)} {_since(found, 'these', outcome)};"
         f" probability of all together {chance}",
     ]
 
 
-def _since(found: FoundChange, then: str) -> str:
+def _since(found: FoundChange, then: str, outcome: BisectionOutcome) -> str:
     """Which two it was measured between."""
     if found.between is Between.COMMITS:
         return f"since {then}"
-    return "from GOOD to BAD (in the time left it was not told apart from the one before it)"
+    return f"{_whole_way(outcome)} (in the time left it was not told apart from the one before it)"
+
+
+def _whole_way(outcome: BisectionOutcome) -> str:
+    """From one end of what was searched to the other, which in a part are not those of the command line."""
+    if outcome.ends is None or not outcome.part:
+        return "from GOOD to BAD"
+    return f"from {outcome.ends[0].short} to {outcome.ends[1].short}"
 
 
 def _no_change(outcome: BisectionOutcome) -> list[str]:
@@ -117,8 +121,14 @@ def _undecided(outcome: BisectionOutcome) -> list[str]:
     if outcome.by_counts:
         told.append(f"{clean(change.benchmark)} {whole} from GOOD to BAD. Known so far, or likely:")
     else:
+        if any(found.probability is None for found in outcome.printed.found):
+            return [
+                *told,
+                f"{clean(change.benchmark)} {whole} {_whole_way(outcome)}:",
+                *_some(outcome.suspects[0]),
+            ]
         told.append(
-            f"{clean(change.benchmark)} {whole} from GOOD to BAD. With a probability of {chance} it"
+            f"{clean(change.benchmark)} {whole} {_whole_way(outcome)}. With a probability of {chance} it"
             f" came with {'this commit' if count == 1 else f'one of these {count} commits'}:"
         )
     for found, commits in zip(outcome.printed.found, outcome.suspects, strict=True):

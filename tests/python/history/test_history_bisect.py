@@ -36,7 +36,7 @@ def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
 
 KEYS = [
     *("commit", "probability", "benchmark", "ratio", "low", "high"),
-    *("between", "launches", "seconds", "path"),
+    *("between", "decided", "ends", "launches", "seconds", "path"),
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from tollbench.errors import TollError
 from tollbench.history.bisecting import Search
 from tollbench.history.bisections import BisectionOutcome, SearchEnd, SearchStep
 from tollbench.history.commit_range import Commit, CommitRange
-from tollbench.history.commit_search import FoundRun, SearchSettings
-from tollbench.history.kept_search import PART, kept_search
-from tollbench.history.several_searches import _ALONE, SeveralSearches
-from tollbench.launching.failure import Interrupted
+from tollbench.history.commit_search import FoundRun, SearchSettings, TimeSpent
+from tollbench.history.kept_search import PART, KeptSearch, kept_search
+from tollbench.history.several_searches import _BY_ENDS_ALONE, _ENDS_OPEN, _SHARE_SPENT, SeveralSearches
+from tollbench.history.tree_builds import TreeBuilds
+from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.report import bisection_lines
 from tollbench.report.comparisons import bisection_html
 from tollbench.stats.bisection import ItemRun
@@ -170,6 +171,7 @@ class Given(Search):
     """Ends as `endings` say by its part; `asked` has what every one was given."""
 
     endings: dict[tuple[int, int], Ending]
+    kept: list[Mapping[str, Any]]
     asked: list[tuple[tuple[int, int], SearchSettings, str]]
 
     def run(self) -> BisectionOutcome:
@@ -191,9 +193,13 @@ def none(search: Given) -> BisectionOutcome:
 
 
 def found(place: int) -> Ending:
+    """By a look at it, but where there is nothing to look at."""
+
     def end(search: Given) -> BisectionOutcome:
         search._changes = (search.between(),)
         own = place - search.part[0]
+        if search._commits.last > 1:
+            search._path.append(STEP)
         return search._outcome(SearchEnd.FOUND, [FoundRun(ItemRun(own, own, 0.97), search.between())])
 
     return end
@@ -219,12 +225,27 @@ def raising(error: Exception) -> Ending:
     return end
 
 
-def searched(endings: dict[tuple[int, int], Ending], **settings: Any) -> tuple[BisectionOutcome, type[Given]]:
+class Builds(TreeBuilds):
+    """None."""
+
+    def __init__(self) -> None:
+        self.pinned = ()
+
+    room_is_short = False
+
+    def keep_only(self, commits: Sequence[Commit]) -> None:
+        """Nothing is built."""
+
+
+def searched(
+    endings: dict[tuple[int, int], Ending], before: KeptSearch | None = None, **settings: Any
+) -> tuple[BisectionOutcome, type[Given]]:
     class Own(Given):
         pass
 
-    Own.endings, Own.asked = endings, []
-    whole = SeveralSearches(commits(), None, replace(SearchSettings(), **settings), search=Own)  # type: ignore[arg-type]
+    Own.endings, Own.asked, Own.kept = endings, [], []
+    asked = replace(SearchSettings(), **settings)
+    whole = SeveralSearches(commits(), Builds(), asked, search=Own, keep=Own.kept.append, before=before)
     return whole.run(), Own
 
 
@@ -250,7 +271,8 @@ def test_parts_share_the_budgets_and_have_seeds_of_their_own() -> None:
     outcome, own = searched(
         {(0, 40): found(12), (12, 40): found(30)}, measuring_s=250.0, total_s=1000.0, seed=7
     )
-    assert [settings.measuring_s for _, settings, _ in own.asked] == [250.0, 150.0, 50.0]
+    # Half of what is left, or of a row that is too short to be cut all: for each of those that wait.
+    assert [settings.measuring_s for _, settings, _ in own.asked] == [125.0, 75.0, 25.0]
     assert [settings.seed for _, settings, _ in own.asked] == [7, 8, 9]
     assert all(settings.total_s <= 1000.0 for _, settings, _ in own.asked)
     assert outcome.end is SearchEnd.UNDECIDED  # two parts are left when the time is
@@ -270,15 +292,25 @@ def test_what_stays_open_is_cut_where_a_commit_was_measured() -> None:
     assert commits_of(outcome) == [9, 25]
 
 
+SPENT = str(TimeSpent("--budget"))
+
+
+def test_a_search_that_spent_its_share_is_cut_too() -> None:
+    outcome, own = searched({(0, 40): undecided(SPENT, 20), (0, 20): found(3)})
+    assert parts(own)[:3] == [(0, 40), (0, 20), (20, 40)]
+    assert outcome.end is SearchEnd.FOUND
+    assert not outcome.goes_on
+
+
 @pytest.mark.parametrize(
-    "ending",
+    ("ending", "budget_s"),
     [
-        undecided("scattered"),  # nobody was measured: neither half is known to build
-        undecided("the time is spent: a larger --budget narrows it", 20),
+        (undecided("scattered"), 1200.0),  # nobody was measured: neither half is known to build
+        (undecided(SPENT, 20), 100.0),  # and there is no more
     ],
 )
-def test_what_cannot_be_cut_stays_open(ending: Ending) -> None:
-    outcome, own = searched({(0, 40): ending})
+def test_what_cannot_be_cut_stays_open(ending: Ending, budget_s: float) -> None:
+    outcome, own = searched({(0, 40): ending}, measuring_s=budget_s)
     assert parts(own) == [(0, 40)]
     assert outcome.end is SearchEnd.UNDECIDED
     assert outcome.printed.found[0].commit == f"{0:040d}..{40:040d}"  # as without --all
@@ -291,7 +323,7 @@ def test_a_short_row_is_not_cut() -> None:
     assert outcome.end is SearchEnd.UNDECIDED
     told = "\n".join(bisection_lines.lines(outcome))
     assert "step 11\n" in told
-    assert "as BAD (10 commits):\n  Undecided: scattered.\n" in told
+    assert "Open, from 0000000000 to 0000000000 (10 commits):\n  Undecided: scattered.\n" in told
     assert "one of these 10 commits" in told
 
 
@@ -300,7 +332,7 @@ def test_a_single_commit_beside_what_was_found_is_told_but_not_named() -> None:
     assert outcome.end is SearchEnd.UNDECIDED
     told = bisection_lines.lines(outcome)
     assert told[0].endswith("step 2")
-    assert f"  Undecided: {_ALONE}." in told
+    assert f"  Undecided: {_BY_ENDS_ALONE}." in told
 
 
 def test_many_small_changes_are_nobodys() -> None:
@@ -308,15 +340,95 @@ def test_many_small_changes_are_nobodys() -> None:
     assert parts(own) == [(0, 40), (0, 20), (20, 40)]
     assert outcome.end is SearchEnd.UNDECIDED
     assert not outcome.printed.found
-    told = "GOOD and BAD differ, but the ends of none of 2 stretches of commits by more than 1.0 %"
-    assert outcome.reason == told
+    told = "the ends differ by more than 1.0 %, but those of neither half do: many small changes may share it"
     assert bisection_lines.lines(outcome)[0] == f"Undecided: {told}."
+
+
+def test_a_cut_whose_halves_are_alike_leaves_the_whole_undecided() -> None:
+    """Beside a commit that was found: its own ends differ all the same."""
+    outcome, own = searched({(0, 40): found(12), (12, 40): undecided("scattered", 26)})
+    assert parts(own) == [(0, 40), (0, 11), (12, 40), (12, 26), (26, 40)]
+    assert outcome.end is SearchEnd.UNDECIDED
+    assert commits_of(outcome) == [12]
+    assert "many small changes" in outcome.reason
+
+
+def test_where_no_half_names_anybody_the_set_of_the_whole_stands() -> None:
+    outcome, _ = searched({(0, 40): undecided("scattered", 20), (0, 20): undecided("scattered")})
+    assert outcome.end is SearchEnd.UNDECIDED
+    (one,) = outcome.printed.found
+    assert one.commit == f"{0:040d}..{40:040d}"
+    assert not one.decided
+
+
+def test_what_is_decided_and_what_is_not_is_told_apart() -> None:
+    outcome, _ = searched({(0, 40): found(11), (0, 10): undecided("scattered", 5), (11, 40): found(30)})
+    assert [(one.decided, one.ends[0][-2:], one.ends[1][-2:]) for one in outcome.printed.found] == [
+        (False, "00", "10"),
+        (True, "00", "40"),
+        (True, "11", "40"),
+    ]
+
+
+def test_ends_that_stay_open_are_told_without_a_forecast() -> None:
+    def ends_open(search: Given) -> BisectionOutcome:
+        return search._outcome(SearchEnd.UNDECIDED, reason="sum: --total-budget 5s may tell")
+
+    outcome, _ = searched({(0, 40): found(12), (12, 40): ends_open})
+    assert outcome.reason.endswith(_ENDS_OPEN)
+    assert outcome.goes_on
+
+
+def test_a_short_part_tells_that_its_share_is_spent() -> None:
+    outcome, _ = searched({(0, 40): found(12), (0, 11): undecided(SPENT, 5)})
+    assert outcome.reason.endswith(_SHARE_SPENT)
+    assert outcome.goes_on
+
+
+def test_what_was_cut_stays_cut_when_it_goes_on() -> None:
+    """With another budget too: else all that was measured in its halves would be of no use."""
+    endings = {(0, 40): undecided("scattered", 3, 18, 33), (0, 18): found(9), (18, 40): found(25)}
+    first, own = searched(endings, measuring_s=1000.0)
+    before = kept_search(own.kept, "f", most_s=1e6)
+    moved = {**endings, (0, 40): undecided("the time is spent", 3, 18, 20, 33)}
+    again, later = searched(moved, before, measuring_s=9000.0)
+    assert parts(later) == parts(own)
+    assert commits_of(again) == commits_of(first) == [9, 25]
+    assert later.asked[0][1].measuring_s == own.asked[0][1].measuring_s == 500.0
+
+
+def test_a_full_disk_at_the_cut_ends_it() -> None:
+    def refuse(record: Mapping[str, Any]) -> None:
+        if "cut" in record:
+            raise Interrupted
+
+    class Own(Given):
+        pass
+
+    Own.endings, Own.asked = {(0, 40): undecided("scattered", 20)}, []
+    outcome = SeveralSearches(commits(), Builds(), SearchSettings(), search=Own, keep=refuse).run()
+    assert parts(Own) == [(0, 40)]
+    assert outcome.end is SearchEnd.INTERRUPTED
+
+
+def test_a_row_with_merges_is_refused(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = history(tmp_path / "project", {}, count=3)
+    project.git("checkout", "-q", "-b", "side", project.commits[1])
+    project.commit("aside", sum=10_000)
+    project.git("checkout", "-q", "main")
+    project.git("merge", "-q", "-X", "ours", "-m", "both", "side")
+    assert toll(project.commits[0], "main", *WORDS, "--all") == 2
+    told = capsys.readouterr().err
+    assert "1 merge between" in told
+    assert "next: add --first-parent" in told
+    assert toll(project.commits[0], "main", *WORDS, "--all", "--first-parent") == 0
 
 
 @pytest.mark.parametrize(
     ("error", "end", "reason"),
     [
-        (TollError("x ran before", "look"), SearchEnd.UNDECIDED, "x ran before (look)"),
+        (TollError("x ran before", "look"), SearchEnd.UNDECIDED, "x ran before"),
+        (LaunchFailed("y is no program"), SearchEnd.UNDECIDED, "y is no program"),
         (Interrupted(), SearchEnd.INTERRUPTED, "interrupted"),
     ],
 )
@@ -326,7 +438,7 @@ def test_what_ends_a_later_part_leaves_what_was_found(error: Exception, end: Sea
     assert commits_of(outcome) == [12]
     assert ((12, 40) in parts(own)) is (end is SearchEnd.UNDECIDED)  # nothing begins after Ctrl-C
     assert outcome.searches[0].reason == reason
-    assert outcome.goes_on is (end is SearchEnd.INTERRUPTED)
+    assert outcome.goes_on
     told = "\n".join(bisection_lines.lines(outcome))
     assert f"  Undecided: {reason}." in told
     page = bisection_html.render(outcome, {"machine": "m", "started_utc": "", "command_line": ""})

@@ -92,6 +92,18 @@ class Named:
         return sum(not any(first <= place <= last for place in self.true) for first, last in self.named)
 
 
+class _NoBuilds(TreeBuilds):
+    """Nothing is built."""
+
+    room_is_short = False
+
+    def __init__(self) -> None:
+        self.pinned = ()
+
+    def keep_only(self, commits: Sequence[Commit]) -> None:
+        """Nothing is kept."""
+
+
 def searched(row: Row, changes: Sequence[float], seed: int) -> Named:
     """One `toll bisect --all`."""
     launches = SeveralLaunches(row, np.random.default_rng(seed), changes)
@@ -100,8 +112,7 @@ def searched(row: Row, changes: Sequence[float], seed: int) -> Named:
     )
     own = type("Own", (Simulated,), {"launches_of": launches})
     settings = SearchSettings(threshold=THRESHOLD, measuring_s=BUDGET_S, seed=seed)
-    builds = TreeBuilds.__new__(TreeBuilds)  # nothing is built
-    outcome = SeveralSearches(commits, builds, settings, search=own).run()
+    outcome = SeveralSearches(commits, _NoBuilds(), settings, search=own).run()
     named = [
         (int(suspects[0].commit), int(suspects[-1].commit))
         for part in outcome.searches
@@ -113,21 +124,21 @@ def searched(row: Row, changes: Sequence[float], seed: int) -> Named:
 
 
 LINES = [
-    (count, changes, layout)
+    (count, changes, layout, 0.5)
     for changes in ((0.02, 0.02), (0.03, 0.015), (0.04, -0.02), (0.02, 0.02, 0.02), (0.02,))
     for count in (1000, 100, 20)
     for layout in (0.0, 0.1, 0.25)
-]
+] + [(count, changes, 0.1, 1.0) for changes in ((0.02, 0.02), (0.02,)) for count in (1000, 100)]
 
 
-def line(count: int, changes: Sequence[float], layout: float, found: Sequence[Named]) -> str:
+def line(count: int, changes: Sequence[float], layout: float, noise: float, found: Sequence[Named]) -> str:
     """Of the table."""
     exact = sum(one.complete and one.right == len(one.true) and not one.wrong for one in found)
     short = sum(one.complete and one.right < len(one.true) for one in found)
     launches = np.percentile([one.launches for one in found], [50, 90])
     told = ", ".join(f"{100 * change:+g} %" for change in changes)
     return (
-        f"| {told} | {count:,} | {layout:g} | {exact} of {len(found)} |"
+        f"| {told} | {count:,} | {layout:g} | {noise:g} | {exact} of {len(found)} |"
         f" {sum(one.right for one in found)} of {sum(len(one.true) for one in found)} |"
         f" {sum(one.wrong for one in found)} | {short} | {launches[0]:,.0f} ({launches[1]:,.0f}) |"
     )
@@ -136,14 +147,14 @@ def line(count: int, changes: Sequence[float], layout: float, found: Sequence[Na
 def main(count: int) -> None:
     """Prints the table, a line as soon as it is known."""
     print(
-        "| changes | commits | layout | all found, no more | changes named | wrongly named"
+        "| changes | commits | layout | noise | all found, no more | changes named | wrongly named"
         " | said to be all, and was not | launches |"
     )
-    print(f"|{' ---: |' * 8}")
-    for number, (commits, changes, layout) in enumerate(LINES):
-        row = Row(commits, 0.5, layout, change=CHANGE)
+    print(f"|{' ---: |' * 9}")
+    for number, (commits, changes, layout, noise) in enumerate(LINES):
+        row = Row(commits, noise, layout, change=CHANGE)
         found = [searched(row, changes, 100_000 * number + trial) for trial in range(count)]
-        print(line(commits, changes, layout, found), flush=True)
+        print(line(commits, changes, layout, noise, found), flush=True)
 
 
 if __name__ == "__main__":
