@@ -43,6 +43,10 @@ _WHOLE = 1.05  # times its time on the processor: a longer one was interrupted
 _SAME_BATCHES = 3  # of programs that wait: what their batches scatter by hides any trend
 _SAME = 0.015  # of a longer batch's time: more than that is another speed
 _NOT_SEEN = 0.08  # at most, on a machine where others work
+# A program with threads that meets a neighbour may take a hundred times as long for a moment: starting a
+# thread 3.5 ms, as the new one waited for a processor. Its batches were of a single start then, where others
+# had 156, and cold starts took twice as long: a program was told apart from itself.
+_BESIDE_A_NEIGHBOUR = 2.0  # times what the quickest batch of all took an iteration: longer is not the program
 _WITHOUT_WARMUP = 1.5  # times what a launch's batches may take: two iterations that take longer are too dear
 _WARMUP_SHARE = 0.4  # of what a launch's batches may take: the warm-up, however late the program is steady
 
@@ -67,6 +71,7 @@ class CaseWork:
     apart: bool = False  # launched by itself: among others it would take another time
     one_works: bool = True  # its batches took no more CPU time than wall time: no second thread worked
     lengthened: bool = False  # its batches are longer than clocks ask for: short ones said something else
+    beside_threads: bool = False  # it waits, or has threads: what others do on the machine is in its time
 
     @property
     def one_ns(self) -> float:
@@ -228,6 +233,14 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
         one_ns = statistics.median(
             one.wall_ns / iterations for one in pilot.batches if one.iterations == iterations
         )
+    beside_threads = (waits or not single) and not times_own_thread(pilot.footing)
+    if beside_threads:
+        # Not in shorter ones: of more threads than processors those lie within one thread's turn.
+        full = [one for one in pilot.batches if one.iterations >= iterations]
+        quick_ns = min(one.on_cpu_ns / one.iterations for one in full)
+        if one_ns > _BESIDE_A_NEIGHBOUR * quick_ns:
+            filled_ns, one_ns = iterations * one_ns, _BESIDE_A_NEIGHBOUR * quick_ns
+            iterations = min(_most(kind), max(1, round(filled_ns / one_ns)))
     if pilot.batches[-1].wall_ns < SHORT_NS / 2:  # it never became long enough
         iterations = min(_most(kind), max(1, round(SHORT_NS / one_ns)))
     if single and waits:  # perhaps seen only after the long batches of a program that never waits
@@ -241,7 +254,8 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
         unasked=unasked,
         apart=_waits(pilot.batches) or times_own_thread(pilot.footing),
         one_works=one_worked(pilot.batches),
-        lengthened=iterations > shortest,
+        lengthened=iterations > shortest and not beside_threads,
+        beside_threads=beside_threads,
     )
     if iterations == 1 and 2 * one_ns > _WITHOUT_WARMUP * 1e9 * seconds:
         return work

@@ -56,6 +56,7 @@ _REHEARSING = 3.0  # times what pilots took
 _WORTH_TELLING = 0.25  # of the budget: what less of it buys is seen soon
 _THINNED_ROUNDS = 3  # of those that are left where a round of all does not fit
 _MOST_PILOTS = 3
+_DEAREST_SECOND_PILOT_NS = 2e8  # of a program with threads: 40 of the headline's take 3 s together
 _MOST_IN_VAIN = 3  # launches in a row that were longer and still had no core of their own
 _MOST_FAILED_BEATS = 2  # a canary that does not work is left alone
 
@@ -188,6 +189,22 @@ class _Run:
             errand = self._errands.counting(state)
             while errand and state.active and state.counted < COUNTING_PASSES:
                 self._count(state, errand, index)
+        self._pilot_again(cases, until_s)
+
+    def _pilot_again(self, cases: Sequence[CaseState], until_s: float) -> None:
+        """Programs that wait or have threads once more, when all have had a pilot.
+
+        A neighbour works in bursts, and the whole of a pilot may lie in one. Not those whose pilots are dear,
+        nor where time is short.
+        """
+        if self._settings.max_launches < 2:
+            return
+        for index in sorted(range(len(cases)), key=lambda index: self._ranks[cases[index].id]):
+            state = cases[index]
+            again = state.work is not None and state.work.beside_threads and state.pilots < 2
+            cheap = state.cost_ns <= _DEAREST_SECOND_PILOT_NS and self._elapsed_s() < until_s
+            if again and cheap and state.active:
+                self._pilot_once(state, index)
 
     def _first(self, cases: Sequence[CaseState]) -> list[int]:
         """Positions in `cases`: the headline first, a case of each workload in turn, otherwise at random."""
@@ -203,18 +220,23 @@ class _Run:
 
     def _pilot(self, state: CaseState, position: int) -> None:
         """Up to three: one that saw a neighbour would make the batches of its whole company long."""
-        talk = noting_unasked_work(piloting(state.case.kind, self._settings.launch_s))
-        for number in range(_MOST_PILOTS):
-            place = self._place(state, Purpose.PILOT, number, position)
-            outcome = self._launch(state, place, self._errands.piloting(state), talk)
-            if outcome.launch.status is not Status.OK:
-                self._end_case(state, outcome.launch.status, outcome.launch.reason)
+        for _ in range(_MOST_PILOTS):
+            self._pilot_once(state, position)
+            if not state.active or state.work is None:
                 return
-            state.take_pilot(outcome.launch, self._settings)
-            assert state.work is not None
-            self._file.set_iterations(state.id, state.work.iterations)
             if not state.work.lengthened or self._settings.max_launches < 2:
                 return
+
+    def _pilot_once(self, state: CaseState, position: int) -> None:
+        talk = noting_unasked_work(piloting(state.case.kind, self._settings.launch_s))
+        place = self._place(state, Purpose.PILOT, state.pilots, position)
+        outcome = self._launch(state, place, self._errands.piloting(state), talk)
+        if outcome.launch.status is not Status.OK:
+            self._end_case(state, outcome.launch.status, outcome.launch.reason)
+            return
+        state.take_pilot(outcome.launch, self._settings)
+        assert state.work is not None
+        self._file.set_iterations(state.id, state.work.iterations)
 
     def _count(self, state: CaseState, errand: Errand, position: int) -> None:
         place = self._place(state, Purpose.ALLOCATIONS, state.counted, position)

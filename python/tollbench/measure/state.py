@@ -62,6 +62,7 @@ class CaseState:
     status: Status
     reason: str
     work: CaseWork | None = None
+    pilots: int = 0  # that went well
     counted: int = 0  # counting passes made; all of them, where one failed
     values: dict[int, LaunchValue | None] = field(default_factory=dict)
     cost_ns: int = 0  # of its last launch
@@ -81,13 +82,20 @@ class CaseState:
     def take_pilot(self, pilot: Launch, settings: Settings) -> None:
         """What all measuring launches of the case will do, from a pilot that went well.
 
-        Of several, from the one that asks for the shortest batches: what one saw alone was the machine's.
+        Of several, from the one that asks for the shortest batches: what one saw alone was the machine's. Of
+        a program that waits or has threads from the one that fits most iterations into a batch: a neighbour
+        makes each longer, and batches of few are another footing.
         """
+        self.pilots += 1
         self.cost_ns = pilot.wall_ns
         self.one_thread = one_thread(pilot.footing) or times_own_thread(pilot.footing)
         self.peak_bytes = max(self.peak_bytes, *(batch.peak_bytes for batch in pilot.batches))
         found = work_after(pilot, self.case.kind, settings.launch_s)
-        if self.work is None or found.iterations < self.work.iterations:
+        if self.work is None or (
+            found.iterations > self.work.iterations
+            if found.beside_threads and self.work.beside_threads
+            else found.iterations < self.work.iterations
+        ):
             self.work = found
 
     def take_rehearsal(self, launch: Launch) -> None:

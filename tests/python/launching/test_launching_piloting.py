@@ -319,3 +319,16 @@ def test_no_request_asks_for_more_samples_than_a_program_answers() -> None:
     found, _ = alike([quick, slow], Kind.SAMPLES)
     assert (found.iterations, found.warmup, found.again) == (MAX_SAMPLES,) * 3
     assert alike([quick, slow], Kind.BATCH)[0].iterations == 8 * MAX_SAMPLES
+
+
+def test_a_neighbour_in_all_of_the_last_batches_does_not_make_them_short() -> None:
+    """As it was seen: starting a thread took 3.5 ms, as it waited for a processor; else 20 us."""
+    beside = [batch(16, 3.7e6), batch(16, 0.97e6), *[batch(1, 3.5e6, switches=1)] * 4]
+    work = work_after(pilot(beside, threads=2), Kind.BATCH, SECONDS)
+    assert work.iterations == round(3.5e6 / (2 * 0.97e6 / 16))
+    assert work.beside_threads
+    alone = [batch(16, 3.2e5), *[batch(156, 3e6, switches=1)] * 4]
+    assert work_after(pilot(alone, threads=2), Kind.BATCH, SECONDS).iterations == 156
+    dear = [batch(1, 6e8, switches=1)] * 3
+    assert work_after(pilot(dear, threads=2), Kind.BATCH, SECONDS).iterations == 1
+    assert not work_after(pilot(timed(250.0, 250.0)), Kind.BATCH, SECONDS).beside_threads

@@ -24,7 +24,8 @@ from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import FIRST_LOOK, bonferroni, final_level, median_interval
-from tollbench.words import Case, Kind, Status
+from tollbench.store import Launch
+from tollbench.words import Batch, Case, Kind, Purpose, Status
 
 SETTINGS = Settings(precision=0.01, min_launches=FIRST_LOOK)
 ROUNDS = np.random.default_rng(2).normal(0, 0.5, (2, FIRST_LOOK))  # what each setting met in each round
@@ -525,3 +526,18 @@ def test_a_resumed_run_chooses_its_clock_by_the_rounds_that_the_unbroken_one_had
         case.values = {number: one._replace(waited=False) for number, one in case.values.items() if one}
     made.judge(settings)
     assert made.stopped_by == "precision", "the time on the processor is known well enough"
+
+
+@pytest.mark.parametrize("met_first", [True, False])
+def test_of_two_pilots_of_threads_the_one_that_met_nobody_counts(met_first: bool) -> None:
+    """A neighbour makes batches of few iterations, which are another footing."""
+    (case,) = state(Measured("a", 4, 1.0)).cases
+    for iterations in (1000, 5000) if met_first else (5000, 1000):
+        batch = Batch(iterations, iterations, 3e6, 3e6, 1, 0, 0, 0, 1 << 20, iterations)
+        pilot = Launch(
+            1, Purpose.PILOT, 0, 0, 1, Status.OK, "", "2026-01-01", 0, 10**8,
+            setup_ns=2_000_000, overhead_ns=1_000_000, footing={"threads": 2}, batches=(batch,) * 4,
+        )  # fmt: skip
+        case.take_pilot(pilot, SETTINGS)
+    assert case.work is not None
+    assert (case.pilots, case.work.iterations) == (2, 5000)
