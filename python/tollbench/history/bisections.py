@@ -48,8 +48,8 @@ class FoundChange(ComparisonRecord):
         description="its hash; a range A..B of git, without A, where the change is in one of several commits"
     )
     probability: Chance | None = Field(
-        description="the posterior of the search; below --probability: undecided. By counts 1, or null for"
-        " commits that were not halved to the end"
+        description="the posterior of the search; below --probability: undecided. By counts 1. Null for"
+        " commits that were not halved to the end, or between which no build was measured"
     )
     benchmark: str
     ratio: Positive | None = Field(

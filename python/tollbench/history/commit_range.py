@@ -105,10 +105,15 @@ def commit_range(repository: Path, good: str, bad: str, *, first_parent: bool) -
 
 
 def merges_in(commits: CommitRange) -> int:
-    """How many commits of the row have several parents: branches stand one behind the other before them."""
-    if commits.first_parent:
-        return 0
+    """How many commits have several parents, where branches stand one behind the other in the row.
+
+    None of what was merged need be in it: a branch that began before GOOD is not.
+    """
     between = f"{commits.commits[0].commit}..{commits.commits[-1].commit}"
+    straight = _listed(commits.repository, "--first-parent", "--reverse", between)
+    row = [commit.commit for commit in commits.commits[1:]]
+    if commits.first_parent or [commit.commit for commit in straight] == row:
+        return 0
     told = git(commits.repository, "rev-list", "--count", "--merges", "--ancestry-path", between)
     return int(told.stdout or 0)
 

@@ -178,6 +178,12 @@ class CommitSearch:
         return self._settings.measuring_s
 
     @property
+    def scarce(self) -> str:
+        """The option whose time has less left."""
+        left = self._left()
+        return _BUDGETS[left.index(min(left))]
+
+    @property
     def measured_s(self) -> float:
         """What launches took, those of earlier starts as well."""
         return self._measured_s

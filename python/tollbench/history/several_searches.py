@@ -27,8 +27,8 @@ from tollbench.numbers import difference
 from tollbench.text import several
 
 SHORTEST_CUT = 12  # commits of a row that is cut: halves of fewer tell too little of how builds scatter
-_SHARE_SPENT = "its share of the time is spent: a larger --budget goes on"
-_ENDS_OPEN = "whether its ends differ was not settled in its share of the time: a larger --budget goes on"
+_SHARE_SPENT = "its share of the time is spent: a larger {} goes on"
+_ENDS_OPEN = "whether its ends differ was not settled in its share of the time: a larger {} goes on"
 _BY_ENDS_ALONE = (
     "no build between the two was measured, so that it is open whether it is the code or where the code lies"
 )
@@ -93,6 +93,7 @@ class SeveralSearches:
         self._all: list[BisectionOutcome] = []  # of every search, in order of time
         self._measured_s = self._seconds = 0.0
         self._launches = 0
+        self._name = ""  # of the benchmark that is searched, once that is known
 
     def run(self) -> BisectionOutcome:
         """All of it. Raises as the first search does; what ends a later one leaves its part open."""
@@ -134,7 +135,7 @@ class SeveralSearches:
         search = self._made(part, row, before, waiting)
         try:
             self._keep({PART: row.named(1, row.last)})
-            outcome = self._in_its_place(search.run(), before.cut)
+            outcome = self._in_its_place(search.run(), before.cut, search.scarce)
         except (Interrupted, LaunchFailed, TollError) as error:
             if not self._all:
                 raise
@@ -146,6 +147,7 @@ class SeveralSearches:
             self._seconds += search.seconds
             self._launches += search.launches
         part.cut = before.cut
+        self._name = self._name or (outcome.changes[0].benchmark if outcome.changes else before.searching)
         return replace(outcome, part=bool(self._all))
 
     def _made(self, part: _Part, row: CommitRange, before: KeptSearch, waiting: int) -> Search:
@@ -166,21 +168,25 @@ class SeveralSearches:
             keep=self._keep,
             hear=lambda at: self._hear(SearchProgress(spent_s + at.spent_s, budget_s, at.told)),
             before=before,
-            only=self._all[0].changes[0].benchmark if self._all else "",
+            only=self._name,
             **self._more,
         )
 
-    def _in_its_place(self, outcome: BisectionOutcome, cut: CutRecord | None) -> BisectionOutcome:
-        """As it is told beside others: of a part, whose time is a share."""
+    def _in_its_place(
+        self, outcome: BisectionOutcome, cut: CutRecord | None, scarce: str
+    ) -> BisectionOutcome:
+        """As it is told beside others, of a part whose time is a share: of `scarce` there was less."""
         if cut is not None:
-            return replace(outcome, end=SearchEnd.UNDECIDED, reason=cut.reason, goes_on=False)
-        if not self._all:
-            return outcome
+            undecided = [one.model_copy(update={"decided": False}) for one in outcome.printed.found]
+            told = Bisections(found=tuple(undecided))
+            return replace(outcome, end=SearchEnd.UNDECIDED, reason=cut.reason, goes_on=False, printed=told)
         if outcome.end is SearchEnd.UNDECIDED and not outcome.changes:
             # The forecast of the comparison of its ends is for a budget that nobody asked for.
-            return replace(outcome, reason=_ENDS_OPEN, goes_on=True)
+            return replace(outcome, reason=_ENDS_OPEN.format(scarce), goes_on=True)
+        if not self._all:
+            return outcome
         if outcome.end is SearchEnd.UNDECIDED and outcome.goes_on and min(self._left()) > 0.0:
-            return replace(outcome, reason=_SHARE_SPENT)
+            return replace(outcome, reason=_SHARE_SPENT.format(scarce))
         if outcome.end is SearchEnd.FOUND and not any(step.rounds or step.same_as for step in outcome.path):
             # It was chosen by nothing but how two builds differ, which may be where their code lies.
             (found,) = outcome.printed.found
@@ -212,7 +218,13 @@ class SeveralSearches:
         What was cut stays so: with other halves all that was measured in these would be of no use.
         """
         if part.cut is not None:
-            return self._places.get(part.cut.cut)
+            place = self._places.get(part.cut.cut, -1)
+            if not part.first < place < part.last:
+                raise TollError(
+                    f"the file is damaged: {part.cut.cut[:10]}, where a part was cut, is not in that part",
+                    "begin anew, without --resume",
+                )
+            return place
         measured = [self._places[step.commit] for step in outcome.path if step.rounds]
         differs = outcome.end is SearchEnd.UNDECIDED and bool(outcome.changes)
         if not differs or not part.can_be_cut or not measured or min(self._left()) <= 0.0:
@@ -228,6 +240,7 @@ class SeveralSearches:
             self._keep(cut.model_dump(mode="json"))
         except Interrupted:
             part.outcome = replace(outcome, end=SearchEnd.INTERRUPTED, reason="interrupted", goes_on=True)
+            self._all[-1] = part.outcome
             return None
         return place
 
@@ -244,7 +257,8 @@ class SeveralSearches:
             return below
         if ends == {SearchEnd.NO_CHANGE}:
             told = _MANY_SMALL.format(difference(self._settings.threshold))
-            return [replace(own, reason=told, printed=Bisections(found=()), suspects=())]
+            nothing = Bisections(found=())
+            return [replace(own, reason=told, printed=nothing, suspects=(), goes_on=False)]
         # What its own search knows of all of it is more than what its halves do.
         interrupted = SearchEnd.INTERRUPTED in ends
         end = SearchEnd.INTERRUPTED if interrupted else own.end

@@ -110,14 +110,18 @@ def piloting(kind: Kind, seconds: float) -> Callable[[Conversation], None]:
 def _needed_ns(program: Conversation, kind: Kind, count: int) -> float:
     """How long a batch has to be at least, by what the program is seen to be."""
     footing = program.ready.footing
-    threads = footing.get("threads", 1)
     if times_own_thread(footing):
         return OWN_THREAD_NS
-    if isinstance(threads, int) and threads > len(os.sched_getaffinity(0)):
-        return CROWDED_NS
     if not one_thread(footing) or _seen_waiting(program, count):
-        return WAITING_NS
+        return _fills_ns(footing)
     return SAMPLES_NS if kind is Kind.SAMPLES else SHORT_NS
+
+
+def _fills_ns(footing: Mapping[str, object]) -> float:
+    """How long batches of a program that waits or has threads are to be."""
+    threads = footing.get("threads", 1)
+    crowded = isinstance(threads, int) and threads > len(os.sched_getaffinity(0))
+    return CROWDED_NS if crowded else WAITING_NS
 
 
 def _seen_waiting(program: Conversation, count: int) -> bool:
@@ -235,12 +239,14 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
         )
     beside_threads = (waits or not single) and not times_own_thread(pilot.footing)
     if beside_threads:
-        # Not in shorter ones: of more threads than processors those lie within one thread's turn.
-        full = [one for one in pilot.batches if one.iterations >= iterations]
-        quick_ns = min(one.on_cpu_ns / one.iterations for one in full)
+        # Not in shorter ones: of more threads than processors those lie within one thread's turn. Nor by the
+        # quickest alone: threads that contend are quicker where a neighbour has them run one after the other.
+        full = sorted(one.on_cpu_ns / one.iterations for one in pilot.batches if one.iterations >= iterations)
+        quick_ns = full[min(1, len(full) - 1)]
         if one_ns > _BESIDE_A_NEIGHBOUR * quick_ns:
-            filled_ns, one_ns = iterations * one_ns, _BESIDE_A_NEIGHBOUR * quick_ns
-            iterations = min(_most(kind), max(1, round(filled_ns / one_ns)))
+            filled_ns = min(iterations * one_ns, _fills_ns(pilot.footing))
+            one_ns = _BESIDE_A_NEIGHBOUR * quick_ns
+            iterations = min(_most(kind), max(iterations, round(filled_ns / one_ns)))
     if pilot.batches[-1].wall_ns < SHORT_NS / 2:  # it never became long enough
         iterations = min(_most(kind), max(1, round(SHORT_NS / one_ns)))
     if single and waits:  # perhaps seen only after the long batches of a program that never waits
@@ -259,7 +265,7 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
     )
     if iterations == 1 and 2 * one_ns > _WITHOUT_WARMUP * 1e9 * seconds:
         return work
-    steady = least = min(shortest, iterations)
+    steady = least = iterations if beside_threads else min(shortest, iterations)
     if len(groups[shortest]) >= _STEADY_BATCHES:
         before = [0, *accumulate(batch.iterations for batch in pilot.batches)]
         steady = before[counts.index(shortest) + steady_from(groups[shortest])]

@@ -41,7 +41,7 @@ from tollbench.measure.spending import ROUNDS_OF_EACH
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
 from tollbench.plan import Plan, Settings, headline_cases, layout_seed, quick_cases, round_order
 from tollbench.stats import next_look
-from tollbench.store import RunFile
+from tollbench.store import Launch, RunFile
 from tollbench.words import Case, Kind, Program, Purpose, Status
 
 # An untimed beat goes before each that counts: the other canary had 128 KiB of the same cache.
@@ -203,8 +203,11 @@ class _Run:
             state = cases[index]
             again = state.work is not None and state.work.beside_threads and state.pilots < 2
             cheap = state.cost_ns <= _DEAREST_SECOND_PILOT_NS and self._elapsed_s() < until_s
-            if again and cheap and state.active:
-                self._pilot_once(state, index)
+            begun = state.rehearsed or bool(state.values)  # resumed: its batches stay as they were
+            if again and cheap and state.active and not begun:
+                launch = self._pilot_once(state, index)
+                if launch.status is Status.WRONG_ANSWER:
+                    self._end_case(state, launch.status, launch.reason)
 
     def _first(self, cases: Sequence[CaseState]) -> list[int]:
         """Positions in `cases`: the headline first, a case of each workload in turn, otherwise at random."""
@@ -221,22 +224,24 @@ class _Run:
     def _pilot(self, state: CaseState, position: int) -> None:
         """Up to three: one that saw a neighbour would make the batches of its whole company long."""
         for _ in range(_MOST_PILOTS):
-            self._pilot_once(state, position)
-            if not state.active or state.work is None:
+            launch = self._pilot_once(state, position)
+            if launch.status is not Status.OK:
+                self._end_case(state, launch.status, launch.reason)
                 return
+            assert state.work is not None
             if not state.work.lengthened or self._settings.max_launches < 2:
                 return
 
-    def _pilot_once(self, state: CaseState, position: int) -> None:
+    def _pilot_once(self, state: CaseState, position: int) -> Launch:
+        """What came of it; a pilot that went well counts."""
         talk = noting_unasked_work(piloting(state.case.kind, self._settings.launch_s))
         place = self._place(state, Purpose.PILOT, state.pilots, position)
         outcome = self._launch(state, place, self._errands.piloting(state), talk)
-        if outcome.launch.status is not Status.OK:
-            self._end_case(state, outcome.launch.status, outcome.launch.reason)
-            return
-        state.take_pilot(outcome.launch, self._settings)
-        assert state.work is not None
-        self._file.set_iterations(state.id, state.work.iterations)
+        if outcome.launch.status is Status.OK:
+            state.take_pilot(outcome.launch, self._settings)
+            assert state.work is not None
+            self._file.set_iterations(state.id, state.work.iterations)
+        return outcome.launch
 
     def _count(self, state: CaseState, errand: Errand, position: int) -> None:
         place = self._place(state, Purpose.ALLOCATIONS, state.counted, position)

@@ -375,13 +375,13 @@ def test_ends_that_stay_open_are_told_without_a_forecast() -> None:
         return search._outcome(SearchEnd.UNDECIDED, reason="sum: --total-budget 5s may tell")
 
     outcome, _ = searched({(0, 40): found(12), (12, 40): ends_open})
-    assert outcome.reason.endswith(_ENDS_OPEN)
+    assert outcome.reason.endswith(_ENDS_OPEN.format("--budget"))
     assert outcome.goes_on
 
 
 def test_a_short_part_tells_that_its_share_is_spent() -> None:
     outcome, _ = searched({(0, 40): found(12), (0, 11): undecided(SPENT, 5)})
-    assert outcome.reason.endswith(_SHARE_SPENT)
+    assert outcome.reason.endswith(_SHARE_SPENT.format("--budget"))
     assert outcome.goes_on
 
 
@@ -397,6 +397,28 @@ def test_what_was_cut_stays_cut_when_it_goes_on() -> None:
     assert later.asked[0][1].measuring_s == own.asked[0][1].measuring_s == 500.0
 
 
+def test_a_cut_whose_ends_stay_open_when_it_goes_on_still_knows_what_is_searched() -> None:
+    """With less time than before, or builds that take longer."""
+    endings = {(0, 40): undecided("scattered", 20), (0, 20): found(9)}
+    _, own = searched(endings)
+    before = kept_search([own.kept[0], {"searching": "sum"}, *own.kept[1:]], "f", most_s=1e6)
+
+    def ends_open(search: Given) -> BisectionOutcome:
+        return search._outcome(SearchEnd.UNDECIDED, reason="open")
+
+    again, later = searched({**endings, (0, 40): ends_open}, before)
+    assert [only for _, _, only in later.asked] == ["", "sum", "sum", "sum", "sum"]
+    assert commits_of(again) == [9]
+
+
+def test_a_cut_outside_of_its_part_is_a_damaged_file() -> None:
+    _, own = searched({(0, 40): undecided("scattered", 20)})
+    (cut,) = [record for record in own.kept if "cut" in record]
+    kept = [{**cut, "cut": f"{40:040d}"} if record is cut else record for record in own.kept]
+    with pytest.raises(TollError, match="the file is damaged: 0000000000, where a part"):
+        searched({(0, 40): undecided("scattered", 20)}, kept_search(kept, "f", most_s=1e6))
+
+
 def test_a_full_disk_at_the_cut_ends_it() -> None:
     def refuse(record: Mapping[str, Any]) -> None:
         if "cut" in record:
@@ -405,9 +427,10 @@ def test_a_full_disk_at_the_cut_ends_it() -> None:
     class Own(Given):
         pass
 
-    Own.endings, Own.asked = {(0, 40): undecided("scattered", 20)}, []
+    Own.endings, Own.asked = {(0, 40): found(20), (0, 19): undecided("scattered", 10)}, []
     outcome = SeveralSearches(commits(), Builds(), SearchSettings(), search=Own, keep=refuse).run()
-    assert parts(Own) == [(0, 40)]
+    assert parts(Own) == [(0, 40), (0, 19)]  # what waits does not begin
+    assert [one.commit for one in outcome.printed.found if one.decided] == [f"{20:040d}"]
     assert outcome.end is SearchEnd.INTERRUPTED
 
 
@@ -422,6 +445,8 @@ def test_a_row_with_merges_is_refused(toll: Toll, tmp_path: Path, capsys: pytest
     assert "1 merge between" in told
     assert "next: add --first-parent" in told
     assert toll(project.commits[0], "main", *WORDS, "--all", "--first-parent") == 0
+    # Of that branch nothing comes from this one: the row is straight.
+    assert toll(project.commits[2], "main", *WORDS, "--all") == 0
 
 
 @pytest.mark.parametrize(

@@ -325,8 +325,13 @@ def test_a_neighbour_in_all_of_the_last_batches_does_not_make_them_short() -> No
     """As it was seen: starting a thread took 3.5 ms, as it waited for a processor; else 20 us."""
     beside = [batch(16, 3.7e6), batch(16, 0.97e6), *[batch(1, 3.5e6, switches=1)] * 4]
     work = work_after(pilot(beside, threads=2), Kind.BATCH, SECONDS)
-    assert work.iterations == round(3.5e6 / (2 * 0.97e6 / 16))
+    assert work.iterations == round(WAITING_NS / (2 * 3.7e6 / 16))  # the second quickest may be a neighbour's
     assert work.beside_threads
+    assert work.warmup == work.iterations
+    late = [*[batch(150, 3e6, switches=1)] * 2, *[batch(147, 5e8, switches=1)] * 3]
+    assert work_after(pilot(late, threads=2), Kind.BATCH, SECONDS).iterations == 147
+    long = [*[batch(1, 2e7, switches=1)] * 2, *[batch(1, 6e7, switches=1)] * 3]
+    assert work_after(pilot(long, threads=2), Kind.BATCH, SECONDS).iterations == 1
     alone = [batch(16, 3.2e5), *[batch(156, 3e6, switches=1)] * 4]
     assert work_after(pilot(alone, threads=2), Kind.BATCH, SECONDS).iterations == 156
     dear = [batch(1, 6e8, switches=1)] * 3
