@@ -180,11 +180,11 @@ class SeveralSearches:
             undecided = [one.model_copy(update={"decided": False}) for one in outcome.printed.found]
             told = Bisections(found=tuple(undecided))
             return replace(outcome, end=SearchEnd.UNDECIDED, reason=cut.reason, goes_on=False, printed=told)
+        if not self._all:
+            return outcome
         if outcome.end is SearchEnd.UNDECIDED and not outcome.changes:
             # The forecast of the comparison of its ends is for a budget that nobody asked for.
             return replace(outcome, reason=_ENDS_OPEN.format(scarce), goes_on=True)
-        if not self._all:
-            return outcome
         if outcome.end is SearchEnd.UNDECIDED and outcome.goes_on and min(self._left()) > 0.0:
             return replace(outcome, reason=_SHARE_SPENT.format(scarce))
         if outcome.end is SearchEnd.FOUND and not any(step.rounds or step.same_as for step in outcome.path):

@@ -16,18 +16,15 @@ _EXPLAINED = 0.02  # of the change: as much elsewhere is not told
 
 def lines(outcome: BisectionOutcome) -> list[str]:
     """The answer first, then what it rests on."""
-    told = (
-        _several(outcome)
-        if outcome.searches
-        else {
-            SearchEnd.FOUND: _found,
-            SearchEnd.NO_CHANGE: _no_change,
-            SearchEnd.UNDECIDED: _undecided,
-            SearchEnd.INTERRUPTED: _undecided,
-        }[outcome.end](outcome)
-    )
+    of_end = {
+        SearchEnd.FOUND: _found,
+        SearchEnd.NO_CHANGE: _no_change,
+        SearchEnd.UNDECIDED: _undecided,
+        SearchEnd.INTERRUPTED: _undecided,
+    }
+    answer = _several if outcome.searches else of_end[outcome.end]
     return [
-        *told,
+        *answer(outcome),
         *_others(outcome.changes, exact=outcome.by_counts),
         *_lacking(outcome),
         *_left_out(outcome),

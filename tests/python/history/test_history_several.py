@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bisected import WORDS, Toll, answer, history, toll_in_project
+from several_changes_trials import NoBuilds
 
 from tollbench.compare import Comparison, Verdict
 from tollbench.compare.raw_file import RawFile
@@ -22,7 +23,6 @@ from tollbench.history.commit_range import Commit, CommitRange
 from tollbench.history.commit_search import FoundRun, SearchSettings, TimeSpent
 from tollbench.history.kept_search import PART, KeptSearch, kept_search
 from tollbench.history.several_searches import _BY_ENDS_ALONE, _ENDS_OPEN, _SHARE_SPENT, SeveralSearches
-from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.report import bisection_lines
 from tollbench.report.comparisons import bisection_html
@@ -73,6 +73,14 @@ def test_without_a_change_it_is_one_comparison(
     project = history(tmp_path / "project", {}, count=8)
     assert toll(project.commits[0], "main", *WORDS, "--all") == 0
     assert capsys.readouterr().out.startswith("No change: GOOD and BAD do not differ by more than 1.0 %.")
+
+
+def test_what_one_side_alone_has_is_told_as_without_all(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {4: {"other": 500}}, count=8)
+    assert toll(project.commits[0], "main", *WORDS, "--all") == 3
+    assert "Undecided: other is on one side alone." in capsys.readouterr().out
 
 
 def test_another_benchmark_that_comes_and_goes_leaves_nothing_open(
@@ -225,18 +233,6 @@ def raising(error: Exception) -> Ending:
     return end
 
 
-class Builds(TreeBuilds):
-    """None."""
-
-    def __init__(self) -> None:
-        self.pinned = ()
-
-    room_is_short = False
-
-    def keep_only(self, commits: Sequence[Commit]) -> None:
-        """Nothing is built."""
-
-
 def searched(
     endings: dict[tuple[int, int], Ending], before: KeptSearch | None = None, **settings: Any
 ) -> tuple[BisectionOutcome, type[Given]]:
@@ -245,7 +241,7 @@ def searched(
 
     Own.endings, Own.asked, Own.kept = endings, [], []
     asked = replace(SearchSettings(), **settings)
-    whole = SeveralSearches(commits(), Builds(), asked, search=Own, keep=Own.kept.append, before=before)
+    whole = SeveralSearches(commits(), NoBuilds(), asked, search=Own, keep=Own.kept.append, before=before)
     return whole.run(), Own
 
 
@@ -428,7 +424,7 @@ def test_a_full_disk_at_the_cut_ends_it() -> None:
         pass
 
     Own.endings, Own.asked = {(0, 40): found(20), (0, 19): undecided("scattered", 10)}, []
-    outcome = SeveralSearches(commits(), Builds(), SearchSettings(), search=Own, keep=refuse).run()
+    outcome = SeveralSearches(commits(), NoBuilds(), SearchSettings(), search=Own, keep=refuse).run()
     assert parts(Own) == [(0, 40), (0, 19)]  # what waits does not begin
     assert [one.commit for one in outcome.printed.found if one.decided] == [f"{20:040d}"]
     assert outcome.end is SearchEnd.INTERRUPTED

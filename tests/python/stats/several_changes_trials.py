@@ -2,9 +2,9 @@
 
     PYTHONPATH=python:tests/python/compare .venv/bin/python tests/python/stats/several_changes_trials.py [N]
 
-prints the table "Several changes" of docs/bisect.md, by N searches a line, 100 if not given (a quarter of an
-hour). Which part is searched next is decided by `tollbench.history.several_searches` itself; each search in a
-part is one of `bisection_bars`: comparisons by `tollbench.compare`, looks by rounds of three, in one budget.
+prints the table "Several changes" of docs/bisect.md, by N searches a line, 100 if not given (half an hour).
+Which part is searched next is decided by `tollbench.history.several_searches` itself; each search in a part
+is one of `bisection_bars`: comparisons by `tollbench.compare`, looks by rounds of three, in one budget.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Named:
         return sum(not any(first <= place <= last for place in self.true) for first, last in self.named)
 
 
-class _NoBuilds(TreeBuilds):
+class NoBuilds(TreeBuilds):
     """Nothing is built."""
 
     room_is_short = False
@@ -112,7 +112,7 @@ def searched(row: Row, changes: Sequence[float], seed: int) -> Named:
     )
     own = type("Own", (Simulated,), {"launches_of": launches})
     settings = SearchSettings(threshold=THRESHOLD, measuring_s=BUDGET_S, seed=seed)
-    outcome = SeveralSearches(commits, _NoBuilds(), settings, search=own).run()
+    outcome = SeveralSearches(commits, NoBuilds(), settings, search=own).run()
     named = [
         (int(suspects[0].commit), int(suspects[-1].commit))
         for part in outcome.searches
