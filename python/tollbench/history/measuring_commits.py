@@ -1,8 +1,8 @@
 """One session of a history: commits in groups, each group beside the reference, launched in turns.
 
 A group is one comparison: the reference, the reference once more, and some commits, all launched in every
-round in random order. So each ratio is one of launches that are close in time, whatever night it is; and what
-the reference shows against itself says how far the others can be trusted.
+round in random order. So each ratio is one of launches that are close in time, whatever night it is. It is to
+both launches of the reference; what these show against each other says how far the others can be trusted.
 """
 
 from __future__ import annotations
@@ -12,12 +12,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tollbench.compare import (
     Comparison,
@@ -36,6 +32,7 @@ from tollbench.compare.raw_file import RawFile
 from tollbench.compare.subject import Keep
 from tollbench.errors import TollError
 from tollbench.history.commit_range import Commit
+from tollbench.history.group_rounds import GroupRounds
 from tollbench.history.history_folder import MeasuredPoint
 from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.clock import Clock, SystemClock
@@ -45,11 +42,6 @@ from tollbench.text import several
 
 TOGETHER = 8  # commits of a group: more, and launches of one round are no longer close in time
 _AGAIN = "the reference again"
-_MEDIAN_ERROR = 1.2533  # of a median over the standard error of a mean, of normal values
-_MAD = 1.4826  # to a normal distribution's standard deviation
-_FEW_PAIRS = 4  # of fewer the scatter of one commit alone says nothing
-_UNKNOWN_ERROR = 0.05  # log scale, where there are too few pairs to say
-_USUAL_SHARE = 0.5  # of a ratio's variance that is the reference's, where there are too few pairs to say
 
 
 _New = dict[str, list[str]]  # commit -> benchmarks that it has and the reference has not
@@ -210,14 +202,14 @@ class CommitSession:
         commits: Sequence[Commit],
         sides: Mapping[str, WrittenSide],
         names: Sequence[str] | None = None,
-    ) -> tuple[Comparisons | None, _Logs, str]:
+    ) -> tuple[Comparisons | None, GroupRounds, str]:
         """What was found, also until it was interrupted, and why nothing was."""
         written = [
             reference,
             replace(reference, label=_AGAIN),
             *(replace(sides[commit.commit], label=commit.commit) for commit in commits),
         ]
-        logs = _Logs(self.keep)
+        logs = GroupRounds(self.keep)
         failed = ""
         found: Comparisons | None = None
         before_s = self.spent_s
@@ -248,7 +240,7 @@ class CommitSession:
         self,
         commits: Sequence[Commit],
         found: Comparisons | None,
-        logs: _Logs,
+        logs: GroupRounds,
         beside: Mapping[str, str] | None = None,
     ) -> None:
         """Raises Interrupted where the comparison was, with what it had judged stored."""
@@ -266,7 +258,7 @@ class CommitSession:
         self,
         commits: Sequence[Commit],
         found: Comparisons,
-        logs: _Logs,
+        logs: GroupRounds,
         beside: Mapping[str, str] | None = None,
     ) -> _New:
         """Stores it; `beside` names a reference that is not the session's."""
@@ -284,9 +276,7 @@ class CommitSession:
             number = found.sides.index(commit.commit)
             own = {name: row for (side, name), row in rows.items() if side == commit.commit}
             points = {
-                name: point
-                for name, row in own.items()
-                if (point := _point(row, logs.error(name, number))) is not None
+                name: point for name, row in own.items() if (point := _point(row, logs, number)) is not None
             }
             shared = {name: point[4] * math.sqrt(logs.shared(name)) for name, point in points.items()}
             failed = {name: row.reason for name, row in own.items() if row.verdict is Verdict.FAILED}
@@ -332,79 +322,15 @@ def _nothing_of(found: Comparisons) -> str:
     return found.comparisons[0].reason
 
 
-def _point(row: Comparison, error: float) -> MeasuredPoint | None:
+def _point(row: Comparison, rounds: GroupRounds, side: int) -> MeasuredPoint | None:
     if row.ratio is None or row.a_ns is None or row.b_ns is None or not row.launches:
         return None
-    return (row.ratio, row.low, row.high, row.launches, error, row.a_ns, row.b_ns)
-
-
-class _Logs:
-    """Hears what a comparison keeps, and knows from it how pairs scatter."""
-
-    def __init__(self, keep: Keep) -> None:
-        self._keep = keep
-        self._values: dict[str, list[Sequence[float]]] = {}
-        self._shared: dict[str, float] = {}
-
-    def __call__(self, record: Mapping[str, Any]) -> None:
-        self._keep(record)
-        values = record.get("values")
-        if isinstance(values, Mapping):
-            for name, row in values.items():
-                self._values.setdefault(name, []).append(row)
-
-    @property
-    def rounds(self) -> int:
-        """Of the benchmark that has most of them."""
-        return max(map(len, self._values.values()), default=0)
-
-    def shared(self, name: str) -> float:
-        """The share of the variance of log ratios that is common to all sides: that of the first one.
-
-        By covariances of the sides' rounds, each from median absolute deviations of sums and differences
-        (Gnanadesikan and Kettenring 1972, "Robust estimates, residuals, and outlier detection").
-        """
-        if name not in self._shared:
-            rows = np.array(self._values.get(name, []), dtype=np.float64)
-            self._shared[name] = _common(np.log(rows[:, 1:] / rows[:, :1])) if rows.size else _USUAL_SHARE
-        return self._shared[name]
-
-    def error(self, name: str, side: int) -> float:
-        """Standard error of the median log ratio of a side to the first one.
-
-        The scatter is that of all sides together, where a side has few pairs.
-        """
-        rows = np.array(self._values.get(name, []), dtype=np.float64)
-        if rows.size == 0:
-            return _UNKNOWN_ERROR
-        logs = np.log(rows[:, 1:] / rows[:, :1])
-        off = [_off_middle(column) for column in logs.T]
-        own, pool = off[side - 1], np.concatenate(off)
-        chosen = own if own.size >= 4 * _FEW_PAIRS else pool
-        if not own.size or chosen.size < _FEW_PAIRS:
-            return _UNKNOWN_ERROR
-        scatter = _MAD * float(np.median(np.abs(chosen)))
-        rounds = max(2, rows.shape[0])
-        return _MEDIAN_ERROR * scatter / math.sqrt(own.size) * math.sqrt(rounds / (rounds - 1))
-
-
-def _off_middle(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the rounds that a side has: by how much each is off its median."""
-    known = logs[np.isfinite(logs)]
-    return known - np.median(known) if known.size else known
-
-
-def _common(logs: NDArray[np.float64]) -> float:
-    """Of rounds (rows) and sides: the middle correlation of two sides; half where too few rounds tell."""
-    found = []
-    for first, second in combinations(logs.T, 2):
-        both = np.isfinite(first) & np.isfinite(second)
-        if both.sum() >= 2 * _FEW_PAIRS:
-            one, other = _off_middle(first[both]), _off_middle(second[both])
-            together, apart = (float(np.median(np.abs(one + sign * other))) ** 2 for sign in (1.0, -1.0))
-            if together + apart > 0.0:
-                found.append((together - apart) / (together + apart))
-    return min(max(float(np.median(found)), 0.0), 1.0) if found else _USUAL_SHARE
+    ratio = rounds.ratio(row.benchmark, side)
+    if ratio is None:
+        return None
+    # Half of the width is that of the launches of the reference's first side: wider than both tell.
+    low, high = (end and end * ratio / row.ratio for end in (row.low, row.high))
+    return (ratio, low, high, row.launches, rounds.error(row.benchmark, side), row.a_ns, row.b_ns)
 
 
 def group_folder(scratch: Path, number: int) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 import signal
 import subprocess
@@ -15,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import numpy as np
 import pytest
 from made_histories import commit_hash, line, session
 from test_history_reading import SCHEMA
@@ -28,7 +26,6 @@ from tollbench.compare.revisions import RevisionBuild
 from tollbench.errors import TollError
 from tollbench.history.commit_range import Commit, any_known, tagged_commits
 from tollbench.history.history_folder import HistoryFolder
-from tollbench.history.measuring_commits import _Logs
 from tollbench.interpreters import interpreter_with_path
 
 WORDS = (
@@ -425,20 +422,6 @@ def test_tags_are_in_order_of_descent(tmp_path: Path, monkeypatch: pytest.Monkey
         project.commit(sum=1)
         project.git("tag", f"v{number}")
     assert [one.name for one in tagged_commits(project.folder, "v*").commits] == ["v0", "v1", "v2", "v3"]
-
-
-@pytest.mark.parametrize(
-    ("reference", "own", "share"), [(0.01, 0.01, 0.5), (0.0, 0.01, 0.0), (0.03, 0.01, 0.9)]
-)
-def test_what_sides_share_is_seen_in_their_rounds(reference: float, own: float, share: float) -> None:
-    rng = np.random.default_rng(1)
-    logs = _Logs(lambda _record: None)
-    for _ in range(60):
-        first = rng.normal(0.0, reference)
-        logs({"values": {"sum": [math.exp(first), *np.exp(rng.normal(0.0, own, 9)).tolist()]}})
-    assert logs.shared("sum") == pytest.approx(share, abs=0.15)
-    assert logs.shared("unknown") == 0.5
-    assert logs.rounds == 60
 
 
 def reference_of(tmp_path: Path) -> Path:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tollbench.history.group_rounds import USUAL_SHARE
 from tollbench.stats.change_points import FALSE_ALARM, MOST_CERTAIN, LevelStep, Together, find_steps
 
 COMMITS = 200
@@ -48,8 +49,8 @@ def drawn(
 ) -> Drawn:
     """200 commits. `noise` is the standard deviation of a commit's value, half of its variance measuring.
 
-    `group` neighbours are measured beside the same launches of the reference: half of the variance of their
-    measuring is one and the same for all of them. `layout`: the rest, where it is not the other half.
+    `group` neighbours are measured beside the same two launches of the reference: a third of the variance of
+    their measuring is one and the same for all of them. `layout`: the rest, where it is not the other half.
     Besides, one day in fifty is off by 3 to 10 % (one or two commits), and the level drifts by 0.2 % up and
     down; not where `plain`.
     """
@@ -66,7 +67,7 @@ def drawn(
         level[place:] += math.log1p(step)
     groups = np.arange(COMMITS) // group
     errors = noise * math.sqrt(0.5) * rng.uniform(0.7, 1.3, groups[-1] + 1)[groups]
-    shared = errors * math.sqrt(0.5)
+    shared = errors * math.sqrt(USUAL_SHARE)
     values = level + rng.normal(0.0, noise * math.sqrt(0.5) if layout is None else layout, COMMITS)
     values += rng.normal(0.0, 1.0, COMMITS) * np.sqrt(errors**2 - shared**2)
     values += rng.normal(0.0, 1.0, groups[-1] + 1)[groups] * shared
