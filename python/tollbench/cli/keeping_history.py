@@ -384,7 +384,9 @@ def _all_groups(
     while work.left_s > 0.0:
         known = _read(request, row, folder)
         work.others.update(known.others)
-        order = order_of_measuring(len(row.commits), known.visits, known.runs, known.doubted, known.failed)
+        order = order_of_measuring(
+            len(row.commits), known.visits, known.runs, known.doubted, known.failed, known.suspected
+        )
         chosen: dict[str, Commit] = {}
         for place in order:
             commit = row.commits[place]

@@ -10,6 +10,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 MOST_VISITS = 3  # of a commit whose value is doubted
+MOST_BESIDE_A_CHANGE = 4  # likewise, of those that decide with which commit a change came
+_BESIDE = 3  # commits on either side of where a change may lie, at 95 %
 _HALF_LIFE = 0.25  # of the row: a gap that lies further back by so much counts half
 
 
@@ -26,13 +28,15 @@ def order_of_measuring(
     changes: Sequence[CommitRun] = (),
     doubted: Set[int] = frozenset(),
     failed: Set[int] = frozenset(),
+    suspected: Sequence[CommitRun] = (),
 ) -> list[int]:
     """Places of commits, the most important first; each once, and no more than are worth a visit.
 
     `visits` says of each place in how many sessions it was measured. First the newest and the oldest; then
     the middle of what a change may have come with, again and again; then those whose value is `doubted`, and
-    those that a change of several commits lies between, until they were visited three times; then those that
-    `failed` to build or to run, as often; then the middles of gaps, in which a recent commit counts more.
+    those that a change of several commits lies between, with some on either side; then those around a change
+    that is only `suspected`, and those that `failed` to build or to run; then the middles of gaps, in which a
+    recent commit counts more. What was measured is visited three times at most, around a change four times.
     """
     order: dict[int, None] = {}
     known = {place for place in range(count) if visits[place]}
@@ -43,20 +47,23 @@ def order_of_measuring(
     for place in _halving(changes, known):
         order[place] = None
     near = (place for run in changes for place in _near(run, count) if place not in failed)
-    again = [*sorted(doubted, reverse=True), *near, *sorted(failed, reverse=True)]
-    for place in again:
-        if 0 < visits[place] < MOST_VISITS:
-            order[place] = None
+    maybe = (place for run in suspected for place in range(run.first, run.last + 1) if place not in failed)
+    for again, most in (
+        (sorted(doubted, reverse=True), MOST_VISITS),
+        (near, MOST_BESIDE_A_CHANGE),
+        ([*maybe, *sorted(failed, reverse=True)], MOST_VISITS),
+    ):
+        order |= dict.fromkeys(place for place in again if 0 < visits[place] < most)
     for place in _middles(count, known | set(order)):
         order[place] = None
     return list(order)
 
 
 def _near(run: CommitRun, count: int) -> range:
-    """The commits that decide with which of several a change came."""
+    """The commits that decide with which of several a change came, which need not be one of these several."""
     if run.first == run.last:
         return range(0)
-    return range(max(0, run.first - 1), min(count, run.last + 1))
+    return range(max(0, run.first - 1 - _BESIDE), min(count, run.last + 1 + _BESIDE))
 
 
 def _halving(changes: Sequence[CommitRun], known: Set[int]) -> list[int]:

@@ -29,6 +29,8 @@ from tollbench.text import clean, several
 _LEVEL = 0.95
 _Z = NormalDist().inv_cdf(0.5 + _LEVEL / 2.0)
 _NEAR = 25  # commits on either side of a change, by which it was found
+_AGAIN = 8  # measured commits on either side of a change that is suspected, which are measured once more
+_FAR = 3.0  # standard errors from the median of a commit's visits: a bad day, of three visits or more
 _MOST_NAMED = 4
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 
@@ -40,6 +42,7 @@ class ReadHistory:
     told: Histories
     visits: tuple[int, ...]  # sessions of each commit of the row; one that does not build counts as one
     runs: tuple[CommitRun, ...]  # in which changes lie
+    suspected: tuple[CommitRun, ...]  # around which a change may lie that is not told yet
     doubted: frozenset[int]  # places of outliers, and of the last commits where they are off
     failed: frozenset[int]  # places of what did not build or run, though its time may come
     others: Mapping[str, str]  # benchmark -> hash of its reference, where that is not the session's
@@ -68,12 +71,14 @@ def read_history(
     lines: list[BenchmarkLine] = []
     changes: list[HistoryChange] = []
     doubted: set[int] = set()
+    suspected: list[CommitRun] = []
     for name in names:
-        line, own, far = _line(name, known, asked)
+        line, own, again = _line(name, known, asked)
         if line is not None:
             lines.append(line)
             changes += own
-            doubted |= far
+            doubted |= again.doubted
+            suspected += again.suspected
     reasons = [now.reason_of(commit.tree) if now is not None else "" for commit in row.commits]
     told = Histories(
         reference=now.header.reference if now is not None else "",
@@ -99,6 +104,7 @@ def read_history(
         told,
         visits,
         tuple(CommitRun(one.first, one.last) for one in told.changes if one.part == known.latest),
+        tuple(suspected),
         frozenset(doubted),
         frozenset(place for place, reason in enumerate(reasons) if reason),
         {name: other for name, (other, _) in now.beside.items() if other} if now is not None else {},
@@ -152,7 +158,7 @@ def _series(name: str, part: HistoryPart, places: Mapping[str, Sequence[int]]) -
 
 
 def _combined(visits: Sequence[Visit], groups: dict[tuple[str, int], int]) -> _CommitValue:
-    """Several visits of one commit: the weighted mean of two, the median of more; and its error.
+    """Several visits of one commit: their weighted mean, of three or more without those far off; its error.
 
     It counts to the group of its last visit, as commits that are visited again are so together.
     """
@@ -160,13 +166,16 @@ def _combined(visits: Sequence[Visit], groups: dict[tuple[str, int], int]) -> _C
     logs = [math.log(visit.point[0]) for visit in visits]
     if len(visits) == 1:
         return _CommitValue(logs[0], visits[0].error, visits[0].shared, group, 1)
-    weights = [visit.error**-2 for visit in visits]
-    own = math.sqrt(1.0 / sum(weights))
-    mean = sum(weight * log for weight, log in zip(weights, logs, strict=True)) / sum(weights)
-    middle = median(logs) if len(logs) > 2 else mean
-    spread = median(abs(log - middle) for log in logs) / math.sqrt(len(logs))
-    shared = math.hypot(*(weight * visit.shared for weight, visit in zip(weights, visits, strict=True)))
-    return _CommitValue(middle, max(own, spread), shared / sum(weights), group, len(visits))
+    kept = list(zip(logs, visits, strict=True))
+    if len(visits) > 2:
+        middle = median(logs)
+        kept = [one for one in kept if abs(one[0] - middle) <= _FAR * one[1].error] or kept
+    weights = [visit.error**-2 for _, visit in kept]
+    whole = sum(weights)
+    mean = sum(weight * log for weight, (log, _) in zip(weights, kept, strict=True)) / whole
+    spread = median(abs(log - mean) for log, _ in kept) / math.sqrt(len(kept))
+    shared = math.hypot(*(weight * visit.shared for weight, (_, visit) in zip(weights, kept, strict=True)))
+    return _CommitValue(mean, max(math.sqrt(1.0 / whole), spread), shared / whole, group, len(visits))
 
 
 def _steps(series: Mapping[int, _CommitValue], asked: _LineTerms) -> LevelSteps:
@@ -180,16 +189,34 @@ def _steps(series: Mapping[int, _CommitValue], asked: _LineTerms) -> LevelSteps:
         together=Together(columns[3], columns[2]),
         alarm=asked.alarm,
     )
-    return found if asked.row.first_parent else replace(found, steps=(), outliers=(), recent=0)
+    return found if asked.row.first_parent else replace(found, steps=(), outliers=(), recent=0, suspected=())
+
+
+class _LookAgain(NamedTuple):
+    """What another night would make surer, of the part that goes on."""
+
+    doubted: set[int]
+    suspected: list[CommitRun]
+
+
+def _look_again(places: Sequence[int], steps: LevelSteps) -> _LookAgain:
+    doubted = {places[place] for place in steps.outliers}
+    doubted |= set(places[len(places) - steps.recent :])
+    last = len(places) - 1
+    suspected = [
+        CommitRun(places[max(0, place - _AGAIN)], places[min(last, place + _AGAIN - 1)])
+        for place in steps.suspected
+    ]
+    return _LookAgain(doubted, suspected)
 
 
 def _line(
     name: str, known: HistoryParts, asked: _LineTerms
-) -> tuple[BenchmarkLine | None, list[HistoryChange], set[int]]:
+) -> tuple[BenchmarkLine | None, list[HistoryChange], _LookAgain]:
     columns: dict[str, list[float]] = {key: [] for key in ("place", "part", "ratio", "low", "high", "visits")}
     outliers: list[int] = []
     changes: list[HistoryChange] = []
-    doubted: set[int] = set()
+    again = _LookAgain(set(), [])
     steps_of: dict[int, LevelSteps] = {}  # by number of the part
     for number, part in enumerate(known.parts):
         series = _series(name, part, asked.places)
@@ -212,10 +239,9 @@ def _line(
             columns[key] += values
         changes += _changes(name, number, part, places, steps, asked)
         if number == known.latest:
-            doubted = {places[place] for place in steps.outliers}
-            doubted |= set(places[len(places) - steps.recent :])
+            again = _look_again(places, steps)
     if not columns["place"]:
-        return None, [], set()
+        return None, [], again
     since, until = _lifetime(name, known, asked.row, columns["place"])
     latest = next(number for number in reversed(known.used) if number in steps_of)
     line = BenchmarkLine(
@@ -229,7 +255,7 @@ def _line(
         since=since,
         until=until,
     )
-    return line, _apart(changes), doubted
+    return line, _apart(changes), again
 
 
 def _changes(

@@ -27,7 +27,8 @@ Floats = NDArray[np.float64]
 
 FEWEST = 4  # values on either side of a step: fewer may be one bad day
 # Of one place in one window, of all series of a page together; docs/history.md has what comes of it.
-FALSE_ALARM = 6e-5
+FALSE_ALARM = 1e-4
+SUSPICION = 40.0  # times as likely as a false alarm: what is not told, and worth another look
 _MAD = 1.4826  # from a median absolute deviation to a normal distribution's standard deviation
 _CLIP = 3.0  # standard deviations: what is further off counts as this
 _MEDIAN_REACH = 5  # values to either side that a running median looks at
@@ -67,6 +68,7 @@ class LevelSteps:
     levels: tuple[float, ...]  # before the first step, behind it and so on; one more than steps
     outliers: tuple[int, ...]  # places of values that are far off, log scale
     recent: int  # how many of the last values are off to one side, too few for a step yet; else 0
+    suspected: tuple[int, ...] = ()  # places where a step may be, and values that are known better would tell
 
 
 class Together(NamedTuple):
@@ -96,7 +98,8 @@ def find_steps(
     if series.count < 2 * FEWEST:
         middle = (float(np.median(series.values)),) if series.count else ()
         return LevelSteps((), series.scatter, middle, (), 0)
-    places = _supported(series, _moved(series, _found(series)))
+    first, suspected = _found(series)
+    places = _supported(series, _moved(series, first))
     places = _supported(series, _moved(series, _missed(series, places)))
     steps = [_step(series, *around, level) for around in _around(series, places)]
     while untold := [step for step in steps if abs(step.size) < least or step.low <= 0.0 <= step.high]:
@@ -111,6 +114,7 @@ def find_steps(
         tuple(levels),
         tuple(np.nonzero(np.abs(far) > _FAR)[0].tolist()),
         _recent(far[places[-1] if places else 0 :]),
+        _untold(series, suspected, places, least),
     )
 
 
@@ -137,6 +141,7 @@ class _Series:
         self.weight_sums = np.concatenate(([0.0], np.cumsum(weights)))
         self.sums = np.concatenate(([0.0], np.cumsum(weights * _clipped(self.values, self.sd))))
         self.least_z = _student(alarm / 2.0, self.freedom)
+        self.suspect_z = _student(min(SUSPICION * alarm, 0.5) / 2.0, self.freedom)
 
     def far_from(self, levels: Sequence[float], spans: Sequence[tuple[int, int]]) -> Floats:
         """Of each value its distance from its level, in standard deviations."""
@@ -204,9 +209,19 @@ def _bounds_of_halves(values: Floats, sd: Floats) -> tuple[float, float]:
     return min(middles) - reach, max(middles) + reach
 
 
-def _found(series: _Series) -> list[int]:
-    """Places of steps, from the narrowest window that shows one to the widest."""
+class _Suspicion(NamedTuple):
+    """A window that scatter alone seldom makes."""
+
+    z: float
+    place: int
+    begin: int
+    end: int
+
+
+def _found(series: _Series) -> tuple[list[int], list[_Suspicion]]:
+    """Places of steps, from the narrowest window that shows one to the widest; all that looks like one."""
     places: list[int] = []
+    suspected: list[_Suspicion] = []
     length = _SMALLEST_WINDOW
     lengths = []
     while length < series.count:
@@ -218,12 +233,28 @@ def _found(series: _Series) -> list[int]:
             begins = np.append(begins, series.count - size)
         z, best = _best_split(series, begins, size)
         for index in np.argsort(-z):
-            if z[index] <= series.least_z:
+            if z[index] <= series.suspect_z:
                 break
-            begin = int(begins[index])
-            if not any(begin < place < begin + size for place in places):
-                places.append(int(best[index]))
-    return sorted(places)
+            begin, place = int(begins[index]), int(best[index])
+            if any(begin < other < begin + size for other in places):
+                continue
+            suspected.append(_Suspicion(float(z[index]), place, begin, begin + size))
+            if z[index] > series.least_z:
+                places.append(place)
+    return sorted(places), suspected
+
+
+def _untold(
+    series: _Series, suspected: Sequence[_Suspicion], places: Sequence[int], least: float
+) -> tuple[int, ...]:
+    """Of suspicions the strongest ones, large enough, in whose windows is neither a step nor another one."""
+    kept: list[int] = []
+    for one in sorted(suspected, key=lambda one: -one.z):
+        if not any(one.begin < place < one.end for place in (*places, *kept)):
+            size, _ = _size(series, one.begin, one.place, one.end)
+            if abs(size) >= least:
+                kept.append(one.place)
+    return tuple(sorted(kept))
 
 
 def _best_split(series: _Series, begins: NDArray[np.int_], size: int) -> tuple[Floats, NDArray[np.int_]]:

@@ -248,9 +248,41 @@ def test_a_change_is_filled_in_before_old_commits() -> None:
 def test_doubted_commits_are_visited_again_and_not_for_ever() -> None:
     visits = [1] * 20
     assert order_of_measuring(20, visits, doubted={7}) == [7]
-    assert order_of_measuring(20, visits, [CommitRun(5, 6)]) == [4, 5, 6]
-    assert order_of_measuring(20, [3] * 20, [CommitRun(5, 6)], {7}) == []
+    assert order_of_measuring(20, visits, [CommitRun(5, 6)]) == list(range(1, 10))
+    assert order_of_measuring(20, visits, [CommitRun(5, 5)]) == []
+    assert order_of_measuring(20, visits, suspected=[CommitRun(5, 6)]) == [5, 6]
+    assert order_of_measuring(20, [3] * 20, [CommitRun(5, 6)], {17}) == list(range(1, 10))
+    assert order_of_measuring(20, [4] * 20, [CommitRun(5, 6)], {7}) == []
+    assert order_of_measuring(20, [3] * 20, (), {7}, suspected=[CommitRun(5, 6)]) == []
     assert order_of_measuring(0, []) == []
+
+
+def test_what_all_but_shows_a_change_is_measured_again(tmp_path: Path) -> None:
+    """A step of 0.35 % where commits scatter by 0.3 %, of few commits: worth a look, and no more."""
+    values = scattered(40, {32: 0.0035}, seed=7)
+    session(tmp_path, 1, [line(n, {"sum": values[n]}) for n in range(40)])
+    found = read(tmp_path, 40, threshold=0.002)
+    assert not found.told.changes
+    (run,) = found.suspected
+    assert run.first <= 32 <= run.last
+    assert run.last - run.first == 15
+    assert set(order(found)) == set(range(run.first, run.last + 1)), "and nothing else"
+    assert read(tmp_path, 40, threshold=0.01).suspected == (), "it is smaller than what is asked for"
+    session(tmp_path, 2, [line(n, {"sum": values[n]}) for n in range(run.first, run.last + 1)])
+    session(tmp_path, 3, [line(n, {"sum": values[n]}) for n in range(run.first, run.last + 1)])
+    assert not order(read(tmp_path, 40, threshold=0.002)), "three visits are enough"
+
+
+def test_of_three_visits_a_bad_day_is_left_out(tmp_path: Path) -> None:
+    """Of two it is half of what is told; of calm ones the mean counts."""
+    for night, ratio in enumerate((1.001, 1.05, 1.003), 1):
+        session(tmp_path, night, [line(0, {"sum": ratio})])
+    (only,) = read(tmp_path, 1).told.lines
+    assert only.ratio[0] == pytest.approx(1.002, abs=1e-5)
+    assert only.visits == (3,)
+    session(tmp_path, 4, [line(0, {"sum": 1.004})])
+    (only,) = read(tmp_path, 1).told.lines
+    assert only.ratio[0] == pytest.approx((1.001 + 1.003 + 1.004) / 3.0, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +348,9 @@ def unbuilt(number: int, reason: str = "no header") -> dict[str, Any]:
 
 
 def order(found: ReadHistory) -> list[int]:
-    return order_of_measuring(len(found.visits), found.visits, found.runs, found.doubted, found.failed)
+    return order_of_measuring(
+        len(found.visits), found.visits, found.runs, found.doubted, found.failed, found.suspected
+    )
 
 
 def test_what_a_group_shares_makes_no_change(tmp_path: Path) -> None:
