@@ -380,7 +380,7 @@ def _all_groups(
     request: HistoryRequest, row: CommitRange, folder: HistoryFolder, work: CommitSession
 ) -> None:
     """Groups of the most important commits, until time is spent or none is left worth it."""
-    tried: set[int] = set()
+    tried: set[str] = set()  # trees: a bad day is told by visits of several nights
     while work.left_s > 0.0:
         known = _read(request, row, folder)
         work.others.update(known.others)
@@ -390,9 +390,9 @@ def _all_groups(
         chosen: dict[str, Commit] = {}
         for place in order:
             commit = row.commits[place]
-            if place not in tried and len(chosen) < work.settings.together:
-                tried.add(place)
-                chosen.setdefault(commit.tree, commit)
+            if commit.tree not in tried and len(chosen) < work.settings.together:
+                tried.add(commit.tree)
+                chosen[commit.tree] = commit
         if not chosen or work.left_s < work.round_s(len(chosen)):
             return
         say(f"{several(len(chosen), 'commit')}, {chosen[next(iter(chosen))].short} first")

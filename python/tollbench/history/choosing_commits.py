@@ -5,13 +5,14 @@ Old commits that nothing happened at are measured last, and thinly; pure.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
 MOST_VISITS = 3  # of a commit whose value is doubted
 MOST_BESIDE_A_CHANGE = 4  # likewise, of those that decide with which commit a change came
-_BESIDE = 3  # commits on either side of where a change may lie, at 95 %
+_BESIDE = 3  # measured commits on either side of where a change may lie, at 95 %
 _HALF_LIFE = 0.25  # of the row: a gap that lies further back by so much counts half
 
 
@@ -46,7 +47,8 @@ def order_of_measuring(
             known.add(place)
     for place in _halving(changes, known):
         order[place] = None
-    near = (place for run in changes for place in _near(run, count) if place not in failed)
+    measured = [place for place in range(count) if visits[place] and place not in failed]
+    near = [place for run in changes for place in _near(run, measured)]
     maybe = (place for run in suspected for place in range(run.first, run.last + 1) if place not in failed)
     for again, most in (
         (sorted(doubted, reverse=True), MOST_VISITS),
@@ -59,11 +61,12 @@ def order_of_measuring(
     return list(order)
 
 
-def _near(run: CommitRun, count: int) -> range:
+def _near(run: CommitRun, measured: Sequence[int]) -> Sequence[int]:
     """The commits that decide with which of several a change came, which need not be one of these several."""
     if run.first == run.last:
-        return range(0)
-    return range(max(0, run.first - 1 - _BESIDE), min(count, run.last + 1 + _BESIDE))
+        return ()
+    begin, end = bisect_left(measured, run.first - 1), bisect_right(measured, run.last)
+    return measured[max(0, begin - _BESIDE) : end + _BESIDE]
 
 
 def _halving(changes: Sequence[CommitRun], known: Set[int]) -> list[int]:

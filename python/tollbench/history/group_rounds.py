@@ -94,17 +94,13 @@ class GroupRounds:
 
 
 def _pairs(records: Sequence[Mapping[str, Any]], name: str, a: int, b: int) -> Floats:
-    """log(b / a) of every round, without what coming first does; NaN where it lacks either.
-
-    Values are to the first side by blocks already; of any other two the blocks' own ratio counts.
-    """
+    """log(b / a) of every round, without what coming first does; NaN where it lacks either."""
     logs = np.full(len(records), np.nan)
     led = np.zeros(len(records), dtype=bool)
     for number, record in enumerate(records):
         a_ns, b_ns = (_nanoseconds(record["values"][name][side]) for side in (a, b))
         if a_ns > 0.0 and b_ns > 0.0:
-            told = {(one, other): ratio for one, other, ratio in record.get("ratios", {}).get(name, ())}
-            logs[number] = math.log(told.get((a, b), b_ns / a_ns))
+            logs[number] = math.log(b_ns / a_ns)
             order = record.get("order", {}).get(name, ())
             led[number] = a in order and b in order and order.index(a) < order.index(b)
     known = np.isfinite(logs)

@@ -30,7 +30,7 @@ _LEVEL = 0.95
 _Z = NormalDist().inv_cdf(0.5 + _LEVEL / 2.0)
 _NEAR = 25  # commits on either side of a change, by which it was found
 _AGAIN = 8  # measured commits on either side of a change that is suspected, which are measured once more
-_FAR = 3.0  # standard errors from the median of a commit's visits: a bad day, of three visits or more
+_FAR = 3.0  # standard errors from the mean of a commit's other visits: a bad day
 _MOST_NAMED = 4
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 
@@ -72,13 +72,15 @@ def read_history(
     changes: list[HistoryChange] = []
     doubted: set[int] = set()
     suspected: list[CommitRun] = []
+    measured = set(matching(names, pattern))
     for name in names:
         line, own, again = _line(name, known, asked)
         if line is not None:
             lines.append(line)
             changes += own
-            doubted |= again.doubted
-            suspected += again.suspected
+            if name in measured:
+                doubted |= again.doubted
+                suspected += again.suspected
     reasons = [now.reason_of(commit.tree) if now is not None else "" for commit in row.commits]
     told = Histories(
         reference=now.header.reference if now is not None else "",
@@ -103,7 +105,11 @@ def read_history(
     return ReadHistory(
         told,
         visits,
-        tuple(CommitRun(one.first, one.last) for one in told.changes if one.part == known.latest),
+        tuple(
+            CommitRun(one.first, one.last)
+            for one in told.changes
+            if one.part == known.latest and one.benchmark in measured
+        ),
         tuple(suspected),
         frozenset(doubted),
         frozenset(place for place, reason in enumerate(reasons) if reason),
@@ -158,24 +164,51 @@ def _series(name: str, part: HistoryPart, places: Mapping[str, Sequence[int]]) -
 
 
 def _combined(visits: Sequence[Visit], groups: dict[tuple[str, int], int]) -> _CommitValue:
-    """Several visits of one commit: their weighted mean, of three or more without those far off; its error.
+    """Several visits of one commit: their weighted mean, of three or more without a bad day; its error.
 
-    It counts to the group of its last visit, as commits that are visited again are so together.
+    The error is what the visits' own errors say, or what the visits scatter by, where that is more (Birge
+    1932, "The calculation of errors by the method of least squares"). It counts to the group of its last
+    visit, as commits that are visited again are so together.
     """
     group = groups.setdefault(visits[-1].group, len(groups))
-    logs = [math.log(visit.point[0]) for visit in visits]
-    if len(visits) == 1:
-        return _CommitValue(logs[0], visits[0].error, visits[0].shared, group, 1)
-    kept = list(zip(logs, visits, strict=True))
-    if len(visits) > 2:
-        middle = median(logs)
-        kept = [one for one in kept if abs(one[0] - middle) <= _FAR * one[1].error] or kept
-    weights = [visit.error**-2 for _, visit in kept]
+    kept = _without_bad_day([_LoggedVisit(math.log(visit.point[0]), visit) for visit in visits])
+    mean, own = _weighted(kept)
+    weights = [one.visit.error**-2 * own**2 for one in kept]
+    scatter = sum(weight * (one.log - mean) ** 2 for weight, one in zip(weights, kept, strict=True))
+    # Two visits are off by the same from their mean, whatever they scatter by: half of it is told then.
+    spread = math.sqrt(scatter / max(len(kept) - 1, 2))
+    shared = math.hypot(*(weight * one.visit.shared for weight, one in zip(weights, kept, strict=True)))
+    return _CommitValue(mean, max(own, spread), shared, group, len(visits))
+
+
+class _LoggedVisit(NamedTuple):
+    log: float
+    visit: Visit
+
+
+def _weighted(visits: Sequence[_LoggedVisit]) -> tuple[float, float]:
+    """Their mean, and its error by their own errors."""
+    weights = [one.visit.error**-2 for one in visits]
     whole = sum(weights)
-    mean = sum(weight * log for weight, (log, _) in zip(weights, kept, strict=True)) / whole
-    spread = median(abs(log - mean) for log, _ in kept) / math.sqrt(len(kept))
-    shared = math.hypot(*(weight * visit.shared for weight, (_, visit) in zip(weights, kept, strict=True)))
-    return _CommitValue(mean, max(math.sqrt(1.0 / whole), spread), shared / whole, group, len(visits))
+    logs = (weight * one.log for weight, one in zip(weights, visits, strict=True))
+    return sum(logs) / whole, math.sqrt(1.0 / whole)
+
+
+def _without_bad_day(visits: Sequence[_LoggedVisit]) -> Sequence[_LoggedVisit]:
+    """Without the one that is far from all others, where these agree with each other."""
+
+    def off(one: int, others: Sequence[_LoggedVisit]) -> float:
+        rest = [visit for number, visit in enumerate(others) if number != one]
+        mean, error = _weighted(rest)
+        return abs(others[one].log - mean) / math.hypot(error, others[one].visit.error)
+
+    if len(visits) < 3:
+        return visits
+    worst = max(range(len(visits)), key=lambda one: off(one, visits))
+    rest = [visit for number, visit in enumerate(visits) if number != worst]
+    if off(worst, visits) <= _FAR or any(off(one, rest) > _FAR for one in range(len(rest))):
+        return visits
+    return rest
 
 
 def _steps(series: Mapping[int, _CommitValue], asked: _LineTerms) -> LevelSteps:

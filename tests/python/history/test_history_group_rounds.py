@@ -86,9 +86,3 @@ def test_a_commit_without_a_value_has_no_ratio() -> None:
     assert rounds.ratio("sum", 3) is None
     assert rounds.ratio("other", 2) is None
     assert rounds.ratio("sum", 2) == pytest.approx(1.1)
-
-
-def test_ratios_of_blocks_count_before_values() -> None:
-    """Of programs that take turns: those to the first side are in the values, those to the second beside."""
-    rows = [{"values": {"sum": [100.0, 150.0, 110.0]}, "ratios": {"sum": [(1, 2, 1.1)]}} for _ in range(10)]
-    assert heard(rows).ratio("sum", 2) == pytest.approx(1.1)

@@ -285,6 +285,56 @@ def test_of_three_visits_a_bad_day_is_left_out(tmp_path: Path) -> None:
     assert only.ratio[0] == pytest.approx((1.001 + 1.003 + 1.004) / 3.0, abs=1e-5)
 
 
+def visited(folder: Path, *visits: tuple[float, float]) -> tuple[float, float]:
+    """One commit, a night a visit, each with its log ratio and its error; what is told, log scale."""
+    for night, (log, error) in enumerate(visits, 1):
+        own = line(0, {"sum": math.exp(log)})
+        own["points"]["sum"][4] = error
+        session(folder, night, [own])
+    (only,) = read(folder, 1).told.lines
+    return math.log(only.ratio[0]), math.log(only.high[0] / only.ratio[0]) / 1.96
+
+
+def test_visits_that_scatter_have_the_error_of_their_scatter(tmp_path: Path) -> None:
+    """Nights that differ by more than any of them knows: nobody can say which is the bad one."""
+    value, error = visited(tmp_path, (0.0, 0.001), (0.01, 0.001), (0.02, 0.001))
+    assert value == pytest.approx(0.01)
+    assert error == pytest.approx(0.01 / math.sqrt(3.0), rel=0.01)
+
+
+def test_a_precise_visit_is_no_bad_day(tmp_path: Path) -> None:
+    """The others are far off by its measure, and not by their own."""
+    value, error = visited(tmp_path, (0.0, 0.0005), (0.005, 0.01), (0.012, 0.01))
+    assert abs(value) < 0.0001
+    assert error == pytest.approx(0.0005, rel=0.05)
+
+
+def test_what_never_gets_a_value_is_not_visited_for_ever(tmp_path: Path) -> None:
+    """A benchmark of the reference that some commits neither lack nor fail nor have a value of."""
+    values = scattered(40, {32: 0.0035}, seed=7)
+    for night in range(1, 8):
+        lines = [line(n, {"sum": values[n]} | ({"rare": 1.0} if n == 0 else {})) for n in range(40)]
+        session(tmp_path, night, lines)
+    found = read(tmp_path, 40, threshold=0.002)
+    assert min(found.visits) >= 3
+    assert order(found) == []
+
+
+def test_what_is_left_out_tonight_asks_for_nothing(tmp_path: Path) -> None:
+    values = scattered(40, {32: 0.0035}, seed=7)
+    session(tmp_path, 1, [line(n, {"sum": values[n], "map": 1.0}) for n in range(40)])
+    assert read(tmp_path, 40, threshold=0.002, pattern="sum").suspected
+    found = read(tmp_path, 40, threshold=0.002, pattern="map")
+    assert (found.runs, found.suspected, found.doubted) == ((), (), frozenset())
+
+
+def test_of_a_thin_row_measured_commits_count_beside_a_change() -> None:
+    """Every tenth commit is measured."""
+    visits = [1 if place % 10 == 0 else 0 for place in range(101)]
+    order = order_of_measuring(101, visits, [CommitRun(41, 60)])
+    assert {place for place in order if visits[place]} == set(range(10, 91, 10))
+
+
 @pytest.mark.parametrize(
     ("program", "word"),
     [("'my bench' --fast", "my bench"), ("my\\ bench", "my bench"), ("bench 'x", "bench"), (" ", "")],

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -20,10 +21,11 @@ from test_history_reading import SCHEMA
 
 from checkouts import ROOT
 from tollbench import cli
-from tollbench.cli import machine_use, places
+from tollbench.cli import keeping_history, machine_use, places
 from tollbench.compare.raw_file import RawFile
 from tollbench.compare.revisions import RevisionBuild
 from tollbench.errors import TollError
+from tollbench.history.choosing_commits import CommitRun
 from tollbench.history.commit_range import Commit, any_known, tagged_commits
 from tollbench.history.history_folder import HistoryFolder
 from tollbench.interpreters import interpreter_with_path
@@ -126,6 +128,28 @@ def test_two_nights(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert toll("--last", "13", "--json") == 0
     again = json.loads(capsys.readouterr().out)
     assert again["changes"] == found["changes"]
+
+
+def test_the_same_files_are_measured_once_a_night(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each second commit changes no file, and the two of one tree fall into two groups."""
+    commits = tuple(Commit(commit_hash(n), commit_hash(n // 2), "n", f"step {n}") for n in range(40))
+    asked = {"runs": (), "doubted": set(), "failed": set(), "suspected": (CommitRun(11, 26),), "others": {}}
+    known = SimpleNamespace(visits=(1,) * 40, **asked)
+    monkeypatch.setattr(keeping_history, "_read", lambda *_all: known)
+    groups: list[list[Commit]] = []
+    work = SimpleNamespace(
+        left_s=1.0,
+        others={},
+        settings=SimpleNamespace(together=8),
+        round_s=lambda _commits: 0.0,
+        measure=groups.append,
+    )
+    row: Any = SimpleNamespace(commits=commits)
+    nothing: Any = None
+    keeping_history._all_groups(nothing, row, nothing, work)  # type: ignore[arg-type]
+    trees = [commit.tree for group in groups for commit in group]
+    assert [len(group) for group in groups] == [8, 1]
+    assert sorted(trees) == [commit_hash(n) for n in range(5, 14)]
 
 
 @pytest.mark.slow
