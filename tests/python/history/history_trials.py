@@ -32,7 +32,8 @@ from tollbench.history.history_folder import HistorySession, MeasuredCommit, Ses
 from tollbench.history.reading_history import ReadHistory, read_history  # noqa: E402
 
 NIGHTS = 5
-BAD_DAYS = 0.03  # of visits: two in a hundred begin one, and half of these have a second commit
+BAD_DAYS = 0.02  # of visits begin one, and half of these have the next commit of the group as well
+ROUNDS = 15  # of a group
 Floats = NDArray[np.float64]
 
 
@@ -52,20 +53,33 @@ class World:
         error = self.noise * math.sqrt(0.5) * float(self.rng.uniform(0.7, 1.3))
         shared = error * math.sqrt(USUAL_SHARE)
         of_all = float(self.rng.normal()) * shared
+        # Of some rounds the errors are known as well as their scatter is.
+        told = error * math.sqrt(float(self.rng.chisquare(ROUNDS - 1)) / (ROUNDS - 1))
+        bad = self._bad_days(len(places))
         found = []
-        for place in places:
+        for place, off in zip(places, bad, strict=True):
             log = self.builds[place] + of_all
-            log += float(self.rng.normal()) * math.sqrt(error**2 - shared**2)
-            if not self.plain and self.rng.random() < BAD_DAYS:
-                log += float(self.rng.choice((-1.0, 1.0)) * self.rng.uniform(0.03, 0.1))
+            log += float(self.rng.normal()) * math.sqrt(error**2 - shared**2) + off
             name = commit_hash(place)
-            point = (math.exp(log), None, None, 20, error, 100.0, 100.0 * math.exp(log))
+            point = (math.exp(log), None, None, ROUNDS, told, 100.0, 100.0 * math.exp(log))
             found.append(
                 MeasuredCommit(
-                    commit=name, tree=name, points={"sum": point}, group=number, shared={"sum": shared}
+                    commit=name,
+                    tree=name,
+                    points={"sum": point},
+                    group=number,
+                    shared={"sum": told * math.sqrt(USUAL_SHARE)},
                 )
             )
         return found
+
+    def _bad_days(self, visits: int) -> Floats:
+        """By how much each visit of a group is off, log scale."""
+        off = np.zeros(visits)
+        for day in np.nonzero(self.rng.random(visits) < (0.0 if self.plain else BAD_DAYS))[0]:
+            size = float(self.rng.choice((-1.0, 1.0)) * self.rng.uniform(0.03, 0.1))
+            off[day : day + int(self.rng.integers(1, 3))] += size
+        return off
 
     def read(self, tonight: Sequence[MeasuredCommit] = ()) -> ReadHistory:
         sessions = [*self.nights, self._session(tonight)] if tonight else self.nights
