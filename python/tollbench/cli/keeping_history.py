@@ -514,6 +514,7 @@ def _header(request: HistoryRequest, reference: Commit, digest: str) -> dict[str
         "read": request.read,
         "folder": as_text(str(request.folder)) if request.folder is not None else "",
         "sandbox": request.sandbox.told() if request.sandbox is not None else "",
+        "filter": as_text(request.pattern),
         "environment": build_environment(),
         "machine": machine.describe(ask_compilers=True),
         "conditions": machine.conditions(),

@@ -69,6 +69,7 @@ class SessionHeader(BaseModel):
     read: _Text = ""
     folder: _Text = ""
     sandbox: _Text = ""
+    filter: _Text = ""  # which benchmarks were asked for; "": all
     environment: dict[_Text, _Text] = Field(default_factory=dict)  # BUILD_VARIABLES that were set
 
 

@@ -55,6 +55,7 @@ class HistoryPart:
     beside: dict[str, tuple[str, str]] = field(default_factory=dict)  # benchmark -> its newest reference
     reference_ns: dict[str, list[float]] = field(default_factory=dict)
     sessions: dict[str, list[str]] = field(default_factory=dict)  # tree -> when they began
+    filters: dict[str, str] = field(default_factory=dict)  # when it began -> which benchmarks it asked for
     unbuilt: dict[str, dict[str, str]] = field(default_factory=dict)  # tree -> session -> reason
     failed: dict[tuple[str, str], dict[str, str]] = field(
         default_factory=dict
@@ -79,21 +80,25 @@ class HistoryPart:
             return ""
         return list(self.failed[tree, name].values())[-1]
 
-    def visits(self, tree: str, names: Sequence[str]) -> int:
-        """Sessions that measured a commit: of the benchmark, of those named, that has fewest."""
+    def visits(self, tree: str, names: Sequence[str], pattern: str = "") -> int:
+        """Sessions that measured a commit: of the benchmark, of those named, that has fewest.
+
+        `names` are those that `pattern` asks for and that have values of some commit.
+        """
         seen = self.sessions.get(tree)
         if not seen:
             return len(self.unbuilt.get(tree, ()))
-        fewest = min(
-            (
-                len(self.values(name).get(tree, ())) + len(self.failed.get((tree, name), ()))
-                for name in names
-                if self._expected(tree, name)
-            ),
-            default=len(seen),
-        )
+        asked = sum(self.filters[began] in {"", pattern} for began in seen)
+        if not names:
+            return asked
         # Some benchmarks never get a value, and are not waited for night after night.
-        return max(fewest, len(seen) - MOST_VISITS + 1)
+        least = asked if asked >= MOST_VISITS else 0
+        fewest = (
+            max(least, len(self.values(name).get(tree, ())) + len(self.failed.get((tree, name), ())))
+            for name in names
+            if self._expected(tree, name)
+        )
+        return min(fewest, default=len(seen))
 
     def _expected(self, tree: str, name: str) -> bool:
         if self.beside[name][0]:
@@ -103,6 +108,7 @@ class HistoryPart:
     def take(self, session: HistorySession) -> None:
         """Adds what it measured."""
         began = session.header.started_utc
+        self.filters[began] = session.header.filter
         for name, values in _reference_ns(session).items():
             self.reference_ns.setdefault(name, []).extend(values)
         off: dict[tuple[str, str], float] = {}

@@ -97,7 +97,7 @@ def read_history(
     )
     wanted = matching(list(now.beside), pattern) if now is not None else []
     visits = tuple(
-        now.visits(commit.tree, wanted)
+        now.visits(commit.tree, wanted, pattern)
         if now is not None and (not commands or now.commands.get(commit.tree) == commands[commit.commit])
         else 0
         for commit in row.commits
@@ -167,11 +167,11 @@ def _combined(visits: Sequence[Visit], groups: dict[tuple[str, int], int]) -> _C
     """Several visits of one commit: their weighted mean, of three or more without a bad day; its error.
 
     The error is what the visits' own errors say, or what the visits scatter by, where that is more (Birge
-    1932, "The calculation of errors by the method of least squares"). It counts to the group of its last
+    1932, "The calculation of errors by the method of least squares"). It counts to the group of its last such
     visit, as commits that are visited again are so together.
     """
-    group = groups.setdefault(visits[-1].group, len(groups))
     kept = _without_bad_day([_LoggedVisit(math.log(visit.point[0]), visit) for visit in visits])
+    group = groups.setdefault(kept[-1].visit.group, len(groups))
     mean, own = _weighted(kept)
     weights = [one.visit.error**-2 * own**2 for one in kept]
     scatter = sum(weight * (one.log - mean) ** 2 for weight, one in zip(weights, kept, strict=True))

@@ -312,7 +312,7 @@ def test_a_precise_visit_is_no_bad_day(tmp_path: Path) -> None:
 def test_what_never_gets_a_value_is_not_visited_for_ever(tmp_path: Path) -> None:
     """A benchmark of the reference that some commits neither lack nor fail nor have a value of."""
     values = scattered(40, {32: 0.0035}, seed=7)
-    for night in range(1, 8):
+    for night in range(1, 4):
         lines = [line(n, {"sum": values[n]} | ({"rare": 1.0} if n == 0 else {})) for n in range(40)]
         session(tmp_path, night, lines)
     found = read(tmp_path, 40, threshold=0.002)
@@ -321,11 +321,27 @@ def test_what_never_gets_a_value_is_not_visited_for_ever(tmp_path: Path) -> None
 
 
 def test_what_is_left_out_tonight_asks_for_nothing(tmp_path: Path) -> None:
-    values = scattered(40, {32: 0.0035}, seed=7)
-    session(tmp_path, 1, [line(n, {"sum": values[n], "map": 1.0}) for n in range(40)])
-    assert read(tmp_path, 40, threshold=0.002, pattern="sum").suspected
-    found = read(tmp_path, 40, threshold=0.002, pattern="map")
+    """One benchmark has all that asks for another visit: a step, a suspicion and a value far off."""
+    values = scattered(80, {20: 0.006, 72: 0.0035}, seed=7)
+    values[40] *= 1.05
+    session(tmp_path, 1, [line(n, {"sum": values[n], "map": 1.0}) for n in range(80)])
+    found = read(tmp_path, 80, threshold=0.002, pattern="sum")
+    assert found.runs
+    assert found.suspected
+    assert 40 in found.doubted
+    found = read(tmp_path, 80, threshold=0.002, pattern="map")
     assert (found.runs, found.suspected, found.doubted) == ((), (), frozenset())
+
+
+def test_what_another_filter_left_out_is_still_to_be_measured(tmp_path: Path) -> None:
+    """Four nights of one benchmark, and one commit that was asked for the other."""
+    for night in range(1, 5):
+        session(tmp_path, night, [line(n, {"sum": 1.0}) for n in range(9)], commands={"filter": "sum"})
+    assert set(read(tmp_path, 9, pattern="sum").visits) == {4}
+    assert set(read(tmp_path, 9, pattern="map").visits) == {0}
+    session(tmp_path, 5, [line(4, {"map": 1.0})], commands={"filter": "map"})
+    assert read(tmp_path, 9, pattern="map").visits == (0, 0, 0, 0, 1, 0, 0, 0, 0)
+    assert read(tmp_path, 9).visits == (0, 0, 0, 0, 1, 0, 0, 0, 0), "of both, that with fewest"
 
 
 def test_of_a_thin_row_measured_commits_count_beside_a_change() -> None:
