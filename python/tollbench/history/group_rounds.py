@@ -2,8 +2,8 @@
 
 Sides are as `CommitSession` launches them: the reference, the reference once more, then commits. A commit's
 value is its ratio to the mean of both launches, which halves what the reference's own scatter adds to it: a
-control is worth as many launches as the root of the number of what is compared with it (Dunnett 1955, "A
-multiple comparison procedure for comparing several treatments with a control", section 5).
+control is worth more launches than each of what is compared with it (Dunnett 1955, "A multiple comparison
+procedure for comparing several treatments with a control").
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class SessionSettings:
     def check(self) -> None:
         """Raises TollError for numbers that nothing can be measured with."""
         if not 1 <= self.together <= 64:
-            raise TollError("the commits of a group are 1 to 64", "write for example --together 8")
+            raise TollError("the commits of a group are 1 to 64", "pass for example together=8")
         self.comparison(self.commit_s, 1).check()
 
     def comparison(self, seconds: float, seed: int) -> ComparisonSettings:
@@ -328,7 +328,7 @@ def _point(row: Comparison, rounds: GroupRounds, side: int) -> MeasuredPoint | N
     ratio = rounds.ratio(row.benchmark, side)
     if ratio is None:
         return None
-    # Half of the width is that of the launches of the reference's first side: wider than both tell.
+    # The interval is of the ratio to the first launch alone: moved to this ratio, and too wide for it.
     low, high = (end and end * ratio / row.ratio for end in (row.low, row.high))
     return (ratio, low, high, row.launches, rounds.error(row.benchmark, side), row.a_ns, row.b_ns)
 

@@ -175,14 +175,16 @@ def _combined(visits: Sequence[Visit], groups: dict[tuple[str, int], int]) -> _C
     mean, own = _weighted(kept)
     weights = [one.visit.error**-2 * own**2 for one in kept]
     scatter = sum(weight * (one.log - mean) ** 2 for weight, one in zip(weights, kept, strict=True))
-    # Two visits are off by the same from their mean, whatever they scatter by: half of it is told then.
+    # By two visits alone a scatter is hardly known, and is taken for half as much (of its variance).
     spread = math.sqrt(scatter / max(len(kept) - 1, 2))
     shared = math.hypot(*(weight * one.visit.shared for weight, one in zip(weights, kept, strict=True)))
     return _CommitValue(mean, max(own, spread), shared, group, len(visits))
 
 
 class _LoggedVisit(NamedTuple):
-    log: float
+    """A visit with its value."""
+
+    log: float  # of the ratio to the reference
     visit: Visit
 
 

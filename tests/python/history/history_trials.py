@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS / "stats"))
 
-from change_point_trials import APART, COMMITS, GROUP, LEAST, SIZES, WITHIN, matched  # noqa: E402
+from change_point_trials import APART, COMMITS, GROUP, KINDS, LEAST, SIZES, WITHIN, matched  # noqa: E402
 from made_histories import MACHINE, commit_hash, row  # noqa: E402
 
 from tollbench.history.choosing_commits import order_of_measuring  # noqa: E402
@@ -164,15 +164,6 @@ def counts_of(worlds: Sequence[World], nights: int = NIGHTS) -> list[Counts]:
                 hit = place in pairs and abs(pairs[place] - place) <= WITHIN
                 count.found.setdefault(abs(size), []).append(hit)
     return counted
-
-
-KINDS: Mapping[str, tuple[tuple[float, float], tuple[int, int], bool]] = {
-    "0.3 to 1 %": ((0.003, 0.01), (1, 4), False),
-    "1 %": ((0.01, 0.01), (1, 4), False),
-    "1 %, no bad days, no drift": ((0.01, 0.01), (1, 4), True),
-    "0.3 to 1 %, no step": ((0.003, 0.01), (0, 0), False),
-    "1 %, no step": ((0.01, 0.01), (0, 0), False),
-}
 
 
 def main(*words: str) -> None:

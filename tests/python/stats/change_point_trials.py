@@ -25,6 +25,14 @@ WITHIN = 2  # commits: as close a step counts as found
 APART = 15  # commits at least between two steps, and to the ends
 LEAST = 0.005  # smaller steps are not told, by any of them
 SIZES = (0.01, 0.02, 0.03, 0.04, 0.05)
+# Told -> noise of a commit, number of steps, each from and to; whether neither outliers nor drift are there.
+KINDS = {
+    "0.3 to 1 %": ((0.003, 0.01), (1, 4), False),
+    "1 %": ((0.01, 0.01), (1, 4), False),
+    "1 %, no outliers, no drift": ((0.01, 0.01), (1, 4), True),
+    "0.3 to 1 %, no step": ((0.003, 0.01), (0, 0), False),
+    "1 %, no step": ((0.01, 0.01), (0, 0), False),
+}
 Floats = NDArray[np.float64]
 
 
@@ -201,13 +209,7 @@ def main(*words: str) -> None:
         finders["ruptures"] = ruptures()
     print("| | noise | 1 % | 2 % | 3 % | 4 % | 5 % | false in 1,000 commits | ms a series |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for told, noises, steps, plain in (
-        ("0.3 to 1 %", (0.003, 0.01), (1, 4), False),
-        ("1 %", (0.01, 0.01), (1, 4), False),
-        ("1 %, no outliers, no drift", (0.01, 0.01), (1, 4), True),
-        ("0.3 to 1 %, no step", (0.003, 0.01), (0, 0), False),
-        ("1 %, no step", (0.01, 0.01), (0, 0), False),
-    ):
+    for told, (noises, steps, plain) in KINDS.items():
         rng = np.random.default_rng(20)
         series = [
             drawn(
