@@ -191,7 +191,9 @@ macro(toll_source_program program_version)
     OUTPUT_NAME "${stem}"
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/programs/${place}")
   target_compile_features(${target} PRIVATE cxx_std_20)
-  target_compile_options(${target} PRIVATE ${TOLL_WARNINGS})
+  # Each function in a section of its own: toll links the program several times, its functions elsewhere in
+  # each, as where they lie is no property of a contender (python/tollbench/building/code_layouts.py).
+  target_compile_options(${target} PRIVATE ${TOLL_WARNINGS} -ffunction-sections)
   target_compile_definitions(${target} PRIVATE
     TOLL_LIBRARY="${arg_LIBRARY}"
     TOLL_LIBRARY_VERSION="${program_version}")

@@ -48,6 +48,10 @@ def one_worked(batches: Sequence[Batch]) -> bool:
 NOT_HALTED = "not_halted"
 # The CPU that all who took turns in the launch were tied to.
 TURNS_ON_CPU = "turns_on_cpu"
+CODE_LAYOUT = "code_layout"  # which of its program's layouts a launch had; without: as it was linked
+MOST_CODE_LAYOUTS = 64  # each costs a link of every program, and a third of a megabyte
+CODE_LAYOUTS = "code_layouts"  # of a row: how many its launches had
+ONE_CODE_LAYOUT = "one_code_layout"  # of a case: why its program has no others
 
 # Times an undisturbed gauge (`Batch.gauge_ns`): above it the core was shared. On a core of their own gauges
 # differ by 1 %; where somebody works on its other hardware thread they take 1.4 to 2 times as long.
@@ -334,6 +338,12 @@ class Program:
     reason: str = ""  # what happened and the command that mends it
     library_version: str = ""
     flags: str = ""  # with which it was built, as the build's own files and commands have them
+    layouts: tuple[str, ...] = ()  # the same program with its code at other places: layout 1, 2, ...
+    one_layout: str = ""  # why there are none, though they were asked for
+
+    def command_of(self, layout: int) -> tuple[str, ...]:
+        """What runs it in that layout; 0, and where it has none: as it was linked."""
+        return (*self.command[:-1], self.layouts[layout - 1]) if layout and self.layouts else self.command
 
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tollbench.building import languages
+from tollbench.building import code_layouts, languages
+from tollbench.building.code_layouts import InLayouts
 from tollbench.building.configuring import OnLine, configure
 from tollbench.building.known import FAILURES, entries, failures
 from tollbench.building.log import first_error, split_failures
@@ -46,13 +47,15 @@ def programs(
     *,
     build_dir: Path,
     root: Path,
+    layouts: int = 1,
     on_line: OnLine = lambda _line: None,
     on_progress: OnProgress = lambda _done, _total, _what: None,
 ) -> tuple[Program, ...]:
     """Builds what `workloads` hold and returns one Program per contender, always, in their order.
 
     A contender that does not build is BUILD_FAILED with its first error and the log's path, one that CMake
-    leaves out is SKIPPED with CMake's reason. Raises TollError where CMake itself cannot configure.
+    leaves out is SKIPPED with CMake's reason. C++ programs are linked in so many `layouts` of their code,
+    with 1 in none but their own. Raises TollError where CMake itself cannot configure.
     """
     build = Build(root, build_dir, environment.enter)
     with _alone(build):
@@ -71,13 +74,32 @@ def programs(
         targets = [index[key]["target"] for key in wanted if key in index and index[key].get("target")]
         failed = _compile(build, [*targets, *OWN_TARGETS], on_progress)
         _remember(build, targets, failed)
+        again = _in_layouts(build, index, targets, failed, layouts, on_progress)
         others = languages.programs(
             workloads, environment, build_dir=build_dir, root=root, on_progress=on_progress
         )
     flags = _flags_by_target(build.folder)
     return tuple(
-        others.get(key) or _program(build, environment, key, index.get(key), failed, flags) for key in wanted
+        others.get(key) or _program(build, environment, key, index.get(key), failed, flags, again)
+        for key in wanted
     )
+
+
+def _in_layouts(
+    build: Build,
+    index: Mapping[tuple[str, str], dict[str, Any]],
+    targets: Sequence[str],
+    failed: Mapping[str, str],
+    layouts: int,
+    on_progress: OnProgress,
+) -> dict[str, InLayouts]:
+    """By target, of the programs that were built."""
+    executables = {
+        entry["target"]: build.folder / entry["executable"]
+        for entry in index.values()
+        if entry.get("target") in targets and entry["target"] not in failed
+    }
+    return code_layouts.linked(build.folder, executables, layouts, build.enter, on_progress)
 
 
 def _program(
@@ -87,11 +109,15 @@ def _program(
     entry: dict[str, Any] | None,
     failed: dict[str, str],
     compiled: Mapping[str, str],
+    again: Mapping[str, InLayouts],
 ) -> Program:
     def program(status: Status, reason: str, command: tuple[str, ...] = ()) -> Program:
         version = str((entry or {}).get("library_version") or "")
-        flags = deciding(compiled.get(str((entry or {}).get("target")), "")) if command else ""
-        return Program(*key, environment.name, command, status, reason, version, flags)
+        target = str((entry or {}).get("target"))
+        flags = deciding(compiled.get(target, "")) if command else ""
+        made = again.get(target, InLayouts()) if command else InLayouts()
+        files = tuple(map(str, made.files))
+        return Program(*key, environment.name, command, status, reason, version, flags, files, made.reason)
 
     if entry is None:
         return program(Status.SKIPPED, "CMake does not know it; next: rm -r build and run again")
@@ -176,7 +202,7 @@ def deciding(flags: str) -> str:
     """Those of a compiler's flags that set one program apart from another: no warnings, no lines for
     debuggers, and nothing that all have, such as that code may lie anywhere. What `-Wp,`, `-Wa,` and `-Wl,`
     hand on to preprocessor, assembler and linker are no warnings."""
-    alike = r"-(W(?![lpa],)|g\d?$|std=|pedantic|fPI[CE]$|fno-fat-lto-objects$)"
+    alike = r"-(W(?![lpa],)|g\d?$|std=|pedantic|fPI[CE]$|fno-fat-lto-objects$|ffunction-sections$)"
     words = [word for word in flags.split() if not re.match(alike, word)]
     return " ".join(words)
 

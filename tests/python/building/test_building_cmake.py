@@ -214,6 +214,7 @@ def test_a_library_that_is_missing_elsewhere_is_not_told_to_be_brought_here(proj
             {"target": "", "reason": "unheard not found; apt install unheard"},
             {},
             {},
+            {},
         )
         assert (made.status, made.reason) == (Status.SKIPPED, told)
 
