@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tollbench.stats import tick_median, without_block_effects
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import BatchSamples, Launch, SampleCounts, Samples
-from tollbench.words import Batch, one_thread, times_own_thread
+from tollbench.words import CODE_LAYOUT, MOST_CODE_LAYOUTS, Batch, one_thread, times_own_thread
 
 MOST_WAITING = 0.1  # of a case's batches: one that waited for a page of its program makes nobody wait
 _ALONE = 1.05  # times its wall time: one thread cannot have more CPU time, but for the clocks' steps
@@ -44,6 +44,7 @@ class LaunchValue(NamedTuple):
     batch_ns: float = 0.0  # wall time of its shortest timed batch
     own_core: Flags | None = None  # of each timed batch: whether it counts; None: all do
     step_ns: float = 0.0  # of the clock that read single operations; 0: it read many at once
+    code_layout: int = 0  # of its program's; 0: as it was linked
 
     @property
     def ns(self) -> float:
@@ -81,6 +82,7 @@ ByRound = Mapping[int, LaunchValue]
 def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> LaunchValue:
     """Of a launch that succeeded; `samples` has those of each timed batch, None for kind "batch"."""
     timed = [batch for batch in launch.batches if not batch.warmup]
+    layout = _code_layout(launch)
     gauges, batch_ns = _gauges(launch, timed), min((batch.wall_ns for batch in timed), default=0.0)
     if samples is None:
         wall, on_cpu = [batch.wall_ns / batch.units for batch in timed], _on_cpu_ns(launch, timed)
@@ -93,10 +95,11 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
             _waited(launch, timed),
             gauges=gauges,
             batch_ns=batch_ns,
+            code_layout=layout,
         )
     ns = value_of_samples(samples, launch.clock)
     if any(batch.keys for batch in samples):
-        return LaunchValue(ns)
+        return LaunchValue(ns, code_layout=layout)
     kept = gauges if len(samples) == len(timed) else _NONE  # a batch may have no samples
     # Asked for only beside others who took turns, or where some batches do not count.
     needed = launch.company or kept.size
@@ -108,7 +111,15 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
         gauges=kept,
         batch_ns=batch_ns,
         step_ns=resolution_ns(launch.clock),
+        code_layout=layout,
     )
+
+
+def _code_layout(launch: Launch) -> int:
+    """0 where a stranger's file says anything but a number of one."""
+    told = launch.footing.get(CODE_LAYOUT, 0)
+    number = told if isinstance(told, int) and not isinstance(told, bool) else 0
+    return number if 0 < number <= MOST_CODE_LAYOUTS else 0
 
 
 def _has_load(launch: Launch, timed: Sequence[Batch]) -> bool:

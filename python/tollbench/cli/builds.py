@@ -29,8 +29,10 @@ class BuiltPlan:
     enter: tuple[str, ...] = ()  # what goes before the canary's command
 
 
-def build_plan(plan: Plan) -> BuiltPlan:
+def build_plan(plan: Plan, layouts: int = 1) -> BuiltPlan:
     """Builds every environment's contenders; those that share a folder share their programs.
+
+    C++ programs in so many layouts of their code.
 
     Raises TollError where CMake cannot configure the host's build, without which nothing is to be expected;
     in another environment that is a row with a reason.
@@ -40,7 +42,8 @@ def build_plan(plan: Plan) -> BuiltPlan:
     made: dict[str, tuple[Program, ...]] = {}
     for number, folder in enumerate(folders, 1):
         title = f"building {folder} ({number} of {len(folders)})" if len(folders) > 1 else "building"
-        made[folder] = _build(plan, [item for item in located if item.toolset.folder == folder], title)
+        sharing = [item for item in located if item.toolset.folder == folder]
+        made[folder] = _build(plan, sharing, title, layouts)
     programs: list[Program] = []
     for environment in located:
         chosen = only_planned(plan, [environment.name])
@@ -65,7 +68,7 @@ def only_planned(plan: Plan, names: Sequence[str]) -> tuple[Workload, ...]:
     )
 
 
-def _build(plan: Plan, sharing: Sequence[Environment], title: str) -> tuple[Program, ...]:
+def _build(plan: Plan, sharing: Sequence[Environment], title: str, layouts: int) -> tuple[Program, ...]:
     """One folder's programs, for all environments that share it."""
     environment = sharing[0]
     folder = environment.toolset.folder
@@ -77,6 +80,7 @@ def _build(plan: Plan, sharing: Sequence[Environment], title: str) -> tuple[Prog
                 environment,
                 build_dir=build_folder(folder),
                 root=ROOT,
+                layouts=layouts,
                 on_progress=lambda done, total, what: bar.step(done, total, what.rsplit("/", 1)[-1]),
             )
     except TollError as error:

@@ -118,7 +118,7 @@ class Session:
         # A root has its own packages.
         chosen = only_planned(self.plan, [item.name for item in self.plan.environments if not item.root])
         _system_packages(chosen, self.plan.environments, install=install)
-        built = build_plan(self.plan)
+        built = build_plan(self.plan, self.plan.settings.layouts_used)
         self.programs, self.folder, self._enter = built.programs, built.folder, built.enter
         self.plan = replace(self.plan, environments=built.environments)
 

@@ -25,6 +25,19 @@ class Profile(StrEnum):
     THOROUGH = "thorough"
 
 
+AskedProfile = Annotated[
+    Profile,
+    typer.Option(
+        help="quick: 3 minutes at most; standard: 20; thorough: as long as it takes;"
+        " check: one launch each, to see that all work."
+    ),
+]
+Layouts = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Links of each C++ program, its code elsewhere in each; 1: one."),
+]
+
+
 def command(
     selection: Annotated[
         list[str] | None,
@@ -33,13 +46,7 @@ def command(
             " Without a name: the headline of every workload.",
         ),
     ] = None,
-    profile: Annotated[
-        Profile,
-        typer.Option(
-            help="quick: 3 minutes at most; standard: 20; thorough: as long as it takes;"
-            " check: one launch each, to see that all work."
-        ),
-    ] = Profile.QUICK,
+    profile: AskedProfile = Profile.QUICK,
     values: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=V,V", help="Parameter values; each is a case.")
     ] = None,
@@ -54,6 +61,7 @@ def command(
     precision: Annotated[
         str, typer.Option(metavar="SHARE", help="Stop when ratios are known to within this: 1%, or 0.01.")
     ] = "",
+    layouts: Layouts = None,
     seed: Annotated[int | None, typer.Option(help="Of every random choice; drawn anew if not given.")] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="NAME", help="Run file: a name in runs/, or a path.")
@@ -81,8 +89,9 @@ def command(
 
     form = _form(as_json=as_json, full=full)
     if resume:
-        given = (selection, values, input_file, envs, budget, output, precision, identity, seed is not None)
-        _refuse_new_plan(resume, any(given) or profile is not Profile.QUICK)
+        given = (selection, values, input_file, envs, budget, output, precision, identity)
+        numbered = seed is not None or layouts is not None
+        _refuse_new_plan(resume, any(given) or numbered or profile is not Profile.QUICK)
         session = measuring.resumed(resume, force=force)
     else:
         wishes = asking.Wishes(
@@ -90,6 +99,7 @@ def command(
             budget_s=asking.seconds(budget) if budget else None,
             precision=asking.precision(precision) if precision else None,
             seed=seed,
+            layouts=layouts,
         )
         wanted = Selection.parse(selection or [], values or [], envs or [])
         if input_file:

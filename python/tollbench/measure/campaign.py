@@ -39,7 +39,7 @@ from tollbench.measure.forecast import forecast, guessed, launch_costs_ns, short
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
 from tollbench.measure.spending import ROUNDS_OF_EACH
 from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
-from tollbench.plan import Plan, Settings, headline_cases, layout_seed, quick_cases, round_order
+from tollbench.plan import Plan, Settings, code_layout, headline_cases, layout_seed, quick_cases, round_order
 from tollbench.stats import next_look
 from tollbench.store import Launch, RunFile
 from tollbench.words import Case, Kind, Program, Purpose, Status
@@ -433,8 +433,8 @@ class _Run:
         assert len(works) == len(states), "a company has those whose pilots went well"
         return [
             Member(
-                self._place(state, purpose, number, position),
-                self._errands.measuring(state),
+                place := self._place(state, purpose, number, position),
+                self._errands.measuring(state, place.code_layout),
                 work,
                 state.not_halted,
             )
@@ -528,7 +528,9 @@ class _Run:
 
     def _place(self, state: CaseState, purpose: Purpose, number: int, position: int) -> LaunchPlace:
         seed = layout_seed(self._settings.seed, purpose, number, state.case.key)
-        return LaunchPlace(state.id, purpose, number, position, seed)
+        layouts = len(state.program.layouts) if purpose is Purpose.MEASURE else 0
+        layout = code_layout(self._settings.seed, number, layouts) if layouts else 0
+        return LaunchPlace(state.id, purpose, number, position, seed, layout)
 
     def _launch(self, state: CaseState, place: LaunchPlace, errand: Errand, talk: Talk) -> LaunchOutcome:
         """One launch alone, stored."""

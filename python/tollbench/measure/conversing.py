@@ -24,6 +24,7 @@ class LaunchPlace:
     round: int
     position: int
     seed: int  # of the layout variation
+    code_layout: int = 0  # of its program's; 0: as it was linked
 
 
 class RecordedConversation(Conversation):

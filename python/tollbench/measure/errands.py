@@ -34,12 +34,14 @@ class Errands:
         self._variables = variables
         self._counter = counter
 
-    def measuring(self, state: CaseState) -> Errand:
-        """A launch of the case as it is measured."""
+    def measuring(self, state: CaseState, code_layout: int = 0) -> Errand:
+        """A launch of the case as it is measured, its program in that layout."""
         case = state.case
         environment = self._environments[case.environment]
         return Errand(
-            command=Errand.command_of(state.program.command, case.workload, case.contender, case.parameters),
+            command=Errand.command_of(
+                state.program.command_of(code_layout), case.workload, case.contender, case.parameters
+            ),
             kind=case.kind,
             environment=with_malloc_of(self._variables, environment.preload, environment.glibc_tunables),
             folder=OWN_PROGRAMS,

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tollbench.analysis.values import log_rounds
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import (
@@ -79,6 +80,8 @@ class Noise:
     now: int  # rounds that it was seen in
     shape: Floats  # absolute values of all ratios, centred and scaled, ascending
     complete: bool  # whether all rows of all tables have been seen often enough
+    layouts: int = 0  # of the programs' code, once they have come twice; else 0
+    by_layout: float = 0.0  # share of a round's variance that is its layout's
 
     def half_length(self, known: Known, rounds: float, level: float) -> float | None:
         """Half the length of its interval after `rounds` rounds, log units; None: too few values.
@@ -86,7 +89,17 @@ class Noise:
         `level` is that of the whole table.
         """
         place = _place(known, known.values_at(rounds, self.now), level)
-        return None if place is None else known.scale * self._reach(place)
+        if place is None:
+            return None
+        return known.scale * self._reach(place) * self._fewer(known.values_at(rounds, self.now))
+
+    def _fewer(self, count: float) -> float:
+        """How much longer an interval is as rounds of one layout are alike: they become one replicate.
+
+        By the variance of a mean of clusters (Kish, Survey Sampling, 1965, section 5.4).
+        """
+        more = count / self.layouts - 1.0 if self.layouts else 0.0
+        return math.sqrt(1.0 + self.by_layout * max(0.0, more))
 
     def chance_of(self, rounds: int, level: float, log_precision: float) -> float:
         """How probable it is that all are known to `log_precision` after `rounds` rounds.
@@ -102,7 +115,7 @@ class Noise:
             if known.scale > 0:
                 asked = log_precision * known.doublings if known.ratio.comparisons else log_precision
                 error = math.sqrt(known.uncertainty + _length_variance(place, count * known.ratio.counts_as))
-                expected = known.scale * self._reach(place)
+                expected = known.scale * self._reach(place) * self._fewer(count)
                 chance *= _NORMAL.cdf(math.log(asked / expected) / error)
         return chance
 
@@ -122,13 +135,19 @@ def noise_of(workload: WorkloadState) -> Noise:
     ratios: list[Ratio] = []
     lone: list[Ratio] = []
     complete = True
-    for cases, (logs, column) in workload.tables_of_cases():
+    layouts: list[int] = []
+    shares: list[float] = []  # of variance, by layout
+    tables = zip(workload.tables_of_cases(log_rounds), workload.tables_of_cases(), strict=True)
+    for (cases, (logs, column)), (_, (replicates, _)) in tables:
         seen = np.isfinite(logs).any(axis=0)
         complete = complete and bool(seen.all())
         if logs.shape[1] == 1:
             lone.append(_lone_value(logs[:, 0]))
         elif column is not None:
             ratios += _ratios_of(workload, cases, logs, column)
+        if column is not None and _FEWEST_VALUES <= replicates.shape[0] < logs.shape[0]:
+            layouts.append(replicates.shape[0])
+            shares += _shares_by_layout(logs - logs[:, [column]], replicates - replicates[:, [column]])
     told = [one for one in ratios if one.differences.size >= _FEWEST_VALUES]
     alone = [one for one in lone if one.differences.size >= _FEWEST_VALUES]
     complete = complete and len(told) == len(ratios) and len(alone) == len(lone)
@@ -136,7 +155,31 @@ def noise_of(workload: WorkloadState) -> Noise:
     values = [known for one in alone for known in _together([one])]  # of another kind than ratios
     scaled = [_distances(one.ratio.differences) / one.scale for one in known or values if one.scale > 0]
     shape = np.sort(np.concatenate(scaled)) if scaled else np.empty(0)
-    return Noise(tuple(known), tuple(values), workload.round, shape, complete)
+    return Noise(
+        tuple(known),
+        tuple(values),
+        workload.round,
+        shape,
+        complete,
+        min(layouts, default=0),
+        float(np.median(shares)) if shares else 0.0,
+    )
+
+
+def _shares_by_layout(rounds: Floats, replicates: Floats) -> list[float]:
+    """How much of a round's variance is its layout's, of each column that varies, 0 to 1.
+
+    What replicates vary by is that share, and what is left of the rest in so many rounds each.
+    """
+    found = []
+    for column in range(rounds.shape[1]):
+        each, of_layouts = (values[np.isfinite(values[:, column]), column] for values in (rounds, replicates))
+        if of_layouts.size < _FEWEST_VALUES or not each.size > of_layouts.size or not qn_scale(each) > 0:
+            continue
+        rest = of_layouts.size / each.size
+        varied = (qn_scale(of_layouts) / qn_scale(each)) ** 2
+        found.append(min(1.0, max(0.0, (varied - rest) / (1.0 - rest))))
+    return found
 
 
 def rounds_to(noise: Noise, settings: Settings) -> int | None:

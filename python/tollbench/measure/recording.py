@@ -19,7 +19,7 @@ from tollbench.launching.turns import WATCHED_S
 from tollbench.measure.company import Company, Member
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
 from tollbench.store import BatchSamples, Launch
-from tollbench.words import NOT_HALTED, Status
+from tollbench.words import CODE_LAYOUT, NOT_HALTED, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class _Scene:
             setup_ns=setup_ns,
             overhead_ns=max(0, wall_ns - setup_ns - program.request_ns),
             clock=program.ready.clock,
-            footing={**program.ready.footing, **program.observed},
+            footing={**program.ready.footing, **program.observed, **_layout_of(place)},
         )
         if ending.status is not Status.OK:
             return LaunchOutcome(launch)  # no number of a failed launch is kept
@@ -193,6 +193,10 @@ class _Scene:
             for timed in program.timed
         )
         return LaunchOutcome(launch._replace(batches=batches, allocations=program.allocations), samples)
+
+
+def _layout_of(place: LaunchPlace) -> dict[str, object]:
+    return {CODE_LAYOUT: place.code_layout} if place.code_layout else {}
 
 
 def _part(whole: int | None, share: float) -> int | None:

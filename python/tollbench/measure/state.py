@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
 from tollbench.analysis.own_core import on_own_core
+from tollbench.analysis.replicates import log_replicates
 from tollbench.analysis.values import (
     ByRound,
     LaunchValue,
     below_step_ns,
     by_one_clock,
     launch_value,
-    log_rounds,
 )
 from tollbench.launching.piloting import CaseWork, after_rehearsal, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
@@ -29,9 +29,11 @@ from tollbench.stats import (
     next_look,
     rounds_needed,
 )
+from tollbench.stats.order_statistics import Floats
 from tollbench.store import BatchSamples, Launch, RunFile
 from tollbench.words import (
     NOT_HALTED,
+    ONE_CODE_LAYOUT,
     SHARED_CORE,
     Case,
     Kind,
@@ -41,6 +43,8 @@ from tollbench.words import (
     one_thread,
     times_own_thread,
 )
+
+LogsOf = Callable[[Sequence[ByRound], int | None], Floats]
 
 # Resident. A bare C++ process has 3.3 MB; pointer chases over 2.5 MB each took up to 560 % longer together.
 HOLDS_LITTLE_BYTES = 5_000_000
@@ -272,8 +276,8 @@ class WorkloadState:
         """
         return [table for _, table in self.tables_of_cases()]
 
-    def tables_of_cases(self) -> list[tuple[list[CaseState], Table]]:
-        """`tables`, each with the cases of its columns."""
+    def tables_of_cases(self, logs_of: LogsOf = log_replicates) -> list[tuple[list[CaseState], Table]]:
+        """`tables`, each with the cases of its columns; by `logs_of`, with rounds or what is replicated."""
         swept, active = swept_parameters([case.case for case in self.cases]), self.going_cases
         known = by_one_clock(
             [
@@ -285,13 +289,13 @@ class WorkloadState:
         counting = on_own_core(known, [case.case.environment for case in active], groups, self.level)
         seen = [[at for at in group if not below_step_ns(counting[at].values())] for group in groups]
         return [
-            (of_group, self._table(of_group, [counting[at] for at in group]))
+            (of_group, self._table(of_group, [counting[at] for at in group], logs_of))
             for group in seen
             if (of_group := [active[at] for at in group])
         ]
 
-    def _table(self, cases: Sequence[CaseState], counting: Sequence[ByRound]) -> Table:
-        logs = log_rounds(counting, self.round)
+    def _table(self, cases: Sequence[CaseState], counting: Sequence[ByRound], logs_of: LogsOf) -> Table:
+        logs = logs_of(counting, self.round)
         return logs, fastest([case.case.footing for case in cases], logs)
 
     def judge(self, settings: Settings) -> None:
@@ -375,8 +379,10 @@ def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[Wo
 
 
 def _on_footing_of(case: Case, program: Program) -> Case:
-    """The case with the flags that its program was built with: the build tells them, not suite.toml."""
-    return replace(case, footing={**case.footing, "flags": program.flags}) if program.flags else case
+    """The case with the flags that its program was built with, and why that has one layout of its code: the
+    build tells them, not suite.toml."""
+    told = {"flags": program.flags, ONE_CODE_LAYOUT: program.one_layout}
+    return replace(case, footing={**case.footing, **{name: text for name, text in told.items() if text}})
 
 
 def _program(case: Case, programs: Mapping[tuple[str, str, str], Program]) -> Program:

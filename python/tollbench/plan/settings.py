@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
+from tollbench.words import MOST_CODE_LAYOUTS
 
 # Measuring has to end before the profile's promise does: finishing the file and the tables take time too.
 _QUICK_BUDGET_S = 165.0
@@ -34,6 +35,14 @@ class Settings:
     time_limit_s: float = 20.0  # a launch
     memory_limit_bytes: int = 0  # a launch, resident; 0: 80 % of what the machine has to spare
     canary_share: float = 0.04  # of the run's time spent on the canary
+    # Of each C++ program's code, which its launches go through: as many as rounds that leave out the farthest
+    # launches (`measure.spending.STEADY_ROUNDS`), so that none of them is a second one of its layout.
+    layouts: int = 20
+
+    @property
+    def layouts_used(self) -> int:
+        """Those that launches come to."""
+        return min(self.layouts, self.max_launches)
 
     @property
     def is_short(self) -> bool:
@@ -57,7 +66,8 @@ class Settings:
         values: dict[str, Any] = {}
         for item in fields(cls):
             default: str | int | float = getattr(PROFILES["quick"], item.name)
-            value = stored.get(item.name, default)
+            # Runs of before there were layouts go on without: their launches have none.
+            value = stored.get(item.name, 1 if item.name == "layouts" else default)
             wanted = type(default)
             if isinstance(value, bool) or not isinstance(value, (int, float) if wanted is float else wanted):
                 raise _bad(item.name)
@@ -80,6 +90,7 @@ class Settings:
             "time_limit_s": 0 < self.time_limit_s <= 86_400,
             "canary_share": self.canary_share <= 0.5,
             "seed": 0 <= self.seed < 2**63,
+            "layouts": 1 <= self.layouts <= MOST_CODE_LAYOUTS,
         }
         for name, holds in rules.items():
             if not holds:

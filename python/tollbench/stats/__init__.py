@@ -32,6 +32,7 @@ from tollbench.stats.paired import (
     rounds_needed,
     separated_pairs,
     without_block_effects,
+    without_row_effects,
 )
 from tollbench.stats.region import Region, quotient_interval
 from tollbench.stats.runs_test import few_runs
@@ -107,4 +108,5 @@ __all__ = [
     "times_the_variance",
     "well_known",
     "without_block_effects",
+    "without_row_effects",
 ]

@@ -8,6 +8,8 @@ symmetry: between a skewed and a steady contender their coverage of the median f
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -18,6 +20,9 @@ from tollbench.stats.order_statistics import (
     quantile_interval,
     quantile_ranks,
 )
+
+_MOST_POLISHES = 30  # each halves what is left to do, or better
+_POLISHED = 1e-9  # log units
 
 
 def log_ratios(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
@@ -50,6 +55,26 @@ def without_block_effects(logs: Floats) -> Floats:
     own = np.median(logs, axis=-2, keepdims=True)
     effects = np.median(logs - own, axis=-1, keepdims=True)
     found: Floats = np.median(logs - effects, axis=-2)
+    return found
+
+
+def without_row_effects(logs: Floats) -> Floats:
+    """One log value for each case from rows that some cases lack: shape (rows, cases), NaN where one has
+    none, to (cases,), NaN where it has no row.
+
+    As `without_block_effects` where none lacks; else the polish is gone on with, until a row that a case has
+    alone says nothing of how it differs from others.
+    """
+    if not np.isnan(logs).any():
+        return without_block_effects(logs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of rows and cases that have no value at all
+        found: Floats = np.nanmedian(logs, axis=0)
+        for _ in range(_MOST_POLISHES):
+            effects = np.nanmedian(logs - found, axis=1, keepdims=True)
+            before, found = found, np.nanmedian(logs - effects, axis=0)
+            if np.nanmax(np.abs(found - before), initial=0.0) < _POLISHED:
+                break
     return found
 
 

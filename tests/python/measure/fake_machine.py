@@ -51,6 +51,7 @@ class Started:
     limits: Limits
     folder: Path | None = None
     requests: list[dict[str, object]] = field(default_factory=list)
+    program: str = ""
 
 
 class FakeLauncher:
@@ -81,10 +82,10 @@ class FakeLauncher:
         folder: Path | None = None,
     ) -> FakeChild:
         self.on_start()
-        _, serve, _, contender, *parameters = command
+        program, serve, _, contender, *parameters = command
         assert serve == "serve"
         words = dict(item.split("=", 1) for item in parameters)
-        started = Started(contender, words, environment, limits, folder)
+        started = Started(contender, words, environment, limits, folder, program=program)
         self.started.append(started)
         cost = self.cost_ns(contender, sum(item.contender == contender for item in self.started))
         self.running += 1
@@ -226,6 +227,8 @@ class Bench:
     interrupt_after: int = 0  # moments; 0: never
     statuses: dict[str, Status] = field(default_factory=dict)
     flags: str = ""  # of all programs
+    layouts: int = 0  # of the code of each
+    one_layout: str = ""
 
     def run(self) -> str:
         """A new run, or the resumed one where the file exists."""
@@ -250,7 +253,15 @@ class Bench:
         with opened as run_file:
             return run(
                 self.plan,
-                [replace(one, flags=self.flags) for one in programs_for(self.plan, **self.statuses)],
+                [
+                    replace(
+                        one,
+                        flags=self.flags,
+                        layouts=tuple(f"program.layout-{at:02d}" for at in range(1, self.layouts + 1)),
+                        one_layout=self.one_layout,
+                    )
+                    for one in programs_for(self.plan, **self.statuses)
+                ],
                 run_file,
                 clock=self.launcher.clock,
                 launcher=self.launcher,

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tollbench.analysis.grouping import fastest
+from tollbench.analysis.replicates import log_replicates
 from tollbench.analysis.values import LaunchValue
 from tollbench.measure.estimate import next_of, scatter
 from tollbench.measure.forecast import forecast
-from tollbench.measure.state import CaseState, WorkloadState
+from tollbench.measure.state import CaseState, LogsOf, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import Table, bonferroni, final_level, median_interval, next_look
 from tollbench.words import Case, Kind, Status
@@ -64,7 +65,7 @@ class Simulated(WorkloadState):
 
     logs: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
-    def tables_of_cases(self) -> list[tuple[list[CaseState], Table]]:
+    def tables_of_cases(self, logs_of: LogsOf = log_replicates) -> list[tuple[list[CaseState], Table]]:
         logs = self.logs[: self.round]
         return [(self.cases, (logs, fastest([case.case.footing for case in self.cases], logs)))]
 

@@ -23,7 +23,7 @@ from tollbench.measure.spending import ROUNDS_OF_EACH, STEADY_ROUNDS
 from tollbench.plan import PROFILES
 from tollbench.stats import FIRST_LOOK, next_look
 from tollbench.store import RunFile
-from tollbench.words import HOST, Kind, Purpose, Status
+from tollbench.words import CODE_LAYOUT, HOST, Kind, Purpose, Status
 
 NOISE = random.Random(1)
 FIRST_ROUNDS = list(range(1, FIRST_LOOK + 1))
@@ -87,6 +87,55 @@ def test_looks_only_where_the_stopping_rule_foresees_it(tmp_path: Path) -> None:
     made = bench(tmp_path, "fast", "slow", min_launches=FIRST_LOOK + 1)
     assert made.run() == "precision"
     assert len(rounds_of(made.path)["fast"]) == next_look(FIRST_LOOK)
+
+
+def test_launches_go_through_the_layouts_of_their_programs(tmp_path: Path) -> None:
+    """All cases of a round have the one of the same number, and each has all before any comes again."""
+    made = bench(tmp_path, "fast", "slow", cost_ns=noisy, min_launches=10, max_launches=10, budget_s=0.0)
+    made.layouts = 4
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        told = {
+            case.contender: [item.footing[CODE_LAYOUT] for item in run_file.launches(case.id)]
+            for case in run_file.cases()
+        }
+        others = [
+            item for item in run_file.all_launches() if item.purpose in (Purpose.PILOT, Purpose.REHEARSAL)
+        ]
+    assert told["fast"] == told["slow"]
+    assert sorted(told["fast"][:4]) == sorted(told["fast"][4:8]) == [1, 2, 3, 4]
+    assert told["fast"][:4] != told["fast"][4:8]  # in another order: a slow hour is not one layout's
+    measured = Counter(item.program for item in made.launcher.started if item.program != "program")
+    assert measured == {
+        f"program.layout-{layout:02d}": 2 * told["fast"].count(layout) for layout in range(1, 5)
+    }
+    assert others
+    assert not any(CODE_LAYOUT in item.footing for item in others)
+
+
+def test_a_resumed_run_goes_through_layouts_as_the_unbroken_one(tmp_path: Path) -> None:
+    told = []
+    for broken_after in (0, 15):
+        (folder := tmp_path / str(broken_after)).mkdir()
+        made = bench(folder, "fast", "slow", cost_ns=noisy, min_launches=10, max_launches=10, budget_s=0.0)
+        made.layouts, made.interrupt_after = 4, broken_after
+        made.run()
+        if broken_after:
+            made.run()
+        with RunFile.open(made.path) as run_file:
+            (fast, _) = run_file.cases()
+            told.append([item.footing[CODE_LAYOUT] for item in run_file.launches(fast.id)])
+    assert told[0] == told[1]
+
+
+def test_a_program_with_one_layout_says_why(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow")
+    made.one_layout = "its linker refuses"
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        assert {case.footing["one_code_layout"] for case in run_file.cases()} == {"its linker refuses"}
+        found = results(run_file)
+    assert all("code_layouts" not in row.footing for workload in found.workloads for row in workload.rows)
 
 
 def test_every_launch_of_a_case_does_the_same_work_in_another_layout(tmp_path: Path) -> None:

@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tollbench.errors import TollError
-from tollbench.plan import PROFILES, Selection, Settings, by_name, evaluate, layout_seed, make, round_order
+from tollbench.plan import (
+    PROFILES,
+    Selection,
+    Settings,
+    by_name,
+    code_layout,
+    evaluate,
+    layout_seed,
+    make,
+    round_order,
+)
 from tollbench.words import HOST, Contender, Environment, Kind, Parameter, ParameterValue, Workload
 
 TASKS = Parameter("tasks", (100,), "tasks", "leaves")
@@ -347,11 +357,34 @@ def test_settings_survive_the_run_file(settings: Settings) -> None:
         {"seed": -1},
         {"seed": 2**70},
         {"min_launches": 9, "max_launches": 8},
+        {"layouts": 0},
+        {"layouts": 65},
     ],
 )
 def test_settings_of_a_strangers_file_are_checked(stored: dict[str, object]) -> None:
     with pytest.raises(TollError, match="The setting"):
         Settings.from_json(stored)
+
+
+def test_a_run_of_before_there_were_layouts_goes_on_without() -> None:
+    stored = PROFILES["quick"].to_json()
+    del stored["layouts"]
+    assert Settings.from_json(stored).layouts == 1
+
+
+def test_a_check_links_no_layouts() -> None:
+    assert PROFILES["check"].layouts_used == 1
+    assert PROFILES["quick"].layouts_used == PROFILES["quick"].layouts > 1
+
+
+@pytest.mark.parametrize("layouts", [1, 2, 7, 20])
+def test_each_layout_comes_once_before_any_comes_again(layouts: int) -> None:
+    rounds = [code_layout(3, number, layouts) for number in range(1, 3 * layouts + 1)]
+    passes = [rounds[start : start + layouts] for start in range(0, 3 * layouts, layouts)]
+    assert all(sorted(one) == list(range(1, layouts + 1)) for one in passes)
+    if layouts > 2:
+        assert passes[0] != passes[1]
+        assert rounds != [code_layout(4, number, layouts) for number in range(1, 3 * layouts + 1)]
 
 
 def test_every_round_has_an_order_of_its_own_that_the_seed_repeats() -> None:
