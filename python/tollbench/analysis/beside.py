@@ -10,7 +10,8 @@ import numpy as np
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import Compared, compare, is_floor
 from tollbench.analysis.grouping import setting_of
-from tollbench.analysis.values import ByRound, by_one_clock, log_rounds, timed_in_one_way
+from tollbench.analysis.replicates import log_replicates
+from tollbench.analysis.values import ByRound, by_one_clock, timed_in_one_way
 from tollbench.estimates import Estimate
 from tollbench.stats import bonferroni, paired_differences, ratio_interval, rounds_needed
 from tollbench.stats.order_statistics import Floats
@@ -66,7 +67,7 @@ def quotient(above: CaseData, below: CaseData, level: float) -> Estimate | None:
 
 
 def _pairs(two: Sequence[ByRound]) -> Floats:
-    logs = log_rounds(two)
+    logs = log_replicates(two)
     return paired_differences(logs[:, 0], logs[:, 1])
 
 

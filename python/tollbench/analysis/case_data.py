@@ -70,6 +70,11 @@ class CaseData:
         return np.array([value.ns for value in self.values if value.counts], dtype=np.float64)
 
     @property
+    def layouts(self) -> tuple[int, ...]:
+        """Of its program's code, of each launch that counts; 0: as it was linked."""
+        return tuple(value.code_layout for value in self.values if value.counts)
+
+    @property
     def wall_ns(self) -> Floats:
         """The same by the wall clock, whichever counts."""
         found = [

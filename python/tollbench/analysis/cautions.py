@@ -15,8 +15,10 @@ from tollbench.home import COMMAND
 from tollbench.stats import Interval, well_known
 from tollbench.store import RunHeader
 from tollbench.text import as_text
-from tollbench.words import NOT_HALTED, Status
+from tollbench.words import CODE_LAYOUTS, MOST_CODE_LAYOUTS, NOT_HALTED, Status
 
+LAYOUT_WORTH_TELLING = 0.01  # standard deviation between layouts
+MORE_LAYOUTS = f"--layouts {MOST_CODE_LAYOUTS}"
 SHARED_WORTH_TELLING = 0.05  # of the batches
 
 
@@ -48,8 +50,30 @@ def cautions(
         for row in rows
         if row.status == Status.OK and row.failed_launches
     ]
-    told += _not_halted(rows) + _mixed(comparisons) + _shared(comparisons) + spells_told(rows, following)
+    told += (
+        _moved(rows)
+        + _not_halted(rows)
+        + _mixed(comparisons)
+        + _shared(comparisons)
+        + spells_told(rows, following)
+    )
     return [about(workload, sentence) for sentence in told]
+
+
+def _moved(rows: Sequence[Row]) -> list[str]:
+    """Rows whose value is a matter of where their code lies."""
+    found = sorted(
+        (row for row in rows if (row.layout_spread or 0.0) >= LAYOUT_WORTH_TELLING),
+        key=lambda row: -(row.layout_spread or 0.0),
+    )
+    if not found:
+        return []
+    names = named([f"{row.contender} (±{numbers.percent(row.layout_spread or 0.0)})" for row in found])
+    return [
+        f"Where the linker puts its code moves {names}: the standard deviation between"
+        f" {max(int(row.footing[CODE_LAYOUTS]) for row in found)} layouts. More launches do not narrow that;"
+        f" {MORE_LAYOUTS} do."
+    ]
 
 
 def _not_halted(rows: Sequence[Row]) -> list[str]:
@@ -110,13 +134,15 @@ def _imprecise(
         if row.ratio_low and row.ratio_high and not _well_known(row.ratio_low, row.ratio_high, header)
     ]
     ratios = [row.ratio for row in rows if row.ratio is not None and not row.fastest]
+    moved = any((row.layout_spread or 0.0) >= LAYOUT_WORTH_TELLING for row in rows)
+    longer = _longer(workload, header, "thorough") + (f" {MORE_LAYOUTS}" if moved else "")
     far = any(not 0.5 <= ratio <= 2.0 for ratio in ratios)
     if wide and header.precision > 0:
         told.append(
             f"{len(wide)} of {len(ratios)} ratios {IMPRECISE} ±{numbers.percent(header.precision)}"
             f"{', one of 4 to twice that, of 8 to three times' if far else ''}"
             f" ({named(wide)});"
-            f" `{_longer(workload, header, 'thorough')}` measures until they are."
+            f" `{longer}` measures until they are."
         )
     return told
 

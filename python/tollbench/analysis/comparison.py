@@ -9,7 +9,7 @@ import numpy as np
 
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.grouping import FLOOR, Setting, by_setting, fastest, setting_of, swept_parameters
-from tollbench.analysis.values import log_rounds
+from tollbench.analysis.replicates import log_replicates
 from tollbench.stats import (
     GoneOn,
     Interval,
@@ -98,7 +98,7 @@ def _tried_rounds(data: Sequence[CaseData]) -> int:
 
 
 def _table(cases: Sequence[CaseData]) -> Table:
-    logs = log_rounds([case.by_round for case in cases])
+    logs = log_replicates([case.by_round for case in cases])
     return logs, fastest([case.record.footing for case in cases], logs)
 
 

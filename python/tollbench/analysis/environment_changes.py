@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tollbench.analysis.case_data import CaseData
+from tollbench.analysis.replicates import log_replicates
 from tollbench.analysis.results import EnvironmentChange, EnvironmentRow
-from tollbench.analysis.values import log_rounds
 from tollbench.estimates import Estimate
 from tollbench.stats import Interval, bonferroni, paired_differences, ratio_interval
 from tollbench.stats.order_statistics import Floats
@@ -38,7 +38,7 @@ def environment_changes(
         return []
     first = environments[0]
     found = _pairs(measured, first)
-    logs = log_rounds([case.by_round for case in measured])
+    logs = log_replicates([case.by_round for case in measured])
     rows_level = bonferroni(level, sum(map(len, found.values())))
     return [
         _change(

@@ -13,9 +13,9 @@ import numpy as np
 
 from tollbench import numbers
 from tollbench.analysis.claim_numbers import Place, SideNumber
+from tollbench.analysis.replicates import log_replicates
 from tollbench.analysis.results import ClaimNumber, ClaimPart, ClaimVerdict
 from tollbench.analysis.units import NANOSECONDS
-from tollbench.analysis.values import log_rounds
 from tollbench.stats import (
     Interval,
     Region,
@@ -196,7 +196,7 @@ def _paired(left: SideNumber, right: SideNumber) -> Floats | None:
     if left.side.workload != right.side.workload:
         return None
     if left.values and right.values:
-        logs = log_rounds([left.values, right.values])
+        logs = log_replicates([left.values, right.values])
         return paired_differences(logs[:, 0], logs[:, 1])
     if left.by_round and right.by_round and left.unit == right.unit:
         both = [number for number in left.by_round if number in right.by_round]

@@ -16,7 +16,16 @@ from tollbench.analysis.units import checked_json, nanoseconds_per
 from tollbench.analysis.values import resolution_ns
 from tollbench.estimates import Estimate
 from tollbench.stats import Pooled, log_histogram, spread, thin_cdf
-from tollbench.words import PERCENTILES, TURNS_ON_CPU, Purpose, Status, times_own_thread
+from tollbench.stats.cluster_sequence import spread as spread_of_clusters
+from tollbench.words import (
+    CODE_LAYOUT,
+    CODE_LAYOUTS,
+    PERCENTILES,
+    TURNS_ON_CPU,
+    Purpose,
+    Status,
+    times_own_thread,
+)
 
 FEWEST_ALIVE = 1000  # the process itself, some MiB, would be most of what fewer units seem to hold
 _TIMES = (
@@ -27,6 +36,7 @@ _TIMES = (
     "cpus_busy",
     "cold",
     "spread",
+    "layout_spread",
     "counts_as",
 )  # of the operation itself
 MOST_UNITS = 2**53  # counts are JSON numbers, exact up to here
@@ -67,7 +77,7 @@ def _row_with_times(
     record = case.record
     scale = nanoseconds_per(record.unit, record.workload)
     values = case.values_ns / scale
-    own = valued(values, level, following=following)
+    own = valued(values, level, following=following, layouts=case.layouts)
     memory, created = _memory(case), _units_per_work(case, "units_created")
     # A sample of a pair of CPUs is the mean of several hand-offs: what its request used is not that of one.
     one_by_one = not case.cells.launches
@@ -110,9 +120,15 @@ def _row_with_times(
         launches=len(case.launches),
         failed_launches=len(case.failures),
         spread=spread(values) if np.all(values > 0) else None,
+        layout_spread=_layout_spread(case),
         launch_values=values.tolist(),
         details=details(case, level, declared),
     )
+
+
+def _layout_spread(case: CaseData) -> float | None:
+    values, layouts = case.values_ns, case.layouts
+    return spread_of_clusters(np.log(values), layouts) if all(layouts) and np.all(values > 0) else None
 
 
 def details(case: CaseData, level: float, declared: Collection[str]) -> dict[str, DetailEstimate]:
@@ -192,6 +208,10 @@ def _identity(case: CaseData) -> dict[str, Any]:
         footing.pop(TURNS_ON_CPU, None)  # another one in each launch
         of_launches = "" if tied == len(case.launches) else f", in {tied} of {len(case.launches)} launches"
         footing["turns_on"] = f"one CPU for all{of_launches}"
+    layouts = {value.code_layout for value in case.values} - {0}
+    if layouts:
+        footing.pop(CODE_LAYOUT, None)
+        footing[CODE_LAYOUTS] = len(layouts)
     if case.left_out is not None:
         of_launches = f"{len(case.counting)} of {len(case.launches)} launches count"
         shared = "whose core was slow, or that of one in turns with it"

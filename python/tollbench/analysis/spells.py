@@ -24,7 +24,8 @@ from tollbench.analysis.results import (
     WorkloadResult,
 )
 from tollbench.estimates import Estimate
-from tollbench.stats import Interval, few_runs, serial_median_interval
+from tollbench.stats import Interval, few_runs, median_interval, serial_median_interval
+from tollbench.stats.order_statistics import Floats
 from tollbench.text import several
 
 FOLLOWING_LEVEL = 0.01  # that rows of a workload are told in error to follow their neighbours in time
@@ -41,12 +42,21 @@ class Valued:
     few_rounds: bool = False  # whether for no other reason than how few rounds there were
 
 
-def valued(values: ArrayLike, level: float, *, following: bool = False) -> Valued:
-    """Of launches in the order of rounds; `following` says that the runs test told of them."""
+def valued(
+    values: ArrayLike, level: float, *, following: bool = False, layouts: Sequence[int] = ()
+) -> Valued:
+    """Of launches in the order of rounds; `following` says that the runs test told of them, `layouts` which
+    of its program's each had.
+
+    The interval reaches as far as that over the layouts' medians where any comes twice.
+    """
     series = np.asarray(values, dtype=np.float64)
     found = serial_median_interval(series, level)
     if found is None:
         return Valued()
+    if (over := _over_layouts(series, layouts, level)) is not None:
+        low, high = min(over.low, found.interval.low), max(over.high, found.interval.high)
+        found = found._replace(interval=Interval(low, high, found.interval.level))
     seen = found.counts_as is not None or following
     if found.resolved and (found.counts_as is not None or not seen):
         return Valued(found.interval, found.counts_as)
@@ -64,6 +74,15 @@ def valued(values: ArrayLike, level: float, *, following: bool = False) -> Value
         f"{alike}: they count for about {found.counts_as:.1f} independent ones, too few to tell how long"
         " the machine's slow and fast spells last",
     )
+
+
+def _over_layouts(series: Floats, layouts: Sequence[int], level: float) -> Interval | None:
+    """The interval of the layouts' medians; None where none comes twice, or they are too few."""
+    order = dict.fromkeys(layouts)
+    if 0 in order or not 1 < len(order) < len(layouts):
+        return None
+    drawn = np.array(layouts)
+    return median_interval([float(np.median(series[drawn == layout])) for layout in order], level)
 
 
 def following(cases: Sequence[CaseData]) -> set[int]:

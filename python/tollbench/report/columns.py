@@ -222,6 +222,10 @@ def _launches() -> list[Column[Row]]:
             "spread", "Spread", "", "standard deviation of the logarithm of the launches' values",
             lambda row: (row.spread, None, None), page=False, csv=("spread",),
         ),
+        Column(
+            "layout_spread", "Layout", "", "standard deviation of that logarithm between layouts of the code",
+            lambda row: (row.layout_spread, None, None), page=False, csv=("layout_spread",),
+        ),
     ]  # fmt: skip
 
 

@@ -160,6 +160,7 @@ def _footing(row: Row) -> list[tuple[str, str]]:
         *((f"{clean(name)}", clean(value)) for name, value in row.parameters.items()),
         *((humanise(name).lower(), said(value)) for name, value in row.footing.items()),
         *((humanise(name).lower(), said(value)) for name, value in row.counters.items()),
+        ("layout of its code alone", f"±{numbers.percent(row.layout_spread)}" if row.layout_spread else ""),
         ("spread between launches", numbers.percent(row.spread) if row.spread is not None else ""),
     ]
     return [(label, value) for label, value in pairs if value]

@@ -11,6 +11,7 @@ import numpy as np
 
 from tollbench.store import Launch, RunFile, RunHeader
 from tollbench.words import (
+    CODE_LAYOUT,
     HOST,
     TURNS_ON_CPU,
     Allocations,
@@ -61,6 +62,7 @@ class Made:
     counters: Mapping[str, Any] = field(default_factory=dict)  # of the pilot's last request
     footing: Mapping[str, Any] = field(default_factory=dict)  # observed besides the threads
     tied: int = 0  # rounds from the first on in which it shared a CPU with others
+    layouts: Sequence[int] = ()  # of its program's code, by round; 0: as it was linked
     counted: Mapping[str, int] = field(default_factory=dict)  # observed by the pilot
     iterations: int = 1  # of a batch, which always has 100 units of work
     environment: str = "host"
@@ -160,10 +162,11 @@ def _add_launches(
             array = next(arrays).astype(np.float32)
             samples, timed = [array[:5] * 3, array], timed[:1]
         on_cpu = {TURNS_ON_CPU: round_ % 2} if round_ < made.tied else {}
+        layout = {CODE_LAYOUT: made.layouts[round_]} if made.layouts and made.layouts[round_] else {}
         run_file.append(
             launch(
                 case_id, Purpose.MEASURE, round_, batches=(warm_up, *timed),
-                footing={"threads": 2, **on_cpu, **made.footing}, **launch_changes,
+                footing={"threads": 2, **on_cpu, **layout, **made.footing}, **launch_changes,
             ),
             samples,
         )  # fmt: skip

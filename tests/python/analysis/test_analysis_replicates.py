@@ -1,0 +1,161 @@
+"""Layouts of code are what is replicated: by rounds alone, what two links differ by would pass for what their
+programs do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import Made, make_run
+
+from tollbench import analysis
+from tollbench.analysis.replicates import MOST_ROWS, log_replicates, replicates
+from tollbench.analysis.values import ByRound, LaunchValue, log_rounds
+from tollbench.stats import bonferroni, letters, ratio_interval, separated_pairs
+from tollbench.stats.order_statistics import Floats
+from tollbench.store import RunFile
+from tollbench.words import CODE_LAYOUT
+
+LAYOUTS = 20
+LEVEL = 0.95
+
+
+def case(values: Sequence[float], layouts: Sequence[int]) -> ByRound:
+    return {
+        number: LaunchValue(value, code_layout=layout)
+        for number, (value, layout) in enumerate(zip(values, layouts, strict=True), 1)
+        if not np.isnan(value)
+    }
+
+
+def test_rounds_of_one_layout_are_one_replicate() -> None:
+    first = case([1.0, 2.0, 4.0, 8.0], [1, 2, 1, 2])
+    second = case([2.0, 2.0, 8.0, 8.0], [1, 2, 1, 2])
+    found = replicates([first, second])
+    assert found.numbers.tolist() == [1, 2]
+    assert np.exp(found.logs[:, 1] - found.logs[:, 0]).tolist() == pytest.approx([2.0, 1.0])
+    assert np.exp(found.logs[:, 0]).tolist() == pytest.approx([2.0, 4.0])
+
+
+@pytest.mark.parametrize("layouts", [[1, 2, 3, 4], [0, 0, 0, 0], [1, 2, 1, 0], [1, 1, 1, 1]])
+def test_rounds_count_where_no_layout_comes_twice_or_one_is_unknown(layouts: list[int]) -> None:
+    cases = [case([1.0, 2.0, 4.0, 8.0], layouts), case([2.0, 3.0, 5.0, 9.0], layouts)]
+    assert replicates(cases).numbers.tolist() == [1, 2, 3, 4]
+    assert log_replicates(cases).tolist() == log_rounds(cases).tolist()
+
+
+def test_programs_without_layouts_take_those_of_their_rounds() -> None:
+    in_go = case([1.0, 2.0, 4.0, 8.0], [0, 0, 0, 0])
+    in_cpp = case([2.0, 2.0, 8.0, np.nan], [1, 2, 1, 2])
+    assert len(log_replicates([in_go, case([2.0, 2.0, 8.0, 8.0], [1, 2, 1, 2])])) == 2
+    assert len(log_replicates([in_go, in_cpp])) == 4  # nobody tells which layout the last round had
+
+
+def test_a_strangers_two_layouts_in_one_round_are_none() -> None:
+    cases = [case([1.0, 2.0, 4.0], [1, 2, 1]), case([1.0, 2.0, 4.0], [1, 2, 2])]
+    assert len(log_replicates(cases)) == 3
+
+
+def test_large_tables_count_rounds() -> None:
+    one = case([1.0, 2.0, 4.0, 8.0], [1, 2, 1, 2])
+    assert len(log_replicates([one] * MOST_ROWS)) == 2
+    assert len(log_replicates([one] * (MOST_ROWS + 1))) == 4
+
+
+def test_only_the_rounds_so_far_are_asked() -> None:
+    one = case([1.0, 2.0, 4.0, 8.0], [1, 2, 1, 2])
+    assert replicates([one, one], last=2).numbers.tolist() == [1, 2]
+    assert replicates([one, one], last=3).numbers.tolist() == [1, 2]
+    assert np.exp(replicates([one, one], last=2).logs[:, 0]).tolist() == pytest.approx([1.0, 2.0])
+
+
+def table(rng: np.random.Generator, rows: int, rounds: int, layout: float, noise: float) -> list[ByRound]:
+    """Equal rows, each with layouts of its own, in a passes' order of their numbers."""
+    numbers = np.concatenate([rng.permutation(LAYOUTS) for _ in range(-(-rounds // LAYOUTS))])[:rounds]
+    moved = layout * rng.standard_normal((LAYOUTS, rows))
+    slow = 0.02 * rng.standard_normal((rounds, 1))  # what befalls a round
+    logs = moved[numbers] + slow + noise * rng.standard_normal((rounds, rows))
+    return [case([*np.exp(column)], [*(1 + numbers)]) for column in logs.T]
+
+
+def any_called_different(logs: Floats) -> bool:
+    rows = logs.shape[1]
+    apart, judged = separated_pairs(logs, bonferroni(LEVEL, rows * (rows - 1) // 2))
+    assert judged
+    return len(set.intersection(*map(set, letters(apart)))) == 0
+
+
+@pytest.mark.parametrize(("layout", "noise"), [(0.0, 0.01), (0.01, 0.01), (0.05, 0.005), (0.3, 0.01)])
+@pytest.mark.parametrize("rounds", [30, 60, 150])
+def test_equal_rows_are_told_apart_in_one_table_of_twenty_at_most(
+    layout: float, noise: float, rounds: int
+) -> None:
+    rng = np.random.default_rng(rounds + round(1000 * layout))
+    trials = 150
+    tables = [table(rng, 6, rounds, layout, noise) for _ in range(trials)]
+    wrong = sum(any_called_different(log_replicates(one)) for one in tables)
+    assert wrong <= 0.05 * trials + 3  # of which fewer than one in a hundred would be more by chance
+    if layout > 2 * noise and rounds > 2 * LAYOUTS:
+        # Else the simulation would show nothing: by rounds a third of the tables and more would be wrong.
+        assert sum(any_called_different(log_rounds(one)) for one in tables) > 0.3 * trials
+
+
+@pytest.mark.parametrize("two_modes", [False, True])
+def test_intervals_over_layouts_cover_the_ratio(two_modes: bool) -> None:
+    """Of the middle of all layouts that might have been drawn: normal, or one in four slower by 30 %."""
+    rng = np.random.default_rng(11)
+    passes, noise = 4, 0.005
+
+    def drawn(count: int) -> Floats:
+        return np.where(rng.random(count) < 0.25, 0.3, 0.0) if two_modes else rng.normal(0.0, 0.04, count)
+
+    many = noise * rng.standard_normal((2, passes, 100_000))
+    true = float(np.exp(np.median(drawn(100_000) + np.median(many[0] - many[1], axis=0))))
+    covered, trials = 0, 400
+    for _ in range(trials):
+        numbers = np.concatenate([rng.permutation(LAYOUTS) for _ in range(passes)])
+        first = noise * rng.standard_normal(numbers.size)
+        second = drawn(LAYOUTS)[numbers] + noise * rng.standard_normal(numbers.size)
+        cases = [case([*np.exp(each)], [*(1 + numbers)]) for each in (first, second)]
+        logs = log_replicates(cases)
+        _, interval = ratio_interval(logs[:, 1] - logs[:, 0], LEVEL)
+        assert interval is not None
+        covered += interval.low <= true <= interval.high
+    assert covered >= 0.93 * trials
+
+
+def made(contender: str, logs: Floats, layouts: Sequence[int]) -> list[Made]:
+    return [Made(contender, np.exp(logs).tolist(), layouts=layouts)]
+
+
+def test_a_report_says_how_many_layouts_and_which_rows_they_move(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    numbers = np.concatenate([rng.permutation(LAYOUTS) for _ in range(4)])
+    moved = 0.1 * rng.standard_normal(LAYOUTS)
+    noise = 0.002 * rng.standard_normal((3, numbers.size))
+    layouts = (1 + numbers).tolist()
+    cases = [
+        *made("steady", 4.0 + noise[0], layouts),
+        *made("moved", 4.5 + moved[numbers] + noise[1], layouts),
+        *made("other", 5.0 + noise[2], [0] * numbers.size),
+    ]
+    with RunFile.open(make_run(tmp_path / "r.toll", cases)) as run_file:
+        found = analysis.results(run_file)
+    (workload,) = found.workloads
+    rows = {row.contender: row for row in workload.rows}
+    assert [rows[name].footing.get("code_layouts") for name in ("steady", "moved", "other")] == [20, 20, None]
+    assert CODE_LAYOUT not in rows["moved"].footing
+    moved_row, steady = rows["moved"], rows["steady"]
+    assert moved_row.ratio_low is not None
+    assert moved_row.ratio_high is not None
+    # Four launches of each layout: by rounds it would reach 1 % to each side.
+    assert moved_row.ratio_high / moved_row.ratio_low > 1.05
+    assert steady.layout_spread == 0.0
+    assert moved_row.layout_spread == pytest.approx(float(moved.std(ddof=1)), rel=0.2)
+    assert rows["other"].layout_spread is None
+    told = [warning for warning in found.warnings if "linker" in warning]
+    assert len(told) == 1
+    assert "moved (±" in told[0]
+    assert "steady" not in told[0]
