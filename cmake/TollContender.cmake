@@ -183,6 +183,14 @@ macro(toll_contender_program program_version)
     VERSION "${program_version}")
 endmacro()
 
+# For workloads whose question is a loop of a few instructions: where such a one crosses a cache line it takes
+# up to twice as long, and the linker decides whether it does. Over 18 layouts the update of an array's element
+# took 0.073 or 0.143 ns; so aligned, 0.073 ns in all of them. What it costs, some bytes that are skipped before
+# a loop, is nothing beside a loop that is not left for microseconds; elsewhere it would be. By program.cmake.
+function(toll_align_loops target)
+  target_compile_options(${target} PRIVATE -falign-loops=64)
+endfunction()
+
 # The executable of one source, for the first contender that names it.
 macro(toll_source_program program_version)
   add_executable(${target} EXCLUDE_FROM_ALL "${arg_SOURCE}")

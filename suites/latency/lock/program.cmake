@@ -1,0 +1,1 @@
+toll_align_loops(${target})
