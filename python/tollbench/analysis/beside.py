@@ -10,11 +10,10 @@ import numpy as np
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import Compared, compare, is_floor
 from tollbench.analysis.grouping import setting_of
-from tollbench.analysis.replicates import log_replicates
-from tollbench.analysis.values import ByRound, by_one_clock, timed_in_one_way
+from tollbench.analysis.rounds import rounds_of
+from tollbench.analysis.values import by_one_clock, timed_in_one_way
 from tollbench.estimates import Estimate
-from tollbench.stats import bonferroni, paired_differences, ratio_interval, rounds_needed
-from tollbench.stats.order_statistics import Floats
+from tollbench.stats import bonferroni, rounds_needed
 from tollbench.store import CaseRecord
 
 NOT_OF_THE_WORK = ("threads",)  # the bare work is the same however many threads share it
@@ -57,18 +56,13 @@ def _work(parameters: Mapping[str, int | str]) -> Mapping[str, int | str]:
 
 def quotient(above: CaseData, below: CaseData, level: float) -> Estimate | None:
     """One row's value over another's, paired by round."""
-    pairs = _pairs(timed_in_one_way([above.by_round, below.by_round]))
-    if pairs.size < rounds_needed(level, 1):  # a core of their own they hardly had in the same rounds
-        pairs = _pairs(by_one_clock([above.by_round, below.by_round]))
-    if not pairs.size:
+    pairs = rounds_of(timed_in_one_way([above.by_round, below.by_round])).pairs(0, 1)
+    if pairs.logs.size < rounds_needed(level, 1):  # a core of their own they hardly had in the same rounds
+        pairs = rounds_of(by_one_clock([above.by_round, below.by_round])).pairs(0, 1)
+    if not pairs.logs.size:
         return None
-    ratio, interval = ratio_interval(pairs, level)
+    ratio, interval = pairs.interval(level)
     return Estimate(value=ratio, low=interval and interval.low, high=interval and interval.high)
-
-
-def _pairs(two: Sequence[ByRound]) -> Floats:
-    logs = log_replicates(two)
-    return paired_differences(logs[:, 0], logs[:, 1])
 
 
 def within_environments(

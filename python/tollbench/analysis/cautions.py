@@ -18,7 +18,6 @@ from tollbench.text import as_text
 from tollbench.words import CODE_LAYOUTS, MOST_CODE_LAYOUTS, NOT_HALTED, Status
 
 LAYOUT_WORTH_TELLING = 0.01  # standard deviation between layouts
-MORE_LAYOUTS = f"--layouts {MOST_CODE_LAYOUTS}"
 SHARED_WORTH_TELLING = 0.05  # of the batches
 
 
@@ -70,10 +69,15 @@ def _moved(rows: Sequence[Row]) -> list[str]:
         return []
     names = named([f"{row.contender} (±{numbers.percent(row.layout_spread or 0.0)})" for row in found])
     return [
-        f"Where the linker puts its code moves {names}: the standard deviation between"
-        f" {max(int(row.footing[CODE_LAYOUTS]) for row in found)} layouts. More launches do not narrow that;"
-        f" {MORE_LAYOUTS} do."
+        f"Where the linker puts its code moves {names}, by standard deviation from one layout to another."
+        f" More launches do not narrow what that leaves open{_more_layouts(rows, '; more layouts do: ')}."
     ]
+
+
+def _more_layouts(rows: Sequence[Row], before: str) -> str:
+    """The option that brings them, where there can be more."""
+    had = max((int(row.footing.get(CODE_LAYOUTS, 0)) for row in rows), default=0)
+    return f"{before}`--layouts {MOST_CODE_LAYOUTS}`" if had < MOST_CODE_LAYOUTS else ""
 
 
 def _not_halted(rows: Sequence[Row]) -> list[str]:
@@ -135,14 +139,14 @@ def _imprecise(
     ]
     ratios = [row.ratio for row in rows if row.ratio is not None and not row.fastest]
     moved = any((row.layout_spread or 0.0) >= LAYOUT_WORTH_TELLING for row in rows)
-    longer = _longer(workload, header, "thorough") + (f" {MORE_LAYOUTS}" if moved else "")
+    more = _more_layouts(rows, ", with ") if moved else ""
     far = any(not 0.5 <= ratio <= 2.0 for ratio in ratios)
     if wide and header.precision > 0:
         told.append(
             f"{len(wide)} of {len(ratios)} ratios {IMPRECISE} ±{numbers.percent(header.precision)}"
             f"{', one of 4 to twice that, of 8 to three times' if far else ''}"
             f" ({named(wide)});"
-            f" `{longer}` measures until they are."
+            f" `{_longer(workload, header, 'thorough')}` measures until they are{more}."
         )
     return told
 

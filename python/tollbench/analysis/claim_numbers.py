@@ -12,6 +12,7 @@ from tollbench.analysis.comparison import comparable
 from tollbench.analysis.grid import make_grid, ordered
 from tollbench.analysis.percentile_ratios import of_two_rows
 from tollbench.analysis.results import Floor
+from tollbench.analysis.rounds import layouts_of
 from tollbench.analysis.spells import following, reaching, valued
 from tollbench.analysis.units import nanoseconds_per
 from tollbench.analysis.values import PLAINLY, LaunchValue, Timed
@@ -37,6 +38,7 @@ class SideNumber:
     level: float = 0.0  # of the check: what looking early and the claim's other checks have left
     values: Mapping[int, LaunchValue] = field(default_factory=dict)  # by round; of a plain value alone
     by_round: Mapping[int, float] = field(default_factory=dict)  # of what else each launch has one of
+    layouts: Mapping[int, int] = field(default_factory=dict)  # that each of these rounds had; 0: not known
     # Of the left side, where both are one percentile of two rows: the ratio, paired by rounds, at `level`.
     over_right: tuple[float, Interval] | None = None
     launches: int = 0
@@ -180,7 +182,8 @@ def _number(
     if not by_round:
         return SideNumber(side, parameters, unit, missing=missing, would_tell=False)
     array: Floats = np.array(list(by_round.values()))
-    own_interval = valued(array, own)
+    layouts = layouts_of([case.by_round])
+    own_interval = valued(array, own, layouts=[layouts.get(number, 0) for number in by_round])
     return SideNumber(
         side,
         parameters,
@@ -189,6 +192,7 @@ def _number(
         own_interval.interval,
         level,
         by_round=by_round,
+        layouts=layouts,
         launches=len(by_round),
         within_run=bool(own_interval.within_run),
     )
@@ -199,7 +203,7 @@ def _of_rounds(
 ) -> SideNumber:
     """The value of those rounds; `following` says that the runs test told of its case."""
     values = rounds.values_ns / scale
-    own = valued(values, level, following=following)
+    own = valued(values, level, following=following, layouts=rounds.layouts)
     return replace(
         plainly,
         value=float(np.median(values)),

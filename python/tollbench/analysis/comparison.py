@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.grouping import FLOOR, Setting, by_setting, fastest, setting_of, swept_parameters
-from tollbench.analysis.replicates import log_replicates
+from tollbench.analysis.rounds import Rounds, rounds_of
 from tollbench.stats import (
     GoneOn,
     Interval,
-    Table,
+    RatioTable,
     bonferroni,
     final_level,
     letters,
     level_shown,
-    paired_differences,
-    ratio_interval,
+    pairs_in,
     rounds_needed,
     separated_pairs,
 )
-from tollbench.stats.order_statistics import Floats
 from tollbench.store import CaseRecord, RunHeader
 
 
@@ -97,9 +96,15 @@ def _tried_rounds(data: Sequence[CaseData]) -> int:
     return max((case.tried_rounds for case in data), default=0)
 
 
-def _table(cases: Sequence[CaseData]) -> Table:
-    logs = log_replicates([case.by_round for case in cases])
-    return logs, fastest([case.record.footing for case in cases], logs)
+def _table(cases: Sequence[CaseData]) -> RatioTable:
+    rounds = rounds_of([case.by_round for case in cases])
+    return table_of(rounds, [case.record.footing for case in cases])
+
+
+def table_of(rounds: Rounds, footings: Sequence[Mapping[str, Any]]) -> RatioTable:
+    """What is compared, and which column ratios are to."""
+    layouts = rounds.layouts if rounds.layouts.any() else None
+    return RatioTable(rounds.logs, fastest(footings, rounds.logs), layouts)
 
 
 def compare_settings(
@@ -127,14 +132,15 @@ def compare(measured: Sequence[CaseData], level: float) -> SettingComparison:
     `measured` has the cases with numbers.
     """
     cases = tuple(sorted(measured, key=lambda case: float(np.median(case.values_ns))))
-    logs, best = _table(cases)
+    table = _table(cases)
+    logs, best = table.logs, table.column
     if best is None:
         return SettingComparison(cases, tuple(Compared() for _ in cases))
     pairs = _pairs(len(cases))
     corrected = bonferroni(level, pairs)
-    apart, judged = separated_pairs(logs, corrected)
+    apart, judged = separated_pairs(logs, corrected, table.clusters)
     groups = letters(apart) if judged else [[] for _ in cases]
-    compared = tuple(_one(logs, index, best, corrected, tuple(groups[index])) for index in range(len(cases)))
+    compared = tuple(_one(table, index, best, corrected, tuple(groups[index])) for index in range(len(cases)))
     missing = 0 if judged or not pairs else max(1, rounds_needed(level, pairs) - logs.shape[0])
     return SettingComparison(cases, compared, missing)
 
@@ -144,11 +150,11 @@ def is_floor(record: CaseRecord) -> bool:
     return record.footing.get("role") == FLOOR
 
 
-def _one(logs: Floats, index: int, fastest: int, level: float, groups: tuple[str, ...]) -> Compared:
+def _one(table: RatioTable, index: int, fastest: int, level: float, groups: tuple[str, ...]) -> Compared:
     if index == fastest:
         return Compared(1.0, Interval(1.0, 1.0, 1.0), True, groups)
-    pairs = paired_differences(logs[:, index], logs[:, fastest])
-    if not pairs.size:
+    pairs = pairs_in(table.logs[:, index], table.logs[:, fastest], table.clusters)
+    if not pairs.logs.size:
         return Compared(tie_groups=groups)
-    ratio, interval = ratio_interval(pairs, level)
+    ratio, interval = pairs.interval(level)
     return Compared(ratio, interval, False, groups)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tollbench.analysis.case_data import CaseData
-from tollbench.analysis.replicates import log_replicates
 from tollbench.analysis.results import EnvironmentChange, EnvironmentRow
+from tollbench.analysis.rounds import Rounds, rounds_of
 from tollbench.estimates import Estimate
-from tollbench.stats import Interval, bonferroni, paired_differences, ratio_interval
+from tollbench.stats import Interval, Pairs, bonferroni, pairs_in
 from tollbench.stats.order_statistics import Floats
 
 FEWEST_SHARE = 0.5  # of the rounds; rows that leave fewer to the whole are told by themselves alone
@@ -38,11 +38,17 @@ def environment_changes(
         return []
     first = environments[0]
     found = _pairs(measured, first)
-    logs = log_replicates([case.by_round for case in measured])
+    rounds = rounds_of([case.by_round for case in measured])
     rows_level = bonferroni(level, sum(map(len, found.values())))
     return [
         _change(
-            environment, first, found[environment], measured, logs, bonferroni(level, len(found)), rows_level
+            environment,
+            first,
+            found[environment],
+            measured,
+            rounds,
+            bonferroni(level, len(found)),
+            rows_level,
         )
         for environment in environments
         if environment in found
@@ -66,24 +72,21 @@ def _change(
     first: str,
     pairs: Sequence[_Pair],
     measured: Sequence[CaseData],
-    logs: Floats,
+    rounds: Rounds,
     level: float,
     rows_level: float,
 ) -> EnvironmentChange:
+    logs = rounds.logs
     differences = np.array([logs[:, column] - logs[:, before] for column, before in pairs])
     whole = _of_enough_rounds(differences)
-    rounds = whole.mean(axis=0)  # NaN where one of them is
-    kept = rounds[np.isfinite(rounds)]
+    kept = pairs_in(whole.mean(axis=0), np.zeros(len(logs)), rounds.layouts)  # NaN where one of them is
     return EnvironmentChange(
         environment=environment,
         against=first,
-        ratio=_estimate(*ratio_interval(kept, level)) if kept.size else None,
+        ratio=_estimate(*kept.interval(level)) if kept.logs.size else None,
         of_rows=len(whole),
-        rounds=int(kept.size),
-        rows=[
-            _row(measured[column], paired_differences(logs[:, column], logs[:, before]), rows_level)
-            for column, before in pairs
-        ],
+        rounds=int(kept.logs.size),
+        rows=[_row(measured[column], rounds.pairs(column, before), rows_level) for column, before in pairs],
     )
 
 
@@ -97,13 +100,13 @@ def _of_enough_rounds(differences: Floats) -> Floats:
     return differences[sorted(kept)]
 
 
-def _row(case: CaseData, differences: Floats, level: float) -> EnvironmentRow:
+def _row(case: CaseData, pairs: Pairs, level: float) -> EnvironmentRow:
     return EnvironmentRow(
         contender=case.record.contender,
         environment=case.record.environment,
         parameters=dict(case.record.parameters),
-        ratio=_estimate(*ratio_interval(differences, level)) if differences.size else None,
-        rounds=int(differences.size),
+        ratio=_estimate(*pairs.interval(level)) if pairs.logs.size else None,
+        rounds=int(pairs.logs.size),
     )
 
 

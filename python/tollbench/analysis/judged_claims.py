@@ -13,18 +13,16 @@ import numpy as np
 
 from tollbench import numbers
 from tollbench.analysis.claim_numbers import Place, SideNumber
-from tollbench.analysis.replicates import log_replicates
 from tollbench.analysis.results import ClaimNumber, ClaimPart, ClaimVerdict
+from tollbench.analysis.rounds import rounds_of
 from tollbench.analysis.units import NANOSECONDS
 from tollbench.stats import (
     Interval,
+    Pairs,
     Region,
-    paired_differences,
     quotient_interval,
-    ratio_interval,
     rounds_needed,
 )
-from tollbench.stats.order_statistics import Floats
 from tollbench.store import RunHeader
 from tollbench.text import several
 from tollbench.words import PERCENTILES, Claim, ClaimCheck, ClaimSide, Relation, Ruling
@@ -174,12 +172,12 @@ def _ratio(left: SideNumber, right: SideNumber) -> tuple[float | None, Interval 
             return None, None, f"{_named(side.side)} {side.missing or 'was not measured in this run'}"
     if left.over_right is not None:
         return *left.over_right, ""
-    logs = _paired(left, right)
-    if logs is not None and logs.size < rounds_needed(left.level, 1):
+    pairs = _paired(left, right)
+    if pairs is not None and pairs.logs.size < rounds_needed(left.level, 1):
         # Of two tables: a core of their own they hardly had in the same rounds.
-        logs = _paired(_of_all_batches(left), _of_all_batches(right))
-    if logs is not None and logs.size:
-        return *ratio_interval(logs, left.level), ""
+        pairs = _paired(_of_all_batches(left), _of_all_batches(right))
+    if pairs is not None and pairs.logs.size:
+        return *pairs.interval(left.level), ""
     above, below = _in_one_unit(left), _in_one_unit(right)
     if not above[0] > 0.0 or not below[0] > 0.0:
         return None, None, "a number that is not above 0 has no ratio"
@@ -192,16 +190,20 @@ def _of_all_batches(side: SideNumber) -> SideNumber:
     return side.otherwise.get((side.timed[0], False), side)
 
 
-def _paired(left: SideNumber, right: SideNumber) -> Floats | None:
+def _paired(left: SideNumber, right: SideNumber) -> Pairs | None:
     if left.side.workload != right.side.workload:
         return None
     if left.values and right.values:
-        logs = log_replicates([left.values, right.values])
-        return paired_differences(logs[:, 0], logs[:, 1])
+        return rounds_of([left.values, right.values]).pairs(0, 1)
     if left.by_round and right.by_round and left.unit == right.unit:
-        both = [number for number in left.by_round if number in right.by_round]
-        pairs = [(left.by_round[number], right.by_round[number]) for number in both]
-        return np.array([math.log(one / other) for one, other in pairs if one > 0.0 and other > 0.0])
+        both = [
+            number
+            for number, one in left.by_round.items()
+            if one > 0.0 and right.by_round.get(number, 0.0) > 0.0
+        ]
+        logs = [math.log(left.by_round[number] / right.by_round[number]) for number in both]
+        layouts = {**right.layouts, **{number: told for number, told in left.layouts.items() if told}}
+        return Pairs(np.array(logs), np.array([layouts.get(number, 0) for number in both], dtype=np.int64))
     return None
 
 

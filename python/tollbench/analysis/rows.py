@@ -127,21 +127,25 @@ def _row_with_times(
 
 
 def _layout_spread(case: CaseData) -> float | None:
-    values, layouts = case.values_ns, case.layouts
-    return spread_of_clusters(np.log(values), layouts) if all(layouts) and np.all(values > 0) else None
+    values, layouts = case.values_ns, np.array(case.layouts)
+    numbers, launches = np.unique(layouts, return_counts=True)
+    often = np.isin(layouts, numbers[(launches > 1) & (numbers > 0)])
+    return spread_of_clusters(np.log(values[often]), layouts[often]) if np.all(values > 0) else None
 
 
 def details(case: CaseData, level: float, declared: Collection[str]) -> dict[str, DetailEstimate]:
     """Each declared detail over the launches that told it, with its interval."""
     told: dict[str, list[float]] = {}
-    for launch in case.launches:
+    layouts: dict[str, list[int]] = {}
+    for launch, timed in zip(case.launches, case.values, strict=True):
         for name, value in told_by(launch).items():
             told.setdefault(name, []).append(value)
-    return {name: _estimate(told[name], level) for name in declared if name in told}
+            layouts.setdefault(name, []).append(timed.code_layout)
+    return {name: _estimate(told[name], level, layouts[name]) for name in declared if name in told}
 
 
-def _estimate(values: list[float], level: float) -> DetailEstimate:
-    found = valued(values, level)
+def _estimate(values: list[float], level: float, layouts: Sequence[int] = ()) -> DetailEstimate:
+    found = valued(values, level, layouts=layouts)
     low, high = (found.interval.low, found.interval.high) if found.interval else (None, None)
     return DetailEstimate(value=float(np.median(values)), low=low, high=high, within_run=found.within_run)
 
@@ -169,7 +173,8 @@ def latency(case: CaseData, level: float) -> Latency:
 
 
 def _longest(case: CaseData, scale: float, level: float) -> Estimate:
-    found = _estimate([launch.high / scale for launch in case.counts], level)
+    layouts = [value.code_layout for value in case.values]
+    found = _estimate([launch.high / scale for launch in case.counts], level, layouts)
     return Estimate(value=found.value, low=found.low, high=found.high)
 
 
@@ -208,10 +213,9 @@ def _identity(case: CaseData) -> dict[str, Any]:
         footing.pop(TURNS_ON_CPU, None)  # another one in each launch
         of_launches = "" if tied == len(case.launches) else f", in {tied} of {len(case.launches)} launches"
         footing["turns_on"] = f"one CPU for all{of_launches}"
-    layouts = {value.code_layout for value in case.values} - {0}
-    if layouts:
-        footing.pop(CODE_LAYOUT, None)
+    if layouts := {value.code_layout for value in case.values} - {0}:
         footing[CODE_LAYOUTS] = len(layouts)
+    footing.pop(CODE_LAYOUT, None)  # another one in each launch
     if case.left_out is not None:
         of_launches = f"{len(case.counting)} of {len(case.launches)} launches count"
         shared = "whose core was slow, or that of one in turns with it"

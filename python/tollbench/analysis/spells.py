@@ -24,7 +24,7 @@ from tollbench.analysis.results import (
     WorkloadResult,
 )
 from tollbench.estimates import Estimate
-from tollbench.stats import Interval, few_runs, median_interval, serial_median_interval
+from tollbench.stats import Interval, clustered_interval, few_runs, serial_median_interval
 from tollbench.stats.order_statistics import Floats
 from tollbench.text import several
 
@@ -48,7 +48,7 @@ def valued(
     """Of launches in the order of rounds; `following` says that the runs test told of them, `layouts` which
     of its program's each had.
 
-    The interval reaches as far as that over the layouts' medians where any comes twice.
+    The interval reaches as far as those for both reasons that values may be alike.
     """
     series = np.asarray(values, dtype=np.float64)
     found = serial_median_interval(series, level)
@@ -77,12 +77,10 @@ def valued(
 
 
 def _over_layouts(series: Floats, layouts: Sequence[int], level: float) -> Interval | None:
-    """The interval of the layouts' medians; None where none comes twice, or they are too few."""
-    order = dict.fromkeys(layouts)
-    if 0 in order or not 1 < len(order) < len(layouts):
+    """The interval of values that are alike where their layouts are the same."""
+    if len(layouts) != series.size or not any(layouts):
         return None
-    drawn = np.array(layouts)
-    return median_interval([float(np.median(series[drawn == layout])) for layout in order], level)
+    return clustered_interval(series, np.array(layouts, dtype=np.int64), level)
 
 
 def following(cases: Sequence[CaseData]) -> set[int]:

@@ -99,7 +99,8 @@ def _in_layouts(
         for entry in index.values()
         if entry.get("target") in targets and entry["target"] not in failed
     }
-    return code_layouts.linked(build.folder, executables, layouts, build.enter, on_progress)
+    relinked = code_layouts.LinkedBuild(build.folder, build.enter)
+    return code_layouts.linked(relinked, executables, layouts, on_progress)
 
 
 def _program(

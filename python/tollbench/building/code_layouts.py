@@ -4,7 +4,7 @@ Where the linker puts a function decides which cache lines its loops cross and w
 the predictor. In a table of prices that is no property of a contender: an edit anywhere before it puts it
 elsewhere, and of two copies of one source one was 1.6 % dearer than the other in every launch. So launches
 of a case go through these layouts, and rows are told apart by what holds over them
-(`tollbench.analysis.replicates`). Source: Mytkowicz et al., "Producing Wrong Data Without Doing Anything
+(`tollbench.analysis.rounds`). Source: Mytkowicz et al., "Producing Wrong Data Without Doing Anything
 Obviously Wrong!" (2009); Curtsinger and Berger, "Stabilizer" (2013).
 
 Functions of the contender's own objects move, templates of its libraries among them: their order is drawn,
@@ -19,27 +19,26 @@ import os
 import random
 import re
 import shlex
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple
-
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
 
 from tollbench.catalog.machine import usable_cpus
 from tollbench.catalog.tools import run_tool
 from tollbench.interpreters import environment_of_tools
+from tollbench.writing import write_own
 
 FOLDER = "layouts"  # of linker scripts, in a build folder
 SECTION = ".text.toll_layout"  # where functions that are moved stand
 STEP_BYTES = 16  # compilers begin functions at multiples of it
 LINE_BYTES = 64
 PAGE_BYTES = 4096
-_LINK_LIMIT_S = 120.0
 _LONGEST_WORDS = 300
+_READ_BYTES = 1 << 20
+_SCHEME = 1  # of how layouts are made; a new number has those of before made anew
 # The compiler's own classes stay together: what hardly ever runs shall not lie between what does.
 _CLASSES = re.compile(r"\.text\.(unlikely|startup|hot|exit|split)(\.|$)")
 _EXECUTABLE, _IN_GROUP = 0x4, 0x200  # SHF_EXECINSTR, SHF_GROUP
@@ -61,12 +60,28 @@ class MovedFunction:
     size: int
 
 
-class _Program(NamedTuple):
-    """A program that is to be linked again."""
+@dataclass(frozen=True, slots=True)
+class LinkedBuild:
+    """A build folder whose programs are linked again."""
 
-    executable: Path
-    link: str
-    functions: tuple[MovedFunction, ...]
+    folder: Path
+    enter: tuple[str, ...] = ()  # goes before commands of a root
+    stopped: Event = field(default_factory=Event)
+
+    def run(self, command: str) -> str:
+        """What a shell's command in the folder prints. Raises _Refused where it fails, OSError."""
+        words = (*self.enter, "sh", "-c", f"cd {shlex.quote(str(self.folder))} && {command}")
+        environment = environment_of_tools(entered=bool(self.enter))
+        done = run_tool(words, cwd=self.folder, env=environment)
+        if done.returncode != 0:
+            # The linker's own words come before its driver's, which say no more than that it failed.
+            said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+            raise _Refused(said[0][:_LONGEST_WORDS])
+        return done.stdout
+
+
+class _Refused(Exception):
+    """Why a program has no layouts."""
 
 
 def file_of(executable: Path, layout: int) -> Path:
@@ -75,16 +90,15 @@ def file_of(executable: Path, layout: int) -> Path:
 
 
 def linked(
-    folder: Path,
+    build: LinkedBuild,
     executables: Mapping[str, Path],
     layouts: int,
-    enter: tuple[str, ...] = (),
     on_progress: Callable[[int, int, str], None] = lambda _done, _total, _what: None,
 ) -> dict[str, InLayouts]:
-    """Each program of a build folder in `layouts` layouts, by target; those that are newer than it are kept.
+    """Each program of a build folder in `layouts` layouts, by target; those that it has already are kept.
 
     A program that cannot be linked so is measured all the same, as it was linked, and a reason says so.
-    `enter` goes before commands of a root. Raises nothing but KeyboardInterrupt.
+    Raises nothing but KeyboardInterrupt.
     """
     if layouts < 2:
         return {}
@@ -92,90 +106,125 @@ def linked(
     lacking: dict[str, Path] = {}
     for target, executable in executables.items():
         files = tuple(file_of(executable, layout) for layout in range(1, layouts + 1))
-        if all(_is_newer(file, executable) for file in files):
+        if _are_kept(build, target, executable, files):
             found[target] = InLayouts(files)
         else:
             lacking[target] = executable
     if not lacking:
         return found
-    links = _links(folder, lacking, enter)
-    done = 0
+    links = _links(build, lacking)
     with ThreadPoolExecutor(len(usable_cpus())) as pool:
         futures = {
-            pool.submit(_linked, folder, target, executable, links.get(target, ""), layouts, enter): target
+            pool.submit(_linked, build, target, executable, links, layouts): target
             for target, executable in lacking.items()
         }
         try:
-            for future in as_completed(futures):
-                done += 1
+            for done, future in enumerate(as_completed(futures), 1):
                 on_progress(done, len(lacking), f"code layouts of {lacking[futures[future]].name}")
                 found[futures[future]] = future.result()
         except BaseException:
+            build.stopped.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return found
 
 
-def _is_newer(file: Path, executable: Path) -> bool:
+def _stamp(build: LinkedBuild, target: str) -> Path:
+    return build.folder / FOLDER / f"{target}.made"
+
+
+def _mark(executable: Path) -> str:
+    """Of the program that they are layouts of, and of how they are made."""
+    told = executable.stat()
+    return f"{_SCHEME} {told.st_size} {told.st_mtime_ns}"
+
+
+def _are_kept(build: LinkedBuild, target: str, executable: Path, files: Sequence[Path]) -> bool:
+    """Whether they are there, of this very program. They are read once: else the first launch of each would,
+    and its set-up would be the disk's."""
     try:
-        return file.stat().st_mtime_ns >= executable.stat().st_mtime_ns
+        if _stamp(build, target).read_text(encoding="utf-8") != _mark(executable):
+            return False
+        for file in files:
+            with file.open("rb") as opened:
+                while opened.read(_READ_BYTES):
+                    pass
     except OSError:
         return False
+    return True
 
 
-def _links(folder: Path, executables: Mapping[str, Path], enter: tuple[str, ...]) -> dict[str, str]:
-    """The command that linked each program, by target, as ninja would run it."""
-    names = {target: os.path.relpath(executable, folder) for target, executable in executables.items()}
-    command = [*enter, "ninja", "-C", str(folder), "-t", "commands", *names.values()]
+def _links(build: LinkedBuild, executables: Mapping[str, Path]) -> dict[str, list[str]]:
+    """By target the command that linked the program, and those that followed it, as ninja would run them.
+
+    Under "" why there are none, where ninja does not tell.
+    """
+    names = {os.path.relpath(executable, build.folder): target for target, executable in executables.items()}
+    asked = " ".join(shlex.quote(name) for name in names)
     try:
-        told = run_tool(command, cwd=folder, env=environment_of_tools(entered=bool(enter)))
-    except OSError:
-        return {}
-    # A link is `: && c++ ... -o NAME ... && :`, with what is done after linking in the last part.
-    parts = [part for line in told.stdout.splitlines() for part in line.split(" && ")]
-    by_output = {name: part for part in parts if (name := _output_of(part))}
-    return {target: by_output[name] for target, name in names.items() if name in by_output}
-
-
-def _output_of(command: str) -> str:
-    found = re.search(r" -o (\S+)", command)
-    return found.group(1) if found and " -c " not in command else ""
+        told = build.run(f"ninja -t commands {asked}")
+    except (_Refused, OSError) as error:
+        return {"": [f"ninja does not tell its link: {error}"]}
+    found: dict[str, list[str]] = {}
+    for line in told.splitlines():
+        # `: && c++ ... -o NAME ... && cd ... && ... && :`
+        parts = [part for part in line.split(" && ") if part not in (":", "")]
+        output = re.search(r" -o (\S+)", parts[0]) if parts else None
+        if output and output.group(1) in names and " -c " not in parts[0]:
+            found[names[output.group(1)]] = parts
+    return found
 
 
 def _linked(
-    folder: Path, target: str, executable: Path, link: str, layouts: int, enter: tuple[str, ...]
+    build: LinkedBuild, target: str, executable: Path, links: Mapping[str, list[str]], layouts: int
 ) -> InLayouts:
     try:
-        if not link:
-            return InLayouts(reason="ninja does not tell its link")
-        functions = tuple(_functions(folder, target, link))
+        if target not in links:
+            raise _Refused((links.get("") or ["ninja does not tell its link"])[0])
+        link, *afterwards = links[target]
+        functions = tuple(_functions(build.folder, target, link))
         if not functions:
-            return InLayouts(reason="its objects hold no functions yet, as code is made when it is linked")
-        program = _Program(executable, link, functions)
+            raise _Refused("its objects hold no functions yet, as code is made when it is linked")
         for layout in range(1, layouts + 1):
-            if reason := _link(folder, target, program, layout, enter):
-                return InLayouts(reason=reason)
-    except (OSError, ELFError, subprocess.TimeoutExpired) as error:
+            script = build.folder / FOLDER / f"{target}-{layout:02d}.x"
+            script.parent.mkdir(exist_ok=True)
+            # By the program's name: two copies of one source stand as differently as two builds of it.
+            drawn = random.Random(f"code/{target}/{layout}")
+            script.write_text(script_of(functions, drawn), encoding="utf-8")
+            _link(build, executable, link, afterwards, layout, script)
+        write_own(_stamp(build, target), _mark(executable))
+    except _Refused as refused:
+        return InLayouts(reason=str(refused))
+    except (OSError, ValueError) as error:
         return InLayouts(reason=f"cannot be linked again: {' '.join(str(error).split())}")
     return InLayouts(tuple(file_of(executable, layout) for layout in range(1, layouts + 1)))
 
 
 def _functions(folder: Path, target: str, link: str) -> Iterator[MovedFunction]:
-    """Of the program's own objects, those of one name in a group once."""
+    """Of the program's own objects, those of one name in a group once. Raises OSError, ValueError."""
+    own = [word for word in shlex.split(link) if word.endswith(".o") and f"{target}.dir/" in word]
+    if not own:
+        raise _Refused("its link names no objects of its own")
     seen = set()
-    for word in shlex.split(link):
-        if not (word.endswith(".o") and f"{target}.dir/" in word):
-            continue
-        with (folder / word).open("rb") as file:
-            for section in ELFFile(file).iter_sections():
-                name, flags, size = section.name, section["sh_flags"], section["sh_size"]
-                moves = name.startswith(".text") and not _CLASSES.match(name)
-                if not (moves and size and flags & _EXECUTABLE):
-                    continue
-                if flags & _IN_GROUP and name in seen:
-                    continue
+    for word in own:
+        for name, flags, size in _sections(folder / word):
+            moves = name.startswith(".text") and not _CLASSES.match(name)
+            if moves and size and flags & _EXECUTABLE and not (flags & _IN_GROUP and name in seen):
                 seen.add(name)
                 yield MovedFunction("" if flags & _IN_GROUP else word, name, size)
+
+
+def _sections(path: Path) -> list[tuple[str, int, int]]:
+    """Names, flags and sizes of an object's sections."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        with path.open("rb") as file:
+            sections = ELFFile(file).iter_sections()
+            return [(one.name, int(one["sh_flags"]), int(one["sh_size"])) for one in sections]
+    except ELFError as error:
+        raise ValueError(f"{path.name}: {error}") from None
 
 
 def script_of(functions: Sequence[MovedFunction], drawn: random.Random) -> str:
@@ -208,43 +257,19 @@ def _pattern(function: MovedFunction) -> str:
     return f"{file}({function.section})"
 
 
-def _link(folder: Path, target: str, program: _Program, layout: int, enter: tuple[str, ...]) -> str:
-    """One layout; why there is none, or "". An unfinished file is never taken for a layout."""
-    script = folder / FOLDER / f"{target}-{layout:02d}.x"
-    script.parent.mkdir(exist_ok=True)
-    # By the program's name: two copies of one source stand as differently as two builds of it.
-    drawn = random.Random(f"code/{target}/{layout}")
-    script.write_text(script_of(program.functions, drawn), encoding="utf-8")
-    output = file_of(program.executable, layout)
-    part = output.with_name(f"{output.name}.part")
-    name = os.path.relpath(program.executable, folder)
-    words = program.link.replace(f" -o {name}", f" -o {shlex.quote(str(part))}", 1)
+def _link(
+    build: LinkedBuild, executable: Path, link: str, afterwards: Sequence[str], layout: int, script: Path
+) -> None:
+    """One layout, with what the build does after a link. Raises _Refused, OSError."""
+    if build.stopped.is_set():
+        raise _Refused("interrupted")
+    name, output = os.path.relpath(executable, build.folder), file_of(executable, layout)
+    moved = link.replace(f" -o {name}", f" -o {shlex.quote(str(output))}", 1)
     # Lines for debuggers are most of a program's file, and stand in the program itself.
-    more = f"-Wl,-T,{shlex.quote(str(script))} -Wl,--strip-debug"
-    command = [*enter, "sh", "-c", f"cd {shlex.quote(str(folder))} && {words} {more}"]
-    done = run_tool(
-        command,
-        one_stream=True,
-        cwd=folder,
-        env=environment_of_tools(entered=bool(enter)),
-        limit_s=_LINK_LIMIT_S,
-    )
-    if done.returncode != 0:
-        part.unlink(missing_ok=True)
-        # The linker's own words come before its driver's, which say no more than that it failed.
-        said = next(iter(done.stdout.strip().splitlines()), "it said nothing")
-        return f"its linker refuses other layouts: {said[:_LONGEST_WORDS]}"
-    _beside(program.executable, output)
-    part.replace(output)
-    return ""
-
-
-def _beside(executable: Path, output: Path) -> None:
-    """What the build writes beside a program, and the program reads at its start, such as what its loops are
-    made of: it holds for all layouts, whose instructions are the same."""
-    for file in executable.parent.glob(f"{executable.name}.*"):
-        suffix = file.name.removeprefix(executable.name)
-        if not suffix.startswith(".layout-"):
-            copy = output.with_name(output.name + suffix)
-            copy.unlink(missing_ok=True)
-            copy.hardlink_to(file)
+    relink = f"{moved} -Wl,-T,{shlex.quote(str(script))} -Wl,--strip-debug"
+    later = [command.replace(str(executable), str(output)) for command in afterwards]
+    try:
+        build.run(" && ".join([relink, *later]))
+    except _Refused as refused:
+        output.unlink(missing_ok=True)
+        raise _Refused(f"linking it again failed: {refused}") from None

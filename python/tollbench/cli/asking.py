@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tollbench.errors import TollError
 from tollbench.plan import PROFILES, Settings
-from tollbench.words import MOST_CODE_LAYOUTS
+from tollbench.words import FEWEST_CODE_LAYOUTS, MOST_CODE_LAYOUTS
 
 # Generous: counting the words of 1 GB with a map takes a minute on two idle CPUs, several on busy ones.
 READING_S_PER_GB = 600.0
@@ -82,18 +82,20 @@ def settings_of(wishes: Wishes) -> Settings:
         raise TollError(
             f"--seed {wishes.seed} is not between 0 and {2**63 - 1}", "leave it out: a seed is drawn then"
         )
-    if wishes.layouts is not None and not 1 <= wishes.layouts <= MOST_CODE_LAYOUTS:
-        raise TollError(
-            f"--layouts {wishes.layouts} is not between 1 and {MOST_CODE_LAYOUTS}",
-            "1 measures programs as they were linked; 20 is the default",
-        )
     settings = PROFILES[wishes.profile]
+    layouts = settings.layouts if wishes.layouts is None else wishes.layouts
+    if layouts != 1 and not FEWEST_CODE_LAYOUTS <= layouts <= MOST_CODE_LAYOUTS:
+        raise TollError(
+            f"--layouts {layouts} is neither 1 nor between {FEWEST_CODE_LAYOUTS} and {MOST_CODE_LAYOUTS}",
+            f"1 measures programs as they were linked; without the option it is {settings.layouts}, and where"
+            " layouts differ much, fewer tell no row of ten from another",
+        )
     return replace(
         settings,
         seed=wishes.seed if wishes.seed is not None else secrets.randbelow(2**31),
         precision=settings.precision if wishes.precision is None else wishes.precision,
         budget_s=settings.budget_s if wishes.budget_s is None else wishes.budget_s,
-        layouts=settings.layouts if wishes.layouts is None else wishes.layouts,
+        layouts=layouts,
     )
 
 

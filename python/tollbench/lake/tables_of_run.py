@@ -17,8 +17,8 @@ from tollbench.analysis.beside import NOT_OF_THE_WORK
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import comparable
 from tollbench.analysis.grouping import by_setting, setting_of, swept_parameters
-from tollbench.analysis.replicates import replicates
 from tollbench.analysis.results import Results, Row, WorkloadResult
+from tollbench.analysis.values import log_rounds
 from tollbench.errors import TollError
 from tollbench.export.tables import BATCHES, LAUNCHES, batch_records, launch_records, launches_of
 from tollbench.export.tables import TABLES as EXPORTED
@@ -168,14 +168,14 @@ def _key(workload: str, case: Any) -> tuple[str, str, str, str]:
 def _logs_of(cases: Sequence[CaseData], swept: Sequence[str]) -> dict[int, Logs]:
     """By case id: its rounds, and log(ns) of each, what befell single blocks of a setting taken out.
 
-    Of two rows of one setting the differences within rounds are what `compare_settings` forms ratios of:
-    rounds of one layout of their programs' code are one, under the number of the first.
+    Of two rows of one setting the differences within rounds are what `compare_settings` forms ratios of.
     """
     found = {}
     records = [case.record for case in cases]
     for positions in by_setting(records, swept):
         group = [cases[position].by_round for position in positions]
-        rounds, matrix = replicates(group)
+        rounds = np.array(sorted({number for case in group for number in case}), dtype=np.int64)
+        matrix = log_rounds(group)
         for column, position in enumerate(positions):
             known = np.isfinite(matrix[:, column])
             found[cases[position].record.id] = (

@@ -19,16 +19,17 @@ from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import (
     Interval,
+    RatioTable,
     bonferroni,
+    clustered_interval,
     final_level,
     level_at_look,
     look_number,
-    median_interval,
     narrow,
     next_look,
+    pairs_in,
     well_known,
 )
-from tollbench.stats.order_statistics import Floats
 
 # Of the time that those rounds leave over, for dear and known rows; the rest goes where it narrows most.
 STEADYING = 0.5
@@ -196,21 +197,20 @@ def _intervals_shown(workload: WorkloadState, level: float) -> list[_KnownInterv
     shown = final_level(workload.round, level)
     return [
         found
-        for cases, (logs, column) in workload.tables_of_cases()
-        if column is not None or len(cases) == 1
-        for found in _of_table(cases, logs, column, shown)
+        for cases, table in workload.tables_of_cases()
+        if table.column is not None or len(cases) == 1
+        for found in _of_table(cases, table, shown)
     ]
 
 
-def _of_table(
-    cases: Sequence[CaseState], logs: Floats, column: int | None, level: float
-) -> Iterator[_KnownInterval]:
+def _of_table(cases: Sequence[CaseState], table: RatioTable, level: float) -> Iterator[_KnownInterval]:
+    logs, column, layouts = table
     corrected = bonferroni(level, max(1, len(cases) * (len(cases) - 1) // 2))
     for at, case in enumerate(cases):
         if at == column and len(cases) > 1:
             continue
-        values = logs[:, at] if column is None or len(cases) == 1 else logs[:, at] - logs[:, column]
-        interval = median_interval(values[np.isfinite(values)], corrected)
+        beside = np.zeros(len(logs)) if column is None or len(cases) == 1 else logs[:, column]
+        interval = clustered_interval(*pairs_in(logs[:, at], beside, layouts), corrected)
         yield _KnownInterval(case, interval, len(cases) == 1)
 
 
@@ -219,10 +219,10 @@ def _known_rows(workload: WorkloadState, settings: Settings) -> frozenset[int]:
     where no other row of its table does."""
     level = level_at_look(look_number(workload.round), settings.level)
     known: set[int] = set()
-    for cases, (logs, column) in workload.tables_of_cases():
-        if column is None or len(cases) < 2:
+    for cases, table in workload.tables_of_cases():
+        if table.column is None or len(cases) < 2:
             continue
-        found = list(_of_table(cases, logs, column, level))
+        found = list(_of_table(cases, table, level))
         precise = {
             one.case.id
             for one in found
@@ -230,5 +230,5 @@ def _known_rows(workload: WorkloadState, settings: Settings) -> frozenset[int]:
         }
         known |= precise
         if len(precise) == len(found):
-            known.add(cases[column].id)
+            known.add(cases[table.column].id)
     return frozenset(known)

@@ -19,14 +19,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tollbench.analysis.values import log_rounds
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import (
+    Pairs,
+    RatioTable,
     bonferroni,
+    independent,
     level_at_look,
     look_number,
     next_look,
+    pairs_in,
     qn_scale,
     quantile_ranks,
     times_the_variance,
@@ -49,6 +52,13 @@ class Ratio(NamedTuple):
     apart: int  # rounds between those that have both, where a dear row has rare turns; else 1
     all_until: int  # the last round before that begins
     counts_as: float  # share of its values that independent ones would be; below 1 for lone rows alone
+    layouts: int = 0  # of the programs' code, that its rounds have had; 0: none that is known
+    alike: float = 0.0  # correlation of rounds of one layout
+
+    def independent(self, count: float) -> float:
+        """For how many independent values so many will count (`tollbench.stats.clusters`)."""
+        more = max(0.0, count / self.layouts - 1.0) if self.layouts else 0.0
+        return count * self.counts_as / (1.0 + more * self.alike)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +90,6 @@ class Noise:
     now: int  # rounds that it was seen in
     shape: Floats  # absolute values of all ratios, centred and scaled, ascending
     complete: bool  # whether all rows of all tables have been seen often enough
-    layouts: int = 0  # of the programs' code, once they have come twice; else 0
-    by_layout: float = 0.0  # share of a round's variance that is its layout's
 
     def half_length(self, known: Known, rounds: float, level: float) -> float | None:
         """Half the length of its interval after `rounds` rounds, log units; None: too few values.
@@ -89,17 +97,7 @@ class Noise:
         `level` is that of the whole table.
         """
         place = _place(known, known.values_at(rounds, self.now), level)
-        if place is None:
-            return None
-        return known.scale * self._reach(place) * self._fewer(known.values_at(rounds, self.now))
-
-    def _fewer(self, count: float) -> float:
-        """How much longer an interval is as rounds of one layout are alike: they become one replicate.
-
-        By the variance of a mean of clusters (Kish, Survey Sampling, 1965, section 5.4).
-        """
-        more = count / self.layouts - 1.0 if self.layouts else 0.0
-        return math.sqrt(1.0 + self.by_layout * max(0.0, more))
+        return None if place is None else known.scale * self._reach(place)
 
     def chance_of(self, rounds: int, level: float, log_precision: float) -> float:
         """How probable it is that all are known to `log_precision` after `rounds` rounds.
@@ -114,8 +112,8 @@ class Noise:
                 return 0.0
             if known.scale > 0:
                 asked = log_precision * known.doublings if known.ratio.comparisons else log_precision
-                error = math.sqrt(known.uncertainty + _length_variance(place, count * known.ratio.counts_as))
-                expected = known.scale * self._reach(place) * self._fewer(count)
+                error = math.sqrt(known.uncertainty + _length_variance(place, known.ratio.independent(count)))
+                expected = known.scale * self._reach(place)
                 chance *= _NORMAL.cdf(math.log(asked / expected) / error)
         return chance
 
@@ -135,19 +133,14 @@ def noise_of(workload: WorkloadState) -> Noise:
     ratios: list[Ratio] = []
     lone: list[Ratio] = []
     complete = True
-    layouts: list[int] = []
-    shares: list[float] = []  # of variance, by layout
-    tables = zip(workload.tables_of_cases(log_rounds), workload.tables_of_cases(), strict=True)
-    for (cases, (logs, column)), (_, (replicates, _)) in tables:
+    for cases, table in workload.tables_of_cases():
+        logs = table.logs
         seen = np.isfinite(logs).any(axis=0)
         complete = complete and bool(seen.all())
         if logs.shape[1] == 1:
-            lone.append(_lone_value(logs[:, 0]))
-        elif column is not None:
-            ratios += _ratios_of(workload, cases, logs, column)
-        if column is not None and _FEWEST_VALUES <= replicates.shape[0] < logs.shape[0]:
-            layouts.append(replicates.shape[0])
-            shares += _shares_by_layout(logs - logs[:, [column]], replicates - replicates[:, [column]])
+            lone.append(_lone_value(table))
+        elif table.column is not None:
+            ratios += _ratios_of(workload, cases, table, table.column)
     told = [one for one in ratios if one.differences.size >= _FEWEST_VALUES]
     alone = [one for one in lone if one.differences.size >= _FEWEST_VALUES]
     complete = complete and len(told) == len(ratios) and len(alone) == len(lone)
@@ -155,31 +148,7 @@ def noise_of(workload: WorkloadState) -> Noise:
     values = [known for one in alone for known in _together([one])]  # of another kind than ratios
     scaled = [_distances(one.ratio.differences) / one.scale for one in known or values if one.scale > 0]
     shape = np.sort(np.concatenate(scaled)) if scaled else np.empty(0)
-    return Noise(
-        tuple(known),
-        tuple(values),
-        workload.round,
-        shape,
-        complete,
-        min(layouts, default=0),
-        float(np.median(shares)) if shares else 0.0,
-    )
-
-
-def _shares_by_layout(rounds: Floats, replicates: Floats) -> list[float]:
-    """How much of a round's variance is its layout's, of each column that varies, 0 to 1.
-
-    What replicates vary by is that share, and what is left of the rest in so many rounds each.
-    """
-    found = []
-    for column in range(rounds.shape[1]):
-        each, of_layouts = (values[np.isfinite(values[:, column]), column] for values in (rounds, replicates))
-        if of_layouts.size < _FEWEST_VALUES or not each.size > of_layouts.size or not qn_scale(each) > 0:
-            continue
-        rest = of_layouts.size / each.size
-        varied = (qn_scale(of_layouts) / qn_scale(each)) ** 2
-        found.append(min(1.0, max(0.0, (varied - rest) / (1.0 - rest))))
-    return found
+    return Noise(tuple(known), tuple(values), workload.round, shape, complete)
 
 
 def rounds_to(noise: Noise, settings: Settings) -> int | None:
@@ -197,28 +166,39 @@ def rounds_to(noise: Noise, settings: Settings) -> int | None:
     return None
 
 
-def _lone_value(logs: Floats) -> Ratio:
-    values = logs[np.isfinite(logs)]
-    return Ratio(values, 0, 1.0, 1, 0, 1.0 / times_the_variance(values))
+def _lone_value(table: RatioTable) -> Ratio:
+    values = pairs_in(table.logs[:, 0], np.zeros(len(table.logs)), table.clusters)
+    return Ratio(values.logs, 0, 1.0, 1, 0, 1.0 / times_the_variance(values.logs), *_by_layout(values))
+
+
+def _by_layout(values: Pairs) -> tuple[int, float]:
+    """How many layouts they have had, and how alike those of one are."""
+    count = values.logs.size
+    if values.clusters is None or not count:
+        return 0, 0.0
+    _, rounds = np.unique(values.clusters[values.clusters > 0], return_counts=True)
+    more = float((rounds**2).sum() - rounds.sum()) / count  # of each one's layout, in the mean
+    alike = (count / independent(values.logs, values.clusters) - 1.0) / more if more > 0 else 0.0
+    return int(rounds.size), alike
 
 
 def _ratios_of(
-    workload: WorkloadState, cases: Sequence[CaseState], logs: Floats, column: int
+    workload: WorkloadState, cases: Sequence[CaseState], table: RatioTable, column: int
 ) -> Iterator[Ratio]:
     """To the row in `column`, of the others of a table."""
     reference = cases[column]
     for at, case in enumerate(cases):
         if at == column:
             continue
-        differences = logs[:, at] - logs[:, column]
-        differences = differences[np.isfinite(differences)]
+        pairs = pairs_in(table.logs[:, at], table.logs[:, column], table.clusters)
+        differences = pairs.logs
         # Rare turns are powers of two apart: the rarer one's are turns of both.
         apart = max(workload.rounds_between(one) for one in (case, reference))
         launched = sum(number in reference.values for number in case.values if number <= workload.round)
         kept = differences.size / launched if launched else 1.0
         all_until = min(workload.all_turns_until(one) for one in (case, reference))
         comparisons = len(cases) * (len(cases) - 1) // 2
-        yield Ratio(differences, comparisons, min(1.0, kept), apart, all_until, 1.0)
+        yield Ratio(differences, comparisons, min(1.0, kept), apart, all_until, 1.0, *_by_layout(pairs))
 
 
 def _distances(values: Floats) -> Floats:
@@ -261,7 +241,7 @@ def _together(ratios: Sequence[Ratio]) -> list[Known]:
 
 def _place(known: Known, count: float, level: float) -> float | None:
     """The share of a ratio's noise that lies below its interval, made of so many values; None: of too few."""
-    independent = math.floor(count * known.ratio.counts_as + 1e-9)
+    independent = math.floor(known.ratio.independent(count) + 1e-9)
     ranks = quantile_ranks(independent, 0.5, bonferroni(level, max(1, known.ratio.comparisons)))
     return None if ranks is None else ranks[0] / (independent + 1)
 

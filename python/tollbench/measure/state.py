@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tollbench.analysis.grouping import by_setting, fastest, swept_parameters
+from tollbench.analysis.comparison import table_of
+from tollbench.analysis.grouping import by_setting, swept_parameters
 from tollbench.analysis.own_core import on_own_core
-from tollbench.analysis.replicates import log_replicates
+from tollbench.analysis.rounds import rounds_of
 from tollbench.analysis.values import (
     ByRound,
     LaunchValue,
@@ -21,7 +22,7 @@ from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BAT
 from tollbench.measure.spending import KNOWN_EVERY, ROUNDS_OF_EACH, STEADY_ROUNDS, rounds_between
 from tollbench.plan import Plan, Settings
 from tollbench.stats import (
-    Table,
+    RatioTable,
     all_precise,
     final_level,
     level_at_look,
@@ -29,7 +30,6 @@ from tollbench.stats import (
     next_look,
     rounds_needed,
 )
-from tollbench.stats.order_statistics import Floats
 from tollbench.store import BatchSamples, Launch, RunFile
 from tollbench.words import (
     NOT_HALTED,
@@ -43,8 +43,6 @@ from tollbench.words import (
     one_thread,
     times_own_thread,
 )
-
-LogsOf = Callable[[Sequence[ByRound], int | None], Floats]
 
 # Resident. A bare C++ process has 3.3 MB; pointer chases over 2.5 MB each took up to 560 % longer together.
 HOLDS_LITTLE_BYTES = 5_000_000
@@ -267,7 +265,7 @@ class WorkloadState:
         """What a round takes on average once dear cases have rare turns (`plan_turns`)."""
         return sum(case.cost_ns // self.rounds_between(case) for case in self.going_cases)
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[RatioTable]:
         """What a report will compare: for each setting of what is swept, the logs of the values of its cases
         that go on, shape (rounds, cases), NaN where a launch failed, and the column that ratios are to. Cases
         below the clock's step have no value there, so they are left out, and settings that have no others.
@@ -276,8 +274,8 @@ class WorkloadState:
         """
         return [table for _, table in self.tables_of_cases()]
 
-    def tables_of_cases(self, logs_of: LogsOf = log_replicates) -> list[tuple[list[CaseState], Table]]:
-        """`tables`, each with the cases of its columns; by `logs_of`, with rounds or what is replicated."""
+    def tables_of_cases(self) -> list[tuple[list[CaseState], RatioTable]]:
+        """`tables`, each with the cases of its columns."""
         swept, active = swept_parameters([case.case for case in self.cases]), self.going_cases
         known = by_one_clock(
             [
@@ -289,14 +287,13 @@ class WorkloadState:
         counting = on_own_core(known, [case.case.environment for case in active], groups, self.level)
         seen = [[at for at in group if not below_step_ns(counting[at].values())] for group in groups]
         return [
-            (of_group, self._table(of_group, [counting[at] for at in group], logs_of))
+            (of_group, self._table(of_group, [counting[at] for at in group]))
             for group in seen
             if (of_group := [active[at] for at in group])
         ]
 
-    def _table(self, cases: Sequence[CaseState], counting: Sequence[ByRound], logs_of: LogsOf) -> Table:
-        logs = logs_of(counting, self.round)
-        return logs, fastest([case.case.footing for case in cases], logs)
+    def _table(self, cases: Sequence[CaseState], counting: Sequence[ByRound]) -> RatioTable:
+        return table_of(rounds_of(counting, self.round), [case.case.footing for case in cases])
 
     def judge(self, settings: Settings) -> None:
         """After a complete round: decides whether the workload has had enough.

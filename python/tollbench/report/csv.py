@@ -38,6 +38,7 @@ COLUMNS = (
     "environment_ratio_low", "environment_ratio_high", "environment_fastest", "memory_exact_calls",
     "claims", "counts_as", "within_run",
     *(f"{one.key}_ratio{end}" for one in PERCENTILES[1:] for end in ("", "_low", "_high")),
+    "layout_spread",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from tollbench.stats.block_quantiles import (
     shared_blocks,
 )
 from tollbench.stats.cluster_bootstrap import LaunchCounts, Pooled, count_samples, thin_cdf
+from tollbench.stats.clusters import Integers, clustered_interval, clustered_ranks, independent
 from tollbench.stats.contrary import contrary_by_chance, signs_of_many
 from tollbench.stats.correction import bonferroni, holm, letters
 from tollbench.stats.drift import Drift, drift
@@ -26,13 +27,14 @@ from tollbench.stats.order_statistics import (
     tick_median,
 )
 from tollbench.stats.paired import (
+    Pairs,
     log_ratios,
     paired_differences,
+    pairs_in,
     ratio_interval,
     rounds_needed,
     separated_pairs,
     without_block_effects,
-    without_row_effects,
 )
 from tollbench.stats.region import Region, quotient_interval
 from tollbench.stats.runs_test import few_runs
@@ -42,7 +44,7 @@ from tollbench.stats.stopping import (
     FIRST_LOOK,
     NEVER_GONE_ON,
     GoneOn,
-    Table,
+    RatioTable,
     all_precise,
     doublings,
     final_level,
@@ -61,16 +63,20 @@ __all__ = [
     "NEVER_GONE_ON",
     "Drift",
     "GoneOn",
+    "Integers",
     "Interval",
     "LaunchCounts",
     "LogHistogram",
+    "Pairs",
     "Pooled",
+    "RatioTable",
     "Region",
     "Serial",
-    "Table",
     "all_precise",
     "block_quantiles",
     "bonferroni",
+    "clustered_interval",
+    "clustered_ranks",
     "contrary_by_chance",
     "count_samples",
     "doublings",
@@ -79,6 +85,7 @@ __all__ = [
     "fewest_values",
     "final_level",
     "holm",
+    "independent",
     "letters",
     "level_at_look",
     "level_shown",
@@ -90,6 +97,7 @@ __all__ = [
     "narrow",
     "next_look",
     "paired_differences",
+    "pairs_in",
     "precise_enough",
     "qn_scale",
     "quantile_interval",
@@ -108,5 +116,4 @@ __all__ = [
     "times_the_variance",
     "well_known",
     "without_block_effects",
-    "without_row_effects",
 ]

@@ -8,21 +8,13 @@ symmetry: between a skewed and a steady contender their coverage of the median f
 
 from __future__ import annotations
 
-import warnings
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tollbench.stats.order_statistics import (
-    Floats,
-    Interval,
-    fewest_values,
-    quantile_interval,
-    quantile_ranks,
-)
-
-_MOST_POLISHES = 30  # each halves what is left to do, or better
-_POLISHED = 1e-9  # log units
+from tollbench.stats.clusters import Integers, clustered_interval, clustered_ranks, independent_of_each
+from tollbench.stats.order_statistics import Floats, Interval, fewest_values
 
 
 def log_ratios(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
@@ -38,9 +30,25 @@ def log_ratios(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
 
 def paired_differences(first: Floats, second: Floats) -> Floats:
     """`log_ratios` of values that are logarithms already."""
+    return pairs_in(first, second).logs
+
+
+class Pairs(NamedTuple):
+    """Paired log ratios, shape (pairs,), and which cluster each belongs to."""
+
+    logs: Floats
+    clusters: Integers | None = None
+
+    def interval(self, level: float) -> tuple[float, Interval | None]:
+        """`ratio_interval` of them."""
+        return ratio_interval(self.logs, level, self.clusters)
+
+
+def pairs_in(first: Floats, second: Floats, clusters: Integers | None = None) -> Pairs:
+    """`paired_differences` of the rounds that have both, whose `clusters` these are, shape (rounds,)."""
     differences = first - second
-    kept: Floats = differences[np.isfinite(differences)]
-    return kept
+    kept = np.isfinite(differences)
+    return Pairs(differences[kept], None if clusters is None else clusters[kept])
 
 
 def without_block_effects(logs: Floats) -> Floats:
@@ -58,37 +66,20 @@ def without_block_effects(logs: Floats) -> Floats:
     return found
 
 
-def without_row_effects(logs: Floats) -> Floats:
-    """One log value for each case from rows that some cases lack: shape (rows, cases), NaN where one has
-    none, to (cases,), NaN where it has no row.
-
-    As `without_block_effects` where none lacks; else the polish is gone on with, until a row that a case has
-    alone says nothing of how it differs from others.
-    """
-    if not np.isnan(logs).any():
-        return without_block_effects(logs)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of rows and cases that have no value at all
-        found: Floats = np.nanmedian(logs, axis=0)
-        for _ in range(_MOST_POLISHES):
-            effects = np.nanmedian(logs - found, axis=1, keepdims=True)
-            before, found = found, np.nanmedian(logs - effects, axis=0)
-            if np.nanmax(np.abs(found - before), initial=0.0) < _POLISHED:
-                break
-    return found
-
-
-def ratio_interval(logs: ArrayLike, level: float) -> tuple[float, Interval | None]:
+def ratio_interval(
+    logs: ArrayLike, level: float, clusters: Integers | None = None
+) -> tuple[float, Interval | None]:
     """Median ratio and its interval from paired log ratios, shape (pairs,).
 
-    Assumption: the pairs are independent and share one median; no shape, no equal variance.
+    Assumption: the pairs are independent and share one median; no shape, no equal variance. Those of one
+    of the `clusters`, numbers above 0 of the same shape, may be alike (`tollbench.stats.clusters`).
     The ratio is exp(median log ratio), NaN without pairs; the interval is None where the pairs
     are too few for `level` (`rounds_needed`). Source: Dixon and Mood (1946), the sign test.
     """
     values = np.asarray(logs, dtype=np.float64)
     if values.size == 0:
         return float("nan"), None
-    found = quantile_interval(values, 0.5, level)
+    found = clustered_interval(values, clusters, level)
     point = float(np.exp(np.median(values)))
     if found is None:
         return point, None
@@ -100,26 +91,30 @@ def rounds_needed(level: float, comparisons: int) -> int:
     return fewest_values(1.0 - (1.0 - level) / max(1, comparisons))
 
 
-def separated_pairs(logs: Floats, level: float) -> tuple[NDArray[np.bool_], bool]:
+def separated_pairs(
+    logs: Floats, level: float, clusters: Integers | None = None
+) -> tuple[NDArray[np.bool_], bool]:
     """Which pairs of columns differ: their paired interval at `level` (already corrected) excludes 1.
 
-    `logs` has shape (rounds, cases), log values, NaN where a round lacks a case. Returns a
-    symmetric boolean matrix (cases, cases) and whether any pair had enough rounds to be judged.
+    `logs` has shape (rounds, cases), log values, NaN where a round lacks a case, and `clusters` shape
+    (rounds,), as for `ratio_interval`. Returns a symmetric boolean matrix (cases, cases) and whether any
+    pair had enough rounds to be judged.
     False says "not told apart", never "equal".
     """
     cases = logs.shape[1]
     apart = np.zeros((cases, cases), dtype=bool)
     judged = False
-    for i in range(cases):  # each column against all before it at once: a thousand make half a million pairs
+    for i in range(1, cases):  # each column against all before it: a thousand make half a million pairs
         differences = logs[:, [i]] - logs[:, :i]
         known = np.isfinite(differences)
         ordered = np.sort(np.where(known, differences, np.inf), axis=0)
         pairs = known.sum(axis=0)
-        for number in np.unique(pairs).tolist():
-            ranks = quantile_ranks(number, 0.5, level)
+        counting = pairs if clusters is None else np.floor(independent_of_each(differences, clusters) + 1e-9)
+        for number, counts_as in set(zip(pairs.tolist(), counting.tolist(), strict=True)):
+            ranks = clustered_ranks(number, counts_as, level)
             if ranks is None:
                 continue
-            judged, columns = True, np.flatnonzero(pairs == number)
+            judged, columns = True, np.flatnonzero((pairs == number) & (counting == counts_as))
             lower, upper, _ = ranks
             low, high = ordered[lower - 1, columns], ordered[upper - 1, columns]
             apart[i, columns] = apart[columns, i] = ~((low <= 0.0) & (high >= 0.0))

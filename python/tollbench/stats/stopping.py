@@ -26,9 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tollbench.stats.clusters import Integers, clustered_interval
 from tollbench.stats.correction import bonferroni
-from tollbench.stats.order_statistics import Floats, Interval, quantile_interval
-from tollbench.stats.paired import paired_differences
+from tollbench.stats.order_statistics import Floats, Interval
+from tollbench.stats.paired import Pairs, pairs_in
 from tollbench.stats.sequential import SPENDING_POWER
 from tollbench.stats.serial import serial_median_interval
 
@@ -37,7 +38,13 @@ GROWTH = 1.5
 LOOKS_SHARE = 0.2  # of alpha
 KEPT: float = 2.0**-SPENDING_POWER  # of what is left for the end, each time that a run is gone on with
 
-Table = tuple[Floats, int | None]  # log values, shape (rounds, cases), and the column that ratios are to
+
+class RatioTable(NamedTuple):
+    """What a workload's rows of one setting took."""
+
+    logs: Floats  # of the values, shape (rounds, cases), NaN where a round has none
+    column: int | None = None  # that ratios are to
+    clusters: Integers | None = None  # of each round, shape (rounds,), as for `ratio_interval`
 
 
 class GoneOn(NamedTuple):
@@ -89,7 +96,7 @@ def final_level(rounds: int, level: float, gone_on: GoneOn = NEVER_GONE_ON) -> f
 
 
 def level_shown(
-    tables: Iterable[Table],
+    tables: Iterable[RatioTable],
     rounds: int,
     precision: float,
     level: float,
@@ -107,27 +114,26 @@ def level_shown(
     return final_level(rounds, level, gone_on)
 
 
-def all_precise(tables: Iterable[Table], precision: float, level: float) -> bool:
+def all_precise(tables: Iterable[RatioTable], precision: float, level: float) -> bool:
     """Whether all rows of all tables have values, and all ratios are known well enough."""
     return all(
-        not np.isnan(logs).all(axis=0).any() and precise_enough(logs, precision, level, column)
-        for logs, column in tables
+        not np.isnan(table.logs).all(axis=0).any() and precise_enough(table, precision, level)
+        for table in tables
     )
 
 
-def precise_enough(logs: Floats, precision: float, level: float, fastest: int | None = None) -> bool:
+def precise_enough(table: RatioTable, precision: float, level: float) -> bool:
     """Whether every row's ratio to the fastest is known well enough for `precision` (0.01: 1 %).
 
-    `logs` has shape (rounds, cases): log of each case's value in each round, NaN where missing;
     `level` is that of the look (`level_at_look`), here corrected for all pairs of cases. Each interval is
     held against what it says (`well_known`). Call it at looks only.
     A single case has no ratio: then its own median must be known as precisely, rounds beside each other
-    that are alike counted for fewer (`serial_median_interval`). Cases without any value
-    are left out, and no case at all is not precise. `fastest` is the column that ratios are to, by
-    default that of the smallest median.
+    that are alike counted for fewer (`serial_median_interval`), and those of one cluster. Cases without any
+    value are left out, and no case at all is not precise. Ratios are to the table's column, by default
+    that of the smallest median.
     """
-    kept = np.flatnonzero(np.isfinite(logs).any(axis=0))
-    logs = logs[:, kept]
+    kept = np.flatnonzero(np.isfinite(table.logs).any(axis=0))
+    logs, fastest = table.logs[:, kept], table.column
     cases = logs.shape[1]
     if not cases:
         return False
@@ -137,15 +143,27 @@ def precise_enough(logs: Floats, precision: float, level: float, fastest: int | 
     else:
         fastest = int(np.searchsorted(kept, fastest))
     if cases == 1:
-        known = serial_median_interval(logs[np.isfinite(logs[:, 0]), 0], corrected)
-        return known is not None and narrow(known.interval, precision)
+        return _value_is_known(
+            pairs_in(logs[:, 0], np.zeros(len(logs)), table.clusters), precision, corrected
+        )
     for case in range(cases):
         if case == fastest:
             continue
-        found = quantile_interval(paired_differences(logs[:, case], logs[:, fastest]), 0.5, corrected)
+        pairs = pairs_in(logs[:, case], logs[:, fastest], table.clusters)
+        found = clustered_interval(*pairs, corrected)
         if found is None or not well_known(found, precision):
             return False
     return True
+
+
+def _value_is_known(values: Pairs, precision: float, level: float) -> bool:
+    by_time, by_cluster = serial_median_interval(values.logs, level), clustered_interval(*values, level)
+    return (
+        by_time is not None
+        and by_cluster is not None
+        and narrow(by_time.interval, precision)
+        and narrow(by_cluster, precision)
+    )
 
 
 def well_known(log_ratio: Interval, precision: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import shutil
@@ -45,7 +46,8 @@ foreach(name good plain)
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/programs/t)
 endforeach()
 target_compile_options(t-good PRIVATE -O2 -ffunction-sections)
-add_custom_command(TARGET t-good POST_BUILD COMMAND ${CMAKE_COMMAND} -E touch $<TARGET_FILE:t-good>.loops)
+add_custom_command(TARGET t-good POST_BUILD
+  COMMAND sh -c "nm \\"$1\\" | grep first > \\"$1\\".told" - $<TARGET_FILE:t-good> VERBATIM)
 file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/contenders.json CONTENT "[
  {\\"workload\\": \\"t/w\\", \\"contender\\": \\"good\\", \\"target\\": \\"t-good\\",
   \\"executable\\": \\"$<TARGET_FILE:t-good>\\", \\"reason\\": \\"\\", \\"library_version\\": \\"\\"},
@@ -106,9 +108,9 @@ def test_functions_stand_elsewhere_in_each_layout_of_the_same_program(project: P
         assert subprocess.run([file], check=False).returncode == 0
     # What does not move keeps its place within a page: toll's own library is measured by its gauge.
     assert len({place["_start"] % 4096 for place in places}) == 1
-    # What the program reads at its start lies beside each of them.
-    assert all(Path(f"{file}.loops").is_file() for file in program.layouts)
-    assert not list(Path(program.command[-1]).parent.glob("*.part"))
+    # What the build does after a link is done for each of them, with its own addresses.
+    for file, place in zip(program.layouts, places, strict=True):
+        assert int(Path(f"{file}.told").read_text().split()[0], 16) == place["first"]
 
 
 def test_layouts_are_kept_until_the_program_is_another(project: Path) -> None:
@@ -123,6 +125,41 @@ def test_layouts_are_kept_until_the_program_is_another(project: Path) -> None:
     assert built(project, layouts=2)["good"].layouts == first.layouts[:2]
     Path(first.layouts[1]).unlink()
     assert Path(built(project)["good"].layouts[1]).is_file()
+    # Another program of the same age, as a copied folder has: its layouts are made anew.
+    executable = Path(first.command[-1])
+    told = executable.stat()
+    executable.write_bytes(executable.read_bytes() + b"x")
+    os.utime(executable, ns=(told.st_atime_ns, told.st_mtime_ns))
+    stamp = project / "build/host/layouts/t-good.made"
+    told_before = stamp.read_text()
+    assert built(project)["good"].layouts
+    assert stamp.read_text() != told_before
+
+
+def test_an_interrupted_link_is_made_again(project: Path) -> None:
+    """Without the stamp that is written last, what lies there is no layout."""
+    first = built(project)["good"]
+    (project / "build/host/layouts/t-good.made").unlink()
+    Path(first.layouts[2]).write_bytes(b"half of it")
+    again = built(project)["good"]
+    assert all(subprocess.run([file], check=False).returncode == 0 for file in again.layouts)
+
+
+def test_a_ninja_that_does_not_tell_its_links_is_a_reason(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built(project, layouts=1)
+    tools = project / "tools"
+    tools.mkdir()
+    ninja = tools / "ninja"
+    ninja.write_text(
+        f'#!/bin/sh\n[ "$1" = -t ] && echo "no such tool" >&2 && exit 1\nexec {shutil.which("ninja")} "$@"\n'
+    )
+    ninja.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    program = built(project)["good"]
+    assert program.status is Status.OK
+    assert "no such tool" in program.one_layout
 
 
 def test_without_layouts_nothing_is_linked_again(project: Path) -> None:
@@ -145,7 +182,6 @@ def test_a_linker_that_puts_functions_elsewhere_leaves_the_program_as_it_was_lin
     assert program.status is Status.OK
     assert program.layouts == ()
     assert "functions are not where the layout has them" in program.one_layout
-    assert not list(Path(program.command[-1]).parent.glob("*.part"))
 
 
 def test_code_that_is_made_when_it_is_linked_has_one_layout(project: Path) -> None:

@@ -84,34 +84,6 @@ def test_the_summary_says_what_the_report_says(lake: LakeFolder, tmp_path: Path)
     assert np.exp(np.median(logs[0] - logs[1])) == pytest.approx(told["slow"]["ratio"], abs=1e-12)
 
 
-def test_rounds_of_one_layout_of_the_code_are_one_in_the_summary(lake: LakeFolder, tmp_path: Path) -> None:
-    """Ratios of another reader are then as wide as the report's."""
-    from tollbench.analysis import results
-
-    rng = np.random.default_rng(5)
-    layouts = [1, 2, 3, 4, 5, 6, 7, 8, 3, 1, 2, 4, 5, 6, 7, 8]
-    moved = 0.1 * rng.standard_normal((2, 9))
-    cases = [
-        Made(name, [10.0 * float(np.exp(moved[at, one])) for one in layouts], layouts=layouts)
-        for at, name in enumerate(("quick", "slow"))
-    ]
-    path = run_of(tmp_path, 1, cases)
-    added(lake, path)
-    (file,) = lake.files("summary")
-    told = {row["contender"]: row for row in pyarrow.parquet.ParquetFile(file.path).read().to_pylist()}
-    with RunFile.open(path) as run_file:
-        (workload,) = results(run_file).workloads
-    assert told["slow"]["rounds"] == told["quick"]["rounds"] == list(range(8))
-    logs = np.array([told["slow"]["log_ns"], told["quick"]["log_ns"]])
-    other = next(row for row in workload.rows if not row.fastest)
-    sign = 1 if other.contender == "slow" else -1
-    assert np.exp(sign * np.median(logs[0] - logs[1])) == pytest.approx(other.ratio, abs=1e-12)
-    assert (other.ratio_low, other.ratio_high) == (
-        told[other.contender]["ratio_low"],
-        told[other.contender]["ratio_high"],
-    )
-
-
 def test_other_tools_read_the_folder_as_it_is(lake: LakeFolder, tmp_path: Path) -> None:
     for number in (1, 2):
         added(lake, run(tmp_path, number, {"quick": 10.0, "slow": 20.0}))

@@ -18,12 +18,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tollbench.analysis.grouping import fastest
-from tollbench.analysis.replicates import log_replicates
 from tollbench.analysis.values import LaunchValue
 from tollbench.measure import estimate
-from tollbench.measure.state import CaseState, LogsOf, WorkloadState
+from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
-from tollbench.stats import FIRST_LOOK, Table, bonferroni, level_shown, median_interval, next_look
+from tollbench.stats import FIRST_LOOK, RatioTable, bonferroni, level_shown, median_interval, next_look
 from tollbench.words import Case, Kind, Status
 
 Floats = np.ndarray
@@ -49,9 +48,9 @@ class Allocated(WorkloadState):
     to_come: Floats = field(default_factory=lambda: np.empty((0, 0)))  # shape (rounds, rows)
     logs: Floats = field(default_factory=lambda: np.empty((0, 0)))  # NaN where a row had no turn
 
-    def tables_of_cases(self, logs_of: LogsOf = log_replicates) -> list[tuple[list[CaseState], Table]]:
+    def tables_of_cases(self) -> list[tuple[list[CaseState], RatioTable]]:
         logs = self.logs[: self.round]
-        return [(self.cases, (logs, fastest([{}] * len(self.cases), logs)))]
+        return [(self.cases, RatioTable(logs, fastest([{}] * len(self.cases), logs)))]
 
     def go_on(self, settings: Settings) -> int:
         """One round; returns how many launches it had."""

@@ -14,13 +14,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tollbench.analysis.grouping import fastest
-from tollbench.analysis.replicates import log_replicates
 from tollbench.analysis.values import LaunchValue
 from tollbench.measure.estimate import next_of, scatter
 from tollbench.measure.forecast import forecast
-from tollbench.measure.state import CaseState, LogsOf, WorkloadState
+from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
-from tollbench.stats import Table, bonferroni, final_level, median_interval, next_look
+from tollbench.stats import RatioTable, bonferroni, final_level, median_interval, next_look
 from tollbench.words import Case, Kind, Status
 
 Floats = np.ndarray
@@ -65,9 +64,9 @@ class Simulated(WorkloadState):
 
     logs: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
-    def tables_of_cases(self, logs_of: LogsOf = log_replicates) -> list[tuple[list[CaseState], Table]]:
+    def tables_of_cases(self) -> list[tuple[list[CaseState], RatioTable]]:
         logs = self.logs[: self.round]
-        return [(self.cases, (logs, fastest([case.case.footing for case in self.cases], logs)))]
+        return [(self.cases, RatioTable(logs, fastest([case.case.footing for case in self.cases], logs)))]
 
     def go_to(self, rounds: int) -> None:
         self.round = rounds
@@ -112,7 +111,7 @@ def seconds(made: Simulated, rounds: float) -> float:
 def half_width(made: Simulated, rounds: int) -> float:
     """Of the median ratio of a run that ends after so many rounds, log units, as reports have it."""
     made.round = rounds
-    ((cases, (logs, column)),) = made.tables_of_cases()
+    ((cases, (logs, column, _)),) = made.tables_of_cases()
     level = bonferroni(final_level(rounds, SETTINGS.level), len(cases) * (len(cases) - 1) // 2)
     found = []
     for row in range(len(cases)):

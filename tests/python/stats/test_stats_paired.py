@@ -17,7 +17,6 @@ from tollbench.stats import (
     rounds_needed,
     separated_pairs,
     without_block_effects,
-    without_row_effects,
 )
 
 TRIALS = 2000
@@ -163,22 +162,6 @@ def test_of_two_cases_the_difference_is_the_median_of_the_blocks_differences() -
     logs = blocks_of_a_launch(np.random.default_rng(10), 2, 9, 0.05)
     found = without_block_effects(logs)
     assert found[1] - found[0] == pytest.approx(np.median(logs[:, 1] - logs[:, 0]))
-
-
-def test_rows_that_lack_cases_are_reduced_as_blocks_are() -> None:
-    logs = blocks_of_a_launch(np.random.default_rng(12), 4, 5, 0.05)
-    assert without_row_effects(logs).tolist() == pytest.approx(without_block_effects(logs).tolist())
-    logs[:, 3] = np.nan
-    found = without_row_effects(logs)
-    assert np.isnan(found[3])
-    whole = without_block_effects(logs[:, :3])
-    assert found[:3] - found[0] == pytest.approx(whole - whole[0], abs=0.02)
-    # A slow row that one case has alone says nothing of the other, nor does one that nobody has.
-    lacking = without_row_effects(np.array([[0.0, 1.0], [5.0, np.nan], [np.nan, np.nan]]))
-    assert lacking[1] - lacking[0] == pytest.approx(1.0, abs=1e-6)
-    alone = without_row_effects(np.array([[3.0, np.nan], [5.0, np.nan]]))
-    assert alone[0] == 4.0
-    assert np.isnan(alone[1])
 
 
 @pytest.mark.parametrize("cases", [2, 4, 9])

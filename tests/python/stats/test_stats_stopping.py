@@ -11,6 +11,7 @@ from simulate import Population, Shape, assert_covers, covers_too_little
 from tollbench.stats import (
     FIRST_LOOK,
     GoneOn,
+    RatioTable,
     bonferroni,
     final_level,
     level_at_look,
@@ -43,7 +44,7 @@ def run_until_precise(logs: np.ndarray, precision: float) -> int:
     """Rounds after which the rule stops, or all of them: the budget."""
     rounds = next_look(0)
     while rounds <= MOST_ROUNDS:
-        if precise_enough(logs[:rounds], precision, level_at_look(look_number(rounds), 0.95)):
+        if precise_enough(RatioTable(logs[:rounds]), precision, level_at_look(look_number(rounds), 0.95)):
             return rounds
         rounds = next_look(rounds)
     return MOST_ROUNDS
@@ -67,7 +68,7 @@ def count_covered(shape: Shape, precision: float, trials: int) -> tuple[int, int
         logs = table(shape, rng)
         rounds = run_until_precise(logs, precision)
         early += rounds < MOST_ROUNDS
-        level = level_shown([(logs[:rounds], None)], rounds, precision, 0.95)
+        level = level_shown([RatioTable(logs[:rounds])], rounds, precision, 0.95)
         covered += all_ratios_covered(logs[:rounds], level, TRUE_LOGS)
         steady = Population("skewed").draw(rng, 1, MOST_ROUNDS)[0, :rounds]
         value = median_interval(steady, level)
@@ -188,30 +189,32 @@ def test_the_level_shown_is_the_looks_own_only_where_the_rule_stops_at_it() -> N
     for rounds, precision, level in (
         (18, 0.01, at_look), (18, 0.0001, final_level(18, 0.95)), (19, 0.01, final_level(19, 0.95)),
     ):  # fmt: skip
-        assert level_shown([(calm[:rounds], None)], rounds, precision, 0.95) == level
+        assert level_shown([RatioTable(calm[:rounds])], rounds, precision, 0.95) == level
     wild = calm + rng.normal(0, 0.1, (19, 3))
-    assert level_shown([(calm[:18], None), (wild[:18], None)], 18, 0.01, 0.95) == final_level(18, 0.95)
+    assert level_shown([RatioTable(calm[:18]), RatioTable(wild[:18])], 18, 0.01, 0.95) == final_level(
+        18, 0.95
+    )
 
 
 def test_precise_enough_asks_every_ratio() -> None:
     rng = np.random.default_rng(1)
     calm = rng.normal(0, 0.001, (30, 3)) + TRUE_LOGS
-    assert precise_enough(calm, 0.01, 0.95)
-    assert not precise_enough(calm, 0.0001, 0.95)
-    assert not precise_enough(calm[:6], 0.01, 0.95)
+    assert precise_enough(RatioTable(calm), 0.01, 0.95)
+    assert not precise_enough(RatioTable(calm), 0.0001, 0.95)
+    assert not precise_enough(RatioTable(calm[:6]), 0.01, 0.95)
     wild = calm.copy()
     wild[:, 2] += rng.normal(0, 0.1, 30)
-    assert not precise_enough(wild, 0.01, 0.95)
+    assert not precise_enough(RatioTable(wild), 0.01, 0.95)
     gaps = calm.copy()
     gaps[3:, 1] = np.nan
-    assert not precise_enough(gaps, 0.01, 0.95)
+    assert not precise_enough(RatioTable(gaps), 0.01, 0.95)
 
 
 def test_precision_is_half_the_length_of_the_interval_on_the_log_scale() -> None:
     ends = np.log(1.05) * np.linspace(-1.0, 1.0, 8)  # the 95 % interval of eight values is their range
     logs = np.column_stack([np.zeros(8), 0.5 + ends])
-    assert precise_enough(logs, 0.0501, 0.95)
-    assert not precise_enough(logs, 0.0499, 0.95)
+    assert precise_enough(RatioTable(logs), 0.0501, 0.95)
+    assert not precise_enough(RatioTable(logs), 0.0499, 0.95)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -228,18 +231,18 @@ def test_a_ratio_is_known_well_enough_for_what_it_says(side: float, nearest: flo
 
 def test_cases_without_any_value_are_left_out() -> None:
     logs = np.column_stack([np.zeros(8), np.full(8, 0.3), np.full(8, np.nan)])
-    assert precise_enough(logs, 0.01, 0.95)
-    assert not precise_enough(logs[:, 2:], 0.01, 0.95)
+    assert precise_enough(RatioTable(logs), 0.01, 0.95)
+    assert not precise_enough(RatioTable(logs[:, 2:]), 0.01, 0.95)
 
 
 def test_a_single_case_must_know_its_own_median() -> None:
-    assert precise_enough(np.full((8, 1), 3.0), 0.01, 0.95)
-    assert not precise_enough(np.linspace(0, 1, 8)[:, None], 0.01, 0.95)
+    assert precise_enough(RatioTable(np.full((8, 1), 3.0)), 0.01, 0.95)
+    assert not precise_enough(RatioTable(np.linspace(0, 1, 8)[:, None]), 0.01, 0.95)
 
 
 def test_a_single_case_whose_rounds_are_alike_is_known_less_precisely() -> None:
     """The same values in the order of time: they count for fewer than as many that are mixed."""
     values = np.linspace(-0.1, 0.1, 101)
     mixed = values[np.arange(101) * 37 % 101][:, None]
-    assert precise_enough(mixed, 0.03, 0.95)
-    assert not precise_enough(values[:, None], 0.03, 0.95)
+    assert precise_enough(RatioTable(mixed), 0.03, 0.95)
+    assert not precise_enough(RatioTable(values[:, None]), 0.03, 0.95)

@@ -1,5 +1,5 @@
-"""Layouts of code are what is replicated: by rounds alone, what two links differ by would pass for what their
-programs do."""
+"""Rounds of one layout are alike: counted as if they were not, what two links differ by would pass for what
+their programs do."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from made_runs import Made, make_run
 
 from tollbench import analysis
-from tollbench.analysis.replicates import MOST_ROWS, log_replicates, replicates
-from tollbench.analysis.values import ByRound, LaunchValue, log_rounds
-from tollbench.stats import bonferroni, letters, ratio_interval, separated_pairs
+from tollbench.analysis.rounds import Rounds, layouts_of, rounds_of
+from tollbench.analysis.values import ByRound, LaunchValue
+from tollbench.stats import bonferroni, letters, separated_pairs
 from tollbench.stats.order_statistics import Floats
 from tollbench.store import RunFile
 from tollbench.words import CODE_LAYOUT
@@ -30,45 +30,27 @@ def case(values: Sequence[float], layouts: Sequence[int]) -> ByRound:
     }
 
 
-def test_rounds_of_one_layout_are_one_replicate() -> None:
+def test_pairs_know_the_layout_of_their_round() -> None:
     first = case([1.0, 2.0, 4.0, 8.0], [1, 2, 1, 2])
-    second = case([2.0, 2.0, 8.0, 8.0], [1, 2, 1, 2])
-    found = replicates([first, second])
-    assert found.numbers.tolist() == [1, 2]
-    assert np.exp(found.logs[:, 1] - found.logs[:, 0]).tolist() == pytest.approx([2.0, 1.0])
-    assert np.exp(found.logs[:, 0]).tolist() == pytest.approx([2.0, 4.0])
-
-
-@pytest.mark.parametrize("layouts", [[1, 2, 3, 4], [0, 0, 0, 0], [1, 2, 1, 0], [1, 1, 1, 1]])
-def test_rounds_count_where_no_layout_comes_twice_or_one_is_unknown(layouts: list[int]) -> None:
-    cases = [case([1.0, 2.0, 4.0, 8.0], layouts), case([2.0, 3.0, 5.0, 9.0], layouts)]
-    assert replicates(cases).numbers.tolist() == [1, 2, 3, 4]
-    assert log_replicates(cases).tolist() == log_rounds(cases).tolist()
+    second = case([2.0, np.nan, 8.0, 8.0], [1, 2, 1, 2])
+    rounds = rounds_of([first, second])
+    assert rounds.numbers.tolist() == [1, 2, 3, 4]
+    assert rounds.layouts.tolist() == [1, 2, 1, 2]
+    pairs = rounds.pairs(1, 0)
+    assert np.exp(pairs.logs).tolist() == pytest.approx([2.0, 2.0, 1.0])
+    assert pairs.clusters is not None
+    assert pairs.clusters.tolist() == [1, 1, 2]
+    assert rounds_of([first, second], last=2).numbers.tolist() == [1, 2]
 
 
 def test_programs_without_layouts_take_those_of_their_rounds() -> None:
     in_go = case([1.0, 2.0, 4.0, 8.0], [0, 0, 0, 0])
     in_cpp = case([2.0, 2.0, 8.0, np.nan], [1, 2, 1, 2])
-    assert len(log_replicates([in_go, case([2.0, 2.0, 8.0, 8.0], [1, 2, 1, 2])])) == 2
-    assert len(log_replicates([in_go, in_cpp])) == 4  # nobody tells which layout the last round had
+    assert layouts_of([in_go, in_cpp]) == {1: 1, 2: 2, 3: 1, 4: 0}  # nobody tells of the last
 
 
 def test_a_strangers_two_layouts_in_one_round_are_none() -> None:
-    cases = [case([1.0, 2.0, 4.0], [1, 2, 1]), case([1.0, 2.0, 4.0], [1, 2, 2])]
-    assert len(log_replicates(cases)) == 3
-
-
-def test_large_tables_count_rounds() -> None:
-    one = case([1.0, 2.0, 4.0, 8.0], [1, 2, 1, 2])
-    assert len(log_replicates([one] * MOST_ROWS)) == 2
-    assert len(log_replicates([one] * (MOST_ROWS + 1))) == 4
-
-
-def test_only_the_rounds_so_far_are_asked() -> None:
-    one = case([1.0, 2.0, 4.0, 8.0], [1, 2, 1, 2])
-    assert replicates([one, one], last=2).numbers.tolist() == [1, 2]
-    assert replicates([one, one], last=3).numbers.tolist() == [1, 2]
-    assert np.exp(replicates([one, one], last=2).logs[:, 0]).tolist() == pytest.approx([1.0, 2.0])
+    assert layouts_of([case([1.0, 2.0], [1, 2]), case([1.0, 2.0], [1, 1])]) == {1: 1, 2: 0}
 
 
 def table(rng: np.random.Generator, rows: int, rounds: int, layout: float, noise: float) -> list[ByRound]:
@@ -80,9 +62,10 @@ def table(rng: np.random.Generator, rows: int, rounds: int, layout: float, noise
     return [case([*np.exp(column)], [*(1 + numbers)]) for column in logs.T]
 
 
-def any_called_different(logs: Floats) -> bool:
-    rows = logs.shape[1]
-    apart, judged = separated_pairs(logs, bonferroni(LEVEL, rows * (rows - 1) // 2))
+def any_called_different(rounds: Rounds, *, layouts: bool = True) -> bool:
+    rows = rounds.logs.shape[1]
+    level = bonferroni(LEVEL, rows * (rows - 1) // 2)
+    apart, judged = separated_pairs(rounds.logs, level, rounds.layouts if layouts else None)
     assert judged
     return len(set.intersection(*map(set, letters(apart)))) == 0
 
@@ -94,12 +77,12 @@ def test_equal_rows_are_told_apart_in_one_table_of_twenty_at_most(
 ) -> None:
     rng = np.random.default_rng(rounds + round(1000 * layout))
     trials = 150
-    tables = [table(rng, 6, rounds, layout, noise) for _ in range(trials)]
-    wrong = sum(any_called_different(log_replicates(one)) for one in tables)
+    tables = [rounds_of(table(rng, 6, rounds, layout, noise)) for _ in range(trials)]
+    wrong = sum(any_called_different(one) for one in tables)
     assert wrong <= 0.05 * trials + 3  # of which fewer than one in a hundred would be more by chance
     if layout > 2 * noise and rounds > 2 * LAYOUTS:
         # Else the simulation would show nothing: by rounds a third of the tables and more would be wrong.
-        assert sum(any_called_different(log_rounds(one)) for one in tables) > 0.3 * trials
+        assert sum(any_called_different(one, layouts=False) for one in tables) > 0.3 * trials
 
 
 @pytest.mark.parametrize("two_modes", [False, True])
@@ -111,16 +94,15 @@ def test_intervals_over_layouts_cover_the_ratio(two_modes: bool) -> None:
     def drawn(count: int) -> Floats:
         return np.where(rng.random(count) < 0.25, 0.3, 0.0) if two_modes else rng.normal(0.0, 0.04, count)
 
-    many = noise * rng.standard_normal((2, passes, 100_000))
-    true = float(np.exp(np.median(drawn(100_000) + np.median(many[0] - many[1], axis=0))))
+    many = noise * rng.standard_normal((2, 100_000))
+    true = float(np.exp(np.median(drawn(100_000) + many[0] - many[1])))
     covered, trials = 0, 400
     for _ in range(trials):
         numbers = np.concatenate([rng.permutation(LAYOUTS) for _ in range(passes)])
         first = noise * rng.standard_normal(numbers.size)
         second = drawn(LAYOUTS)[numbers] + noise * rng.standard_normal(numbers.size)
         cases = [case([*np.exp(each)], [*(1 + numbers)]) for each in (first, second)]
-        logs = log_replicates(cases)
-        _, interval = ratio_interval(logs[:, 1] - logs[:, 0], LEVEL)
+        _, interval = rounds_of(cases).pairs(1, 0).interval(LEVEL)
         assert interval is not None
         covered += interval.low <= true <= interval.high
     assert covered >= 0.93 * trials
