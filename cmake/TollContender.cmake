@@ -3,7 +3,8 @@
 # One executable a source, programs/<topic>/<workload>/<source> in the build folder: a failed build
 # or a crash costs no other source's rows. Contenders that name the same source share its executable,
 # library and needs. A file program.cmake in the workload's folder is included for each of its executables,
-# with the target's name in `target`: what is to be done with it after linking.
+# with the target's name in `target`: how else it is compiled, and what is to be done with it after linking, which is
+# done for each of its layouts too.
 # Each NEEDS name is a file cmake/contenders/<name>.cmake that
 # looks for one third-party library and then sets, in the scope that includes it,
 #   target toll_contender_<name>     what a contender links (an interface or imported target), or

@@ -49,7 +49,7 @@ NOT_HALTED = "not_halted"
 # The CPU that all who took turns in the launch were tied to.
 TURNS_ON_CPU = "turns_on_cpu"
 CODE_LAYOUT = "code_layout"  # which of its program's layouts a launch had; without: as it was linked
-FEWEST_CODE_LAYOUTS = 12  # as many as rounds that a table of ten rows needs for any interval
+FEWEST_CODE_LAYOUTS = 16  # a table of ten rows that layouts alone set apart has intervals from 12 on
 MOST_CODE_LAYOUTS = 64  # each costs a link of every program, and a third of a megabyte
 CODE_LAYOUTS = "code_layouts"  # of a row: how many its launches had
 ONE_CODE_LAYOUT = "one_code_layout"  # of a case: why its program has no others

@@ -6,8 +6,8 @@ Clones this checkout's commit into FOLDER, enters each C++ contender of each hea
 under another name (`std_mutex` and `std_mutex_twin`: a source of its own, the same code), and runs the
 headline of all workloads, or of those named, `--runs` times (two hours). Of each table it tells whether any
 pair of twins is called different: no group of rows that cannot be told apart holds both. A folder that holds
-runs of an earlier call is gone on with. Two programs that were linked differently may differ indeed; so a
-pair that is called different in most runs is told by name.
+runs of an earlier call is gone on with. A pair that is called different in most runs is told by name: all
+runs have the same layouts of each program's code, twenty that were drawn for either twin.
 """
 
 from __future__ import annotations

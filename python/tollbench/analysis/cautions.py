@@ -131,6 +131,11 @@ def _imprecise(
 ) -> list[str]:
     """Ratios without an interval, and those whose interval is wider than was asked for."""
     told = _rounds_missing(workload, comparisons, header)
+    if any(comparison.too_few_layouts for comparison in comparisons):
+        told.append(
+            "Rounds of one layout of the code are so alike that they count for too few to compare the rows"
+            f" with each other{_more_layouts(rows, ': ')}."
+        )
     several = len({row.environment for row in rows}) > 1
     wide = [
         f"{row.contender} ({row.environment})" if several else row.contender

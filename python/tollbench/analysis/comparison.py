@@ -43,6 +43,7 @@ class SettingComparison:
     cases: tuple[CaseData, ...]
     compared: tuple[Compared, ...]
     rounds_missing: int = 0  # more rounds that the table needs before any ratio has an interval
+    too_few_layouts: bool = False  # rounds would do, but those of one layout are too alike
     setting: Setting = ()  # of the swept parameters
 
 
@@ -141,8 +142,12 @@ def compare(measured: Sequence[CaseData], level: float) -> SettingComparison:
     apart, judged = separated_pairs(logs, corrected, table.clusters)
     groups = letters(apart) if judged else [[] for _ in cases]
     compared = tuple(_one(table, index, best, corrected, tuple(groups[index])) for index in range(len(cases)))
-    missing = 0 if judged or not pairs else max(1, rounds_needed(level, pairs) - logs.shape[0])
-    return SettingComparison(cases, compared, missing)
+    if judged or not pairs:
+        return SettingComparison(cases, compared)
+    missing = rounds_needed(level, pairs) - logs.shape[0]
+    if missing <= 0 and table.clusters is not None:
+        return SettingComparison(cases, compared, too_few_layouts=True)
+    return SettingComparison(cases, compared, max(1, missing))
 
 
 def is_floor(record: CaseRecord) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from tollbench import numbers
 from tollbench.analysis.claim_numbers import Place, SideNumber
 from tollbench.analysis.results import ClaimNumber, ClaimPart, ClaimVerdict
-from tollbench.analysis.rounds import rounds_of
+from tollbench.analysis.rounds import one_layout, rounds_of
 from tollbench.analysis.units import NANOSECONDS
 from tollbench.stats import (
     Interval,
@@ -202,8 +202,11 @@ def _paired(left: SideNumber, right: SideNumber) -> Pairs | None:
             if one > 0.0 and right.by_round.get(number, 0.0) > 0.0
         ]
         logs = [math.log(left.by_round[number] / right.by_round[number]) for number in both]
-        layouts = {**right.layouts, **{number: told for number, told in left.layouts.items() if told}}
-        return Pairs(np.array(logs), np.array([layouts.get(number, 0) for number in both], dtype=np.int64))
+        layouts = (
+            np.array([side.layouts.get(number, 0) for number in both], dtype=np.int64)
+            for side in (left, right)
+        )
+        return Pairs(np.array(logs), one_layout(*layouts))
     return None
 
 

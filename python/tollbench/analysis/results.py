@@ -112,7 +112,7 @@ class Row(NamedCase):
     spread: float | None = None  # standard deviation of the log of launch values (robust)
     layout_spread: float | None = None
     """Standard deviation of the log of the value between layouts of its program's code, without what launches
-    of one layout scatter by; 0 where it cannot be told from that, None where no two had two launches."""
+    of one layout scatter by; 0 where it cannot be told from that, None where fewer than eight had two."""
     launch_values: list[float] = Field(default_factory=list)  # raw replicates, for dot charts
     details: dict[str, DetailEstimate] = Field(default_factory=dict)
     """What the workload declares in `WorkloadResult.details`, as far as this row's program tells it: median

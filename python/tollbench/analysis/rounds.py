@@ -3,7 +3,7 @@
 Launches of a case go through its program's layouts (`tollbench.building.code_layouts`), each once before any
 comes again. Beyond that, rounds of one layout say more of that layout alone: of twenty that differ by 5 %, a
 thousand launches know each to 0.1 %, and their middle no better than twenty do. So the layout is a cluster of
-rounds, and what they count for follows from how alike these are (`tollbench.stats.clusters`).
+rounds, and what they count for follows from how alike these are (`tollbench.stats.clustered`).
 """
 
 from __future__ import annotations
@@ -39,6 +39,12 @@ def rounds_of(cases: Sequence[ByRound], last: int | None = None) -> Rounds:
         log_rounds(cases, last),
         np.array([layouts[number] for number in numbers], dtype=np.int64),
     )
+
+
+def one_layout(first: Integers, second: Integers) -> Integers:
+    """Of two rows' rounds: what either tells, 0 where they contradict each other."""
+    apart = (first != second) & (np.minimum(first, second) > 0)
+    return np.where(apart, 0, np.maximum(first, second))
 
 
 def layouts_of(cases: Sequence[ByRound]) -> Mapping[int, int]:

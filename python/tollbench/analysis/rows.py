@@ -27,6 +27,7 @@ from tollbench.words import (
     times_own_thread,
 )
 
+FEWEST_TELLING = 8  # layouts with two launches each, before they say how far layouts lie apart
 FEWEST_ALIVE = 1000  # the process itself, some MiB, would be most of what fewer units seem to hold
 _TIMES = (
     "value",
@@ -129,8 +130,11 @@ def _row_with_times(
 def _layout_spread(case: CaseData) -> float | None:
     values, layouts = case.values_ns, np.array(case.layouts)
     numbers, launches = np.unique(layouts, return_counts=True)
-    often = np.isin(layouts, numbers[(launches > 1) & (numbers > 0)])
-    return spread_of_clusters(np.log(values[often]), layouts[often]) if np.all(values > 0) else None
+    told = numbers[(launches > 1) & (numbers > 0)]
+    if told.size < FEWEST_TELLING or not np.all(values > 0):
+        return None
+    often = np.isin(layouts, told)
+    return spread_of_clusters(np.log(values[often]), layouts[often])
 
 
 def details(case: CaseData, level: float, declared: Collection[str]) -> dict[str, DetailEstimate]:

@@ -77,10 +77,12 @@ def valued(
 
 
 def _over_layouts(series: Floats, layouts: Sequence[int], level: float) -> Interval | None:
-    """The interval of values that are alike where their layouts are the same."""
+    """The interval of values that are alike where their layouts are the same; all of them where they count
+    for too few. None where no layout is known."""
     if len(layouts) != series.size or not any(layouts):
         return None
-    return clustered_interval(series, np.array(layouts, dtype=np.int64), level)
+    found = clustered_interval(series, np.array(layouts, dtype=np.int64), level)
+    return found or Interval(float(series.min()), float(series.max()), level)
 
 
 def following(cases: Sequence[CaseData]) -> set[int]:

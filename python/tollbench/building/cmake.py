@@ -76,7 +76,7 @@ def programs(
         _remember(build, targets, failed)
         again = _in_layouts(build, index, targets, failed, layouts, on_progress)
         others = languages.programs(
-            workloads, environment, build_dir=build_dir, root=root, on_progress=on_progress
+            workloads, environment, build_dir=build_dir, root=root, layouts=layouts, on_progress=on_progress
         )
     flags = _flags_by_target(build.folder)
     return tuple(

@@ -33,6 +33,7 @@ from tollbench.writing import write_own
 
 FOLDER = "layouts"  # of linker scripts, in a build folder
 SECTION = ".text.toll_layout"  # where functions that are moved stand
+BEGINNING = "toll_layout_begins"  # of that section
 STEP_BYTES = 16  # compilers begin functions at multiples of it
 LINE_BYTES = 64
 PAGE_BYTES = 4096
@@ -185,6 +186,8 @@ def _linked(
         functions = tuple(_functions(build.folder, target, link))
         if not functions:
             raise _Refused("its objects hold no functions yet, as code is made when it is linked")
+        # Until all are made: what is killed in between leaves no stamp that fits.
+        _stamp(build, target).unlink(missing_ok=True)
         for layout in range(1, layouts + 1):
             script = build.folder / FOLDER / f"{target}-{layout:02d}.x"
             script.parent.mkdir(exist_ok=True)
@@ -240,8 +243,10 @@ def script_of(functions: Sequence[MovedFunction], drawn: random.Random) -> str:
         [
             "SECTIONS {",
             f"  {SECTION} : ALIGN({LINE_BYTES}) {{",
+            f"    {BEGINNING} = .;",
             *(f"    . += {gap}; {_pattern(one)}" for one, gap in zip(order, gaps, strict=True)),
-            f'    ASSERT(. >= {least}, "functions are not where the layout has them");',
+            # Less where it begins: to LLD the place is an address, to GNU ld a distance.
+            f'    ASSERT(. - {BEGINNING} >= {least}, "functions are not where the layout has them");',
             # What follows keeps its places within a page: the gauge of toll's library took 4 to 9 % longer at
             # some than at others, and would tell of a neighbour in one layout and of none in the next.
             f"    . = ALIGN({PAGE_BYTES});",
@@ -266,8 +271,9 @@ def _link(
     name, output = os.path.relpath(executable, build.folder), file_of(executable, layout)
     moved = link.replace(f" -o {name}", f" -o {shlex.quote(str(output))}", 1)
     # Lines for debuggers are most of a program's file, and stand in the program itself.
-    relink = f"{moved} -Wl,-T,{shlex.quote(str(script))} -Wl,--strip-debug"
-    later = [command.replace(str(executable), str(output)) for command in afterwards]
+    relink = f"{moved} -Xlinker -T -Xlinker {shlex.quote(str(script))} -Wl,--strip-debug"
+    itself = re.compile(re.escape(str(executable)) + r"(?![\w.-])")  # and no file whose name begins with it
+    later = [itself.sub(lambda _: str(output), command) for command in afterwards]
     try:
         build.run(" && ".join([relink, *later]))
     except _Refused as refused:

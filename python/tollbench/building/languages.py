@@ -48,9 +48,13 @@ def programs(
     *,
     build_dir: Path,
     root: Path,
+    layouts: int = 1,
     on_progress: Callable[[int, int, str], None] = lambda _done, _total, _what: None,
 ) -> dict[Key, Program]:
-    """A Program for each contender of another language, by (workload, contender). Raises nothing."""
+    """A Program for each contender of another language, by (workload, contender). Raises nothing.
+
+    They are linked once, which a row says where others have several `layouts` of their code.
+    """
     chosen = [contender for workload in workloads for contender in workload.contenders if takes(contender)]
     sources = list(dict.fromkeys((contender.language, contender.source) for contender in chosen))
     built = {}
@@ -60,7 +64,9 @@ def programs(
             RECIPES[language], source, build_dir / FOLDER, root, tuned=environment.toolset.tuned
         )
     made = {
-        (contender.workload, contender.name): _program(contender, environment, built[contender.source])
+        (contender.workload, contender.name): _program(
+            contender, environment, built[contender.source], layouts
+        )
         for contender in chosen
     }
     _remember(build_dir / FOLDER, made)
@@ -75,7 +81,7 @@ def why_not(contender: Contender, build_dir: Path) -> str:
     return _results(build_dir / FOLDER).get(f"{contender.workload} {contender.name}", "")
 
 
-def _program(contender: Contender, environment: Environment, built: Built) -> Program:
+def _program(contender: Contender, environment: Environment, built: Built, layouts: int) -> Program:
     command = (str(built.program),) if built.status is Status.OK else ()
     version = _locked_version(contender) or built.version
     return Program(
@@ -87,6 +93,7 @@ def _program(contender: Contender, environment: Environment, built: Built) -> Pr
         built.reason,
         version,
         built.flags,
+        one_layout="as its language has it" if layouts > 1 else "",
     )
 
 

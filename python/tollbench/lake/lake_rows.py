@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tollbench.analysis.rounds import one_layout
 from tollbench.errors import TollError
 from tollbench.estimates import Estimate
 from tollbench.lake.lake_answers import LakeCase, LakeMachine
 from tollbench.lake.opened_lake import OpenedLake
-from tollbench.stats import paired_differences, ratio_interval
+from tollbench.stats import Pairs, pairs_in
 from tollbench.text import clean
 
 Floats = NDArray[np.float64]
@@ -92,27 +93,29 @@ class LakeRow:
     value: Estimate | None
     rounds: NDArray[np.int64]
     log_ns: Floats
+    layouts: NDArray[np.int64]  # of each of these rounds; 0: none that is known
 
     def ratio_to(self, other: LakeRow, level: float) -> Estimate | None:
         """This row's value over another's of the same run, paired by round; None where they share none."""
-        pairs = self.differences(other)
-        if not pairs.size:
+        pairs = self.pairs(other)
+        if not pairs.logs.size:
             return None
-        ratio, interval = ratio_interval(pairs, level)
+        ratio, interval = pairs.interval(level)
         return Estimate(value=ratio, low=interval and interval.low, high=interval and interval.high)
 
-    def differences(self, other: LakeRow) -> Floats:
+    def pairs(self, other: LakeRow) -> Pairs:
         """log(this / other) of the rounds that both have."""
         if np.array_equal(self.rounds, other.rounds):
-            return paired_differences(self.log_ns, other.log_ns)
+            return pairs_in(self.log_ns, other.log_ns, one_layout(self.layouts, other.layouts))
         _, mine, others = np.intersect1d(self.rounds, other.rounds, assume_unique=True, return_indices=True)
-        return paired_differences(self.log_ns[mine], other.log_ns[others])
+        layouts = one_layout(self.layouts[mine], other.layouts[others])
+        return pairs_in(self.log_ns[mine], other.log_ns[others], layouts)
 
 
 _COLUMNS: Final = (
     "machine, host, cpu, product, cpus, memory_bytes, kernel, run, started_utc, contender, environment, work,"
     " setting, status, reason, role, fastest, unit,"
-    ' per, "commit", toll_version, level, value, low, high, rounds, log_ns'
+    ' per, "commit", toll_version, level, value, low, high, rounds, log_ns, layouts'
 )
 
 
@@ -135,7 +138,7 @@ def rows_of_table(table: pa.Table, workload: str) -> list[LakeRow]:
 
     By columns: of ten thousand rows most say the same.
     """
-    (rounds, logs), ends = _values(table, workload)
+    (rounds, logs, layouts), ends = _values(table, workload)
     starts = [0, *ends.tolist()]
     machines, cases = _machines(table), _cases(table, workload)
     texts = {name: _texts(table[name]) for name in _TEXTS}
@@ -167,6 +170,7 @@ def rows_of_table(table: pa.Table, workload: str) -> list[LakeRow]:
                 value=None if value is None else Estimate(value=value, low=low, high=high),
                 rounds=rounds[starts[at] : starts[at + 1]],
                 log_ns=logs[starts[at] : starts[at + 1]],
+                layouts=layouts[starts[at] : starts[at + 1]],
             )
         )
     return found
@@ -241,8 +245,11 @@ def _cases(table: pa.Table, workload: str) -> list[tuple[Key, LakeCase]]:
     return found
 
 
-def _values(table: pa.Table, workload: str) -> tuple[tuple[NDArray[np.int64], Floats], NDArray[np.int64]]:
-    """Rounds and values of all rows, and where each row's end. Raises TollError for what cannot be."""
+_Values = tuple[NDArray[np.int64], Floats, NDArray[np.int64]]  # rounds, values and layouts of all rows
+
+
+def _values(table: pa.Table, workload: str) -> tuple[_Values, NDArray[np.int64]]:
+    """And where each row's end. Raises TollError for what cannot be."""
     flat, ends = {}, {}
     for name in ("rounds", "log_ns"):
         column = table[name].combine_chunks()
@@ -258,7 +265,19 @@ def _values(table: pa.Table, workload: str) -> tuple[tuple[NDArray[np.int64], Fl
         sound = bool(ascending.all() and np.isfinite(values).all() and (np.abs(values) < _HIGHEST_LOG).all())
     if not sound:
         raise TollError(f"a run in the lake holds impossible values of {_line(workload)}", _DAMAGED)
-    return (numbers, values), ends["rounds"]
+    return (numbers, values, _layouts(table, ends["rounds"])), ends["rounds"]
+
+
+def _layouts(table: pa.Table, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0 where a row does not tell one for each round, as those of before layouts do."""
+    flat, lengths = _flat(table["layouts"].combine_chunks())
+    told = np.diff(ends, prepend=0) == lengths
+    if flat.null_count or not told.any():
+        return np.zeros(int(ends[-1]) if ends.size else 0, dtype=np.int64)
+    found = np.zeros(int(ends[-1]), dtype=np.int64)
+    values = _numbers(flat).astype(np.int64)
+    found[np.repeat(told, np.diff(ends, prepend=0))] = values[np.repeat(told, lengths)]
+    return found
 
 
 @lru_cache(maxsize=65536)  # most rows say the same

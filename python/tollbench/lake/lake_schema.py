@@ -11,9 +11,9 @@ from typing import Final
 
 import pyarrow as pa
 
-VERSION: Final = 1
+VERSION: Final = 2
 # Of each version the columns that it brought: table -> names. Those of version 1 are all that are not here.
-ADDED: Final[Mapping[int, Mapping[str, tuple[str, ...]]]] = {}
+ADDED: Final[Mapping[int, Mapping[str, tuple[str, ...]]]] = {2: {"summary": ("layouts",)}}
 # The version that brought the new name -> table -> new name: the older one.
 RENAMED: Final[Mapping[int, Mapping[str, Mapping[str, str]]]] = {}
 
@@ -69,6 +69,8 @@ TABLES: Final[Mapping[str, pa.Schema]] = {
             pa.field("rounds", pa.list_(pa.int32())),
             # log(ns) of each of these rounds; of rows of one setting their differences are what ratios are of
             pa.field("log_ns", pa.list_(pa.float64())),
+            # which layout of its code the programs of each had; 0: as they were linked, or not known
+            pa.field("layouts", pa.list_(pa.int32())),
         ]
     ),
     "run": pa.schema(

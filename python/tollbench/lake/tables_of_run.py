@@ -18,7 +18,7 @@ from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import comparable
 from tollbench.analysis.grouping import by_setting, setting_of, swept_parameters
 from tollbench.analysis.results import Results, Row, WorkloadResult
-from tollbench.analysis.values import log_rounds
+from tollbench.analysis.rounds import rounds_of
 from tollbench.errors import TollError
 from tollbench.export.tables import BATCHES, LAUNCHES, batch_records, launch_records, launches_of
 from tollbench.export.tables import TABLES as EXPORTED
@@ -31,7 +31,7 @@ from tollbench.writing.redacting import harmless, harmless_json, secrets_here
 
 RUN_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_COMMIT: Final = 200
-Logs = tuple[list[int], list[float]]  # of a case its rounds, and log(ns) of each
+Logs = tuple[list[int], list[float], list[int]]  # of a case its rounds, log(ns) and layout of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +174,13 @@ def _logs_of(cases: Sequence[CaseData], swept: Sequence[str]) -> dict[int, Logs]
     records = [case.record for case in cases]
     for positions in by_setting(records, swept):
         group = [cases[position].by_round for position in positions]
-        rounds = np.array(sorted({number for case in group for number in case}), dtype=np.int64)
-        matrix = log_rounds(group)
+        rounds = rounds_of(group)
         for column, position in enumerate(positions):
-            known = np.isfinite(matrix[:, column])
+            known = np.isfinite(rounds.logs[:, column])
             found[cases[position].record.id] = (
-                rounds[known].tolist(),
-                matrix[known, column].tolist(),
+                rounds.numbers[known].tolist(),
+                rounds.logs[known, column].tolist(),
+                rounds.layouts[known].tolist(),
             )
     return found
 
@@ -218,6 +218,7 @@ def _summary_row(
         **quantiles,
         "rounds": logs[0] if logs else None,
         "log_ns": logs[1] if logs else None,
+        "layouts": logs[2] if logs else None,
     }
 
 

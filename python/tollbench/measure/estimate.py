@@ -19,7 +19,9 @@ from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import (
     Interval,
+    Pairs,
     RatioTable,
+    alike,
     bonferroni,
     clustered_interval,
     final_level,
@@ -172,13 +174,14 @@ class _KnownInterval(NamedTuple):
     case: CaseState
     interval: Interval | None
     lone: bool
+    narrows: float = 1.0  # by how much of a per cent for a per cent more rounds that are independent
 
 
 def _scatter(found: Sequence[_KnownInterval], rounds: int, precision: float) -> float | None:
-    known = [(one.interval, one.lone) for one in found if one.interval is not None]
+    known = [(one.interval, one.lone, one.narrows) for one in found if one.interval is not None]
     lengths = [
-        (interval.high - interval.low) / 2
-        for interval, lone in known
+        narrows * (interval.high - interval.low) / 2
+        for interval, lone, narrows in known
         if not (narrow(interval, precision) if lone else well_known(interval, precision))
     ]
     return scatter_of(lengths, len(found) - len(known), rounds)
@@ -210,8 +213,22 @@ def _of_table(cases: Sequence[CaseState], table: RatioTable, level: float) -> It
         if at == column and len(cases) > 1:
             continue
         beside = np.zeros(len(logs)) if column is None or len(cases) == 1 else logs[:, column]
-        interval = clustered_interval(*pairs_in(logs[:, at], beside, layouts), corrected)
-        yield _KnownInterval(case, interval, len(cases) == 1)
+        pairs = pairs_in(logs[:, at], beside, layouts)
+        yield _KnownInterval(case, clustered_interval(*pairs, corrected), len(cases) == 1, _narrows(pairs))
+
+
+def _narrows(pairs: Pairs) -> float:
+    """Of n rounds that count for n / (1 + (n / k - 1) r) independent ones, by how much of a per cent these
+    grow with a per cent more rounds."""
+    count = pairs.logs.size
+    if pairs.clusters is None or not count:
+        return 1.0
+    layouts = np.unique(pairs.clusters[pairs.clusters > 0]).size
+    more = count / layouts - 1.0 if layouts else 0.0
+    if not more > 0.0:
+        return 1.0
+    same = alike(pairs.logs, pairs.clusters)
+    return (1.0 - same) / (1.0 + more * same)
 
 
 def _known_rows(workload: WorkloadState, settings: Settings) -> frozenset[int]:

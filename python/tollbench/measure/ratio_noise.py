@@ -22,10 +22,11 @@ import numpy as np
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import (
-    Pairs,
+    Integers,
     RatioTable,
+    alike,
     bonferroni,
-    independent,
+    independent_at,
     level_at_look,
     look_number,
     next_look,
@@ -52,13 +53,14 @@ class Ratio(NamedTuple):
     apart: int  # rounds between those that have both, where a dear row has rare turns; else 1
     all_until: int  # the last round before that begins
     counts_as: float  # share of its values that independent ones would be; below 1 for lone rows alone
-    layouts: int = 0  # of the programs' code, that its rounds have had; 0: none that is known
-    alike: float = 0.0  # correlation of rounds of one layout
+    clusters: Integers | None = None  # which layout each of these rounds had
+    layouts: int = 0  # of the programs' code; 0: they have one
+    alike: float = 0.0  # correlation of two rounds of one layout
 
     def independent(self, count: float) -> float:
-        """For how many independent values so many will count (`tollbench.stats.clusters`)."""
-        more = max(0.0, count / self.layouts - 1.0) if self.layouts else 0.0
-        return count * self.counts_as / (1.0 + more * self.alike)
+        """For how many independent values so many will count."""
+        kept = count * self.counts_as
+        return independent_at(kept, self.layouts, self.alike) if self.layouts else kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,7 @@ def noise_of(workload: WorkloadState) -> Noise:
             lone.append(_lone_value(table))
         elif table.column is not None:
             ratios += _ratios_of(workload, cases, table, table.column)
+    ratios, lone = _by_layout(workload, ratios), _by_layout(workload, lone)
     told = [one for one in ratios if one.differences.size >= _FEWEST_VALUES]
     alone = [one for one in lone if one.differences.size >= _FEWEST_VALUES]
     complete = complete and len(told) == len(ratios) and len(alone) == len(lone)
@@ -149,6 +152,14 @@ def noise_of(workload: WorkloadState) -> Noise:
     scaled = [_distances(one.ratio.differences) / one.scale for one in known or values if one.scale > 0]
     shape = np.sort(np.concatenate(scaled)) if scaled else np.empty(0)
     return Noise(tuple(known), tuple(values), workload.round, shape, complete)
+
+
+def _by_layout(workload: WorkloadState, ratios: Sequence[Ratio]) -> list[Ratio]:
+    """With what all of them tell together of how alike rounds of one layout are."""
+    told = [alike(one.differences, one.clusters) for one in ratios if one.clusters is not None]
+    if not workload.layouts or not told:
+        return list(ratios)
+    return [one._replace(layouts=workload.layouts, alike=float(np.mean(told))) for one in ratios]
 
 
 def rounds_to(noise: Noise, settings: Settings) -> int | None:
@@ -168,18 +179,7 @@ def rounds_to(noise: Noise, settings: Settings) -> int | None:
 
 def _lone_value(table: RatioTable) -> Ratio:
     values = pairs_in(table.logs[:, 0], np.zeros(len(table.logs)), table.clusters)
-    return Ratio(values.logs, 0, 1.0, 1, 0, 1.0 / times_the_variance(values.logs), *_by_layout(values))
-
-
-def _by_layout(values: Pairs) -> tuple[int, float]:
-    """How many layouts they have had, and how alike those of one are."""
-    count = values.logs.size
-    if values.clusters is None or not count:
-        return 0, 0.0
-    _, rounds = np.unique(values.clusters[values.clusters > 0], return_counts=True)
-    more = float((rounds**2).sum() - rounds.sum()) / count  # of each one's layout, in the mean
-    alike = (count / independent(values.logs, values.clusters) - 1.0) / more if more > 0 else 0.0
-    return int(rounds.size), alike
+    return Ratio(values.logs, 0, 1.0, 1, 0, 1.0 / times_the_variance(values.logs), values.clusters)
 
 
 def _ratios_of(
@@ -198,7 +198,7 @@ def _ratios_of(
         kept = differences.size / launched if launched else 1.0
         all_until = min(workload.all_turns_until(one) for one in (case, reference))
         comparisons = len(cases) * (len(cases) - 1) // 2
-        yield Ratio(differences, comparisons, min(1.0, kept), apart, all_until, 1.0, *_by_layout(pairs))
+        yield Ratio(differences, comparisons, min(1.0, kept), apart, all_until, 1.0, pairs.clusters)
 
 
 def _distances(values: Floats) -> Floats:

@@ -159,6 +159,7 @@ class WorkloadState:
     rounds_wanted: int = 0  # at which it will probably have had enough
     stopped_by: str = ""  # "" while it goes on
     level: float = 0.95  # of the run
+    layouts: int = 0  # of its programs' code; 0: all have one
     longer_in_vain: int = 0  # the last launches that went on for a core of their own, and had none
 
     @property
@@ -371,7 +372,9 @@ def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[Wo
         workload = WorkloadState(
             case.workload, [], fewest=plan.settings.min_launches, level=plan.settings.level
         )
-        states.setdefault(case.workload, workload).cases.append(state)
+        workload = states.setdefault(case.workload, workload)
+        workload.cases.append(state)
+        workload.layouts = max(workload.layouts, len(program.layouts))
     return list(states.values())
 
 

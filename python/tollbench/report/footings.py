@@ -10,7 +10,7 @@ from tollbench.analysis.results import Row, WorkloadResult
 from tollbench.report.anchors import Anchors
 from tollbench.report.cases import Naming, groups
 from tollbench.text import clean, humanise, said
-from tollbench.words import ONE_CODE_LAYOUT, SETTINGS_OF, canonical
+from tollbench.words import CODE_LAYOUTS, ONE_CODE_LAYOUT, SETTINGS_OF, canonical
 
 # First what every reader compares; what else the launches told follows in their own order.
 _FIRST = (
@@ -22,7 +22,7 @@ _UNEQUAL = (
     "threads", "pinning", "stack_bytes", "flags", "executors", "hash", "waits", "capacity", ONE_CODE_LAYOUT,
 )  # fmt: skip
 # They differ from launch to launch, or stand elsewhere.
-_LEFT_OUT = ("clock_offset_ns", "warmup_batches", "role", SETTINGS_OF)
+_LEFT_OUT = ("clock_offset_ns", "warmup_batches", "role", SETTINGS_OF, CODE_LAYOUTS)
 _MOST_ROWS = 150  # each row tells its footing beside its name; this table is for comparing
 
 

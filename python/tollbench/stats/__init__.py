@@ -11,7 +11,14 @@ from tollbench.stats.block_quantiles import (
     shared_blocks,
 )
 from tollbench.stats.cluster_bootstrap import LaunchCounts, Pooled, count_samples, thin_cdf
-from tollbench.stats.clusters import Integers, clustered_interval, clustered_ranks, independent
+from tollbench.stats.clustered import (
+    Integers,
+    alike,
+    clustered_interval,
+    clustered_ranks,
+    independent,
+    independent_at,
+)
 from tollbench.stats.contrary import contrary_by_chance, signs_of_many
 from tollbench.stats.correction import bonferroni, holm, letters
 from tollbench.stats.drift import Drift, drift
@@ -72,6 +79,7 @@ __all__ = [
     "RatioTable",
     "Region",
     "Serial",
+    "alike",
     "all_precise",
     "block_quantiles",
     "bonferroni",
@@ -86,6 +94,7 @@ __all__ = [
     "final_level",
     "holm",
     "independent",
+    "independent_at",
     "letters",
     "level_at_look",
     "level_shown",

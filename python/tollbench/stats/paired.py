@@ -13,8 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tollbench.stats.clusters import Integers, clustered_interval, clustered_ranks, independent_of_each
-from tollbench.stats.order_statistics import Floats, Interval, fewest_values
+from tollbench.stats.clustered import (
+    Integers,
+    clustered_interval,
+    independent_of_each,
+    ranks_of,
+    whole_of,
+)
+from tollbench.stats.order_statistics import Floats, Interval, fewest_values, quantile_ranks
 
 
 def log_ratios(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
@@ -72,7 +78,7 @@ def ratio_interval(
     """Median ratio and its interval from paired log ratios, shape (pairs,).
 
     Assumption: the pairs are independent and share one median; no shape, no equal variance. Those of one
-    of the `clusters`, numbers above 0 of the same shape, may be alike (`tollbench.stats.clusters`).
+    of the `clusters`, numbers above 0 of the same shape, may be alike (`tollbench.stats.clustered`).
     The ratio is exp(median log ratio), NaN without pairs; the interval is None where the pairs
     are too few for `level` (`rounds_needed`). Source: Dixon and Mood (1946), the sign test.
     """
@@ -109,13 +115,16 @@ def separated_pairs(
         known = np.isfinite(differences)
         ordered = np.sort(np.where(known, differences, np.inf), axis=0)
         pairs = known.sum(axis=0)
-        counting = pairs if clusters is None else np.floor(independent_of_each(differences, clusters) + 1e-9)
-        for number, counts_as in set(zip(pairs.tolist(), counting.tolist(), strict=True)):
-            ranks = clustered_ranks(number, counts_as, level)
+        counts_as = pairs.astype(np.float64)
+        if clusters is not None:
+            counts_as = independent_of_each(differences, clusters)
+        whole = whole_of(counts_as)
+        for number, independent in set(zip(pairs.tolist(), whole.tolist(), strict=True)):
+            ranks = quantile_ranks(independent, 0.5, level)
             if ranks is None:
                 continue
-            judged, columns = True, np.flatnonzero((pairs == number) & (counting == counts_as))
-            lower, upper, _ = ranks
-            low, high = ordered[lower - 1, columns], ordered[upper - 1, columns]
+            judged, columns = True, np.flatnonzero((pairs == number) & (whole == independent))
+            lower = ranks_of(ranks[0], number, counts_as[columns])
+            low, high = ordered[lower - 1, columns], ordered[number - lower, columns]
             apart[i, columns] = apart[columns, i] = ~((low <= 0.0) & (high >= 0.0))
     return apart, judged

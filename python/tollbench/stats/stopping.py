@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tollbench.stats.clusters import Integers, clustered_interval
+from tollbench.stats.clustered import Integers, clustered_interval
 from tollbench.stats.correction import bonferroni
 from tollbench.stats.order_statistics import Floats, Interval
 from tollbench.stats.paired import Pairs, pairs_in

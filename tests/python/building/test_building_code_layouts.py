@@ -10,10 +10,12 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tollbench import building
+from tollbench.building import code_layouts
 from tollbench.building.code_layouts import MovedFunction, file_of, script_of
 from tollbench.words import HOST, Contender, Kind, Program, Status, Toolset, Workload
 
@@ -87,6 +89,15 @@ def built(root: Path, toolset: Toolset = HOST.toolset, layouts: int = LAYOUTS) -
     return {program.contender: program for program in made}
 
 
+def with_lld() -> Toolset:
+    compilers = (shutil.which(f"clang++-{number}") for number in range(22, 13, -1))
+    linkers = (shutil.which(f"ld.lld-{number}") for number in range(22, 13, -1))
+    compiler, linker = next(filter(None, compilers), None), next(filter(None, linkers), None)
+    if compiler is None or linker is None:
+        pytest.skip("no Clang, or no lld")
+    return Toolset(compiler=compiler, link_flags=(f"--ld-path={linker}",))
+
+
 def addresses(program: str) -> dict[str, int]:
     told = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
     found = re.findall(r"^([0-9a-f]+) [Tt] (\w+)$", told, re.MULTILINE)
@@ -136,11 +147,21 @@ def test_layouts_are_kept_until_the_program_is_another(project: Path) -> None:
     assert stamp.read_text() != told_before
 
 
-def test_an_interrupted_link_is_made_again(project: Path) -> None:
-    """Without the stamp that is written last, what lies there is no layout."""
+def test_layouts_that_were_being_made_anew_are_none(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is killed while twenty become sixty-four has not twenty, of which one is half written."""
     first = built(project)["good"]
-    (project / "build/host/layouts/t-good.made").unlink()
-    Path(first.layouts[2]).write_bytes(b"half of it")
+    link = code_layouts._link
+
+    def killed(*words: Any) -> None:
+        if words[4] == 3:
+            Path(first.layouts[2]).write_bytes(b"half of it")
+            raise KeyboardInterrupt
+        link(*words)
+
+    monkeypatch.setattr(code_layouts, "_link", killed)
+    with pytest.raises(KeyboardInterrupt):
+        built(project, layouts=LAYOUTS + 1)
+    monkeypatch.undo()
     again = built(project)["good"]
     assert all(subprocess.run([file], check=False).returncode == 0 for file in again.layouts)
 
@@ -169,16 +190,20 @@ def test_without_layouts_nothing_is_linked_again(project: Path) -> None:
     assert not file_of(Path(program.command[-1]), 1).exists()
 
 
-def test_a_linker_that_puts_functions_elsewhere_leaves_the_program_as_it_was_linked(project: Path) -> None:
+@pytest.mark.parametrize("lld", [False, True])
+def test_a_linker_that_puts_functions_elsewhere_leaves_the_program_as_it_was_linked(
+    project: Path, lld: bool
+) -> None:
     """It is measured all the same, and says why it has one layout."""
     unused = "\n".join(f"  n = n * {at} ^ (n >> {at % 7 + 1});" for at in range(3, 300))
     (project / "good.cpp").write_text(
         SOURCE + f'extern "C" unsigned unused(unsigned n) {{\n{unused}\n  return n;\n}}\n'
     )
-    assert built(project)["good"].layouts
+    toolset = with_lld() if lld else HOST.toolset
+    assert built(project, toolset)["good"].layouts
     cmake = (project / "CMakeLists.txt").read_text()
     (project / "CMakeLists.txt").write_text(cmake + "target_link_options(t-good PRIVATE -Wl,--gc-sections)\n")
-    program = built(project)["good"]
+    program = built(project, toolset)["good"]
     assert program.status is Status.OK
     assert program.layouts == ()
     assert "functions are not where the layout has them" in program.one_layout
@@ -196,12 +221,7 @@ def test_code_that_is_made_when_it_is_linked_has_one_layout(project: Path) -> No
 
 
 def test_lld_heeds_layouts_too(project: Path) -> None:
-    compilers = (shutil.which(f"clang++-{number}") for number in range(22, 13, -1))
-    linkers = (shutil.which(f"ld.lld-{number}") for number in range(22, 13, -1))
-    compiler, linker = next(filter(None, compilers), None), next(filter(None, linkers), None)
-    if compiler is None or linker is None:
-        pytest.skip("no Clang, or no lld")
-    toolset = Toolset(compiler=compiler, link_flags=(f"--ld-path={linker}",))
+    toolset = with_lld()
     program = built(project, toolset)["good"]
     assert program.one_layout == ""
     places = [addresses(file) for file in program.layouts]
@@ -224,4 +244,4 @@ def test_a_script_names_each_function_once_and_checks_that_it_is_there() -> None
     gaps = sum(int(gap) for gap in re.findall(r"\. \+= (\d+);", script))
     assert script.count("*(.text._Z1av)") == 1
     assert script.count('"x y.o"(.text)') == 1
-    assert f"ASSERT(. >= {80 + gaps}," in script
+    assert f"ASSERT(. - toll_layout_begins >= {80 + gaps}," in script

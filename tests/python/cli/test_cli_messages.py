@@ -94,7 +94,7 @@ def toll_version() -> str:
         (["run", "--budget", "soon"], ["'soon' is not a length of time", "60s"]),
         (["run", "--budget", "0"], ["not a length of time"]),
         (["run", "--precision", "2"], ["between 0 and 1", "0.01"]),
-        (["run", "--layouts", "0"], ["--layouts 0 is neither 1 nor between 12 and 64"]),
+        (["run", "--layouts", "0"], ["--layouts 0 is neither 1 nor between 16 and 64"]),
         (["run", "--seed", "-1"], ["--seed -1 is not between 0 and"]),
         (["run", "--profile", "fast"], ["quick", "standard", "thorough"]),
         (["run", "--resume", "nowhere.toll"], ["nowhere.toll"]),

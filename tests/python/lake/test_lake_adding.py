@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from made_lakes import CPU, added, machine, run, run_id, run_of
@@ -19,6 +20,7 @@ from made_runs import Made
 
 from tollbench.errors import TollError
 from tollbench.lake.lake_folder import Added, LakeFolder
+from tollbench.lake.lake_rows import rows_of_table
 from tollbench.lake.lake_schema import TABLES, VERSION
 from tollbench.lake.stated_machine import StatedMachine
 from tollbench.store import RunFile
@@ -82,6 +84,39 @@ def test_the_summary_says_what_the_report_says(lake: LakeFolder, tmp_path: Path)
             assert mine[name] == getattr(row, name), name
     logs = np.array([told["slow"]["log_ns"], told["quick"]["log_ns"]])
     assert np.exp(np.median(logs[0] - logs[1])) == pytest.approx(told["slow"]["ratio"], abs=1e-12)
+
+
+def test_ratios_know_which_rounds_had_the_same_code(lake: LakeFolder, tmp_path: Path) -> None:
+    """As wide as the report's; those of a file of before there were layouts count rounds."""
+    from tollbench.analysis import results
+
+    rng = np.random.default_rng(5)
+    layouts = [*(1 + np.concatenate([rng.permutation(12) for _ in range(6)]))]
+    moved = 0.1 * rng.standard_normal((2, 13))
+    cases = [
+        Made(name, [10.0 * float(np.exp(moved[at, one])) for one in layouts], layouts=[*map(int, layouts)])
+        for at, name in enumerate(("quick", "slow"))
+    ]
+    path = run_of(tmp_path, 1, cases)
+    added(lake, path)
+    (file,) = lake.files("summary")
+    told = pyarrow.parquet.ParquetFile(file.path).read()
+    assert told["layouts"].to_pylist() == [layouts, layouts]
+    with RunFile.open(path) as run_file:
+        (workload,) = results(run_file).workloads
+    other = next(row for row in workload.rows if not row.fastest)
+    rows = {row.case.contender: row for row in rows_of_table(told, "tasks/made")}
+    (name,) = set(rows) - {other.contender}
+    ratio = rows[other.contender].ratio_to(rows[name], rows[name].level)
+    assert ratio is not None
+    assert (ratio.low, ratio.high) == pytest.approx((other.ratio_low, other.ratio_high))
+    none = pa.nulls(2, pa.list_(pa.int32()))
+    older = told.set_column(told.schema.get_field_index("layouts"), "layouts", none)
+    rows = {row.case.contender: row for row in rows_of_table(older, "tasks/made")}
+    by_rounds = rows[other.contender].ratio_to(rows[name], rows[name].level)
+    assert by_rounds is not None
+    widths = [float(np.log((one.high or 1.0) / (one.low or 1.0))) for one in (ratio, by_rounds)]
+    assert widths[0] > 1.3 * widths[1] > 0.0
 
 
 def test_other_tools_read_the_folder_as_it_is(lake: LakeFolder, tmp_path: Path) -> None:

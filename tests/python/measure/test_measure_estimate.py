@@ -14,12 +14,13 @@ from forecast_trials import NORMAL, TAILS, Noise, Simulated, several, simulated,
 from test_measure_rounds import bench, noisy
 
 from tollbench.launching.piloting import CaseWork
+from tollbench.measure.estimate import _narrows
 from tollbench.measure.events import LaunchDone, TimePlanned
 from tollbench.measure.forecast import forecast, guessed
 from tollbench.measure.ratio_noise import noise_of, rounds_to
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
-from tollbench.stats import FIRST_LOOK, qn_scale
+from tollbench.stats import FIRST_LOOK, Pairs, qn_scale
 from tollbench.words import Case, Kind, Status
 
 SETTINGS = Settings(budget_s=600.0, launch_s=0.1, max_launches=10_000, precision=1e-9, canary_share=0.0)
@@ -237,3 +238,14 @@ def test_each_launch_tells_how_well_its_workload_is_known(tmp_path: Path) -> Non
     assert known[FIRST_LOOK] is None
     assert known[FIRST_LOOK + 1] is not None
     assert (known[max(known)] or 1.0) < (known[FIRST_LOOK + 1] or 0.0)
+
+
+def test_a_workload_whose_layouts_alone_are_uncertain_asks_for_no_more_time() -> None:
+    """More launches of twenty layouts do not narrow what these leave open: the time is another one's."""
+    rng = np.random.default_rng(3)
+    for layout, noise, least, most in ((0.0, 1.0, 0.3, 1.0), (1.0, 0.01, 0.0, 0.01)):
+        clusters = np.concatenate([1 + rng.permutation(20) for _ in range(10)])
+        logs = layout * rng.standard_normal(21)[clusters] + noise * rng.standard_normal(200)
+        assert least <= _narrows(Pairs(logs, clusters)) <= most
+        assert _narrows(Pairs(logs[:20], clusters[:20])) == 1.0  # each one's first launch
+    assert _narrows(Pairs(rng.standard_normal(50))) == 1.0
