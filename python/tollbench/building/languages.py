@@ -93,7 +93,7 @@ def _program(contender: Contender, environment: Environment, built: Built, layou
         built.reason,
         version,
         built.flags,
-        one_layout="as its language has it" if layouts > 1 else "",
+        one_layout="not C++" if layouts > 1 else "",
     )
 
 
