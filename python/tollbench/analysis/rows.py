@@ -27,6 +27,7 @@ from tollbench.words import (
     times_own_thread,
 )
 
+UNLIKELY = 0.002  # a share of dealings: a run has a hundred rows, and none shall be named by chance
 FEWEST_TELLING = 8  # layouts with two launches each, before they say how far layouts lie apart
 FEWEST_ALIVE = 1000  # the process itself, some MiB, would be most of what fewer units seem to hold
 _TIMES = (
@@ -134,7 +135,7 @@ def _layout_spread(case: CaseData) -> float | None:
     if told.size < FEWEST_TELLING or not np.all(values > 0):
         return None
     often = np.isin(layouts, told)
-    return spread_of_clusters(np.log(values[often]), layouts[often])
+    return spread_of_clusters(np.log(values[often]), layouts[often], UNLIKELY)
 
 
 def details(case: CaseData, level: float, declared: Collection[str]) -> dict[str, DetailEstimate]:

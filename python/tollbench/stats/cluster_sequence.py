@@ -91,15 +91,15 @@ def centres_of(logs: ArrayLike, clusters: ArrayLike) -> Floats:
     return np.array([np.median(values[numbers == number]) for number in np.unique(numbers)])
 
 
-def spread(logs: ArrayLike, clusters: ArrayLike) -> float | None:
+def spread(logs: ArrayLike, clusters: ArrayLike, unlikely: float = UNLIKELY) -> float | None:
     """The standard deviation of what clusters are, without the noise of their values; log scale.
 
     0 where it cannot be told from that noise, None where no cluster has two values. `logs` come in the order
     of their time: what the n-th value of each cluster shares, such as a slow minute, is no part of it.
 
-    Values are dealt to the clusters anew, the n-th ones among themselves, 499 times. Fewer than one in
-    twenty of these must have medians that lie as far apart. What the medians' variance has beyond those is
-    the clusters': a median of m values of mixed clusters still has `factor / m` of it. The noise needs no
+    Values are dealt to the clusters anew, the n-th ones among themselves, 499 times. Of these, fewer than a
+    share of `unlikely` must have medians that lie as far apart. What the medians' variance has beyond those
+    is the clusters': a median of m values of mixed clusters still has `factor / m` of it. The noise needs no
     shape, and launches that are far off count on both sides of the difference.
     """
     values, numbers = np.asarray(logs, dtype=np.float64), np.asarray(clusters)
@@ -111,7 +111,7 @@ def spread(logs: ArrayLike, clusters: ArrayLike) -> float | None:
     seen = float(np.median(table, axis=1).var(ddof=1))
     rng = np.random.default_rng(table.size)  # the same answer for the same values
     dealt = np.array([np.median(rng.permuted(table, axis=0), axis=1).var(ddof=1) for _ in range(REDEALT)])
-    if np.count_nonzero(dealt >= seen) + 1 > (REDEALT + 1) * UNLIKELY:
+    if np.count_nonzero(dealt >= seen) + 1 > (REDEALT + 1) * unlikely:
         return 0.0
     own_share = 1.0 - _median_factor(visits) / visits
     return math.sqrt(max(0.0, seen - float(dealt.mean())) / own_share)
