@@ -171,23 +171,24 @@ def test_a_file_of_a_newer_schema_is_named(lake: LakeFolder) -> None:
 def test_files_of_an_older_schema_are_read_under_the_new_names(
     lake: LakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Version 1 as it is, read by a toll whose version 2 added a column and renamed another."""
+    """The version of now, read by a toll whose next one added a column and renamed another."""
     from tollbench.lake import lake_folder, lake_schema
 
+    newer = lake_schema.VERSION + 1
     schema = lake_schema.TABLES["summary"]
     fields = [pa.field("noted", pa.string()) if field.name == "reason" else field for field in schema]
     tables = {**lake_schema.TABLES, "summary": pa.schema([*fields, pa.field("joules", pa.float64())])}
     for module in (lake_schema, lake_folder, compacting):
         monkeypatch.setattr(module, "TABLES", tables)
-        monkeypatch.setattr(module, "VERSION", 2)
+        monkeypatch.setattr(module, "VERSION", newer)
     monkeypatch.setattr("tollbench.lake.opened_lake.TABLES", tables)
-    monkeypatch.setattr(lake_schema, "ADDED", {2: {"summary": ("joules",)}})
-    monkeypatch.setattr(lake_schema, "RENAMED", {2: {"summary": {"noted": "reason"}}})
+    monkeypatch.setattr(lake_schema, "ADDED", {newer: {"summary": ("joules",)}})
+    monkeypatch.setattr(lake_schema, "RENAMED", {newer: {"summary": {"noted": "reason"}}})
     sql = "SELECT count(*), count(noted), count(joules) FROM summary"
     with OpenedLake(lake) as opened:
         assert queried(opened, sql, 5).rows == [[4, 4, 0]]
     compact(lake)
-    assert {file.version for file in lake.files("summary")} == {2}
+    assert {file.version for file in lake.files("summary")} == {newer}
     with OpenedLake(lake) as opened:
         assert queried(opened, sql, 5).rows == [[4, 4, 0]]
 
