@@ -218,9 +218,10 @@ def _identity(case: CaseData) -> dict[str, Any]:
         footing.pop(TURNS_ON_CPU, None)  # another one in each launch
         of_launches = "" if tied == len(case.launches) else f", in {tied} of {len(case.launches)} launches"
         footing["turns_on"] = f"one CPU for all{of_launches}"
+    for name in (CODE_LAYOUT, CODE_LAYOUTS):  # another one in each launch; counted here, whatever a file says
+        footing.pop(name, None)
     if layouts := {value.code_layout for value in case.values} - {0}:
         footing[CODE_LAYOUTS] = len(layouts)
-    footing.pop(CODE_LAYOUT, None)  # another one in each launch
     if case.left_out is not None:
         of_launches = f"{len(case.counting)} of {len(case.launches)} launches count"
         shared = "whose core was slow, or that of one in turns with it"

@@ -15,7 +15,6 @@ from tollbench.stats.clustered import (
     Integers,
     alike,
     clustered_interval,
-    clustered_ranks,
     independent,
     independent_at,
 )
@@ -84,7 +83,6 @@ __all__ = [
     "block_quantiles",
     "bonferroni",
     "clustered_interval",
-    "clustered_ranks",
     "contrary_by_chance",
     "count_samples",
     "doublings",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from small_projects import small_project
 
 from tollbench import building
 from tollbench.building.known import why_not
@@ -31,22 +31,12 @@ file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/contenders.json CONTENT "[
  {\\"workload\\": \\"t/w\\", \\"contender\\": \\"left\\", \\"target\\": \\"\\", \\"executable\\": \\"\\",
   \\"reason\\": \\"unheard not found; apt install unheard\\", \\"library_version\\": \\"\\"}]")
 """
-PRESETS = {
-    "version": 6,
-    "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/never"}],
-}
 MAIN = "int main() {}\n"
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    root = tmp_path / "a project"
-    root.mkdir()
-    (root / "CMakeLists.txt").write_text(CMAKE)
-    (root / "CMakePresets.json").write_text(json.dumps(PRESETS))
-    for name in ("good", "bad", "canary"):
-        (root / f"{name}.cpp").write_text(MAIN)
-    return root
+    return small_project(tmp_path, CMAKE, {f"{name}.cpp": MAIN for name in ("good", "bad", "canary")})
 
 
 def contender(name: str) -> Contender:

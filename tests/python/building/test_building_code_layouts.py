@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_projects import small_project
 
 from tollbench import building
 from tollbench.building import code_layouts
@@ -56,22 +56,12 @@ file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/contenders.json CONTENT "[
  {\\"workload\\": \\"t/w\\", \\"contender\\": \\"plain\\", \\"target\\": \\"t-plain\\",
   \\"executable\\": \\"$<TARGET_FILE:t-plain>\\", \\"reason\\": \\"\\", \\"library_version\\": \\"\\"}]")
 """
-PRESETS = {
-    "version": 6,
-    "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/never"}],
-}
+MAIN = "int main() {}\n"
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    root = tmp_path / "a project"
-    root.mkdir()
-    (root / "CMakeLists.txt").write_text(CMAKE)
-    (root / "CMakePresets.json").write_text(json.dumps(PRESETS))
-    (root / "other.cpp").write_text("int main() {}\n")
-    (root / "good.cpp").write_text(SOURCE)
-    (root / "plain.cpp").write_text("int main() {}\n")
-    return root
+    return small_project(tmp_path, CMAKE, {"other.cpp": MAIN, "good.cpp": SOURCE, "plain.cpp": MAIN})
 
 
 def built(root: Path, toolset: Toolset = HOST.toolset, layouts: int = LAYOUTS) -> dict[str, Program]:
