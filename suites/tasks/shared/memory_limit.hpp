@@ -27,7 +27,7 @@ inline void require_memory(std::uint64_t units, std::uint64_t bytes, std::string
     constexpr std::uint64_t mib = std::uint64_t{1} << 20;
     throw Unsupported("up to " + std::to_string(units) + " " + std::string(what) + ", take " +
                       std::to_string(units * bytes / mib) +
-                      " MiB, more than half of the memory here; ask for a smaller n");
+                      " MiB, more than half of the memory here; ask for a smaller tree");
 }
 
 }  // namespace toll

@@ -80,6 +80,6 @@ TEST_CASE("a tree that would take half of the memory is refused with what it wou
     CHECK_THROWS_WITH_AS(
         toll::require_memory(units, 4096, "fibers, whose stacks stay"),
         "up to 1099511627776 fibers, whose stacks stay, take 4294967296 MiB, more than half of "
-        "the memory here; ask for a smaller n",
+        "the memory here; ask for a smaller tree",
         toll::Unsupported);
 }
