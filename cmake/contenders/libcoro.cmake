@@ -1,9 +1,22 @@
 # libcoro: tasks, a pool and a queue. No Debian package has it, and it installs no CMake package file: found through
-# CMAKE_PREFIX_PATH where it lies elsewhere. Its version stands in its pkg-config file alone.
+# CMAKE_PREFIX_PATH where it lies elsewhere. Up to 0.15.0 a pool was made in another way; commits behind that one still
+# call themselves 0.15.0, in the pkg-config file, where alone its version stands.
 find_path(TOLL_LIBCORO_INCLUDE coro/thread_pool.hpp)
 find_library(TOLL_LIBCORO_LIBRARY NAMES coro)
 find_package(Threads QUIET)
-if(TOLL_LIBCORO_INCLUDE AND TOLL_LIBCORO_LIBRARY)
+set(TOLL_LIBCORO_FROM "build https://github.com/jbaldwin/libcoro, then name the folder where it was installed in \
+CMAKE_PREFIX_PATH")
+set(made "")
+if(TOLL_LIBCORO_INCLUDE)
+  file(STRINGS "${TOLL_LIBCORO_INCLUDE}/coro/thread_pool.hpp" made REGEX "make_unique" LIMIT_COUNT 1)
+endif()
+if(NOT TOLL_LIBCORO_INCLUDE)
+  set(TOLL_LIBCORO_REASON "libcoro's coro/thread_pool.hpp was not found; ${TOLL_LIBCORO_FROM}")
+elseif(NOT TOLL_LIBCORO_LIBRARY)
+  set(TOLL_LIBCORO_REASON "libcoro's headers are in ${TOLL_LIBCORO_INCLUDE}, but no library; ${TOLL_LIBCORO_FROM}")
+elseif(NOT made)
+  set(TOLL_LIBCORO_REASON "libcoro in ${TOLL_LIBCORO_INCLUDE} is older than 0.16; ${TOLL_LIBCORO_FROM}")
+else()
   add_library(toll_contender_libcoro INTERFACE)
   target_include_directories(toll_contender_libcoro SYSTEM INTERFACE "${TOLL_LIBCORO_INCLUDE}")
   target_link_libraries(toll_contender_libcoro INTERFACE "${TOLL_LIBCORO_LIBRARY}" Threads::Threads)
@@ -11,8 +24,8 @@ if(TOLL_LIBCORO_INCLUDE AND TOLL_LIBCORO_LIBRARY)
   if(EXISTS "${folder}/pkgconfig/libcoro.pc")
     file(STRINGS "${folder}/pkgconfig/libcoro.pc" line REGEX "^Version:" LIMIT_COUNT 1)
     string(REGEX REPLACE "^Version: *" "" TOLL_LIBCORO_VERSION "${line}")
+    if(TOLL_LIBCORO_VERSION STREQUAL "0.15.0")
+      set(TOLL_LIBCORO_VERSION "after 0.15.0")
+    endif()
   endif()
-else()
-  set(TOLL_LIBCORO_REASON "libcoro was not found; build https://github.com/jbaldwin/libcoro, then name the folder \
-where it was installed in CMAKE_PREFIX_PATH")
 endif()
