@@ -1,6 +1,8 @@
 #include "../shared/concurrencpp_pool.hpp"
 #include "workload.hpp"
 
+#include <cstdint>
+
 struct Concurrencpp {
     explicit Concurrencpp(const toll::fib::Inputs& inputs) : threads_(inputs.threads) {}
 

@@ -20,8 +20,7 @@ struct Concurrencpp {
         for (const std::array<toll::matmul::Product, 4>& half : {block.first_half(), block.second_half()}) {
             std::array<concurrencpp::result<void>, 4> tasks;
             for (std::size_t i = 0; i < tasks.size(); ++i) { tasks[i] = multiply(tag, pool, half[i]); }
-            auto done = co_await concurrencpp::when_all(pool, tasks.begin(), tasks.end());
-            for (auto& one : done) { co_await one; }
+            for (auto& one : tasks) { co_await one; }
         }
     }
 

@@ -1,6 +1,8 @@
 #include "../shared/concurrencpp_pool.hpp"
 #include "workload.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 struct Concurrencpp {
@@ -25,9 +27,8 @@ struct Concurrencpp {
             board[placed] = free.rows[i];
             tasks.push_back(from(tag, pool, board, placed + 1));
         }
-        auto done = co_await concurrencpp::when_all(pool, tasks.begin(), tasks.end());
         std::uint64_t found = 0;
-        for (auto& one : done) { found += co_await one; }
+        for (auto& one : tasks) { found += co_await one; }
         co_return found;
     }
 

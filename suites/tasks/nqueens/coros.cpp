@@ -1,6 +1,8 @@
 #include "../shared/coros_pool.hpp"
 #include "workload.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 struct Coros {
@@ -23,9 +25,9 @@ struct Coros {
             board[placed] = free.rows[i];
             tasks.push_back(from(board, placed + 1));
         }
-        co_await coros::wait_tasks_async(tasks);
+        co_await coros::wait_tasks(tasks);
         std::uint64_t found = 0;
-        for (auto& one : tasks) { found += *one; }
+        for (auto& one : tasks) { found += one.value(); }
         co_return found;
     }
 

@@ -9,11 +9,13 @@ namespace toll {
 /// concurrencpp's pool, which has up to as many threads as were asked for; the calling thread waits.
 class ConcurrencppPool {
 public:
-    using Executor = std::shared_ptr<concurrencpp::thread_pool_executor>;
+    /// By reference: a shared pointer is two changes of one counter, which all threads share, a child.
+    using Executor = concurrencpp::thread_pool_executor&;
 
-    explicit ConcurrencppPool(unsigned threads) : runtime_(with(threads)) {}
+    explicit ConcurrencppPool(unsigned threads)
+        : runtime_(with(threads)), executor_(runtime_.thread_pool_executor()) {}
 
-    [[nodiscard]] Executor executor() const { return runtime_.thread_pool_executor(); }
+    [[nodiscard]] Executor executor() const noexcept { return *executor_; }
 
 private:
     static concurrencpp::runtime_options with(unsigned threads) {
@@ -23,6 +25,7 @@ private:
     }
 
     concurrencpp::runtime runtime_;
+    std::shared_ptr<concurrencpp::thread_pool_executor> executor_;
 };
 
 }  // namespace toll

@@ -2,6 +2,7 @@
 #include "workload.hpp"
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 struct Concurrencpp {
@@ -25,13 +26,12 @@ struct Concurrencpp {
         for (std::uint64_t i = 0; i < toll::skynet::children; ++i) {
             tasks[i] = sum<Unit>(tag, pool, node.child(i), Unit{});
         }
-        auto done = co_await concurrencpp::when_all(pool, tasks.begin(), tasks.end());
         std::uint64_t total = 0;
-        for (auto& one : done) { total += co_await one; }
+        for (auto& one : tasks) { total += co_await one; }
         co_return total;
     }
 
-    static constexpr std::string_view no_pinning = "concurrencpp makes its threads when it has work for them";
+    static constexpr std::string_view no_pinning = "concurrencpp makes no thread before it has work for it";
 
     toll::ConcurrencppPool threads_;
 };
