@@ -2,7 +2,9 @@
 #include "workload.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 /// Producers and consumers are awaited together, as libcoro's author has it; the last producer to end says

@@ -1,6 +1,8 @@
 #include "../shared/coros_pool.hpp"
 #include "workload.hpp"
 
+#include <cstdint>
+
 struct Coros {
     explicit Coros(const toll::fib::Inputs& inputs) : threads_(inputs.threads) {}
 
@@ -11,7 +13,7 @@ struct Coros {
         coros::Task<std::uint64_t> first = forking(n - 1);
         coros::Task<std::uint64_t> second = forking(n - 2);
         co_await coros::wait_tasks(first, second);
-        co_return *first + *second;
+        co_return first.value() + second.value();
     }
 
     toll::CorosPool threads_;

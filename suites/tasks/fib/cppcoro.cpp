@@ -4,6 +4,8 @@
 #include <cppcoro/schedule_on.hpp>
 #include <cppcoro/when_all.hpp>
 
+#include <cstdint>
+
 struct Cppcoro {
     explicit Cppcoro(const toll::fib::Inputs& inputs) : threads_(inputs.threads) {}
 

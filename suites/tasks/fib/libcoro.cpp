@@ -1,6 +1,8 @@
 #include "../shared/libcoro_pool.hpp"
 #include "workload.hpp"
 
+#include <cstdint>
+
 struct Libcoro {
     explicit Libcoro(const toll::fib::Inputs& inputs)
         : threads_(inputs.threads, {toll::fib::forks(inputs.n), bytes}) {}

@@ -3,6 +3,8 @@
 
 #include <array>
 
+/// A child that fails shows as a wrong answer: coros keeps what it threw in the task, which ends with the
+/// wait.
 struct Coros {
     explicit Coros(const toll::matmul::Inputs& inputs) : threads_(inputs.threads) {}
 

@@ -2,6 +2,7 @@
 #include "workload.hpp"
 
 #include <array>
+#include <tuple>
 
 struct Libcoro {
     explicit Libcoro(const toll::matmul::Inputs& inputs) : threads_(inputs.threads) {}
@@ -16,8 +17,9 @@ struct Libcoro {
             co_return;
         }
         for (const std::array<toll::matmul::Product, 4>& half : {block.first_half(), block.second_half()}) {
-            co_await coro::when_all(multiply(pool, half[0]), multiply(pool, half[1]), multiply(pool, half[2]),
-                                    multiply(pool, half[3]));
+            auto done = co_await coro::when_all(multiply(pool, half[0]), multiply(pool, half[1]),
+                                                multiply(pool, half[2]), multiply(pool, half[3]));
+            std::apply([](auto&... one) { (one.return_value(), ...); }, done);  // throws what one threw
         }
     }
 

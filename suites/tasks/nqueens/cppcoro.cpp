@@ -3,7 +3,10 @@
 
 #include <cppcoro/when_all.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 struct Cppcoro {
@@ -20,6 +23,7 @@ struct Cppcoro {
         if (placed == N) { co_return 1; }
         co_await pool.schedule();
         const toll::nqueens::Free<N> free{board, placed};
+        if (free.count == 0) { co_return 0; }
         std::vector<cppcoro::task<std::uint64_t>> tasks;
         tasks.reserve(free.count);
         for (std::size_t i = 0; i < free.count; ++i) {

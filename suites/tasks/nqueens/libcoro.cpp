@@ -1,6 +1,8 @@
 #include "../shared/libcoro_pool.hpp"
 #include "workload.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <ranges>
 
 struct Libcoro {

@@ -15,7 +15,7 @@ public:
     template <class Result>
     Result execute(coros::Task<Result> task) {
         coros::start_sync(pool_, task);
-        return *task;
+        return task.value();
     }
 
 private:

@@ -2,6 +2,7 @@
 #include "workload.hpp"
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <tuple>
 
@@ -27,7 +28,7 @@ struct Coros {
         }
         co_await std::apply([](auto&... each) { return coros::wait_tasks(each...); }, tasks);
         std::uint64_t total = 0;
-        for (auto& one : tasks) { total += *one; }
+        for (auto& one : tasks) { total += one.value(); }
         co_return total;
     }
 

@@ -3,8 +3,10 @@
 
 #include <cppcoro/when_all.hpp>
 
+#include <cstdint>
 #include <numeric>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 struct Cppcoro {

@@ -3,6 +3,7 @@
 #include "workload.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <ranges>
 
