@@ -1,7 +1,9 @@
-#include "../shared/cppcoro_pool.hpp"
 #include "workload.hpp"
 
 #include <cppcoro/schedule_on.hpp>
+#include <cppcoro/static_thread_pool.hpp>
+#include <cppcoro/sync_wait.hpp>
+#include <cppcoro/task.hpp>
 #include <cppcoro/when_all.hpp>
 
 #include <cstdint>
@@ -9,7 +11,9 @@
 struct Cppcoro {
     explicit Cppcoro(const toll::fib::Inputs& inputs) : threads_(inputs.threads) {}
 
-    std::uint64_t run(std::uint64_t n) { return threads_.execute(forking(threads_.pool(), n)); }
+    std::uint64_t run(std::uint64_t n) {
+        return cppcoro::sync_wait(cppcoro::schedule_on(threads_, forking(threads_, n)));
+    }
 
     // NOLINTNEXTLINE(misc-no-recursion)
     static cppcoro::task<std::uint64_t> forking(cppcoro::static_thread_pool& pool, std::uint64_t n) {
@@ -19,7 +23,7 @@ struct Cppcoro {
         co_return first + second;
     }
 
-    toll::CppcoroPool threads_;
+    cppcoro::static_thread_pool threads_;
 };
 
 TOLL_CONTENDER(fib, cppcoro, Cppcoro);

@@ -1,6 +1,8 @@
-#include "../shared/cppcoro_pool.hpp"
 #include "workload.hpp"
 
+#include <cppcoro/static_thread_pool.hpp>
+#include <cppcoro/sync_wait.hpp>
+#include <cppcoro/task.hpp>
 #include <cppcoro/when_all.hpp>
 
 #include <array>
@@ -8,7 +10,7 @@
 struct Cppcoro {
     explicit Cppcoro(const toll::matmul::Inputs& inputs) : threads_(inputs.threads) {}
 
-    void run(const toll::matmul::Product& all) { threads_.execute(multiply(threads_.pool(), all)); }
+    void run(const toll::matmul::Product& all) { cppcoro::sync_wait(multiply(threads_, all)); }
 
     // NOLINTNEXTLINE(misc-no-recursion)
     static cppcoro::task<void> multiply(cppcoro::static_thread_pool& pool, toll::matmul::Product block) {
@@ -17,15 +19,13 @@ struct Cppcoro {
             block.multiply();
             co_return;
         }
-        const std::array<toll::matmul::Product, 4> first = block.first_half();
-        co_await cppcoro::when_all(multiply(pool, first[0]), multiply(pool, first[1]),
-                                   multiply(pool, first[2]), multiply(pool, first[3]));
-        const std::array<toll::matmul::Product, 4> second = block.second_half();
-        co_await cppcoro::when_all(multiply(pool, second[0]), multiply(pool, second[1]),
-                                   multiply(pool, second[2]), multiply(pool, second[3]));
+        for (const std::array<toll::matmul::Product, 4>& half : {block.first_half(), block.second_half()}) {
+            co_await cppcoro::when_all(multiply(pool, half[0]), multiply(pool, half[1]),
+                                       multiply(pool, half[2]), multiply(pool, half[3]));
+        }
     }
 
-    toll::CppcoroPool threads_;
+    cppcoro::static_thread_pool threads_;
 };
 
 TOLL_CONTENDER(matmul, cppcoro, Cppcoro);

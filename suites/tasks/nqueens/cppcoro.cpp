@@ -1,6 +1,8 @@
-#include "../shared/cppcoro_pool.hpp"
 #include "workload.hpp"
 
+#include <cppcoro/static_thread_pool.hpp>
+#include <cppcoro/sync_wait.hpp>
+#include <cppcoro/task.hpp>
 #include <cppcoro/when_all.hpp>
 
 #include <cstddef>
@@ -14,7 +16,7 @@ struct Cppcoro {
 
     template <std::size_t N>
     std::uint64_t run(const toll::nqueens::Board<N>& board) {
-        return threads_.execute(from(threads_.pool(), board, 0));
+        return cppcoro::sync_wait(from(threads_, board, 0));
     }
 
     template <std::size_t N>
@@ -34,7 +36,7 @@ struct Cppcoro {
         co_return std::accumulate(found.begin(), found.end(), std::uint64_t{0});
     }
 
-    toll::CppcoroPool threads_;
+    cppcoro::static_thread_pool threads_;
 };
 
 TOLL_CONTENDER(nqueens, cppcoro, Cppcoro);

@@ -1,6 +1,8 @@
-#include "../shared/cppcoro_pool.hpp"
 #include "workload.hpp"
 
+#include <cppcoro/static_thread_pool.hpp>
+#include <cppcoro/sync_wait.hpp>
+#include <cppcoro/task.hpp>
 #include <cppcoro/when_all.hpp>
 
 #include <cstdint>
@@ -14,7 +16,7 @@ struct Cppcoro {
 
     template <class Unit = toll::skynet::Uncounted>
     std::uint64_t run(toll::skynet::Subtree root) {
-        return threads_.execute(sum<Unit>(threads_.pool(), root, toll::skynet::Uncounted{}));
+        return cppcoro::sync_wait(sum<Unit>(threads_, root, toll::skynet::Uncounted{}));
     }
     static std::uint64_t count(const toll::skynet::Inputs& inputs, toll::skynet::Subtree root) {
         return Cppcoro(inputs).run<toll::skynet::Counted>(root);
@@ -36,7 +38,7 @@ struct Cppcoro {
 
     static constexpr std::string_view no_pinning = "cppcoro offers no way to tie its threads";
 
-    toll::CppcoroPool threads_;
+    cppcoro::static_thread_pool threads_;
 };
 
 TOLL_CONTENDER(skynet, cppcoro, Cppcoro);
