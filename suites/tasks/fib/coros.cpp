@@ -13,7 +13,7 @@ struct Coros {
         coros::Task<std::uint64_t> first = forking(n - 1);
         coros::Task<std::uint64_t> second = forking(n - 2);
         co_await coros::wait_tasks(first, second);
-        co_return first.value() + second.value();
+        co_return toll::result_of(first) + toll::result_of(second);
     }
 
     toll::CorosPool threads_;

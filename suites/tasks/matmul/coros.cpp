@@ -2,9 +2,9 @@
 #include "workload.hpp"
 
 #include <array>
+#include <cstddef>
+#include <tuple>
 
-/// A child that fails shows as a wrong answer: coros keeps what it threw in the task, which ends with the
-/// wait.
 struct Coros {
     explicit Coros(const toll::matmul::Inputs& inputs) : threads_(inputs.threads) {}
 
@@ -16,8 +16,10 @@ struct Coros {
             co_return;
         }
         for (const std::array<toll::matmul::Product, 4>& half : {block.first_half(), block.second_half()}) {
-            co_await coros::wait_tasks(multiply(half[0]), multiply(half[1]), multiply(half[2]),
-                                       multiply(half[3]));
+            std::array<coros::Task<void>, 4> tasks;
+            for (std::size_t i = 0; i < tasks.size(); ++i) { tasks[i] = multiply(half[i]); }
+            co_await std::apply([](auto&... each) { return coros::wait_tasks(each...); }, tasks);
+            for (auto& one : tasks) { toll::result_of(one); }
         }
     }
 

@@ -27,7 +27,7 @@ struct Coros {
         }
         co_await coros::wait_tasks(tasks);
         std::uint64_t found = 0;
-        for (auto& one : tasks) { found += one.value(); }
+        for (auto& one : tasks) { found += toll::result_of(one); }
         co_return found;
     }
 

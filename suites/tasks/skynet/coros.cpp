@@ -28,7 +28,7 @@ struct Coros {
         }
         co_await std::apply([](auto&... each) { return coros::wait_tasks(each...); }, tasks);
         std::uint64_t total = 0;
-        for (auto& one : tasks) { total += one.value(); }
+        for (auto& one : tasks) { total += toll::result_of(one); }
         co_return total;
     }
 
