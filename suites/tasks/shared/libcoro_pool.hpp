@@ -31,7 +31,6 @@ public:
         : LibcoroPool(with_room_for(tree, threads), std::move(begins)) {}
 
     [[nodiscard]] coro::thread_pool& pool() noexcept { return *pool_; }
-    [[nodiscard]] std::unique_ptr<coro::thread_pool>& owner() noexcept { return pool_; }
 
 private:
     static unsigned with_room_for(LibcoroTree tree, unsigned threads) {
