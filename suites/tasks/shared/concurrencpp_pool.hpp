@@ -9,7 +9,7 @@ namespace toll {
 /// concurrencpp's pool, which has up to as many threads as were asked for; the calling thread waits.
 class ConcurrencppPool {
 public:
-    /// By reference: a shared pointer is two changes of one counter, which all threads share, a child.
+    /// By reference: each child's copy of the shared pointer would change a counter that all threads share.
     using Executor = concurrencpp::thread_pool_executor&;
 
     explicit ConcurrencppPool(unsigned threads)
