@@ -20,7 +20,7 @@ from tollbench.text import shown
 from tollbench.words import Status
 from tollbench.writing import scratch_folder
 
-_CHUNK_BYTES = 256 * 1024
+CHUNK_BYTES = 256 * 1024
 _LAST_ERR_BYTES = 64 * 1024
 _LAST_WORDS_BYTES = 240
 _STRAY_WAIT_S = 0.05  # how long output is awaited that a program left in its pipe when it ended
@@ -108,6 +108,21 @@ def running(
     confined: Confined | None = None,
 ) -> Iterator[RunningCommand]:
     """A program without input, as `run_command` starts it, whose output is read; ended at the end."""
+    with without_input(command, environment, folder, interrupt, executable, confined) as spawned:
+        yield RunningCommand(spawned)
+
+
+@contextmanager
+def without_input(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    interrupt: Interrupt | None = None,
+    executable: str | None = None,
+    confined: Confined | None = None,
+    printed: tuple[int, int] | None = None,
+) -> Iterator[Spawned]:
+    """The process of such a program; `printed` as `Spawned` says."""
     with unbroken():
         spawned = Spawned(
             command,
@@ -117,9 +132,10 @@ def running(
             executable=executable,
             interrupt=interrupt,
             confined=confined,
+            printed=printed,
         )
         try:
-            yield RunningCommand(spawned)
+            yield spawned
         finally:
             spawned.end()
 
@@ -136,11 +152,10 @@ class RunningCommand:
     """A command that runs: takes what it prints until it has ended."""
 
     def __init__(self, spawned: Spawned) -> None:
-        assert spawned.popen.stdout is not None
         assert spawned.popen.stderr is not None
         self._spawned = spawned
         self._out, self._err = bytearray(), bytearray()
-        self._pipes = {spawned.popen.stdout.fileno(): self._out, spawned.popen.stderr.fileno(): self._err}
+        self._pipes = {spawned.output_fd: self._out, spawned.popen.stderr.fileno(): self._err}
         self._dropped_bytes = 0
         for fd in (*self._pipes, spawned.exit_fd):
             spawned.poll.register(fd, select.POLLIN)
@@ -207,19 +222,21 @@ class RunningCommand:
         return ready
 
     def _read(self, fd: int) -> None:
-        data = os.read(fd, _CHUNK_BYTES)
+        data = os.read(fd, CHUNK_BYTES)
         if not data:
             self._spawned.poll.unregister(fd)
             del self._pipes[fd]
             return
-        kept = self._pipes[fd]
-        if kept is self._err:
-            kept += data
-            del kept[:-_LAST_ERR_BYTES]
+        if self._pipes[fd] is self._out:
+            self._keep(data)
             return
-        room = MAX_OUTPUT_BYTES - len(kept)
-        kept += data[:room]
-        self._dropped_bytes += max(0, len(data) - room)
+        self._err += data
+        del self._err[:-_LAST_ERR_BYTES]
+
+    def _keep(self, printed: bytes) -> None:
+        room = MAX_OUTPUT_BYTES - len(self._out)
+        self._out += printed[:room]
+        self._dropped_bytes += max(0, len(printed) - room)
 
     def _drain(self) -> None:
         """What is still in the pipes; a child that lives on may hold them open, and is not waited for."""

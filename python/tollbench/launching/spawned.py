@@ -36,9 +36,10 @@ _WORDS_BYTES = 1000
 class Spawned:
     """A fresh process that leads a session and a process group of its own, and dies with toll.
 
-    `stdin` and `output`, which is that of errors too, are as for subprocess.Popen. `executable` is the file
-    where the command's first word, which the program sees as its name, is not it. With `confined` it is in
-    the sandbox, if one was asked for. Raises LaunchFailed where it cannot start.
+    `stdin` and `output`, which is that of errors too, are as for subprocess.Popen. `printed` are the two ends
+    of a pipe for standard output, the second of which is closed here. `executable` is the file where the
+    command's first word, which the program sees as its name, is not it. With `confined` it is in the sandbox,
+    if one was asked for. Raises LaunchFailed where it cannot start.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Spawned:
         interrupt: Interrupt | None = None,
         output: int = subprocess.PIPE,
         confined: Confined | None = None,
+        printed: tuple[int, int] | None = None,
     ) -> None:
         self._sandbox = sandbox_of(confined)
         self._inside: _Inside | None = None
@@ -68,7 +70,7 @@ class Spawned:
                     start.command,
                     executable=start.executable,
                     stdin=start.stdin,
-                    stdout=output,
+                    stdout=output if printed is None else printed[1],
                     stderr=output,
                     bufsize=0,
                     cwd=start.folder,
@@ -83,7 +85,11 @@ class Spawned:
                 f"could not be started{where}: {error.strerror}: {shown(start.command[0], 200)}"
                 f"{why_not_started(start.executable or start.command[0], start.folder, error)}"
             ) from None
+        finally:
+            if printed is not None:  # else nobody would see that the process has closed it
+                os.close(printed[1])
         self._goes_first_without_memory(self.popen.pid)
+        self._printed_fd = None if printed is None else printed[0]
         self._interrupt = interrupt
         self.exit_fd = -1
         self.end_seen = True  # whether the kernel told how it ended
@@ -106,6 +112,14 @@ class Spawned:
         return self._inside.program if self._inside is not None else self.popen.pid
 
     @property
+    def output_fd(self) -> int:
+        """Where its standard output, a pipe, is read."""
+        if self._printed_fd is not None:
+            return self._printed_fd
+        assert self.popen.stdout is not None
+        return self.popen.stdout.fileno()
+
+    @property
     def before_its_start_cpu_ns(self) -> int:
         """What the processes of a sandbox had used when the program began."""
         return self._inside.used_ns if self._inside is not None else 0
@@ -119,9 +133,8 @@ class Spawned:
     def _enter(self, *, talks: bool) -> None:
         """Waits until the sandbox is there, and lets the program begin. Raises LaunchFailed, Interrupted."""
         assert self.popen.stdin is not None
-        assert self.popen.stdout is not None
         try:
-            self._until_ready(self.popen.stdout.fileno())
+            self._until_ready(self.output_fd)
             processes = family(self.popen.pid)
             if len(processes) < _PROCESSES:
                 raise LaunchFailed("is not found in its sandbox: this kernel does not list children in /proc")

@@ -2,26 +2,38 @@
 
 Catch2 chooses how many iterations make a sample, and its analysis is left out: the mean of a launch's samples
 is that launch's value. A launch first measures the clock for up to a second, whatever it is asked to do, so
-that all test cases share one.
+that all test cases share one. All sides are launched together, and held where they print
+(`tollbench.launching.held`), so that the samples of one benchmark are taken by one side after the other.
 """
 
 from __future__ import annotations
 
 import math
+import random
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
+from xml.sax.saxutils import unescape
 
-from tollbench.compare.adapters.one_after_another import OneAfterAnother, Values
-from tollbench.compare.subject import Adapter, MeasuringOptions, Side
+from tollbench.compare.adapters.one_after_another import InRound, OneAfterAnother, Values
+from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side
 from tollbench.launching.answers import reading
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.held import Announcement, EndedHeld, Waits, run_held
+from tollbench.launching.in_turns import OutOfTurn
 from tollbench.text import shown
 
 SAMPLES = 200
+_CERTAIN = 2  # rounds in which something is noticed, before others are launched in another way for it
 _NO_REPORT = "printed no report that Catch2 would print"
+# What Catch2 flushes right before it takes a benchmark's samples, what it may flush besides by then, and what
+# is the first behind them: XmlReporter::benchmarkStarting and benchmarkEnded of versions 2.13 and 3.7.
+_BEGINS = re.compile(rb'<BenchmarkResults name="([^"]*)"(?: \w+="[^"]*")* estimatedDuration="[^"]*">\s*')
+_COMMENT = re.compile(rb"\s*(?:<!--[^<>]*-->\s*)?")
+_ENDED = re.compile(rb"\s*(?:<!--[^<>]*-->\s*)?<(?:mean|failed)\s")
 _COUNT = re.compile(r"[0-9]{1,18}")
 _DEEPEST = 200  # nested elements: a name holds those of all sections around it
 _PIECE_BYTES = 2**20
@@ -33,6 +45,7 @@ class Benchmark(NamedTuple):
 
     name: str  # "test case / section / benchmark", each of which may hold " / " itself
     case: str
+    own: str  # the last of these
     mean_ns: float
     iterations: int = 0  # of a sample
 
@@ -51,17 +64,24 @@ class Catch2(OneAfterAnother):
     def __init__(self, sides: Sequence[Side], options: MeasuringOptions) -> None:
         super().__init__(sides, options)
         self._cases: dict[str, dict[str, str]] = {}  # side -> benchmark -> the test case that holds it
+        self._announced: dict[str, set[str]] = {}  # side -> what it prints before each of its benchmarks
+        self._whole: set[str] = set()  # benchmarks whose sides are launched one after another
+        self._one_processor = True  # for all sides, while they are held
+        self._waited = self._noticed = 0  # rounds in which a benchmark waited, or could not be held
+        self._held = False  # in this round
 
     def offered(self, side: Side) -> Sequence[str]:
         """Runs every test case once: nothing else tells which of them hold benchmarks."""
         found, _ = self._measured(side, [], None, samples=1)
         held = list(dict.fromkeys((benchmark.name, benchmark.case) for benchmark in found))
         self._cases[side.label] = dict(held)
+        self._announced[side.label] = {benchmark.own for benchmark in found}
         return [name for name, _ in held if re.search(self.options.pattern, name)]
 
     def most_together(self, names: Sequence[str]) -> Sequence[str]:
-        """All: a launch's overhead is far larger than a benchmark."""
-        return names
+        """All that are launched in one way: a launch's overhead is far larger than a benchmark."""
+        whole = names[0] in self._whole
+        return [name for name in names if (name in self._whole) is whole]
 
     def alone(self, side: Side, name: str) -> Sequence[str]:
         """The test case that holds it, one sample."""
@@ -69,13 +89,77 @@ class Catch2(OneAfterAnother):
 
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
         """Runs the test cases that hold `names`; benchmarks beside them in a test case run too."""
+        found, ended = self._measured(side, self._test_cases(side, names), seed, samples=SAMPLES)
+        return _values(found, names), ended
+
+    def launch_all(
+        self, found: Round, places: Sequence[InRound], names: Sequence[str], rng: random.Random
+    ) -> dict[int, Values | str]:
+        """All sides together, held before each benchmark, where that is possible."""
+        self._held = len(places) > 1 and not self._whole.intersection(names)
+        if self._held and (self.options.around.prepare or self.options.around.conclude):
+            self._launched_whole(names, "commands stand around its launches")
+        while self._held:
+            try:
+                return self._launch_held(found, places, names, rng)
+            except Waits:
+                self._waited += 1
+                self._one_processor = self._waited < _CERTAIN
+            except (OutOfTurn, LaunchFailed) as noticed:
+                self._held = False
+                self._noticed += 1
+                if self._noticed >= _CERTAIN:
+                    self._launched_whole(names, str(noticed))
+        return super().launch_all(found, places, names, rng)
+
+    def _launched_whole(self, names: Sequence[str], reason: str) -> None:
+        self._held = False
+        self._whole.update(names)
+        for name in names:
+            self.note(name, f"sides were launched one after another: {reason}")
+
+    def _launch_held(
+        self, found: Round, places: Sequence[InRound], names: Sequence[str], rng: random.Random
+    ) -> dict[int, Values | str]:
+        """All sides alive at the same time. Raises OutOfTurn, LaunchFailed."""
+        by_side = {place.side: place for place in places}
+        seeds = {side: rng.randrange(2**31) for side in by_side}
+        with ExitStack() as stack:
+            commands = {
+                number: stack.enter_context(
+                    self.command(side, _reporting(self._test_cases(side, names), SAMPLES), seeds[number])
+                )
+                for number, place in by_side.items()
+                for side in [self.sides[number].in_layout(place.layout)]
+            }
+            ends = run_held(
+                commands,
+                list(by_side),
+                rng,
+                self.options.limit_s,
+                Announcement(announced, _belongs, _has_ended, self._announced_by_all(by_side)),
+                self.options.interrupt,
+                one_processor=self._one_processor,
+            )
+        given = {side: _after(end, names) for side, end in ends.items()}
+        self.compare_repetitions(
+            {name: [len(values.get(name, ())) for values, _ in given.values()] for name in names}
+        )
+        return {
+            side: self.keep_launch(found, by_side[side], names, seeds[side], answer)
+            for side, answer in given.items()
+        }
+
+    def _announced_by_all(self, sides: Collection[int]) -> set[str]:
+        return set.intersection(*(self._announced[self.labels[side]] for side in sides))
+
+    def way_told(self) -> Mapping[str, Any]:
+        """Whether the sides of this round were alive together."""
+        return {"held": self._held}
+
+    def _test_cases(self, side: Side, names: Sequence[str]) -> list[str]:
         cases = sorted({self._cases[side.label][name] for name in names})
-        found, ended = self._measured(side, [",".join(map(literal, cases))], seed, samples=SAMPLES)
-        values: Values = {}
-        for benchmark in found:
-            if benchmark.name in names:  # several times: a test case runs anew for each of its sections
-                values.setdefault(benchmark.name, []).append(benchmark.mean_ns)
-        return values, ended
+        return [",".join(map(literal, cases))]
 
     def case_of(self, side: Side, name: str) -> str:
         """The test case that holds a benchmark."""
@@ -84,25 +168,69 @@ class Catch2(OneAfterAnother):
     def _measured(
         self, side: Side, tests: Sequence[str], seed: int | None, *, samples: int
     ) -> tuple[list[Benchmark], Ended]:
-        arguments = [
-            *tests,
-            "--reporter",
-            "xml",
-            *_sampling(samples),
-        ]
-        ended = self.run(side, arguments, seed)
-        try:
-            found = Report.of(ended.whole_stdout())
-        except LaunchFailed:
-            if ended.exit_code != 0:
-                raise LaunchFailed(ended.how()) from None
-            raise
-        if ended.exit_code < 0:
-            raise LaunchFailed(ended.how())
-        if found.failed is not None:
-            told = shown(found.failed, 200)
-            raise LaunchFailed(f"fails its test case {told!r}: a wrong answer has no time")
-        return found.benchmarks, ended
+        ended = self.run(side, _reporting(tests, samples), seed)
+        return _benchmarks_of(ended), ended
+
+
+def _after(end: EndedHeld, names: Sequence[str]) -> tuple[Values, Ended]:
+    """What a side that was held has measured. Raises OutOfTurn, also where it failed.
+
+    What holds a lock or a port cannot run twice at a time, and is no failure of the side before it fails by
+    itself.
+    """
+    try:
+        found = _benchmarks_of(end.ended)
+    except LaunchFailed as failure:
+        raise OutOfTurn(f"beside the other side it {failure.reason}") from None
+    if [benchmark.own for benchmark in found] != end.measured:
+        raise OutOfTurn("it does not print each benchmark's beginning before it measures")
+    return _values(found, names), end.ended
+
+
+def _values(found: Sequence[Benchmark], names: Sequence[str]) -> Values:
+    """Of `names`, several times: a test case runs anew for each of its sections."""
+    values: Values = {}
+    for benchmark in found:
+        if benchmark.name in names:
+            values.setdefault(benchmark.name, []).append(benchmark.mean_ns)
+    return values
+
+
+def _benchmarks_of(ended: Ended) -> list[Benchmark]:
+    """Of a launch that ended well. Raises LaunchFailed."""
+    try:
+        found = Report.of(ended.whole_stdout())
+    except LaunchFailed:
+        if ended.exit_code != 0:
+            raise LaunchFailed(ended.how()) from None
+        raise
+    if ended.exit_code < 0:
+        raise LaunchFailed(ended.how())
+    if found.failed is not None:
+        told = shown(found.failed, 200)
+        raise LaunchFailed(f"fails its test case {told!r}: a wrong answer has no time")
+    return found.benchmarks
+
+
+def announced(printed: bytes) -> str | None:
+    """The benchmark whose samples Catch2 takes behind this, the beginning of its element; None: of none."""
+    found = _BEGINS.fullmatch(printed, max(0, printed.rfind(b"<BenchmarkResults")))
+    if found is None:
+        return None
+    name = unescape(found[1].decode("utf-8", "replace"), {"&quot;": '"'})
+    return re.sub(r"[\t\r\n]", " ", name)  # as XML has it in an attribute
+
+
+def _belongs(printed: bytes) -> bool:
+    return _COMMENT.fullmatch(printed) is not None
+
+
+def _has_ended(printed: bytes) -> bool:
+    return _ENDED.match(printed) is not None
+
+
+def _reporting(tests: Sequence[str], samples: int) -> list[str]:
+    return [*tests, "--reporter", "xml", *_sampling(samples)]
 
 
 def _sampling(samples: int) -> list[str]:
@@ -186,7 +314,9 @@ def _below(element: ElementTree.Element, path: str, case: str) -> Iterator[Bench
             mean = child.find("mean")
             ns = _number(mean.get("value", "") if mean is not None else "")
             count = child.get("iterations", "")
-            yield Benchmark(name, case, ns, int(count) if _COUNT.fullmatch(count) else 0)
+            yield Benchmark(
+                name, case, child.get("name", ""), ns, int(count) if _COUNT.fullmatch(count) else 0
+            )
 
 
 def _number(text: str) -> float:

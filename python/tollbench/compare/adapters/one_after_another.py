@@ -209,11 +209,15 @@ class OneAfterAnother(ABC):
                     count = len(values) + len(self.left_out.get(name, ()))
                     repetitions.setdefault(name, []).append(count)
             answers[place.side] = self.keep_launch(found, place, names, seed, answer)
+        self.compare_repetitions(repetitions)
+        return answers
+
+    def compare_repetitions(self, repetitions: Mapping[str, Sequence[int]]) -> None:
+        """Tells where sides differ in them; by benchmark, of each launch of a round."""
         for name, counts in repetitions.items():
             if min(counts) != max(counts):
                 told = f"{max(counts)} repetitions a launch on one side and {min(counts)} on another"
                 self.note(name, told)
-        return answers
 
     def keep_launch(
         self,
