@@ -1,9 +1,13 @@
-"""Command lines, each run as a whole: one launch is one execution, timed from outside."""
+"""Command lines, each run as a whole: one launch is one execution, timed from outside.
+
+A pair in which no side ever waited counts by CPU time: wall time holds besides what others did on the
+processor.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tollbench.compare.adapters.one_after_another import OneAfterAnother, Values
 from tollbench.compare.subject import Adapter, MeasuringOptions, Side
@@ -15,6 +19,7 @@ from tollbench.text import as_text
 BENCHMARK = "command"
 _SHORT_NS = 5e6  # below it, starting a process is a large part of what is measured
 _LISTED = 3
+_AT_ITS_END = 1  # the switch away from a process that has ended counts as voluntary
 
 
 KIND = "command"
@@ -27,6 +32,7 @@ class Commands(OneAfterAnother):
         super().__init__(sides, options)
         self._outputs: dict[str, bytes] = {}
         self._codes: dict[str, int] = {}
+        self._last: dict[str, Ended] = {}  # side -> its launch of this round
 
     def offered(self, side: Side) -> Sequence[str]:
         """Runs the side once, unmeasured: files come into memory, and a typing error is seen at once."""
@@ -46,6 +52,7 @@ class Commands(OneAfterAnother):
         """One execution."""
         ended = self.run(side, seed=seed)
         self._check(side, ended)
+        self._last[side.label] = ended
         if ended.wall_ns < _SHORT_NS:
             self.note(
                 BENCHMARK,
@@ -53,6 +60,14 @@ class Commands(OneAfterAnother):
                 " or compare a benchmark executable",
             )
         return {name: [float(ended.wall_ns)] for name in names}, ended
+
+    def values_of(self, launched: Mapping[int, Sequence[float]]) -> dict[int, float]:
+        """CPU time where no side waited, by a count that no neighbour changes; else wall time of all."""
+        ends = {side: self._last[self.labels[side]] for side in launched}
+        if not all(map(_never_waited, ends.values())):
+            return super().values_of(launched)
+        self.note(BENCHMARK, "pairs in which no side waits for anything count by CPU time")
+        return {side: float(ended.cpu_ns) for side, ended in ends.items()}
 
     def _check(self, side: Side, ended: Ended) -> None:
         """A command that fails, or ends in another way than before, is not the same work."""
@@ -70,6 +85,11 @@ class Commands(OneAfterAnother):
         digest = _digest(ended)
         if self._outputs.setdefault(side.label, digest) != digest:
             self.note(BENCHMARK, f"{side.label} prints something else from launch to launch")
+
+
+def _never_waited(ended: Ended) -> bool:
+    """For a disk, a child, a lock, whoever reads its output, or time; with a single thread at work."""
+    return ended.voluntary_switches <= _AT_ITS_END and 0 < ended.cpu_ns <= ended.wall_ns
 
 
 def _digest(ended: Ended) -> bytes:

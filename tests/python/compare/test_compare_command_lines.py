@@ -1,0 +1,58 @@
+"""Command lines by CPU time, where no side waits for anything, and by the wall's clock where one does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tollbench.compare import MeasuringOptions, WrittenSide, resolve
+from tollbench.compare.adapters.command_line import BENCHMARK, Commands
+from tollbench.compare.subject import Round
+from tollbench.interpreters import interpreter
+
+WORKS = "sum(range(1_000_000))"
+SLEEPS = "import time; time.sleep(0.02)"
+COUNTED_BY = "pairs in which no side waits for anything count by CPU time"
+
+
+def launched(tmp_path: Path, *programs: str) -> tuple[Commands, Round]:
+    """The second round: files have come into memory by then."""
+    words = " ".join(interpreter())
+    for number, program in enumerate(programs):
+        (tmp_path / f"{number}.py").write_text(program)
+    _, sides = resolve(
+        [WrittenSide(f"{words} {tmp_path / str(number)}.py") for number in range(len(programs))], "command"
+    )
+    subject = Commands(sides, MeasuringOptions(20.0))
+    subject.survey()
+    subject.round([BENCHMARK], 1)
+    return subject, subject.round([BENCHMARK], 2)
+
+
+def by(found: Round, clock: str) -> list[float]:
+    """What this clock of the launches' records says, in the order of sides."""
+    of_side = {record["side"]: record[clock] for record in found.raw}
+    return [of_side[label] for label in sorted(of_side)]
+
+
+def test_who_never_waits_counts_by_cpu_time(tmp_path: Path) -> None:
+    subject, found = launched(tmp_path, WORKS, WORKS)
+    assert found.values[BENCHMARK] == by(found, "cpu_ns")
+    assert COUNTED_BY in subject.notes(BENCHMARK, 1)
+
+
+@pytest.mark.parametrize("programs", [(SLEEPS, SLEEPS), (WORKS, SLEEPS), (SLEEPS, WORKS)])
+def test_where_one_waits_the_time_of_both_is_the_walls(programs: tuple[str, str], tmp_path: Path) -> None:
+    """Else a sleep that a change brings would cost nothing."""
+    subject, found = launched(tmp_path, *programs)
+    assert found.values[BENCHMARK] == by(found, "wall_ns")
+    assert COUNTED_BY not in subject.notes(BENCHMARK, 1)
+
+
+def test_threads_beside_the_first_one_are_no_gain(tmp_path: Path) -> None:
+    """Nor does a child's time, which is that of whoever waits for it."""
+    threads = f"import threading; t = threading.Thread(target=lambda: {WORKS}); t.start(); {WORKS}; t.join()"
+    child = f"import os; pid = os.fork(); {WORKS}; pid and os.waitpid(pid, 0)"
+    _, found = launched(tmp_path, threads, child)
+    assert found.values[BENCHMARK] == by(found, "wall_ns")
