@@ -48,17 +48,22 @@ def main() -> int:
     slowdowns = [float(word) / 100 for word in words.slowdowns.split(",") if word]
     if words.budget:
         with Interrupt() as interrupt, machine_lock(SystemClock(), interrupt=interrupt, on_wait=print):
-            measured(words.file, words.budget, words.seconds, [0.0] * words.equal + slowdowns, words.seed)
+            tried = [0.0] * words.equal + slowdowns
+            measured(words.file, words.budget, words.seconds, tried, words.seed, interrupt)
     told([json.loads(line) for line in words.file.read_text().splitlines()])
     return 0
 
 
-def measured(file: Path, budget_s: float, seconds: float, slowdowns: list[float], seed: int) -> None:
-    """Comparisons until the time is over; the last one is ended as it began."""
+def measured(
+    file: Path, budget_s: float, seconds: float, slowdowns: list[float], seed: int, interrupt: Interrupt
+) -> None:
+    """Comparisons until the time is over, the last one to its end, or until Ctrl-C after the one at hand."""
     framework = replace(frameworks(None)["Catch2"], pattern="")
     program, rng, ends = framework.build(), random.Random(seed), time.monotonic() + budget_s
-    while time.monotonic() < ends:
+    while time.monotonic() < ends and not interrupt.requested:
         for slowdown in rng.sample(slowdowns, len(slowdowns)):
+            if interrupt.requested:
+                break
             lines = judged(framework, program, slowdown, seconds, rng.randrange(2**31))
             with file.open("a") as appended:
                 appended.writelines(json.dumps(line) + "\n" for line in lines)
