@@ -7,8 +7,9 @@ begin; slow=1.5: factor; ms=5: that samples take; chats: prints while it measure
 processor back twenty times meanwhile; threads: has two; buffers: prints nothing before the end; lock=FILE:
 cannot run twice at a time; crash=A: dies while that one is measured; hangs=A: never ends that one; fails: a
 wrong answer; noisy: fills standard error; closes: its output early; early: flushes what it has before it
-measures; spins: a second thread works all along; ties: itself to its first processor; later=FILE: all that
-holds from the second launch on.
+measures; spins: a second thread works all along; ties: itself to its first processor; asked=FILE: a line
+with the number of samples; ns=1000: what an iteration takes; later=FILE: all that holds from the second
+launch on.
 """
 
 import fcntl
@@ -24,6 +25,9 @@ if "later" in words and not Path(words["later"]).exists():
     Path(words["later"]).touch()
     words = {"only": words["only"]} if "only" in words else {}
 lines: list[str] = []
+if "asked" in words:
+    with Path(words["asked"]).open("a") as asked:
+        print(sys.argv[sys.argv.index("--benchmark-samples") + 1], file=asked)
 out = os.fdopen(1, "wb", buffering=2**20 if "buffers" in words else 4096)
 
 
@@ -55,7 +59,7 @@ def samples(name: str) -> float:
     ends = time.monotonic() + float(words.get("ms", "2")) / 1e3
     while time.monotonic() < ends:
         pass
-    return 1000.0 * float(words.get("slow", "1")) * (1 + os.getpid() % 7 / 1000)
+    return float(words.get("ns", "1000")) * float(words.get("slow", "1")) * (1 + os.getpid() % 7 / 1000)
 
 
 if "lock" in words:

@@ -93,6 +93,18 @@ def test_sides_measure_each_benchmark_one_after_the_other(fake: str, tmp_path: P
     assert {one.slow for one in samples[::2]} == {"1", "1.5"}  # no side is always the first one
 
 
+@pytest.mark.parametrize(
+    ("ns", "samples"), [("1000", "200"), ("1.8878e6", "50"), ("5e7", "10"), ("nan", "200"), ("inf", "10")]
+)
+def test_benchmarks_that_take_long_have_fewer_samples(
+    ns: str, samples: str, fake: str, tmp_path: Path
+) -> None:
+    """Of three benchmarks, with seven iterations a sample, in about two seconds."""
+    asked = tmp_path / "asked"
+    launched(f"{fake} asked={asked} ns={ns}", f"{fake} ns={ns}", rounds=1)
+    assert asked.read_text().split()[:2] == ["1", samples]
+
+
 @pytest.mark.parametrize("words", ["early", "noisy"])
 def test_what_is_flushed_before_the_samples_is_not_their_end(words: str, fake: str, tmp_path: Path) -> None:
     log = tmp_path / "log"

@@ -27,6 +27,8 @@ from tollbench.launching.in_turns import OutOfTurn
 from tollbench.text import shown
 
 SAMPLES = 200
+_FEWEST_SAMPLES = 10
+_SAMPLING_NS = 2e9  # of a launch, at most, where it needs no more than the fewest: its clock takes as long
 _CERTAIN = 2  # rounds in which something is noticed, before others are launched in another way for it
 _NO_REPORT = "printed no report that Catch2 would print"
 # What Catch2 flushes right before it takes a benchmark's samples, what it may flush besides by then, and what
@@ -65,6 +67,7 @@ class Catch2(OneAfterAnother):
         super().__init__(sides, options)
         self._cases: dict[str, dict[str, str]] = {}  # side -> benchmark -> the test case that holds it
         self._announced: dict[str, set[str]] = {}  # side -> what it prints before each of its benchmarks
+        self._sample_ns: dict[str, float] = {}  # benchmark -> of the side that takes longest
         self._whole: set[str] = set()  # benchmarks whose sides are launched one after another
         self._one_processor = True  # for all sides, while they are held
         self._waited = self._noticed = 0  # rounds in which a benchmark waited, or could not be held
@@ -76,6 +79,9 @@ class Catch2(OneAfterAnother):
         held = list(dict.fromkeys((benchmark.name, benchmark.case) for benchmark in found))
         self._cases[side.label] = dict(held)
         self._announced[side.label] = {benchmark.own for benchmark in found}
+        for benchmark in found:
+            sample_ns = benchmark.mean_ns * max(1, benchmark.iterations)
+            self._sample_ns[benchmark.name] = max(self._sample_ns.get(benchmark.name, 0.0), sample_ns)
         return [name for name, _ in held if re.search(self.options.pattern, name)]
 
     def most_together(self, names: Sequence[str]) -> Sequence[str]:
@@ -89,7 +95,8 @@ class Catch2(OneAfterAnother):
 
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
         """Runs the test cases that hold `names`; benchmarks beside them in a test case run too."""
-        found, ended = self._measured(side, self._test_cases(side, names), seed, samples=SAMPLES)
+        samples = self._samples(names)
+        found, ended = self._measured(side, self._test_cases(side, names), seed, samples=samples)
         return _values(found, names), ended
 
     def launch_all(
@@ -122,12 +129,13 @@ class Catch2(OneAfterAnother):
         self, found: Round, places: Sequence[InRound], names: Sequence[str], rng: random.Random
     ) -> dict[int, Values | str]:
         """All sides alive at the same time. Raises OutOfTurn, LaunchFailed."""
+        samples = self._samples(names)
         by_side = {place.side: place for place in places}
         seeds = {side: rng.randrange(2**31) for side in by_side}
         with ExitStack() as stack:
             commands = {
                 number: stack.enter_context(
-                    self.command(side, _reporting(self._test_cases(side, names), SAMPLES), seeds[number])
+                    self.command(side, _reporting(self._test_cases(side, names), samples), seeds[number])
                 )
                 for number, place in by_side.items()
                 for side in [self.sides[number].in_layout(place.layout)]
@@ -149,6 +157,13 @@ class Catch2(OneAfterAnother):
             side: self.keep_launch(found, by_side[side], names, seeds[side], answer)
             for side, answer in given.items()
         }
+
+    def _samples(self, names: Sequence[str]) -> int:
+        """Of each benchmark in a launch of these: as many as take no longer than what comes before them."""
+        one_of_each_ns = math.fsum(self._sample_ns[name] for name in names)
+        if not one_of_each_ns > _SAMPLING_NS / SAMPLES:  # also where a side told what is no time
+            return SAMPLES
+        return max(_FEWEST_SAMPLES, int(_SAMPLING_NS / one_of_each_ns))
 
     def _announced_by_all(self, sides: Collection[int]) -> set[str]:
         return set.intersection(*(self._announced[self.labels[side]] for side in sides))
