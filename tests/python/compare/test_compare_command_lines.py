@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tollbench.cli.sandboxing import sandbox_for
 from tollbench.compare import MeasuringOptions, WrittenSide, resolve
 from tollbench.compare.adapters.command_line import BENCHMARK, Commands
 from tollbench.compare.subject import Round
+from tollbench.errors import TollError
 from tollbench.interpreters import interpreter
+from tollbench.launching.sandbox import sandboxed
 
 WORKS = "sum(range(1_000_000))"
 SLEEPS = "import time; time.sleep(0.02)"
@@ -48,6 +51,21 @@ def test_where_one_waits_the_time_of_both_is_the_walls(programs: tuple[str, str]
     subject, found = launched(tmp_path, *programs)
     assert found.values[BENCHMARK] == by(found, "wall_ns")
     assert COUNTED_BY not in subject.notes(BENCHMARK, 1)
+
+
+def test_in_a_sandbox_the_walls_clock_counts() -> None:
+    """Its own processes wait as well."""
+    try:
+        sandbox = sandbox_for([], None, [])
+    except TollError as refused:
+        pytest.skip(f"no sandbox here: {refused.what}")
+    works = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done"
+    _, sides = resolve([WrittenSide(works)] * 2, "command")
+    with sandboxed(sandbox):
+        subject = Commands(sides, MeasuringOptions(20.0))
+        subject.survey()
+        found = subject.round([BENCHMARK], 1)
+    assert found.values[BENCHMARK] == by(found, "wall_ns")
 
 
 def test_threads_beside_the_first_one_are_no_gain(tmp_path: Path) -> None:

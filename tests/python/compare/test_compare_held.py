@@ -12,13 +12,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tollbench.cli.sandboxing import sandbox_for
 from tollbench.compare import MeasuringOptions, WrittenSide, resolve
 from tollbench.compare.adapters.catch2 import Catch2, announced
 from tollbench.compare.around import Around
 from tollbench.compare.subject import Round
+from tollbench.errors import TollError
 from tollbench.interpreters import interpreter
 from tollbench.launching.failure import Interrupted
 from tollbench.launching.interrupt import Interrupt
+from tollbench.launching.sandbox import sandboxed
 
 FAKE = Path(__file__).with_name("fake_catch2.py")
 ALL = ",".join(map(str, sorted(os.sched_getaffinity(0))))
@@ -231,6 +234,22 @@ def test_who_fails_beside_others_fails_by_himself(words: str, reason: str, fake:
     broken = f"{fake} only=one later={tmp_path / 'asked'} {words}"
     _, rounds = launched(f"{fake} only=one", broken, rounds=1, limit_s=2.0)
     assert reason in rounds[0].failures["sums / one"][1]
+
+
+def test_sides_are_held_in_a_sandbox_too(fake: str, tmp_path: Path) -> None:
+    try:
+        sandbox = sandbox_for([], None, [])
+    except TollError as refused:
+        pytest.skip(f"no sandbox here: {refused.what}")
+    python = Path("/usr/bin/python3")
+    if not python.exists():
+        pytest.skip("the interpreter of these tests may lie in a home folder, which a sandbox hides")
+    Path(fake).write_text(f"#!{python} -IS\n{FAKE.read_text()}")
+    sandbox.show(tmp_path)
+    with sandboxed(sandbox):
+        _, rounds = launched(fake, fake)
+    assert were_held(rounds) == {True}
+    assert all(list(found.values) == NAMES for found in rounds)
 
 
 def test_much_on_standard_error_and_a_closed_output_hold_nobody_up(fake: str) -> None:
