@@ -96,7 +96,9 @@ class LaunchUse(ComparisonRecord):
     """What the launches of one side used, as whole processes, and how they ended."""
 
     launches: int = Field(ge=1)
-    wall_ns: NotNegative = Field(description="from start to end, median over launches")
+    wall_ns: NotNegative = Field(
+        description="from start to end, but for what a Catch2 executable was held; median over launches"
+    )
     cpu_ns: NotNegative = Field(description="of all threads and awaited children, median over launches")
     peak_bytes: int | None = Field(
         description="largest resident memory of a process, median over launches; null: less than toll's own,"

@@ -7,7 +7,7 @@ import select
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,9 @@ class Ended:
     voluntary_switches: int = 0  # how often it gave the processor back by itself, to wait for something
     dropped_bytes: int = 0  # of standard output, beyond what is kept
     peak_bytes: int | None = None  # of memory, of the largest process; None: no more than toll itself
+    first_thread_ns: int | None = (
+        None  # of cpu_ns, the program's first thread; None where the kernel tells not
+    )
 
     def used(self) -> dict[str, int | None]:
         """What the launch took and how it ended, for a record of it."""
@@ -46,6 +49,8 @@ class Ended:
             "cpu_ns": self.cpu_ns,
             "peak_bytes": self.peak_bytes,
             "exit_code": self.exit_code,
+            "voluntary_switches": self.voluntary_switches,
+            "first_thread_ns": self.first_thread_ns,
         }
 
     def how(self) -> str:
@@ -148,6 +153,13 @@ def _peak_bytes(peak_kib: int) -> int | None:
     return peak_kib * 1024 if peak_kib > own_kib else None
 
 
+def _thread_ns(pid: int) -> int | None:
+    """CPU time of a process's first thread (Documentation/scheduler/sched-stats.rst)."""
+    with suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) or None
+    return None
+
+
 class RunningCommand:
     """A command that runs: takes what it prints until it has ended."""
 
@@ -196,6 +208,7 @@ class RunningCommand:
     def ended(self, wall_ns: int) -> Ended:
         """Of a process that has ended, after so long. Raises LaunchFailed where nobody knows how."""
         self._drain()
+        first_thread_ns = _thread_ns(self.program)  # until it is reaped
         usage = self._spawned.end()
         if usage is None:
             raise unseen_end()
@@ -208,6 +221,7 @@ class RunningCommand:
             max(0, usage.ru_nvcsw - self._spawned.others_switches),
             self._dropped_bytes,
             _peak_bytes(usage.ru_maxrss),
+            first_thread_ns,
         )
 
     def _printed(self) -> str:

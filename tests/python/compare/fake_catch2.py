@@ -7,9 +7,9 @@ begin; slow=1.5: factor; ms=5: that samples take; chats: prints while it measure
 processor back twenty times meanwhile; threads: has two; buffers: prints nothing before the end; lock=FILE:
 cannot run twice at a time; crash=A: dies while that one is measured; hangs=A: never ends that one; fails: a
 wrong answer; noisy: fills standard error; closes: its output early; early: flushes what it has before it
-measures; spins: a second thread works all along; ties: itself to its first processor; asked=FILE: a line
-with the number of samples; ns=1000: what an iteration takes; later=FILE: all that holds from the second
-launch on.
+measures; spins: a second thread works all along; ties: itself to its first processor; queues=FILE: waits
+while another one runs; asked=FILE: a line with the number of samples; ns=1000: what an iteration takes;
+later=FILE: all that holds from the second launch on.
 """
 
 import fcntl
@@ -62,6 +62,8 @@ def samples(name: str) -> float:
     return float(words.get("ns", "1000")) * float(words.get("slow", "1")) * (1 + os.getpid() % 7 / 1000)
 
 
+if "queues" in words:
+    fcntl.flock(os.open(words["queues"], os.O_WRONLY | os.O_CREAT), fcntl.LOCK_EX)
 if "lock" in words:
     held = os.open(words["lock"], os.O_WRONLY | os.O_CREAT)
     fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

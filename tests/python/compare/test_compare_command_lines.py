@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from tollbench.launching.sandbox import sandboxed
 
 WORKS = "sum(range(1_000_000))"
 SLEEPS = "import time; time.sleep(0.02)"
-COUNTED_BY = "pairs in which no side waits for anything count by CPU time"
+COUNTED_BY = "rounds in which no side waits for anything count by CPU time"
 
 
 def launched(tmp_path: Path, *programs: str) -> tuple[Commands, Round]:
@@ -51,6 +53,30 @@ def test_where_one_waits_the_time_of_both_is_the_walls(programs: tuple[str, str]
     subject, found = launched(tmp_path, *programs)
     assert found.values[BENCHMARK] == by(found, "wall_ns")
     assert COUNTED_BY not in subject.notes(BENCHMARK, 1)
+
+
+THREADS = """#include <chrono>
+#include <thread>
+void work(int ms) {
+    const auto ends = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
+    while (std::chrono::steady_clock::now() < ends) {}
+}
+int main() { std::thread other(work, 2); work(40); other.join(); }
+"""
+
+
+def test_a_thread_that_ended_before_it_was_waited_for_is_seen_all_the_same(tmp_path: Path) -> None:
+    if not (compiler := shutil.which("g++")):
+        pytest.skip("g++ is not installed")
+    (tmp_path / "threads.cpp").write_text(THREADS)
+    words = [compiler, "-O1", "-pthread", "threads.cpp", "-o", "threads"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    _, sides = resolve([WrittenSide(str(tmp_path / "threads"))] * 2, "command")
+    subject = Commands(sides, MeasuringOptions(20.0))
+    subject.survey()
+    for seed in range(3):
+        found = subject.round([BENCHMARK], seed)
+        assert found.values[BENCHMARK] == by(found, "wall_ns")
 
 
 def test_in_a_sandbox_the_walls_clock_counts() -> None:

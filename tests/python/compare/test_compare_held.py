@@ -14,6 +14,7 @@ import pytest
 
 from tollbench.cli.sandboxing import sandbox_for
 from tollbench.compare import MeasuringOptions, WrittenSide, resolve
+from tollbench.compare.adapters import catch2
 from tollbench.compare.adapters.catch2 import Catch2, announced
 from tollbench.compare.around import Around
 from tollbench.compare.subject import Round
@@ -99,12 +100,13 @@ def test_sides_measure_each_benchmark_one_after_the_other(fake: str, tmp_path: P
 @pytest.mark.parametrize(
     ("ns", "samples"), [("1000", "200"), ("1.8878e6", "50"), ("5e7", "10"), ("nan", "200"), ("inf", "10")]
 )
+@pytest.mark.parametrize("pattern", ["", "one"])
 def test_benchmarks_that_take_long_have_fewer_samples(
-    ns: str, samples: str, fake: str, tmp_path: Path
+    ns: str, samples: str, pattern: str, fake: str, tmp_path: Path
 ) -> None:
-    """Of three benchmarks, with seven iterations a sample, in about two seconds."""
+    """Of three benchmarks, with seven iterations a sample, in about two seconds: all of a test case run."""
     asked = tmp_path / "asked"
-    launched(f"{fake} asked={asked} ns={ns}", f"{fake} ns={ns}", rounds=1)
+    launched(f"{fake} asked={asked} ns={ns}", f"{fake} ns={ns}", rounds=1, pattern=pattern)
     assert asked.read_text().split()[:2] == ["1", samples]
 
 
@@ -179,6 +181,20 @@ def test_where_no_such_pipe_can_be_made_sides_are_launched_by_themselves(
     assert subject.notes(NAMES[0], 1) == [
         "sides were launched one after another: its output cannot be held: Invalid argument"
     ]
+    assert all(list(found.values) == NAMES for found in rounds)
+
+
+def test_who_waits_for_the_other_side_is_not_waited_for_long(
+    fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would wait until the end of a budget, as the other side is held."""
+    monkeypatch.setattr(catch2, "_AT_LEAST_S", 0.5)
+    command = f"{fake} queues={tmp_path / 'lock'}"
+    subject, rounds = launched(command, command, limit_s=600.0)
+    (note,) = subject.notes(NAMES[0], 1)
+    assert note.startswith(
+        "sides were launched one after another: beside the other side it did not end within"
+    )
     assert all(list(found.values) == NAMES for found in rounds)
 
 
@@ -285,9 +301,10 @@ def test_an_interrupt_leaves_nothing_running(fake: str, tmp_path: Path) -> None:
     [
         ('<BenchmarkResults name="a" samples="5" estimatedDuration="1.5">', "a"),
         (
-            '..</BenchmarkResults>\n <BenchmarkResults name="b" resamples="9" estimatedDuration="1e+06">\n',
+            '..</BenchmarkResults>\n <BenchmarkResults name="b" resamples="9" estimatedDuration="1e+06">',
             "b",
         ),
+        ('<BenchmarkResults name="c" estimatedDuration="1">\n', None),  # before 2.11: nothing holds it
         ('<BenchmarkResults name="v&lt;int> &quot;x&quot; &amp;" estimatedDuration="1">', 'v<int> "x" &'),
         ('<BenchmarkResults name="a" samples="5"', None),
         ('<BenchmarkResults name="a" estimatedDuration="1">\n<!--All values in nano seconds-->', None),

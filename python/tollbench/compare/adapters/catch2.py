@@ -29,11 +29,13 @@ from tollbench.text import shown
 SAMPLES = 200
 _FEWEST_SAMPLES = 10
 _SAMPLING_NS = 2e9  # of a launch, at most, where it needs no more than the fewest: its clock takes as long
-_CERTAIN = 2  # rounds in which something is noticed, before others are launched in another way for it
+_SLOW_SAMPLE_NS = 5e6  # who takes longer is launched with his like: the others would have few samples for it
+_TIMES_EXPECTED, _AT_LEAST_S = 3.0, 5.0  # of a launch that is held: who waits for the other side ends never
+_CERTAIN = 2  # times in a row that something is noticed, before all later rounds are launched in another way
 _NO_REPORT = "printed no report that Catch2 would print"
 # What Catch2 flushes right before it takes a benchmark's samples, what it may flush besides by then, and what
 # is the first behind them: XmlReporter::benchmarkStarting and benchmarkEnded of versions 2.13 and 3.7.
-_BEGINS = re.compile(rb'<BenchmarkResults name="([^"]*)"(?: \w+="[^"]*")* estimatedDuration="[^"]*">\s*')
+_BEGINS = re.compile(rb'<BenchmarkResults name="([^"]*)"(?: \w+="[^"]*")* estimatedDuration="[^"]*">')
 _COMMENT = re.compile(rb"\s*(?:<!--[^<>]*-->\s*)?")
 _ENDED = re.compile(rb"\s*(?:<!--[^<>]*-->\s*)?<(?:mean|failed)\s")
 _COUNT = re.compile(r"[0-9]{1,18}")
@@ -67,27 +69,34 @@ class Catch2(OneAfterAnother):
         super().__init__(sides, options)
         self._cases: dict[str, dict[str, str]] = {}  # side -> benchmark -> the test case that holds it
         self._announced: dict[str, set[str]] = {}  # side -> what it prints before each of its benchmarks
-        self._sample_ns: dict[str, float] = {}  # benchmark -> of the side that takes longest
+        self._sample_ns: dict[
+            str, dict[str, float]
+        ] = {}  # side -> test case -> of one of all that it measures
+        self._brief_s = 0.0  # of the longest launch with one sample of all
         self._whole: set[str] = set()  # benchmarks whose sides are launched one after another
         self._one_processor = True  # for all sides, while they are held
-        self._waited = self._noticed = 0  # rounds in which a benchmark waited, or could not be held
+        self._waited = self._noticed = 0  # how often in a row a benchmark waited, or could not be held
         self._held = False  # in this round
 
     def offered(self, side: Side) -> Sequence[str]:
         """Runs every test case once: nothing else tells which of them hold benchmarks."""
-        found, _ = self._measured(side, [], None, samples=1)
+        found, ended = self._measured(side, [], None, samples=1)
         held = list(dict.fromkeys((benchmark.name, benchmark.case) for benchmark in found))
         self._cases[side.label] = dict(held)
         self._announced[side.label] = {benchmark.own for benchmark in found}
+        self._brief_s = max(self._brief_s, ended.wall_ns / 1e9)
+        of_cases = self._sample_ns[side.label] = dict.fromkeys(self._cases[side.label].values(), 0.0)
         for benchmark in found:
-            sample_ns = benchmark.mean_ns * max(1, benchmark.iterations)
-            self._sample_ns[benchmark.name] = max(self._sample_ns.get(benchmark.name, 0.0), sample_ns)
+            of_cases[benchmark.case] += benchmark.mean_ns * max(1, benchmark.iterations)
         return [name for name, _ in held if re.search(self.options.pattern, name)]
 
     def most_together(self, names: Sequence[str]) -> Sequence[str]:
         """All that are launched in one way: a launch's overhead is far larger than a benchmark."""
-        whole = names[0] in self._whole
-        return [name for name in names if (name in self._whole) is whole]
+
+        def way(name: str) -> tuple[bool, bool]:
+            return name in self._whole, self._one_of_each_ns([name]) > _SLOW_SAMPLE_NS
+
+        return [name for name in names if way(name) == way(names[0])]
 
     def alone(self, side: Side, name: str) -> Sequence[str]:
         """The test case that holds it, one sample."""
@@ -108,7 +117,9 @@ class Catch2(OneAfterAnother):
             self._launched_whole(names, "commands stand around its launches")
         while self._held:
             try:
-                return self._launch_held(found, places, names, rng)
+                answers = self._launch_held(found, places, names, rng)
+                self._noticed, self._waited = 0, self._waited if self._waited >= _CERTAIN else 0
+                return answers
             except Waits:
                 self._waited += 1
                 self._one_processor = self._waited < _CERTAIN
@@ -144,7 +155,7 @@ class Catch2(OneAfterAnother):
                 commands,
                 list(by_side),
                 rng,
-                self.options.limit_s,
+                min(self.options.limit_s, self._expected_s(names, samples)),
                 Announcement(announced, _belongs, _has_ended, self._announced_by_all(by_side)),
                 self.options.interrupt,
                 one_processor=self._one_processor,
@@ -160,10 +171,24 @@ class Catch2(OneAfterAnother):
 
     def _samples(self, names: Sequence[str]) -> int:
         """Of each benchmark in a launch of these: as many as take no longer than what comes before them."""
-        one_of_each_ns = math.fsum(self._sample_ns[name] for name in names)
+        one_of_each_ns = self._one_of_each_ns(names)
         if not one_of_each_ns > _SAMPLING_NS / SAMPLES:  # also where a side told what is no time
             return SAMPLES
         return max(_FEWEST_SAMPLES, int(_SAMPLING_NS / one_of_each_ns))
+
+    def _one_of_each_ns(self, names: Sequence[str]) -> float:
+        """One sample of all that the test cases of these measure, on the side that takes longest."""
+        return max(
+            math.fsum(
+                self._sample_ns[side][case] for case in {of_side[name] for name in names if name in of_side}
+            )
+            for side, of_side in self._cases.items()
+        )
+
+    def _expected_s(self, names: Sequence[str], samples: int) -> float:
+        """Far more than a launch of these takes that waits for nobody."""
+        sampling_s = samples * self._one_of_each_ns(names) / 1e9
+        return _AT_LEAST_S + _TIMES_EXPECTED * (self._brief_s + (sampling_s if sampling_s > 0 else 0.0))
 
     def _announced_by_all(self, sides: Collection[int]) -> set[str]:
         return set.intersection(*(self._announced[self.labels[side]] for side in sides))

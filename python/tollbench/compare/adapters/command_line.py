@@ -1,6 +1,6 @@
 """Command lines, each run as a whole: one launch is one execution, timed from outside.
 
-A pair in which no side ever waited counts by CPU time: wall time holds besides what others did on the
+A round in which no side ever waited counts by CPU time: wall time holds besides what others did on the
 processor.
 """
 
@@ -21,6 +21,9 @@ BENCHMARK = "command"
 _SHORT_NS = 5e6  # below it, starting a process is a large part of what is measured
 _LISTED = 3
 _AT_ITS_END = 1  # the switch away from a process that has ended counts as voluntary
+_FIRST_THREADS = (
+    0.998  # of the CPU time of a program that has no other thread at work: its clocks tell microseconds
+)
 
 
 KIND = "command"
@@ -63,14 +66,15 @@ class Commands(OneAfterAnother):
         return {name: [float(ended.wall_ns)] for name in names}, ended
 
     def values_of(self, launched: Mapping[int, Sequence[float]]) -> dict[int, float]:
-        """CPU time where no side waited, by a count that no neighbour changes; else wall time of all.
+        """CPU time where no side waited, by a count that neighbours hardly change; else wall time of all.
 
         The processes of a sandbox wait too, and how often is not known to one.
         """
         ends = {side: self._last[self.labels[side]] for side in launched}
-        if sandbox_of(confined_now()) is not None or not all(map(_never_waited, ends.values())):
+        alone = sandbox_of(confined_now()) is not None or len(ends) < 2
+        if alone or not all(map(_never_waited, ends.values())):
             return super().values_of(launched)
-        self.note(BENCHMARK, "pairs in which no side waits for anything count by CPU time")
+        self.note(BENCHMARK, "rounds in which no side waits for anything count by CPU time")
         return {side: float(ended.cpu_ns) for side, ended in ends.items()}
 
     def _check(self, side: Side, ended: Ended) -> None:
@@ -92,8 +96,15 @@ class Commands(OneAfterAnother):
 
 
 def _never_waited(ended: Ended) -> bool:
-    """For a disk, a child, a lock, whoever reads its output, or time; with a single thread at work."""
-    return ended.voluntary_switches <= _AT_ITS_END and 0 < ended.cpu_ns <= ended.wall_ns
+    """For a disk, a child, a lock, whoever reads its output, or time; with a single thread at work.
+
+    Others than that one may end before anybody waits for them.
+    """
+    return (
+        ended.voluntary_switches <= _AT_ITS_END
+        and 0 < ended.cpu_ns <= ended.wall_ns
+        and (ended.first_thread_ns or 0) >= _FIRST_THREADS * ended.cpu_ns
+    )
 
 
 def _digest(ended: Ended) -> bytes:
