@@ -68,6 +68,17 @@ class Ended:
         return self.stdout
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One program as it is started (`run_command` says what the fields mean)."""
+
+    words: Sequence[str]
+    environment: Mapping[str, str]
+    folder: Path
+    executable: str | None = None
+    confined: Confined | None = None
+
+
 @contextmanager
 def working_folder(folder: Path | None) -> Iterator[Path]:
     """`folder`, or a fresh one that is removed with all that was written into it. Raises LaunchFailed."""
@@ -99,44 +110,32 @@ def run_command(
     Raises LaunchFailed where it cannot start or breaks a limit; Interrupted, with nothing left running, when
     somebody asks to stop.
     """
-    with running(command, environment, folder, interrupt, executable, confined) as program:
+    started = Command(command, environment, folder, executable, confined)
+    with running(started, interrupt) as program:
         return program.until_end(limit_s)
 
 
 @contextmanager
-def running(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    folder: Path,
-    interrupt: Interrupt | None = None,
-    executable: str | None = None,
-    confined: Confined | None = None,
-) -> Iterator[RunningCommand]:
+def running(command: Command, interrupt: Interrupt | None = None) -> Iterator[RunningCommand]:
     """A program without input, as `run_command` starts it, whose output is read; ended at the end."""
-    with without_input(command, environment, folder, interrupt, executable, confined) as spawned:
+    with without_input(command, interrupt) as spawned:
         yield RunningCommand(spawned)
 
 
 @contextmanager
 def without_input(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    folder: Path,
-    interrupt: Interrupt | None = None,
-    executable: str | None = None,
-    confined: Confined | None = None,
-    printed: tuple[int, int] | None = None,
+    command: Command, interrupt: Interrupt | None = None, printed: tuple[int, int] | None = None
 ) -> Iterator[Spawned]:
     """The process of such a program; `printed` as `Spawned` says."""
     with unbroken():
         spawned = Spawned(
-            command,
-            environment,
+            command.words,
+            command.environment,
             stdin=subprocess.DEVNULL,
-            folder=folder,
-            executable=executable,
+            folder=command.folder,
+            executable=command.executable,
             interrupt=interrupt,
-            confined=confined,
+            confined=command.confined,
             printed=printed,
         )
         try:

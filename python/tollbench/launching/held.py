@@ -22,10 +22,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tollbench.launching.command import CHUNK_BYTES, Ended, RunningCommand, without_input
+from tollbench.launching.command import CHUNK_BYTES, Command, Ended, RunningCommand, without_input
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.halting import cpu_ns, family, threads_of
-from tollbench.launching.in_turns import Command, OutOfTurn
+from tollbench.launching.in_turns import OutOfTurn
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.spawned import Spawned
 
@@ -263,15 +263,7 @@ def _started(command: Command, interrupt: Interrupt | None) -> Iterator[_HeldCom
         except OSError:
             os.close(write_end)
             raise
-        spawned = without_input(
-            command.words,
-            command.environment,
-            command.folder,
-            interrupt,
-            command.executable,
-            command.confined,
-            (read_end, write_end),
-        )
+        spawned = without_input(command, interrupt, (read_end, write_end))
         yield _HeldCommand(stack.enter_context(spawned))
 
 

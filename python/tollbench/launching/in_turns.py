@@ -17,11 +17,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tollbench.launching.command import Ended, RunningCommand, running
+from tollbench.launching.command import Command, Ended, RunningCommand, running
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.halting import Halter
 from tollbench.launching.interrupt import Interrupt
-from tollbench.launching.sandbox import Confined
 
 # Of 0.5, 1, 2, 3, 4 and 8 ms: shorter ones cost 4 to 20 % of the time in caches that the other has filled,
 # and in 4 ms the median of repetitions of 1 ms was what a launch by itself says, within 1 %
@@ -35,17 +34,6 @@ _NOTICED = {  # signals that a program has asked to be told of
 
 class OutOfTurn(Exception):
     """What is being halted is not halted by it, or may do something else because of it; says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One program as it is started (`run_command` says what the fields mean)."""
-
-    words: Sequence[str]
-    environment: Mapping[str, str]
-    folder: Path
-    executable: str | None = None
-    confined: Confined | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +101,7 @@ def run_in_turns(
         with _one_processor(rng):
             for side in order:
                 try:
-                    program = commands[side]
-                    live[side] = _Alive(
-                        stack.enter_context(
-                            running(
-                                program.words,
-                                program.environment,
-                                program.folder,
-                                interrupt,
-                                program.executable,
-                                program.confined,
-                            )
-                        )
-                    )
+                    live[side] = _Alive(stack.enter_context(running(commands[side], interrupt)))
                     live[side].halt()
                     live[side].used_ns = time.monotonic_ns() - live[side].program.started_ns
                 except LaunchFailed as failure:

@@ -14,10 +14,11 @@ import pytest
 
 from tollbench.interpreters import interpreter, interpreter_with_path
 from tollbench.launching import halting, in_turns
+from tollbench.launching.command import Command
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.halting import Halter
-from tollbench.launching.in_turns import Command, EndedInTurns, OutOfTurn, run_in_turns
+from tollbench.launching.in_turns import EndedInTurns, OutOfTurn, run_in_turns
 from tollbench.launching.interrupt import Interrupt
 
 # Works for so many ms of CPU time and prints when: moments less than a millisecond apart are one stay.

@@ -21,9 +21,9 @@ from tollbench.home import PACKAGE
 from tollbench.interpreters import interpreter, interpreter_with_path
 from tollbench.launching import halting
 from tollbench.launching.child import Limits
-from tollbench.launching.command import Ended, run_command, working_folder
+from tollbench.launching.command import Command, Ended, run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
-from tollbench.launching.in_turns import Command, EndedInTurns, run_in_turns
+from tollbench.launching.in_turns import EndedInTurns, run_in_turns
 from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.sandbox import Confined, Sandbox, sandboxed, writing_reports
 from tollbench.launching.strays import adopting

@@ -1,7 +1,7 @@
 """Catch2 executables with BENCHMARKs, versions 2 and 3: one launch runs test cases with all that is in them.
 
 Catch2 chooses how many iterations make a sample, and its analysis is left out: the mean of a launch's samples
-is that launch's value. A launch first measures the clock for up to a second, whatever it is asked to do, so
+is that launch's value. A launch first measures the clock for a second or two, whatever it is asked to do, so
 that all test cases share one. All sides are launched together, and held where they print
 (`tollbench.launching.held`), so that the samples of one benchmark are taken by one side after the other.
 """
@@ -30,7 +30,7 @@ SAMPLES = 200
 _FEWEST_SAMPLES = 10
 _SAMPLING_NS = 2e9  # of a launch, at most, where it needs no more than the fewest: its clock takes as long
 _SLOW_SAMPLE_NS = 5e6  # who takes longer is launched with his like: the others would have few samples for it
-_TIMES_EXPECTED, _AT_LEAST_S = 3.0, 5.0  # of a launch that is held: who waits for the other side ends never
+_TIMES_EXPECTED, _AT_LEAST_S = 3.0, 5.0  # of a launch that is held: who waits for the other side never ends
 _CERTAIN = 2  # times in a row that something is noticed, before all later rounds are launched in another way
 _NO_REPORT = "printed no report that Catch2 would print"
 # What Catch2 flushes right before it takes a benchmark's samples, what it may flush besides by then, and what
@@ -69,9 +69,7 @@ class Catch2(OneAfterAnother):
         super().__init__(sides, options)
         self._cases: dict[str, dict[str, str]] = {}  # side -> benchmark -> the test case that holds it
         self._announced: dict[str, set[str]] = {}  # side -> what it prints before each of its benchmarks
-        self._sample_ns: dict[
-            str, dict[str, float]
-        ] = {}  # side -> test case -> of one of all that it measures
+        self._sample_ns: dict[str, dict[str, float]] = {}  # side -> test case -> of one of each in it
         self._brief_s = 0.0  # of the longest launch with one sample of all
         self._whole: set[str] = set()  # benchmarks whose sides are launched one after another
         self._one_processor = True  # for all sides, while they are held

@@ -16,10 +16,9 @@ from tollbench.compare.layout_visits import LayoutVisits
 from tollbench.compare.raw_file import LONGEST_NS, SHORTEST_NS
 from tollbench.compare.subject import MeasuringOptions, Round, Side, Survey, survey_of
 from tollbench.launching.answers import understood
-from tollbench.launching.command import Ended, run_command, working_folder
+from tollbench.launching.command import Command, Ended, run_command, working_folder
 from tollbench.launching.environment import padded
 from tollbench.launching.failure import LaunchFailed
-from tollbench.launching.in_turns import Command
 from tollbench.launching.interrupt import breakable
 from tollbench.launching.sandbox import confined_now
 
