@@ -341,8 +341,7 @@ TEST_CASE("how many waits gave their CPU up is told, whichever thread waits") {
         CAPTURE(mode);
         const auto slept = measured<Dozing>({mode});
         CHECK(slept.answers == slept.expected);
-        // Parked it is waited for; else a signal may come before the wait, beside a load on one CPU 3 of 20.
-        CHECK(slept.details.at("slept_share") > (mode == "mode=parked" ? 0.9 : 0.5));
+        CHECK(slept.details.at("slept_share") > 0.9);
         CHECK(slept.footing.at("waits") == (mode == "mode=parked"
                                                 ? "sleeps in the kernel"
                                                 : "whatever it had come to: no wait yet, polling or asleep"));

@@ -386,7 +386,8 @@ def test_sides_of_one_thread_share_a_cpu(
         launch = subject.round(["x"], seed).raw[0]
         expected = {launch["cpu"]} if ties else os.sched_getaffinity(0)
         assert (launch["cpu"] is not None) == ties
-        assert len(where) >= 2 * len(launch["ns"]) > 0  # settling blocks, where a pilot met a load
+        settling = subject._work["x"].settling_blocks  # none but where a pilot beside a load saw dear state
+        assert len(where) == 2 * (settling + len(launch["ns"]))
         assert all(cpus == expected for cpus in where)
 
 
