@@ -119,6 +119,55 @@ def test_two_benchmarks_of_one_name_are_not_told_apart(executable) -> None:
     assert "offers sums, of [ints] / deep / half twice" in found.comparisons[0].reason
 
 
+OTHER = """<TestCase name="other" tags="[!benchmark]">
+  <BenchmarkResults name="{own}"><mean value="9"/></BenchmarkResults>
+  <OverallResult success="{success}"/>
+</TestCase>"""
+
+
+def test_a_test_case_that_fails_costs_its_own_rows_alone(executable) -> None:
+    wrong = executable("b", success="false", more=OTHER.format(own="ours", success="true"), code=1)
+    found = compared(executable("a", more=OTHER.format(own="ours", success="true")), wrong)
+    rows = {item.benchmark: item for item in found.comparisons}
+    assert rows.pop("other / ours").verdict is Verdict.NO_DIFFERENCE
+    assert list(rows) == ["sums, of [ints] / plain", "sums, of [ints] / deep / half"]
+    assert {item.verdict for item in rows.values()} == {Verdict.FAILED}
+    assert all("b fails its test case 'sums, of [ints]': a wrong" in item.reason for item in rows.values())
+
+
+def test_a_side_that_fails_before_it_measures_has_failed_rows_and_lacks_none(executable) -> None:
+    nothing = '<TestCase name="other" tags="[!benchmark]"><OverallResult success="false"/></TestCase>'
+    for a, b in ((nothing, OTHER), (OTHER, nothing), (nothing, nothing)):
+        words = [more.format(own="ours", success="true") for more in (a, b)]
+        found = compared(executable("a", more=words[0], code=1), executable("b", more=words[1], code=1))
+        (row,) = [item for item in found.comparisons if item.verdict is Verdict.FAILED]
+        assert row.benchmark == ("other" if a == b else "other / ours")
+        assert "fails its test case 'other'" in row.reason
+        assert len(found.comparisons) == 3
+        assert not found.lacking
+
+
+def test_a_failing_test_that_measures_nothing_is_no_row(executable) -> None:
+    plain = '<TestCase name="other" tags="[unit]"><OverallResult success="false"/></TestCase>'
+    found = compared(executable("a", more=plain, code=1), executable("b", code=1))
+    assert [item.verdict for item in found.comparisons] == [Verdict.NO_DIFFERENCE] * 2
+
+
+def test_a_test_case_that_fails_later_is_told(executable, tmp_path: Path) -> None:
+    """When the side was asked it was right: what a launch then says of it is the reason."""
+    sides = executable("a"), executable("b")
+    broken = (tmp_path / "b.xml").read_text().replace('success="true"', 'success="false"', 1)
+    (tmp_path / "b.broken").write_text(broken)
+    script = Path(sides[1])
+    again = (
+        f"[ -e '{tmp_path}/asked' ] && cp '{tmp_path}/b.broken' '{tmp_path}/b.xml'\n: > '{tmp_path}/asked'"
+    )
+    script.write_text(script.read_text().replace("cat ", f"{again}\ncat "))
+    found = compared(*sides)
+    assert {item.verdict for item in found.comparisons} == {Verdict.FAILED}
+    assert all("b fails its test case 'sums, of [ints]'" in item.reason for item in found.comparisons)
+
+
 @pytest.mark.parametrize(
     ("more", "reason"),
     [

@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import unescape
 
 from tollbench.compare.adapters.one_after_another import InRound, OneAfterAnother, Values
-from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side
+from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Survey
 from tollbench.launching.answers import reading
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
@@ -75,18 +75,65 @@ class Catch2(OneAfterAnother):
         self._one_processor = True  # for all sides, while they are held
         self._waited = self._noticed = 0  # how often in a row a benchmark waited, or could not be held
         self._held = False  # in this round
+        self._failing: dict[str, tuple[Case, ...]] = {}  # side -> test cases that failed when it was asked
+        self._wrong: dict[str, tuple[Case, ...]] = {}  # side -> those of its last launch
 
     def offered(self, side: Side) -> Sequence[str]:
         """Runs every test case once: nothing else tells which of them hold benchmarks."""
-        found, ended = self._measured(side, [], None, samples=1)
+        report, ended = self._measured(side, [], None, samples=1)
+        found = report.benchmarks
         held = list(dict.fromkeys((benchmark.name, benchmark.case) for benchmark in found))
         self._cases[side.label] = dict(held)
+        self._failing[side.label] = report.failed
         self._announced[side.label] = {benchmark.own for benchmark in found}
         self._brief_s = max(self._brief_s, ended.wall_ns / 1e9)
         of_cases = self._sample_ns[side.label] = dict.fromkeys(self._cases[side.label].values(), 0.0)
         for benchmark in found:
             of_cases[benchmark.case] += benchmark.mean_ns * max(1, benchmark.iterations)
-        return [name for name, _ in held if re.search(self.options.pattern, name)]
+        return self._matching([name for name, _ in held])
+
+    def _matching(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if re.search(self.options.pattern, name)]
+
+    def completed(self, offers: Sequence[Sequence[str] | LaunchFailed]) -> list[Sequence[str] | LaunchFailed]:
+        """With the benchmarks that a side did not come to, as their test case failed before."""
+        elsewhere = {name: case for cases in self._cases.values() for name, case in cases.items()}
+        for failing in self._failing.values():
+            measured = {*elsewhere.values()}
+            elsewhere |= {case.name: case.name for case in failing if case.lacks_benchmarks(measured)}
+        offered: list[Sequence[str] | LaunchFailed] = []
+        for side, names in zip(self.sides, offers, strict=True):
+            failing = {case.name for case in self._failing.get(side.label, ())}
+            missed = [name for name, case in elsewhere.items() if case in failing]
+            if not isinstance(names, LaunchFailed):
+                names = [*names, *(name for name in self._matching(missed) if name not in names)]
+            offered.append(names)
+            for name in missed:
+                self._cases[side.label][name] = elsewhere[name]
+                self._sample_ns[side.label].setdefault(elsewhere[name], 0.0)
+        return offered
+
+    def survey(self) -> Survey:
+        """Asks every side. A test case that fails on one costs its own benchmarks there, and no other."""
+        survey = super().survey()
+        for name in survey.common:
+            reasons = {number: self._why_wrong(side, name, self._failing) for number, side in self._asked()}
+            if failing := {number: reason for number, reason in reasons.items() if reason}:
+                self._failed[name] = failing
+        return survey
+
+    def _asked(self) -> Iterator[tuple[int, Side]]:
+        return ((number, self.sides[number]) for number in self.usable)
+
+    def _why_wrong(self, side: Side, name: str, failed: Mapping[str, Sequence[Case]]) -> str:
+        """Why a side has no time of a benchmark whose test case is among those that failed there; else ""."""
+        case = self._cases[side.label].get(name)
+        wrong = [one for one in failed.get(side.label, ()) if one.name == case]
+        return wrong[0].told() if wrong else ""
+
+    def no_result(self, number: int, name: str) -> str:
+        """Why a launch gave no time for a benchmark: where its test case failed, that."""
+        return self._why_wrong(self.sides[number], name, self._wrong) or super().no_result(number, name)
 
     def most_together(self, names: Sequence[str]) -> Sequence[str]:
         """All that are launched in one way: a launch's overhead is far larger than a benchmark."""
@@ -103,8 +150,12 @@ class Catch2(OneAfterAnother):
     def launch(self, side: Side, names: Sequence[str], seed: int) -> tuple[Values, Ended]:
         """Runs the test cases that hold `names`; benchmarks beside them in a test case run too."""
         samples = self._samples(names)
-        found, ended = self._measured(side, self._test_cases(side, names), seed, samples=samples)
-        return _values(found, names), ended
+        report, ended = self._measured(side, self._test_cases(side, names), seed, samples=samples)
+        self._wrong[side.label] = report.failed
+        values = _values(report, names)
+        if report.failed and not values:
+            raise LaunchFailed(report.failed[0].told())
+        return values, ended
 
     def launch_all(
         self, found: Round, places: Sequence[InRound], names: Sequence[str], rng: random.Random
@@ -205,9 +256,9 @@ class Catch2(OneAfterAnother):
 
     def _measured(
         self, side: Side, tests: Sequence[str], seed: int | None, *, samples: int
-    ) -> tuple[list[Benchmark], Ended]:
+    ) -> tuple[Report, Ended]:
         ended = self.run(side, _reporting(tests, samples), seed)
-        return _benchmarks_of(ended), ended
+        return _report_of(ended), ended
 
 
 def _after(end: EndedHeld, names: Sequence[str]) -> tuple[Values, Ended]:
@@ -217,25 +268,28 @@ def _after(end: EndedHeld, names: Sequence[str]) -> tuple[Values, Ended]:
     itself.
     """
     try:
-        found = _benchmarks_of(end.ended)
+        report = _report_of(end.ended)
+        if report.failed:
+            raise LaunchFailed(report.failed[0].told())
     except LaunchFailed as failure:
         raise OutOfTurn(f"beside the other side it {failure.reason}") from None
-    if [benchmark.own for benchmark in found] != end.measured:
+    if [benchmark.own for benchmark in report.benchmarks] != end.measured:
         raise OutOfTurn("it does not print each benchmark's beginning before it measures")
-    return _values(found, names), end.ended
+    return _values(report, names), end.ended
 
 
-def _values(found: Sequence[Benchmark], names: Sequence[str]) -> Values:
+def _values(report: Report, names: Sequence[str]) -> Values:
     """Of `names`, several times: a test case runs anew for each of its sections."""
+    wrong = {case.name for case in report.failed}
     values: Values = {}
-    for benchmark in found:
-        if benchmark.name in names:
+    for benchmark in report.benchmarks:
+        if benchmark.name in names and benchmark.case not in wrong:
             values.setdefault(benchmark.name, []).append(benchmark.mean_ns)
     return values
 
 
-def _benchmarks_of(ended: Ended) -> list[Benchmark]:
-    """Of a launch that ended well. Raises LaunchFailed."""
+def _report_of(ended: Ended) -> Report:
+    """Of a launch that came to its end, whatever its test cases say. Raises LaunchFailed."""
     try:
         found = Report.of(ended.whole_stdout())
     except LaunchFailed:
@@ -243,11 +297,9 @@ def _benchmarks_of(ended: Ended) -> list[Benchmark]:
             raise LaunchFailed(ended.how()) from None
         raise
     if ended.exit_code < 0:
-        raise LaunchFailed(ended.how())
-    if found.failed is not None:
-        told = shown(found.failed, 200)
-        raise LaunchFailed(f"fails its test case {told!r}: a wrong answer has no time")
-    return found.benchmarks
+        within = f" in its test case {shown(found.failed[-1].name, 200)!r}" if found.failed else ""
+        raise LaunchFailed(ended.how() + within)
+    return found
 
 
 def announced(printed: bytes) -> str | None:
@@ -304,11 +356,26 @@ class _Shallow(ElementTree.TreeBuilder):
         return super().end(tag)
 
 
+class Case(NamedTuple):
+    """A test case that failed."""
+
+    name: str
+    tags: str  # "[a][!benchmark]"
+
+    def told(self) -> str:
+        """What it did, and what that costs."""
+        return f"fails its test case {shown(self.name, 200)!r}: a wrong answer has no time"
+
+    def lacks_benchmarks(self, measured: Collection[str]) -> bool:
+        """Whether it was to measure something, by its tag, and is not among those that have: in any side."""
+        return "[!benchmark]" in self.tags.lower() and self.name not in measured
+
+
 class Report(NamedTuple):
     """An XML report, understood."""
 
     benchmarks: list[Benchmark]  # in the order in which they ran
-    failed: str | None  # the first test case that failed
+    failed: tuple[Case, ...]
 
     @staticmethod
     def of(text: bytes) -> Report:
@@ -319,7 +386,7 @@ class Report(NamedTuple):
                 for begin in range(0, len(text), _PIECE_BYTES):  # an interrupt is honoured between two
                     parser.feed(text[begin : begin + _PIECE_BYTES])
                 root = parser.close()
-                return Report(list(_benchmarks(root)), _failed_case(root))
+                return Report(list(_benchmarks(root)), tuple(_failed_cases(root)))
         except ElementTree.ParseError:  # a SyntaxError: of the program, not of toll
             raise LaunchFailed(_NO_REPORT) from None
 
@@ -329,12 +396,11 @@ def reported(report: bytes) -> list[Benchmark]:
     return Report.of(report).benchmarks
 
 
-def _failed_case(root: ElementTree.Element) -> str | None:
+def _failed_cases(root: ElementTree.Element) -> Iterator[Case]:
     for case in root.iter("TestCase"):
         result = case.find("OverallResult")
         if result is not None and result.get("success") == "false":
-            return case.get("name", "")
-    return None
+            yield Case(case.get("name", ""), case.get("tags", ""))
 
 
 def _benchmarks(root: ElementTree.Element) -> Iterator[Benchmark]:

@@ -109,6 +109,7 @@ class OneAfterAnother(ABC):
                 if not all_pairs:
                     raise failed from None
                 offers.append(failed)
+        offers = self.completed(offers)
         with breakable():
             survey = survey_of(
                 self.labels,
@@ -124,6 +125,14 @@ class OneAfterAnother(ABC):
             for name, lacking in survey.missing.items()
         }
         return survey
+
+    def completed(self, offers: list[Sequence[str] | LaunchFailed]) -> list[Sequence[str] | LaunchFailed]:
+        """What the sides offer, once all were asked: one may be known to have what it could not name."""
+        return offers
+
+    def no_result(self, _side: int, name: str) -> str:
+        """Why a launch that came to its end gave no time for a benchmark."""
+        return f"gave no result for {name} in this launch"
 
     def offering(self, name: str) -> Sequence[int]:
         """The sides that have this benchmark."""
@@ -264,7 +273,7 @@ class OneAfterAnother(ABC):
             if are_times(numbers):
                 timed[index] = numbers
             elif not numbers:
-                failures.setdefault(index, f"gave no result for {name} in this launch")
+                failures.setdefault(index, self.no_result(index, name))
             else:
                 failures[index] = no_time(name, numbers)
         row = self._of_each(self.values_of(timed))
