@@ -50,6 +50,8 @@ def resolve(written: Sequence[WrittenSide], kind: str = AUTO) -> tuple[str, tupl
     if len(written) < 2:
         raise TollError("a comparison needs two sides", "for example: toll compare ./bench_old ./bench_new")
     usable = [item for item in written if not item.unusable]
+    for item in usable:
+        _refuse_path_to_nothing(item)
     kinds = [kind_of(item) for item in usable] if kind == AUTO else [kind]
     if len(set(kinds)) > 1:
         other = next(index for index, found in enumerate(kinds) if found != kinds[0])
@@ -143,7 +145,7 @@ def _file(written: WrittenSide) -> Path | None:
     here = written.base / words[0]
     if len(words) == 1 and here.is_dir():  # the shell takes "." for a command, and ends well
         raise TollError(f"{words[0]} is a folder", "name an executable in it")
-    return here.absolute() if here.is_file() and os.access(here, os.X_OK) else None
+    return here.absolute() if _runs(here) else None
 
 
 def _needs_shell(written: WrittenSide) -> bool:
@@ -168,15 +170,33 @@ def _executable(written: WrittenSide, label: str, *, runs_here: bool) -> Side:
     file = _file(written)
     words = _words(written)
     if file is None:
-        there = (written.base / words[0]).exists()
-        raise TollError(
-            f"{words[0]} is there, but cannot be run" if there else f"there is no executable {words[0]}",
-            "build it, or name another one",
-        )
+        raise _no_executable(words[0], written.base)
     malloc = serving_malloc(written.preload, written.glibc_tunables)
     command = (str(file), *words[1:])
     folder = written.folder or (written.base if runs_here else None)
     return Side(label, command, folder, _environment(written), malloc, written.layouts)
+
+
+def _refuse_path_to_nothing(written: WrittenSide) -> None:
+    """Raises TollError for one: taken for a command line it would be no kind of executable that is here."""
+    if _needs_shell_for_more_than_patterns(written.text) or _file(written) is not None:
+        return
+    first = _words(written)[0]
+    folders = [written.base, *([written.folder] if written.folder else [])]
+    if "/" in first and not (_SHELL_SYNTAX.search(first) or any(_runs(folder / first) for folder in folders)):
+        raise _no_executable(first, written.base)
+
+
+def _runs(file: Path) -> bool:
+    return file.is_file() and os.access(file, os.X_OK)
+
+
+def _no_executable(name: str, base: Path) -> TollError:
+    there = (base / name).exists()
+    return TollError(
+        f"{name} is there, but cannot be run" if there else f"there is no executable {name}",
+        "build it, or name another one",
+    )
 
 
 def _environment(written: WrittenSide) -> dict[str, str]:

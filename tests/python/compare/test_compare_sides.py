@@ -361,6 +361,28 @@ def test_an_executable_that_is_not_there() -> None:
         resolve([WrittenSide("./gone"), WrittenSide("./gone")], "google-benchmark")
 
 
+@pytest.mark.parametrize("kind", ["auto", "command"])
+def test_a_path_to_nothing_is_no_command_line(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no program\n")
+    there = WrittenSide("true")
+    with pytest.raises(TollError, match=r"there is no executable \./gone"):
+        resolve([WrittenSide("./gone --all"), there], kind)
+    with pytest.raises(TollError, match=r"\./text is there, but cannot be run"):
+        resolve([there, WrittenSide("./text", base=tmp_path)], kind)
+
+
+@pytest.mark.parametrize("text", ["./gon? --all", "A=/b ./gone", "~/gone", "cd /tmp && ./gone", "ulimit -s"])
+def test_what_a_shell_may_find_is_left_to_it(text: str) -> None:
+    assert resolve([WrittenSide(text), WrittenSide("true")])[0] == "command"
+
+
+def test_a_command_may_lie_in_the_folder_where_it_runs(
+    script: Callable[[str, str], str], tmp_path: Path
+) -> None:
+    script("here", "exit 0")
+    assert resolve([WrittenSide("./here", folder=tmp_path), WrittenSide("true")])[0] == "command"
+
+
 def test_the_same_side_twice_gets_a_number() -> None:
     _, sides = resolve([WrittenSide("sleep 1"), WrittenSide("sleep 1"), WrittenSide("sleep 1")])
     assert [side.label for side in sides] == ["sleep 1", "sleep 1 (2)", "sleep 1 (3)"]
