@@ -1,0 +1,65 @@
+#include "../shared/folly_pool.hpp"
+#include "../shared/memory_limit.hpp"
+#include "pins.hpp"
+#include "workload.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+struct FollyCoroutines {
+    explicit FollyCoroutines(const toll::skynet::Inputs& inputs)
+        : pins_(inputs), threads_(with_room(inputs), tying()) {
+        if (!pins_.wanted()) { return; }
+        for (unsigned seen = tied_; seen < inputs.threads; seen = tied_) { tied_.wait(seen); }
+    }
+
+    template <class Unit = toll::skynet::Uncounted>
+    std::uint64_t run(toll::skynet::Subtree root) {
+        return threads_.execute(sum<Unit>(root, toll::skynet::Uncounted{}));
+    }
+    static std::uint64_t count(const toll::skynet::Inputs& inputs, toll::skynet::Subtree root) {
+        return FollyCoroutines(inputs).run<toll::skynet::Counted>(root);
+    }
+
+    template <class Unit>
+    static folly::coro::Task<std::uint64_t> sum(toll::skynet::Subtree node,
+                                                auto /*unit*/) {  // NOLINT(misc-no-recursion)
+        co_await folly::coro::co_reschedule_on_current_executor;
+        if (node.is_leaf()) { co_return node.ordinal; }
+        const auto children = [node]<std::size_t... I>(std::index_sequence<I...>) {
+            return folly::coro::collectAll(sum<Unit>(node.child(I), Unit{})...);
+        };
+        const auto sums = co_await children(std::make_index_sequence<toll::skynet::children>{});
+        co_return std::apply([](auto... one) { return (one + ...); }, sums);
+    }
+
+    [[nodiscard]] const toll::skynet::Pins& pins() const noexcept { return pins_; }
+
+private:
+    static constexpr std::uint64_t bytes = 950;  // a leaf with its share of what is above it: 880 to 920
+
+    static unsigned with_room(const toll::skynet::Inputs& inputs) {
+        toll::require_memory(inputs.tasks, bytes, "coroutines that may wait at once");
+        return inputs.threads;
+    }
+
+    /// What Folly has each thread call before it looks for work.
+    std::function<void(std::size_t)> tying() {
+        if (!pins_.wanted()) { return nullptr; }
+        return [this](std::size_t worker) {
+            pins_.tie(static_cast<unsigned>(worker));
+            ++tied_;
+            tied_.notify_all();
+        };
+    }
+
+    toll::skynet::Pins pins_;
+    std::atomic<unsigned> tied_{0};
+    toll::FollyPool threads_;
+};
+
+TOLL_CONTENDER(skynet, folly_coroutines, FollyCoroutines);
