@@ -53,7 +53,7 @@ _SEASTAR = (
 # What contenders of containers and tasks are written with; Boost's fibers and contexts are no headers alone.
 _NEWEST = (
     "clang", "libc++-dev", "libc++abi-dev", "libboost-dev", "libboost-context-dev", "libboost-fiber-dev",
-    "libbenchmark-dev", "libtaskflow-cpp-dev", "libtbb-dev",
+    "libbenchmark-dev", "libboost-cobalt-dev", "libtaskflow-cpp-dev", "libtbb-dev",
 )  # fmt: skip
 # In its short form a pattern has no brackets and bars of its own (apt-patterns(7)).
 _NEWEST_COMPILERS = (r"~n^g\+\+-1[4-9]$", "~n^clang-19$", "~n^clang-[2-9][0-9]$")
