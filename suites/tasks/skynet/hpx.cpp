@@ -33,7 +33,8 @@ struct Hpx {
     static constexpr std::string_view no_pinning = "HPX ties its threads by itself, in an order of its own";
 
 private:
-    static constexpr std::uint64_t bytes = 1'500;  // a leaf with its share of what is above it: 1,310 to 1,480
+    static constexpr std::uint64_t bytes =
+        1'500;  // a leaf with its share of what is above it: 1,310 to 1,480
 
     static unsigned with_room(const toll::skynet::Inputs& inputs) {
         toll::require_memory(inputs.tasks, bytes, "threads of HPX that may wait at once");

@@ -75,8 +75,10 @@ class Catch2(OneAfterAnother):
         self._one_processor = True  # for all sides, while they are held
         self._waited = self._noticed = 0  # how often in a row a benchmark waited, or could not be held
         self._held = False  # in this round
-        self._failing: dict[str, tuple[Case, ...]] = {}  # side -> test cases that failed when it was asked
-        self._wrong: dict[str, tuple[Case, ...]] = {}  # side -> those of its last launch
+        self._failing: dict[
+            str, tuple[FailedCase, ...]
+        ] = {}  # side -> test cases that failed when it was asked
+        self._wrong: dict[str, tuple[FailedCase, ...]] = {}  # side -> those of its last launch
 
     def offered(self, side: Side) -> Sequence[str]:
         """Runs every test case once: nothing else tells which of them hold benchmarks."""
@@ -97,21 +99,25 @@ class Catch2(OneAfterAnother):
 
     def completed(self, offers: Sequence[Sequence[str] | LaunchFailed]) -> list[Sequence[str] | LaunchFailed]:
         """With the benchmarks that a side did not come to, as their test case failed before."""
-        elsewhere = {name: case for cases in self._cases.values() for name, case in cases.items()}
-        for failing in self._failing.values():
-            measured = {*elsewhere.values()}
-            elsewhere |= {case.name: case.name for case in failing if case.lacks_benchmarks(measured)}
+        known = self._known()
         offered: list[Sequence[str] | LaunchFailed] = []
         for side, names in zip(self.sides, offers, strict=True):
             failing = {case.name for case in self._failing.get(side.label, ())}
-            missed = [name for name, case in elsewhere.items() if case in failing]
+            missed = [name for name, case in known.items() if case in failing]
             if not isinstance(names, LaunchFailed):
                 names = [*names, *(name for name in self._matching(missed) if name not in names)]
             offered.append(names)
             for name in missed:
-                self._cases[side.label][name] = elsewhere[name]
-                self._sample_ns[side.label].setdefault(elsewhere[name], 0.0)
+                self._cases[side.label][name] = known[name]
+                self._sample_ns[side.label].setdefault(known[name], 0.0)
         return offered
+
+    def _known(self) -> dict[str, str]:
+        """The benchmarks of all sides, with their test cases; one that none came to is called by its own."""
+        known = {name: case for cases in self._cases.values() for name, case in cases.items()}
+        measured = set(known.values())
+        failed = [case for cases in self._failing.values() for case in cases]
+        return known | {case.name: case.name for case in failed if case.lacks_benchmarks(measured)}
 
     def survey(self) -> Survey:
         """Asks every side. A test case that fails on one costs its own benchmarks there, and no other."""
@@ -125,7 +131,7 @@ class Catch2(OneAfterAnother):
     def _asked(self) -> Iterator[tuple[int, Side]]:
         return ((number, self.sides[number]) for number in self.usable)
 
-    def _why_wrong(self, side: Side, name: str, failed: Mapping[str, Sequence[Case]]) -> str:
+    def _why_wrong(self, side: Side, name: str, failed: Mapping[str, Sequence[FailedCase]]) -> str:
         """Why a side has no time of a benchmark whose test case is among those that failed there; else ""."""
         case = self._cases[side.label].get(name)
         wrong = [one for one in failed.get(side.label, ()) if one.name == case]
@@ -356,7 +362,7 @@ class _Shallow(ElementTree.TreeBuilder):
         return super().end(tag)
 
 
-class Case(NamedTuple):
+class FailedCase(NamedTuple):
     """A test case that failed."""
 
     name: str
@@ -375,7 +381,7 @@ class Report(NamedTuple):
     """An XML report, understood."""
 
     benchmarks: list[Benchmark]  # in the order in which they ran
-    failed: tuple[Case, ...]
+    failed: tuple[FailedCase, ...]
 
     @staticmethod
     def of(text: bytes) -> Report:
@@ -396,11 +402,11 @@ def reported(report: bytes) -> list[Benchmark]:
     return Report.of(report).benchmarks
 
 
-def _failed_cases(root: ElementTree.Element) -> Iterator[Case]:
+def _failed_cases(root: ElementTree.Element) -> Iterator[FailedCase]:
     for case in root.iter("TestCase"):
         result = case.find("OverallResult")
         if result is not None and result.get("success") == "false":
-            yield Case(case.get("name", ""), case.get("tags", ""))
+            yield FailedCase(case.get("name", ""), case.get("tags", ""))
 
 
 def _benchmarks(root: ElementTree.Element) -> Iterator[Benchmark]:
