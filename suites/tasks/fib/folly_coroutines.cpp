@@ -14,12 +14,12 @@ struct FollyCoroutines {
         if (queued) { co_await folly::coro::co_reschedule_on_current_executor; }
         if (n < 2) { co_return n; }
         const auto [first, second] =
-            co_await folly::coro::collectAll(forking(n - 1, true), forking(n - 2, false));
-        co_return first + second;
+            co_await folly::coro::collectAllTry(forking(n - 1, true), forking(n - 2, false));
+        co_return first.value() + second.value();
     }
 
 private:
-    static constexpr std::uint64_t bytes = 1'300;  // a call that forks: 620 to 1,290 (n of 27 and 24)
+    static constexpr std::uint64_t bytes = 1'000;  // a call that forks: 600 to 920 (n of 27 and 25)
 
     static unsigned with_room(const toll::fib::Inputs& inputs) {
         toll::require_memory(toll::fib::forks(inputs.n), bytes, "coroutines that may wait at once");

@@ -2,6 +2,7 @@
 #include "workload.hpp"
 
 #include <array>
+#include <tuple>
 
 struct FollyCoroutines {
     explicit FollyCoroutines(const toll::matmul::Inputs& inputs) : threads_(inputs.threads) {}
@@ -16,8 +17,9 @@ struct FollyCoroutines {
             co_return;
         }
         for (const std::array<toll::matmul::Product, 4>& half : {block.first_half(), block.second_half()}) {
-            co_await folly::coro::collectAll(multiply(half[0]), multiply(half[1]), multiply(half[2]),
-                                             multiply(half[3]));
+            const auto ended = co_await folly::coro::collectAllTry(multiply(half[0]), multiply(half[1]),
+                                                                   multiply(half[2]), multiply(half[3]));
+            std::apply([](const auto&... one) { (one.value(), ...); }, ended);  // throws what one threw
         }
     }
 

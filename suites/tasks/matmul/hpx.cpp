@@ -20,7 +20,7 @@ struct Hpx {
     static void all_of(const std::array<toll::matmul::Product, 4>& products) {  // NOLINT(misc-no-recursion)
         std::array<hpx::future<void>, 3> others;
         for (std::size_t i = 0; i < others.size(); ++i) {
-            others[i] = hpx::async([&product = products[i]] { multiply(product); });
+            others[i] = hpx::async([product = products[i]] { multiply(product); });
         }
         multiply(products[3]);
         for (hpx::future<void>& one : others) { one.get(); }

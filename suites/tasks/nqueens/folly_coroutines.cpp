@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -29,8 +28,10 @@ struct FollyCoroutines {
             board[placed] = free.rows[i];
             tasks.push_back(from(board, placed + 1));
         }
-        const std::vector<std::uint64_t> found = co_await folly::coro::collectAllRange(std::move(tasks));
-        co_return std::accumulate(found.begin(), found.end(), std::uint64_t{0});
+        std::uint64_t found = 0;
+        const auto ended = co_await folly::coro::collectAllTryRange(std::move(tasks));
+        for (const auto& one : ended) { found += one.value(); }
+        co_return found;
     }
 
 private:

@@ -1,10 +1,11 @@
 #include "../shared/stdexec_pool.hpp"
 #include "workload.hpp"
 
-#include <exec/async_scope.hpp>
-
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <utility>
 
 namespace {  // what stdexec makes of senders has no linkage, and frames hold it
 
@@ -24,15 +25,31 @@ struct Stdexec {
         if (placed == N) { co_return 1; }
         const toll::nqueens::Free<N> free{board, placed};
         if (free.count == 0) { co_return 0; }
-        toll::nqueens::Found<N> found;  // NOLINT(cppcoreguidelines-pro-type-member-init) each writes its own
-        exec::async_scope scope;
-        for (std::size_t i = 0; i < free.count; ++i) {
-            board[placed] = free.rows[i];
-            scope.spawn(stdexec::starts_on(pool, from(pool, board, placed + 1)) |
-                        stdexec::then([&one = found[i]](std::uint64_t below) noexcept { one = below; }));
+        toll::nqueens::Found<N> found{};
+        std::array<std::exception_ptr, N + 1> failures;  // of each queen, and of who places them
+        stdexec::simple_counting_scope scope;
+        try {
+            for (std::size_t i = 0; i < free.count; ++i) {
+                board[placed] = free.rows[i];
+                spawn(scope, stdexec::starts_on(pool, from(pool, board, placed + 1)), found[i], failures[i]);
+            }
+        } catch (...) { failures[N] = std::current_exception(); }
+        co_await scope.join();
+        for (const std::exception_ptr& failure : failures) {
+            if (failure) { std::rethrow_exception(failure); }
         }
-        co_await scope.on_empty();
         co_return toll::nqueens::total(found, free.count);
+    }
+
+    /// A scope takes what throws nothing.
+    static void spawn(stdexec::simple_counting_scope& scope, auto queen, std::uint64_t& found,
+                      std::exception_ptr& failure) {
+        stdexec::spawn(std::move(queen) | stdexec::then([&found](std::uint64_t below) noexcept {
+                           found = below;
+                       }) | stdexec::upon_error([&failure](std::exception_ptr thrown) noexcept {
+                           failure = std::move(thrown);
+                       }),
+                       scope.get_token());
     }
 
     toll::StdexecPool threads_;

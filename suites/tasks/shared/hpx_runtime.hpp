@@ -15,7 +15,9 @@
 namespace toll {
 
 /// HPX's runtime with as many worker threads as were asked for, each of which HPX ties to a CPU; the calling
-/// thread waits. A process has one: who is made while there is one shares it.
+/// thread waits. A process has one: who is made while there is one shares it. Its scheduler is as it comes:
+/// of fast_idle_mode, no idle backoff and the modes that runtime-benchmarks sets none was faster than the
+/// scatter (fib(25), 2 threads), and hpx::launch::fork took twice the time and four times the memory.
 class HpxRuntime {
 public:
     /// Bytes of a lightweight thread's stack, without a guard page: as runtime-benchmarks has them.
@@ -45,7 +47,10 @@ private:
             hpx::local::init_params how;
             how.cfg = {"hpx.os_threads!=" + std::to_string(threads),
                        "hpx.stacks.small_size!=" + std::to_string(stack_bytes),
-                       "hpx.stacks.use_guard_pages!=0"};
+                       "hpx.stacks.use_guard_pages!=0",
+                       "hpx.use_process_mask!=1",  // else it ties threads to CPUs that taskset forbids
+                       "hpx.handle_signals!=0",    // else Ctrl-C is an abort
+                       "hpx.handle_failed_new!=0"};
             static std::array<char, 5> name{"toll"};  // HPX keeps the pointers
             static std::array<char*, 2> words{name.data(), nullptr};
             if (!hpx::local::start(nullptr, 1, words.data(), how)) {

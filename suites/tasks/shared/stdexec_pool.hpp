@@ -3,6 +3,7 @@
 #include <exec/static_thread_pool.hpp>
 #include <stdexec/execution.hpp>
 
+#include <cstddef>
 #include <tuple>
 #include <utility>
 
@@ -24,7 +25,9 @@ class StdexecPool {
 public:
     using Scheduler = exec::static_thread_pool::scheduler;
 
-    explicit StdexecPool(unsigned threads) : pool_(threads) {}
+    /// Others take whole blocks of a thread's queue, of this many tasks: of fewer they take none.
+    explicit StdexecPool(unsigned threads, std::size_t block = exec::bwos_params{}.blockSize)
+        : pool_(threads, exec::bwos_params{.blockSize = block}) {}
 
     [[nodiscard]] Scheduler scheduler() noexcept { return pool_.get_scheduler(); }
 

@@ -31,10 +31,10 @@ struct FollyCoroutines {
         co_await folly::coro::co_reschedule_on_current_executor;
         if (node.is_leaf()) { co_return node.ordinal; }
         const auto children = [node]<std::size_t... I>(std::index_sequence<I...>) {
-            return folly::coro::collectAll(sum<Unit>(node.child(I), Unit{})...);
+            return folly::coro::collectAllTry(sum<Unit>(node.child(I), Unit{})...);
         };
         const auto sums = co_await children(std::make_index_sequence<toll::skynet::children>{});
-        co_return std::apply([](auto... one) { return (one + ...); }, sums);
+        co_return std::apply([](const auto&... one) { return (one.value() + ...); }, sums);
     }
 
     [[nodiscard]] const toll::skynet::Pins& pins() const noexcept { return pins_; }

@@ -31,7 +31,7 @@ struct Stdexec {
         co_return std::apply([](auto... one) { return (one + ...); }, sums);
     }
 
-    static constexpr std::string_view no_pinning = "stdexec's pool ties threads to NUMA nodes alone";
+    static constexpr std::string_view no_pinning = "stdexec's pool offers no way to tie its threads";
 
     toll::StdexecPool threads_;
 };
