@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from tollbench.compare.adapters.catch2 import Catch2, literal, reported
+from tollbench.compare.adapters.catch2 import Catch2, literal, report_of
 from tollbench.compare.common_length import CommonLength
 from tollbench.compare.counters import asked_of, asking_for
 from tollbench.compare.planned_counter import PlannedLaunch, PlannedRuns
@@ -70,8 +70,6 @@ class Doublings(PlannedRuns):
 
     def _found(self, side: Side, name: str, made: Launched) -> _Found:
         """Raises LaunchFailed where the launch failed, or its runs are not what they are taken for."""
-        if made.ended.exit_code != 0:
-            raise LaunchFailed(made.ended.how())
         section, iterations = self._reported(side, name, made)
         told = made.told()
         runs = [each for each in told if each.text.startswith(f"Doubled {section} ")]
@@ -85,8 +83,16 @@ class Doublings(PlannedRuns):
         return _Found(section, [MarkedRun(2**at, run) for at, run in enumerate(runs)])
 
     def _reported(self, side: Side, name: str, made: Launched) -> tuple[int, int]:
-        """Which of a launch's benchmarks is the one called `name`, and its iterations a sample."""
-        for at, benchmark in enumerate(reported(made.ended.whole_stdout())):
+        """Which of a launch's benchmarks is the one called `name`, and its iterations a sample.
+
+        Raises LaunchFailed where its test case failed, whatever the exit code, or the launch.
+        """
+        report = report_of(made.ended)
+        if failed := report.failed_of([self.subject.case_of(side, name)]):
+            raise LaunchFailed(failed[0].told())
+        if made.ended.exit_code != 0:
+            raise LaunchFailed(made.ended.how())
+        for at, benchmark in enumerate(report.benchmarks):
             if benchmark.name == name and benchmark.iterations:
                 return at, benchmark.iterations
         raise LaunchFailed(f"gave no result for {name}: {side.label}")

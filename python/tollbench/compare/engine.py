@@ -74,7 +74,8 @@ def compare(
         return engine.results(Survey(()), failed=failure.reason)
     wanted = twos_of(sides_of, all_pairs=settings.all_pairs)
     try:
-        engine.know(standings_of(wanted, subject.labels, look_at_code), measure_all=measure_all)
+        right = {name: each for name, each in wanted.items() if name not in survey.failing}
+        engine.know(standings_of(right, subject.labels, look_at_code), measure_all=measure_all)
         engine.begin(engine.to_measure(wanted))
         keep({"survey": survey_record(survey, sides_of) | {"code": engine.code_record()}})
     except Interrupted:

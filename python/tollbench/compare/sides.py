@@ -44,14 +44,20 @@ class WrittenSide:
     unusable: str = ""  # as Side has it
 
 
-def resolve(written: Sequence[WrittenSide], kind: str = AUTO) -> tuple[str, tuple[Side, ...]]:
-    """What all sides are, and each ready to be launched. Raises TollError where they do not fit together."""
+def resolve(
+    written: Sequence[WrittenSide], kind: str = AUTO, *, made_later: bool = False
+) -> tuple[str, tuple[Side, ...]]:
+    """What all sides are, and each ready to be launched. Raises TollError where they do not fit together.
+
+    `made_later`: commands of the user's run before, which may make the programs of command lines.
+    """
     check_kind(kind)
     if len(written) < 2:
         raise TollError("a comparison needs two sides", "for example: toll compare ./bench_old ./bench_new")
     usable = [item for item in written if not item.unusable]
-    for item in usable:
-        _refuse_path_to_nothing(item)
+    if not made_later:
+        for item in usable:
+            _refuse_path_to_nothing(item)
     kinds = [kind_of(item) for item in usable] if kind == AUTO else [kind]
     if len(set(kinds)) > 1:
         other = next(index for index, found in enumerate(kinds) if found != kinds[0])
@@ -179,11 +185,17 @@ def _executable(written: WrittenSide, label: str, *, runs_here: bool) -> Side:
 
 def _refuse_path_to_nothing(written: WrittenSide) -> None:
     """Raises TollError for one: taken for a command line it would be no kind of executable that is here."""
+    try:
+        shlex.split(written.text)
+    except ValueError:  # a shell may make something of it; who is no command line is told
+        return
     if _needs_shell_for_more_than_patterns(written.text) or _file(written) is not None:
         return
     first = _words(written)[0]
     folders = [written.base, *([written.folder] if written.folder else [])]
-    if "/" in first and not (_SHELL_SYNTAX.search(first) or any(_runs(folder / first) for folder in folders)):
+    if "/" in first and not (
+        "{" in first or _SHELL_SYNTAX.search(first) or any(_runs(folder / first) for folder in folders)
+    ):
         raise _no_executable(first, written.base)
 
 
@@ -192,11 +204,11 @@ def _runs(file: Path) -> bool:
 
 
 def _no_executable(name: str, base: Path) -> TollError:
-    there = (base / name).exists()
-    return TollError(
-        f"{name} is there, but cannot be run" if there else f"there is no executable {name}",
-        "build it, or name another one",
-    )
+    if (base / name).exists():
+        return TollError(
+            f"{name} is there, but cannot be run", f"chmod +x {name}, or name what runs it before it"
+        )
+    return TollError(f"there is no executable {name}", "build it, or name another one")
 
 
 def _environment(written: WrittenSide) -> dict[str, str]:

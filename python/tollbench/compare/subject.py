@@ -97,6 +97,7 @@ class Survey:
     # Side -> why it could not even be asked; in all pairs the others go on without it.
     unusable: Mapping[int, str] = field(default_factory=dict)
     part_of: str = ""  # where this is a share: a digest of all names, which who has another share has too
+    failing: frozenset[str] = frozenset()  # benchmarks that are known to fail on a side: equal code or not
 
 
 @dataclass(slots=True)

@@ -6,10 +6,10 @@ line when each benchmark's samples began and one when they ended; tells=FILE: it
 begin; slow=1.5: factor; ms=5: that samples take; chats: prints while it measures; waits: gives its
 processor back twenty times meanwhile; threads: has two; buffers: prints nothing before the end; lock=FILE:
 cannot run twice at a time; crash=A: dies while that one is measured; hangs=A: never ends that one; fails: a
-wrong answer; noisy: fills standard error; closes: its output early; early: flushes what it has before it
-measures; spins: a second thread works all along; ties: itself to its first processor; queues=FILE: waits
-while another one runs; asked=FILE: a line with the number of samples; ns=1000: what an iteration takes;
-later=FILE: all that holds from the second launch on.
+wrong answer; besides: another test case fails, which measures nothing; noisy: fills standard error; closes:
+its output early; early: flushes what it has before it measures; spins: a second thread works all along;
+ties: itself to its first processor; queues=FILE: waits while another one runs; asked=FILE: a line with the
+number of samples; ns=1000: what an iteration takes; later=FILE: all that holds from the second launch on.
 """
 
 import fcntl
@@ -95,6 +95,8 @@ for name in words.get("only", "one,two<int>,three").split(","):
     flushed("\n")
     flushed("    </BenchmarkResults>")
 flushed(f'\n    <OverallResult success="{"false" if "fails" in words else "true"}"/>\n  </TestCase>\n')
+if "besides" in words:
+    flushed('  <TestCase name="besides"><OverallResult success="false"/></TestCase>\n')
 flushed("</Catch2TestRun>\n")
 if "log" in words:
     with Path(words["log"]).open("a") as log:

@@ -19,6 +19,7 @@ from tollbench.compare import (
     subject_of,
 )
 from tollbench.compare.adapters.catch2 import literal
+from tollbench.compare.subject import NameShare, Standing
 
 REPORT = """<?xml version="1.0" encoding="UTF-8"?>
 <{root}>
@@ -125,9 +126,11 @@ OTHER = """<TestCase name="other" tags="[!benchmark]">
 </TestCase>"""
 
 
-def test_a_test_case_that_fails_costs_its_own_rows_alone(executable) -> None:
+def test_a_test_case_that_fails_costs_its_own_rows_alone(executable, tmp_path: Path) -> None:
     wrong = executable("b", success="false", more=OTHER.format(own="ours", success="true"), code=1)
     found = compared(executable("a", more=OTHER.format(own="ours", success="true")), wrong)
+    # Once to see what there is, then for the rows that can be told: for none that fails on the other side.
+    assert set((tmp_path / "a.asked").read_text().splitlines()) == {"--reporter", "other"}
     rows = {item.benchmark: item for item in found.comparisons}
     assert rows.pop("other / ours").verdict is Verdict.NO_DIFFERENCE
     assert list(rows) == ["sums, of [ints] / plain", "sums, of [ints] / deep / half"]
@@ -147,10 +150,63 @@ def test_a_side_that_fails_before_it_measures_has_failed_rows_and_lacks_none(exe
         assert not found.lacking
 
 
-def test_a_failing_test_that_measures_nothing_is_no_row(executable) -> None:
-    plain = '<TestCase name="other" tags="[unit]"><OverallResult success="false"/></TestCase>'
-    found = compared(executable("a", more=plain, code=1), executable("b", code=1))
+PLAIN = '<TestCase name="other" tags="[unit]"><OverallResult success="false"/></TestCase>'
+
+
+def test_a_failing_test_that_measures_nothing_is_no_row_and_is_told(executable) -> None:
+    found = compared(executable("a", more=PLAIN, code=1), executable("b", code=1))
     assert [item.verdict for item in found.comparisons] == [Verdict.NO_DIFFERENCE] * 2
+    assert "a fails 1 of its test cases before a benchmark, 'other' first" in found.comparisons[0].reason
+
+
+def test_where_nothing_was_measured_a_failing_test_case_is_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "tests"
+    path.write_text(f"#!/bin/sh\n# benchmark-no-analysis\necho '<Catch>{PLAIN}</Catch>'\nexit 1\n")
+    path.chmod(0o755)
+    (item,) = compared(str(path), str(path)).comparisons
+    assert "tests fails its test case 'other': a wrong answer has no time" in item.reason
+
+
+def test_equal_code_does_not_excuse_a_test_case_that_fails(executable) -> None:
+    sides = executable("a", success="false", code=1), executable("b", success="false", code=1)
+    looked: list[str] = []
+
+    def look(wanted):
+        looked.extend(wanted)
+        return {(name, side): Standing(True, "the same") for name, each in wanted.items() for side in each}
+
+    subject = subject_of(*resolve([WrittenSide(side) for side in sides]), MeasuringOptions(20.0))
+    found = compare(subject, ComparisonSettings(most_rounds=14, seed=2), look_at_code=look)
+    assert {item.verdict for item in found.comparisons} == {Verdict.FAILED}
+    assert not looked
+
+
+def test_a_side_may_run_test_cases_that_were_not_asked_for(executable, tmp_path: Path) -> None:
+    """'./tests [a],[b]' runs all of [a] whatever else is chosen: its failures are no other's."""
+    more = OTHER.format(own="ours", success="false")
+    found = compared(executable("a", more=more, code=1), executable("b", more=more, code=1), pattern="plain")
+    assert [item.verdict for item in found.comparisons] == [Verdict.NO_DIFFERENCE]
+
+
+def test_a_benchmark_keeps_its_place_beside_a_side_that_does_not_come_to_it(executable) -> None:
+    """Else two shares of one comparison would not be of the same names."""
+    broken = executable("a", success="false", code=1)
+    text = Path(f"{broken}.xml").read_text()
+    start, end = text.index("    <BenchmarkResults"), text.index("    <OverallResult success")
+    more = OTHER.format(own="ours", success="true")
+    Path(f"{broken}.xml").write_text(
+        (text[:start] + text[end:]).replace("</Catch2TestRun>", f"{more}</Catch2TestRun>")
+    )
+    kind, sides = resolve([WrittenSide(broken), WrittenSide(executable("b", more=more))])
+    subject = subject_of(kind, sides, MeasuringOptions(20.0))
+    names = ["sums, of [ints] / plain", "sums, of [ints] / deep / half", "other / ours"]
+    assert sorted(subject.survey().common) == sorted(names)
+    half = [
+        set(subject_of(kind, sides, MeasuringOptions(20.0, share=NameShare(index, 2))).survey().common)
+        for index in (0, 1)
+    ]
+    assert half[0] | half[1] == set(names)
+    assert not half[0] & half[1]
 
 
 def test_a_test_case_that_fails_later_is_told(executable, tmp_path: Path) -> None:

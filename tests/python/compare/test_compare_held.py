@@ -252,6 +252,13 @@ def test_who_fails_beside_others_fails_by_himself(words: str, reason: str, fake:
     assert reason in rounds[0].failures["sums / one"][1]
 
 
+def test_a_test_case_that_nobody_asked_for_holds_nobody_up(fake: str) -> None:
+    """Which fails all along, and runs because the side's own words choose it: './tests [a],[b]'."""
+    subject, rounds = launched(f"{fake} besides", f"{fake} besides")
+    assert were_held(rounds) == {True}
+    assert all("before a benchmark" in note for note in subject.notes("sums / one", 1))
+
+
 def test_sides_are_held_in_a_sandbox_too(fake: str, tmp_path: Path) -> None:
     try:
         sandbox = sandbox_for([], None, [])

@@ -371,6 +371,11 @@ def test_a_path_to_nothing_is_no_command_line(kind: str, tmp_path: Path) -> None
         resolve([there, WrittenSide("./text", base=tmp_path)], kind)
 
 
+def test_a_program_may_be_made_by_what_runs_before() -> None:
+    sides = [WrittenSide("./made 1"), WrittenSide("./made 2")]
+    assert resolve(sides, made_later=True)[0] == "command"
+
+
 @pytest.mark.parametrize("text", ["./gon? --all", "A=/b ./gone", "~/gone", "cd /tmp && ./gone", "ulimit -s"])
 def test_what_a_shell_may_find_is_left_to_it(text: str) -> None:
     assert resolve([WrittenSide(text), WrittenSide("true")])[0] == "command"

@@ -13,6 +13,7 @@ import random
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.sax.saxutils import unescape
@@ -95,38 +96,57 @@ class Catch2(OneAfterAnother):
         return self._matching([name for name, _ in held])
 
     def _matching(self, names: Sequence[str]) -> list[str]:
-        return [name for name in names if re.search(self.options.pattern, name)]
+        """Also by the beginning of the names of what a test case holds, where it did not come to that."""
+        wanted = re.compile(self.options.pattern)
+        return [name for name in names if wanted.search(name) or wanted.search(name + SEPARATOR)]
 
     def completed(self, offers: Sequence[Sequence[str] | LaunchFailed]) -> list[Sequence[str] | LaunchFailed]:
         """With the benchmarks that a side did not come to, as their test case failed before."""
         known = self._known()
-        offered: list[Sequence[str] | LaunchFailed] = []
-        for side, names in zip(self.sides, offers, strict=True):
-            failing = {case.name for case in self._failing.get(side.label, ())}
-            missed = [name for name, case in known.items() if case in failing]
-            if not isinstance(names, LaunchFailed):
-                names = [*names, *(name for name in self._matching(missed) if name not in names)]
-            offered.append(names)
-            for name in missed:
-                self._cases[side.label][name] = known[name]
-                self._sample_ns[side.label].setdefault(known[name], 0.0)
-        return offered
+        return [self._completed(side, names, known) for side, names in zip(self.sides, offers, strict=True)]
+
+    def _completed(
+        self, side: Side, names: Sequence[str] | LaunchFailed, known: Mapping[str, str]
+    ) -> Sequence[str] | LaunchFailed:
+        if isinstance(names, LaunchFailed):
+            return names
+        cases, failed = self._cases[side.label], self._failing[side.label]
+        failing = {case.name for case in failed}
+        missed = [name for name, case in known.items() if case in failing and name not in cases]
+        for name in missed:
+            cases[name] = known[name]
+            self._sample_ns[side.label].setdefault(known[name], 0.0)
+        if failed and not cases:
+            return LaunchFailed(f"{side.label} {failed[0].told()}")
+        places = {name: place for place, name in enumerate(known)}
+        return sorted([*names, *self._matching(missed)], key=places.__getitem__) if missed else names
 
     def _known(self) -> dict[str, str]:
         """The benchmarks of all sides, with their test cases; one that none came to is called by its own."""
         known = {name: case for cases in self._cases.values() for name, case in cases.items()}
         measured = set(known.values())
         failed = [case for cases in self._failing.values() for case in cases]
-        return known | {case.name: case.name for case in failed if case.lacks_benchmarks(measured)}
+        unreached = [case.name for case in failed if case.lacks_benchmarks(measured)]
+        return known | {name: name for name in unreached if name not in known}
 
     def survey(self) -> Survey:
         """Asks every side. A test case that fails on one costs its own benchmarks there, and no other."""
         survey = super().survey()
-        for name in survey.common:
+        for name in (*survey.common, *survey.missing):
             reasons = {number: self._why_wrong(side, name, self._failing) for number, side in self._asked()}
             if failing := {number: reason for number, reason in reasons.items() if reason}:
                 self._failed[name] = failing
-        return survey
+        self._note_silent_failures(survey.common)
+        return replace(survey, failing=frozenset(self._failed))
+
+    def _note_silent_failures(self, compared: Sequence[str]) -> None:
+        """Beside the first row: test cases that failed and hold nothing that has a row or is lacking."""
+        for _, side in self._asked():
+            cases = set(self._cases[side.label].values())
+            silent = [case for case in self._failing[side.label] if case.name not in cases]
+            if silent and compared and not self.options.pattern:
+                told = f"{side.label} fails {len(silent)} of its test cases before a benchmark"
+                self.note(compared[0], f"{told}, {shown(silent[0].name, 200)!r} first")
 
     def _asked(self) -> Iterator[tuple[int, Side]]:
         return ((number, self.sides[number]) for number in self.usable)
@@ -159,8 +179,8 @@ class Catch2(OneAfterAnother):
         report, ended = self._measured(side, self._test_cases(side, names), seed, samples=samples)
         self._wrong[side.label] = report.failed
         values = _values(report, names)
-        if report.failed and not values:
-            raise LaunchFailed(report.failed[0].told())
+        if not values and (failed := report.failed_of(self._cases_of(side, names))):
+            raise LaunchFailed(failed[0].told())
         return values, ended
 
     def launch_all(
@@ -215,7 +235,10 @@ class Catch2(OneAfterAnother):
                 self.options.interrupt,
                 one_processor=self._one_processor,
             )
-        given = {side: _after(end, names) for side, end in ends.items()}
+        given = {
+            number: _after(end, names, self._cases_of(self.sides[number], names))
+            for number, end in ends.items()
+        }
         self.compare_repetitions(
             {name: [len(values.get(name, ())) for values, _ in given.values()] for name in names}
         )
@@ -253,8 +276,10 @@ class Catch2(OneAfterAnother):
         return {"held": self._held}
 
     def _test_cases(self, side: Side, names: Sequence[str]) -> list[str]:
-        cases = sorted({self._cases[side.label][name] for name in names})
-        return [",".join(map(literal, cases))]
+        return [",".join(map(literal, sorted(self._cases_of(side, names))))]
+
+    def _cases_of(self, side: Side, names: Sequence[str]) -> set[str]:
+        return {self._cases[side.label][name] for name in names}
 
     def case_of(self, side: Side, name: str) -> str:
         """The test case that holds a benchmark."""
@@ -264,19 +289,19 @@ class Catch2(OneAfterAnother):
         self, side: Side, tests: Sequence[str], seed: int | None, *, samples: int
     ) -> tuple[Report, Ended]:
         ended = self.run(side, _reporting(tests, samples), seed)
-        return _report_of(ended), ended
+        return report_of(ended), ended
 
 
-def _after(end: EndedHeld, names: Sequence[str]) -> tuple[Values, Ended]:
-    """What a side that was held has measured. Raises OutOfTurn, also where it failed.
+def _after(end: EndedHeld, names: Sequence[str], cases: Collection[str]) -> tuple[Values, Ended]:
+    """What a side that was held has measured. Raises OutOfTurn, also where it, or one of `cases`, failed.
 
     What holds a lock or a port cannot run twice at a time, and is no failure of the side before it fails by
     itself.
     """
     try:
-        report = _report_of(end.ended)
-        if report.failed:
-            raise LaunchFailed(report.failed[0].told())
+        report = report_of(end.ended)
+        if failed := report.failed_of(cases):
+            raise LaunchFailed(failed[0].told())
     except LaunchFailed as failure:
         raise OutOfTurn(f"beside the other side it {failure.reason}") from None
     if [benchmark.own for benchmark in report.benchmarks] != end.measured:
@@ -294,7 +319,7 @@ def _values(report: Report, names: Sequence[str]) -> Values:
     return values
 
 
-def _report_of(ended: Ended) -> Report:
+def report_of(ended: Ended) -> Report:
     """Of a launch that came to its end, whatever its test cases say. Raises LaunchFailed."""
     try:
         found = Report.of(ended.whole_stdout())
@@ -383,6 +408,10 @@ class Report(NamedTuple):
     benchmarks: list[Benchmark]  # in the order in which they ran
     failed: tuple[FailedCase, ...]
 
+    def failed_of(self, cases: Collection[str]) -> list[FailedCase]:
+        """Those among `cases`: whatever a side is asked for, its own words may choose more."""
+        return [case for case in self.failed if case.name in cases]
+
     @staticmethod
     def of(text: bytes) -> Report:
         """Raises LaunchFailed for what Catch2 would not print."""
@@ -395,11 +424,6 @@ class Report(NamedTuple):
                 return Report(list(_benchmarks(root)), tuple(_failed_cases(root)))
         except ElementTree.ParseError:  # a SyntaxError: of the program, not of toll
             raise LaunchFailed(_NO_REPORT) from None
-
-
-def reported(report: bytes) -> list[Benchmark]:
-    """The benchmarks in an XML report, in the order in which they ran. Raises LaunchFailed."""
-    return Report.of(report).benchmarks
 
 
 def _failed_cases(root: ElementTree.Element) -> Iterator[FailedCase]:

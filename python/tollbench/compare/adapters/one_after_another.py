@@ -184,9 +184,8 @@ class OneAfterAnother(ABC):
 
     def _nothing_left(self, name: str, out: Mapping[int, str]) -> bool:
         """Whether no two sides are left that are to be compared."""
-        if not self.options.all_pairs:
-            return 0 in out
-        return bool(out) and len(set(self.offering(name)) - set(out)) < 2
+        left = set(self.offering(name)) - set(out)
+        return bool(out) and (len(left) < 2 or not (self.options.all_pairs or 0 in left))
 
     def _prepared(self, name: str) -> dict[int, str]:
         """Reasons of sides that fail; no work can be settled where the first side's answer makes no sense."""
