@@ -19,7 +19,7 @@ import select
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench.launching.command import CHUNK_BYTES, Command, Ended, RunningCommand, without_input
@@ -48,6 +48,7 @@ class EndedHeld:
 
     ended: Ended
     measured: Sequence[str]  # benchmarks before which it was held
+    tied: bool = False  # to one processor with the others, from the first of them on
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def run_held(
         tied = one_processor and _tie([held.program.program for held in live.values()], rng)
         while True:
             for side in [side for side, held in live.items() if held.over]:
-                found[side] = live.pop(side).ended()
+                found[side] = replace(live.pop(side).ended(), tied=tied)
             if not live:
                 return found
             for held in _next(list(live.values()), announcement.shared):

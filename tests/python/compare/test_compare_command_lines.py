@@ -45,6 +45,7 @@ def by(found: Round, clock: str) -> list[float]:
 def test_who_never_waits_counts_by_cpu_time(tmp_path: Path) -> None:
     subject, found = launched(tmp_path, WORKS, WORKS)
     assert found.values[BENCHMARK] == by(found, "cpu_ns")
+    assert by(found, "counted_by") == ["cpu", "cpu"]
     assert COUNTED_BY in subject.notes(BENCHMARK, 1)
 
 
@@ -53,6 +54,7 @@ def test_where_one_waits_the_time_of_both_is_the_walls(programs: tuple[str, str]
     """Else a sleep that a change brings would cost nothing."""
     subject, found = launched(tmp_path, *programs)
     assert found.values[BENCHMARK] == by(found, "wall_ns")
+    assert by(found, "counted_by") == ["wall", "wall"]
     assert COUNTED_BY not in subject.notes(BENCHMARK, 1)
 
 

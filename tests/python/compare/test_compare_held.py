@@ -86,6 +86,7 @@ def test_sides_measure_each_benchmark_one_after_the_other(fake: str, tmp_path: P
         assert list(found.values) == NAMES
         assert all(second / first == pytest.approx(1.5, rel=0.01) for first, second in found.values.values())
     assert not any(subject.notes(name, 1) for name in NAMES)
+    assert {record["tied"] for found in rounds for record in found.raw} == {True}
     samples = read(log)[6:]
     assert len(samples) == 6 * 2 * 3
     assert all(before.ended_ns <= after.began_ns for before, after in pairwise(samples))
@@ -220,6 +221,7 @@ def test_who_may_need_several_processors_keeps_them(words: str, fake: str, tmp_p
     found = subject.round(names, 2)
     assert were_held([found]) == {True}
     assert {samples.processors for samples in read(log)} == {ALL}
+    assert {record["tied"] for record in found.raw} == {False}
     assert not found.failures
 
 

@@ -75,7 +75,7 @@ class Catch2(OneAfterAnother):
         self._whole: set[str] = set()  # benchmarks whose sides are launched one after another
         self._one_processor = True  # for all sides, while they are held
         self._waited = self._noticed = 0  # how often in a row a benchmark waited, or could not be held
-        self._held = False  # in this round
+        self._held = self._tied = False  # in this round
         self._failing: dict[
             str, tuple[FailedCase, ...]
         ] = {}  # side -> test cases that failed when it was asked
@@ -235,6 +235,7 @@ class Catch2(OneAfterAnother):
                 self.options.interrupt,
                 one_processor=self._one_processor,
             )
+        self._tied = any(end.tied for end in ends.values())
         given = {
             number: _after(end, names, self._cases_of(self.sides[number], names))
             for number, end in ends.items()
@@ -272,8 +273,8 @@ class Catch2(OneAfterAnother):
         return set.intersection(*(self._announced[self.labels[side]] for side in sides))
 
     def way_told(self) -> Mapping[str, Any]:
-        """Whether the sides of this round were alive together."""
-        return {"held": self._held}
+        """Whether the sides of this round were alive together, and then whether tied to one processor."""
+        return {"held": True, "tied": self._tied} if self._held else {"held": False}
 
     def _test_cases(self, side: Side, names: Sequence[str]) -> list[str]:
         return [",".join(map(literal, sorted(self._cases_of(side, names))))]

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from tollbench.compare.adapters.one_after_another import OneAfterAnother, Values
-from tollbench.compare.subject import Adapter, MeasuringOptions, Side
+from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side
 from tollbench.launching.child import MAX_OUTPUT_BYTES
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
@@ -20,6 +20,7 @@ from tollbench.text import as_text
 BENCHMARK = "command"
 _SHORT_NS = 5e6  # below it, starting a process is a large part of what is measured
 _LISTED = 3
+_WALL, _CPU = "wall", "cpu"
 _AT_ITS_END = 1  # the switch away from a process that has ended counts as voluntary
 _FIRST_THREADS = (
     0.998  # of the CPU time of a program that has no other thread at work: its clocks tell microseconds
@@ -37,6 +38,7 @@ class Commands(OneAfterAnother):
         self._outputs: dict[str, bytes] = {}
         self._codes: dict[str, int] = {}
         self._last: dict[str, Ended] = {}  # side -> its launch of this round
+        self._clock = _WALL  # that this round counts by
 
     def offered(self, side: Side) -> Sequence[str]:
         """Runs the side once, unmeasured: files come into memory, and a typing error is seen at once."""
@@ -65,6 +67,15 @@ class Commands(OneAfterAnother):
             )
         return {name: [float(ended.wall_ns)] for name in names}, ended
 
+    def round(self, names: Sequence[str], seed: int) -> Round:
+        """One launch of each side; each launch's record says by which clock the round counts."""
+        self._clock = _WALL
+        found = super().round(names, seed)
+        for record in found.raw:
+            if "ns" in record:
+                record["counted_by"] = self._clock
+        return found
+
     def values_of(self, launched: Mapping[int, Sequence[float]]) -> dict[int, float]:
         """CPU time where no side waited, by a count that neighbours hardly change; else wall time of all.
 
@@ -74,6 +85,7 @@ class Commands(OneAfterAnother):
         alone = sandbox_of(confined_now()) is not None or len(ends) < 2
         if alone or not all(map(_never_waited, ends.values())):
             return super().values_of(launched)
+        self._clock = _CPU
         self.note(BENCHMARK, "rounds in which no side waits for anything count by CPU time")
         return {side: float(ended.cpu_ns) for side, ended in ends.items()}
 
