@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def launched(tmp_path: Path, *programs: str) -> tuple[Commands, Round]:
     return subject, subject.round([BENCHMARK], 2)
 
 
-def by(found: Round, clock: str) -> list[float]:
+def by(found: Round, clock: str) -> list[Any]:
     """What this clock of the launches' records says, in the order of sides."""
     of_side = {record["side"]: record[clock] for record in found.raw}
     return [of_side[label] for label in sorted(of_side)]
