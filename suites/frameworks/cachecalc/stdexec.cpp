@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 namespace {  // what stdexec makes of senders has no linkage, and frames hold it
@@ -30,13 +31,17 @@ private:
 
     Task all(toll::cachecalc::Load& load) {
         stdexec::simple_counting_scope scope;
-        for (std::uint64_t task = 0; task < load.tasks(); ++task) {
-            // A wait that fails would leave its task undone, which the workload's check of the keys sees.
-            stdexec::spawn(stdexec::starts_on(computing_.get_scheduler(), one(load, task)) |
-                               stdexec::upon_error([](auto&&) noexcept {}),
-                           scope.get_token());
-        }
+        std::exception_ptr failure;
+        try {
+            for (std::uint64_t task = 0; task < load.tasks(); ++task) {
+                // A wait that fails would leave its task undone, which the workload's check of the keys sees.
+                stdexec::spawn(stdexec::starts_on(computing_.get_scheduler(), one(load, task)) |
+                                   stdexec::upon_error([](auto&&) noexcept {}),
+                               scope.get_token());
+            }
+        } catch (...) { failure = std::current_exception(); }
         co_await scope.join();
+        if (failure) { std::rethrow_exception(failure); }
     }
 
     Task one(toll::cachecalc::Load& load, std::uint64_t task) {

@@ -1,4 +1,4 @@
-#include "connections.hpp"
+#include "asio_sockets.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
@@ -25,14 +25,8 @@ using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;
 template <class T>
 using Coroutine = asio::awaitable<T, Executor>;
 constexpr asio::use_awaitable_t<Executor> use_awaitable;
+using toll::socket::adopted;
 using toll::socket::Message;
-
-/// One of Asio's in place of a descriptor, which it closes in the end.
-Socket adopted(asio::io_context& context, toll::socket::OwnedDescriptor end) {
-    Socket socket{context};
-    socket.assign(asio::ip::tcp::v4(), end.release());
-    return socket;
-}
 
 Coroutine<Message> read_from(Socket& socket) {
     Message message;  // NOLINT(*-member-init) all of it is read
@@ -67,8 +61,8 @@ Coroutine<std::uint64_t> ask(Socket& socket, toll::Share share) {
 struct BoostAsioCoroutines {
     explicit BoostAsioCoroutines(const toll::socket::Inputs& inputs) : inputs_(inputs) {
         for (toll::socket::Ends& ends : toll::socket::connections(inputs.connections)) {
-            clients_.push_back(adopted(asking_, std::move(ends.client)));
-            co_spawn(answering_, serve(adopted(answering_, std::move(ends.server))), asio::detached);
+            clients_.push_back(adopted<Socket>(asking_, std::move(ends.client)));
+            co_spawn(answering_, serve(adopted<Socket>(answering_, std::move(ends.server))), asio::detached);
         }
         server_ = std::jthread([this] { answering_.run(); });
     }

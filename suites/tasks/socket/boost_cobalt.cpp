@@ -1,4 +1,4 @@
-#include "connections.hpp"
+#include "asio_sockets.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/detached.hpp>
@@ -21,14 +21,8 @@ namespace {
 namespace asio = boost::asio;
 namespace cobalt = boost::cobalt;
 using Socket = asio::ip::tcp::socket;  // what Cobalt's coroutines run on is an any_io_executor too
+using toll::socket::adopted;
 using toll::socket::Message;
-
-/// One of Asio's in place of a descriptor, which it closes in the end.
-Socket adopted(asio::io_context& context, toll::socket::OwnedDescriptor end) {
-    Socket socket{context};
-    socket.assign(asio::ip::tcp::v4(), end.release());
-    return socket;
-}
 
 /// Until the client has closed.
 cobalt::task<void> serve(Socket socket) {
@@ -61,8 +55,9 @@ cobalt::task<std::uint64_t> ask(Socket& socket, toll::Share share) {
 struct BoostCobalt {
     explicit BoostCobalt(const toll::socket::Inputs& inputs) : inputs_(inputs) {
         for (toll::socket::Ends& ends : toll::socket::connections(inputs.connections)) {
-            clients_.push_back(adopted(asking_, std::move(ends.client)));
-            cobalt::spawn(answering_, serve(adopted(answering_, std::move(ends.server))), asio::detached);
+            clients_.push_back(adopted<Socket>(asking_, std::move(ends.client)));
+            cobalt::spawn(answering_, serve(adopted<Socket>(answering_, std::move(ends.server))),
+                          asio::detached);
         }
         server_ = std::jthread([this] { answering_.run(); });
     }

@@ -1,6 +1,6 @@
 #define TMC_USE_BOOST_ASIO
 
-#include "connections.hpp"
+#include "asio_sockets.hpp"
 
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/buffer.hpp>
@@ -22,14 +22,8 @@ namespace {
 
 namespace asio = boost::asio;
 using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
+using toll::socket::adopted;
 using toll::socket::Message;
-
-/// One of Asio's in place of a descriptor, which it closes in the end.
-Socket adopted(tmc::ex_asio& executor, toll::socket::OwnedDescriptor end) {
-    Socket socket{executor};
-    socket.assign(asio::ip::tcp::v4(), end.release());
-    return socket;
-}
 
 /// Until the client has closed.
 tmc::task<void> serve(Socket socket) {
@@ -70,9 +64,9 @@ struct TooManyCooks {
         asking_.init();
         answering_.init();
         for (toll::socket::Ends& ends : toll::socket::connections(inputs.connections)) {
-            clients_.push_back(adopted(asking_, std::move(ends.client)));
+            clients_.push_back(adopted<Socket>(asking_, std::move(ends.client)));
             served_.push_back(
-                tmc::post_waitable(answering_, serve(adopted(answering_, std::move(ends.server)))));
+                tmc::post_waitable(answering_, serve(adopted<Socket>(answering_, std::move(ends.server)))));
         }
     }
     TooManyCooks(const TooManyCooks&) = delete;
