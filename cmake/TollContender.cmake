@@ -71,29 +71,31 @@ endfunction()
 # Sets `result` to whether the CMake package file of `package` comes to its end here, and `why` to the first sentence of
 # what it says where it does not. Some files end the whole configuration where a library of their own is missing or of
 # another version, even if they are asked to be quiet: Folly's where a component of Boost is gone. So it is asked by a
-# CMake of its own, which takes a second or two, and again each time where it fails.
+# CMake of its own, which takes a second or two; each time, as what it wants may be gone since.
 function(toll_package_is_whole result why package)
-  if(NOT TOLL_WHOLE_${package})
-    set(folder "${CMAKE_BINARY_DIR}/packages/${package}")
-    file(WRITE "${folder}/CMakeLists.txt" "cmake_minimum_required(VERSION 3.20)\nproject(whole CXX)\n"
-      "set(CMAKE_CXX_STANDARD ${CMAKE_CXX_STANDARD})\nset(HPX_IGNORE_BOOST_COMPATIBILITY ON)\n"
-      "find_package(${package} CONFIG QUIET)\n")
-    string(REPLACE ";" "\\;" prefixes "${CMAKE_PREFIX_PATH}")
-    execute_process(
-      COMMAND "${CMAKE_COMMAND}" -S "${folder}" -B "${folder}/build" -G "${CMAKE_GENERATOR}"
-        "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
-        "-DCMAKE_PREFIX_PATH=${prefixes}"
-      RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE told)
-    if(failed)
-      string(REGEX MATCH "CMake Error[^\n]*\n+ *([^\n]*)\n *([^\n]*)" sentence "${told}")
-      string(STRIP "${CMAKE_MATCH_1} ${CMAKE_MATCH_2}" sentence)
-      string(REGEX REPLACE " +with any of the$" "" sentence "${sentence}")  # before a list of file names
-      set(${why} "${sentence}" PARENT_SCOPE)
-    else()
-      set(TOLL_WHOLE_${package} TRUE CACHE INTERNAL "its package file comes to its end")
-    endif()
+  set(folder "${CMAKE_BINARY_DIR}/packages/${package}")
+  file(WRITE "${folder}/CMakeLists.txt" "cmake_minimum_required(VERSION 3.20)\nproject(whole CXX)\n"
+    "set(CMAKE_CXX_STANDARD ${CMAKE_CXX_STANDARD})\nset(HPX_IGNORE_BOOST_COMPATIBILITY ON)\n"
+    "find_package(${package} CONFIG QUIET)\n")
+  string(REPLACE ";" "\\;" prefixes "${CMAKE_PREFIX_PATH}")
+  set(place "")
+  if(${package}_DIR)
+    set(place "-D${package}_DIR=${${package}_DIR}")
   endif()
-  set(${result} "${TOLL_WHOLE_${package}}" PARENT_SCOPE)
+  execute_process(
+    COMMAND "${CMAKE_COMMAND}" -S "${folder}" -B "${folder}/build" -G "${CMAKE_GENERATOR}"
+      "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}"
+      "-DCMAKE_PREFIX_PATH=${prefixes}" ${place}
+    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE told)
+  set(whole TRUE)
+  if(failed)
+    set(whole FALSE)
+    string(REGEX MATCH "CMake Error[^\n]*\n+ *([^\n]*)\n *([^\n]*)" sentence "${told}")
+    string(STRIP "${CMAKE_MATCH_1} ${CMAKE_MATCH_2}" sentence)
+    string(REGEX REPLACE " +with any of the$" "" sentence "${sentence}")  # before a list of file names
+    set(${why} "${sentence}" PARENT_SCOPE)
+  endif()
+  set(${result} "${whole}" PARENT_SCOPE)
 endfunction()
 
 # Looks for one library, once. Sets <prefix>_REASON (empty: found) and <prefix>_VERSION.

@@ -2,7 +2,7 @@
 # CMAKE_PREFIX_PATH for one that lies elsewhere.
 find_path(TOLL_FOLLY_INCLUDE folly/folly-config.h)
 set(whole FALSE)
-if(TOLL_FOLLY_INCLUDE)
+if(TOLL_FOLLY_INCLUDE OR folly_DIR)
   toll_package_is_whole(whole why folly)
 endif()
 if(whole)

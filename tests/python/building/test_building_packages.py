@@ -33,6 +33,8 @@ def test_a_package_that_lacks_a_library_of_its_own_ends_nothing_but_its_own_rows
         return next(line for line in done.stdout.splitlines() if "whole: " in line)
 
     package.write_text(NEEDS)
-    assert '<> why: <Could not find a package configuration file provided by "Unheard"' in told()
+    assert '<FALSE> why: <Could not find a package configuration file provided by "Unheard"' in told()
     package.write_text("")  # what it lacked was installed
     assert told().endswith("whole: <TRUE> why: <>")
+    package.write_text(NEEDS)  # and is gone again
+    assert "whole: <FALSE>" in told()
