@@ -151,7 +151,7 @@ def _file(written: WrittenSide) -> Path | None:
     here = written.base / words[0]
     if len(words) == 1 and here.is_dir():  # the shell takes "." for a command, and ends well
         raise TollError(f"{words[0]} is a folder", "name an executable in it")
-    return here.absolute() if _runs(here) else None
+    return here.absolute() if _can_run(here) else None
 
 
 def _needs_shell(written: WrittenSide) -> bool:
@@ -194,17 +194,17 @@ def _refuse_path_to_nothing(written: WrittenSide) -> None:
     first = _words(written)[0]
     folders = [written.base, *([written.folder] if written.folder else [])]
     if "/" in first and not (
-        "{" in first or _SHELL_SYNTAX.search(first) or any(_runs(folder / first) for folder in folders)
+        "{" in first or _SHELL_SYNTAX.search(first) or any((folder / first).exists() for folder in folders)
     ):
         raise _no_executable(first, written.base)
 
 
-def _runs(file: Path) -> bool:
+def _can_run(file: Path) -> bool:
     return file.is_file() and os.access(file, os.X_OK)
 
 
 def _no_executable(name: str, base: Path) -> TollError:
-    if (base / name).exists():
+    if (base / name).is_file():
         return TollError(
             f"{name} is there, but cannot be run", f"chmod +x {name}, or name what runs it before it"
         )

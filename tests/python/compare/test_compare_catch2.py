@@ -156,7 +156,51 @@ PLAIN = '<TestCase name="other" tags="[unit]"><OverallResult success="false"/></
 def test_a_failing_test_that_measures_nothing_is_no_row_and_is_told(executable) -> None:
     found = compared(executable("a", more=PLAIN, code=1), executable("b", code=1))
     assert [item.verdict for item in found.comparisons] == [Verdict.NO_DIFFERENCE] * 2
-    assert "a fails 1 of its test cases before a benchmark, 'other' first" in found.comparisons[0].reason
+    assert "a fails test cases that have no row here: 1, 'other' first" in found.comparisons[0].reason
+
+
+def test_what_one_side_fails_and_the_other_lacks_is_told(executable) -> None:
+    fails = '<TestCase name="other" tags="[!benchmark]"><OverallResult success="false"/></TestCase>'
+    found = compared(executable("a", more=fails, code=1), executable("b"))
+    assert [item.missing_in for item in found.lacking]
+    assert "fails test cases that have no row here: 1, 'other' first" in found.comparisons[0].reason
+
+
+def test_a_filter_that_chooses_what_fails_alone_says_so(executable) -> None:
+    more = OTHER.format(own="ours", success="false")
+    plain = '<TestCase name="third" tags="[x]"><OverallResult success="false"/></TestCase>'
+    (item,) = compared(
+        executable("a", more=plain, code=1), executable("b", more=more, code=1), pattern="third / p"
+    ).comparisons
+    assert "offers no benchmark that matches 'third / p', and fails its test case 'third'" in item.reason
+
+
+def test_a_signal_is_told_with_the_test_case_that_it_came_in(executable) -> None:
+    died = "kill -SEGV $$"
+    fails = '<TestCase name="other" tags="[x]"><OverallResult success="false"/></TestCase>'
+    passes = '<TestCase name="last" tags="[x]"><OverallResult success="true"/></TestCase>'
+    for more, told in (
+        (fails, "in its test case 'other' crashed with SIGSEGV"),
+        (fails + passes, "b crashed with"),
+    ):
+        broken = Path(executable("b", more=more))
+        broken.write_text(broken.read_text().replace("exit 0", died))
+        (item,) = compared(executable("a"), str(broken)).comparisons
+        assert told in item.reason
+
+
+def test_a_test_case_that_fails_in_company_alone_is_not_accused(executable, tmp_path: Path) -> None:
+    """As one that needs a state that another one changes: launched by itself it is measured."""
+    more = OTHER.format(own="ours", success="true")
+    sides = executable("a", more=more), executable("b", more=more)
+    text = (tmp_path / "b.xml").read_text()
+    (tmp_path / "b.company").write_text(text.replace('success="true"', 'success="false"', 1))
+    script = Path(sides[1])
+    company = f"case $1 in other,*) cat '{tmp_path}/b.company'; exit 1;; esac"
+    script.write_text(script.read_text().replace("cat ", f"{company}\ncat ", 1))
+    found = compared(*sides)
+    assert {item.verdict for item in found.comparisons} == {Verdict.NO_DIFFERENCE}
+    assert any(line.startswith("other,") for line in (tmp_path / "b.asked").read_text().splitlines())
 
 
 def test_where_nothing_was_measured_a_failing_test_case_is_the_reason(tmp_path: Path) -> None:

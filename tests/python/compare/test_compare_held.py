@@ -258,7 +258,9 @@ def test_a_test_case_that_nobody_asked_for_holds_nobody_up(fake: str) -> None:
     """Which fails all along, and runs because the side's own words choose it: './tests [a],[b]'."""
     subject, rounds = launched(f"{fake} besides", f"{fake} besides")
     assert were_held(rounds) == {True}
-    assert all("before a benchmark" in note for note in subject.notes("sums / one", 1))
+    told = subject.notes("sums / one", 1)
+    assert len(told) == 2
+    assert all("fails test cases that have no row here: 1, 'besides' first" in note for note in told)
 
 
 def test_sides_are_held_in_a_sandbox_too(fake: str, tmp_path: Path) -> None:

@@ -116,10 +116,13 @@ class Catch2(OneAfterAnother):
         for name in missed:
             cases[name] = known[name]
             self._sample_ns[side.label].setdefault(known[name], 0.0)
-        if failed and not cases:
-            return LaunchFailed(f"{side.label} {failed[0].told()}")
         places = {name: place for place, name in enumerate(known)}
-        return sorted([*names, *self._matching(missed)], key=places.__getitem__) if missed else names
+        offered = sorted([*names, *self._matching(missed)], key=places.__getitem__) if missed else names
+        if failed and not offered:
+            pattern = self.options.pattern
+            lacks = f"offers no benchmark that matches {shown(pattern)!r}, and " if pattern else ""
+            return LaunchFailed(f"{side.label} {lacks}{failed[0].told()}")
+        return offered
 
     def _known(self) -> dict[str, str]:
         """The benchmarks of all sides, with their test cases; one that none came to is called by its own."""
@@ -136,17 +139,19 @@ class Catch2(OneAfterAnother):
             reasons = {number: self._why_wrong(side, name, self._failing) for number, side in self._asked()}
             if failing := {number: reason for number, reason in reasons.items() if reason}:
                 self._failed[name] = failing
-        self._note_silent_failures(survey.common)
+        self._note_failures_without_row(survey.common)
         return replace(survey, failing=frozenset(self._failed))
 
-    def _note_silent_failures(self, compared: Sequence[str]) -> None:
-        """Beside the first row: test cases that failed and hold nothing that has a row or is lacking."""
+    def _note_failures_without_row(self, compared: Sequence[str]) -> None:
+        """Beside the first row: what fails and is neither measured nor a row that has failed."""
+        if self.options.pattern or not compared:
+            return
         for _, side in self._asked():
-            cases = set(self._cases[side.label].values())
-            silent = [case for case in self._failing[side.label] if case.name not in cases]
-            if silent and compared and not self.options.pattern:
-                told = f"{side.label} fails {len(silent)} of its test cases before a benchmark"
-                self.note(compared[0], f"{told}, {shown(silent[0].name, 200)!r} first")
+            cases = self._cases[side.label]
+            with_row = {cases[name] for name in compared if name in cases}
+            if without := [case.name for case in self._failing[side.label] if case.name not in with_row]:
+                told = f"{side.label} fails test cases that have no row here: {len(without)}"
+                self.note(compared[0], f"{told}, {shown(without[0], 200)!r} first")
 
     def _asked(self) -> Iterator[tuple[int, Side]]:
         return ((number, self.sides[number]) for number in self.usable)
@@ -329,8 +334,8 @@ def report_of(ended: Ended) -> Report:
             raise LaunchFailed(ended.how()) from None
         raise
     if ended.exit_code < 0:
-        within = f" in its test case {shown(found.failed[-1].name, 200)!r}" if found.failed else ""
-        raise LaunchFailed(ended.how() + within)
+        within = f"in its test case {shown(found.failed[-1].name, 200)!r} " if found.ended_failing else ""
+        raise LaunchFailed(within + ended.how())
     return found
 
 
@@ -408,6 +413,7 @@ class Report(NamedTuple):
 
     benchmarks: list[Benchmark]  # in the order in which they ran
     failed: tuple[FailedCase, ...]
+    ended_failing: bool  # the last test case that it came to is one of these
 
     def failed_of(self, cases: Collection[str]) -> list[FailedCase]:
         """Those among `cases`: whatever a side is asked for, its own words may choose more."""
@@ -422,7 +428,10 @@ class Report(NamedTuple):
                 for begin in range(0, len(text), _PIECE_BYTES):  # an interrupt is honoured between two
                     parser.feed(text[begin : begin + _PIECE_BYTES])
                 root = parser.close()
-                return Report(list(_benchmarks(root)), tuple(_failed_cases(root)))
+                failed = tuple(_failed_cases(root))
+                last = [case.get("name", "") for case in root.iter("TestCase")][-1:]
+                ended_failing = bool(failed) and last == [failed[-1].name]
+                return Report(list(_benchmarks(root)), failed, ended_failing)
         except ElementTree.ParseError:  # a SyntaxError: of the program, not of toll
             raise LaunchFailed(_NO_REPORT) from None
 

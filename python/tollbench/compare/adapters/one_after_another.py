@@ -173,7 +173,7 @@ class OneAfterAnother(ABC):
         if broken and len(names) > 1:
             self._alone.update(names)
             return found
-        for name in names:
+        for name in self._unaccused(names, launched):
             self._combine(found, name, launched, {**self._failed[name], **broken})
             if name in found.values:
                 found.order[name] = [index for index in order if index in launched]
@@ -181,6 +181,14 @@ class OneAfterAnother(ABC):
                     found.layouts[name] = layout
                     self._visits.visited(name, layout, order)
         return found
+
+    def _unaccused(self, names: Sequence[str], launched: Mapping[int, Values]) -> Sequence[str]:
+        """Without those of several that a launch gave nothing for: each of them comes again alone."""
+        if len(names) == 1:
+            return names
+        lost = {name for name in names if not all(values.get(name) for values in launched.values())}
+        self._alone.update(lost)
+        return [name for name in names if name not in lost]
 
     def _nothing_left(self, name: str, out: Mapping[int, str]) -> bool:
         """Whether no two sides are left that are to be compared."""
