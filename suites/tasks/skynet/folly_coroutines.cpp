@@ -3,18 +3,15 @@
 #include "pins.hpp"
 #include "workload.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <tuple>
 #include <utility>
 
 struct FollyCoroutines {
     explicit FollyCoroutines(const toll::skynet::Inputs& inputs)
-        : pins_(inputs), threads_(with_room(inputs), tying()) {
-        if (!pins_.wanted()) { return; }
-        for (unsigned seen = tied_; seen < inputs.threads; seen = tied_) { tied_.wait(seen); }
+        : pins_(inputs), threads_(with_room(inputs), tying_.hook()) {
+        tying_.wait_for(inputs.threads);
     }
 
     template <class Unit = toll::skynet::Uncounted>
@@ -47,18 +44,8 @@ private:
         return inputs.threads;
     }
 
-    /// What Folly has each thread call before it looks for work.
-    std::function<void(std::size_t)> tying() {
-        if (!pins_.wanted()) { return nullptr; }
-        return [this](std::size_t worker) {
-            pins_.tie(static_cast<unsigned>(worker));
-            ++tied_;
-            tied_.notify_all();
-        };
-    }
-
     toll::skynet::Pins pins_;
-    std::atomic<unsigned> tied_{0};
+    toll::skynet::TyingEach tying_{pins_};
     toll::FollyPool threads_;
 };
 

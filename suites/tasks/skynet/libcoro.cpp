@@ -2,16 +2,13 @@
 #include "pins.hpp"
 #include "workload.hpp"
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <ranges>
 
 struct Libcoro {
     explicit Libcoro(const toll::skynet::Inputs& inputs)
-        : pins_(inputs), threads_(inputs.threads, {inputs.tasks, bytes}, tying()) {
-        if (!pins_.wanted()) { return; }
-        for (unsigned seen = tied_; seen < inputs.threads; seen = tied_) { tied_.wait(seen); }
+        : pins_(inputs), threads_(inputs.threads, {inputs.tasks, bytes}, tying_.hook()) {
+        tying_.wait_for(inputs.threads);
     }
 
     template <class Unit = toll::skynet::Uncounted>
@@ -40,18 +37,8 @@ struct Libcoro {
 private:
     static constexpr std::uint64_t bytes = 600;  // a leaf with its share of what is above it: 517 to 575
 
-    /// What libcoro has each thread call before it looks for work.
-    std::function<void(std::size_t)> tying() {
-        if (!pins_.wanted()) { return nullptr; }
-        return [this](std::size_t worker) {
-            pins_.tie(static_cast<unsigned>(worker));
-            ++tied_;
-            tied_.notify_all();
-        };
-    }
-
     toll::skynet::Pins pins_;
-    std::atomic<unsigned> tied_{0};
+    toll::skynet::TyingEach tying_{pins_};
     toll::LibcoroPool threads_;
 };
 

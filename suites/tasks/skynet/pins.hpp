@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -81,6 +83,33 @@ private:
         cpus_;                      ///< by worker; a runtime may give a worker's place to another thread
     mutable FirstFailure failure_;  ///< is empty once it was thrown
     std::optional<PinnedHere> caller_;
+};
+
+/// What a library is given to call in each of its threads as that begins, and the wait until all have come.
+/// It is made after the pins and before the threads.
+class TyingEach {
+public:
+    explicit TyingEach(Pins& pins) : pins_(pins) {}
+
+    /// Called with a worker's number (0, 1 ...) in its own thread; empty where nothing is to be tied.
+    [[nodiscard]] std::function<void(std::size_t)> hook() {
+        if (!pins_.wanted()) { return nullptr; }
+        return [this](std::size_t worker) {
+            pins_.tie(static_cast<unsigned>(worker));
+            ++tied_;
+            tied_.notify_all();
+        };
+    }
+
+    /// By what was read: read anew for the wait it may be the last one's, of which nobody tells any more.
+    void wait_for(unsigned threads) const {
+        if (!pins_.wanted()) { return; }
+        for (unsigned seen = tied_; seen < threads; seen = tied_) { tied_.wait(seen); }
+    }
+
+private:
+    Pins& pins_;
+    std::atomic<unsigned> tied_{0};
 };
 
 }  // namespace toll::skynet

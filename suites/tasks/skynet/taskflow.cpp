@@ -2,16 +2,16 @@
 #include "pins.hpp"
 #include "workload.hpp"
 
-#include <atomic>
+#include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <utility>
 
 struct Taskflow {
     explicit Taskflow(const toll::skynet::Inputs& inputs)
         : tasks_(inputs.tasks), pins_(inputs), threads_(inputs.threads, tying()) {
-        if (!pins_.wanted()) { return; }
-        // By what was read: read anew for the wait it may be the last one's, of which nobody tells any more.
-        for (unsigned seen = tied_; seen < inputs.threads; seen = tied_) { tied_.wait(seen); }
+        tying_.wait_for(inputs.threads);
     }
 
     std::uint64_t run(toll::skynet::Subtree root) {
@@ -47,26 +47,22 @@ private:
     /// Taskflow's own way: each thread calls this before it looks for work.
     class Tying : public tf::WorkerInterface {
     public:
-        explicit Tying(Taskflow& tree) : tree_(tree) {}
+        explicit Tying(std::function<void(std::size_t)> hook) : hook_(std::move(hook)) {}
 
-        void scheduler_prologue(tf::Worker& worker) override {
-            tree_.pins_.tie(static_cast<unsigned>(worker.id()));
-            ++tree_.tied_;
-            tree_.tied_.notify_all();
-        }
+        void scheduler_prologue(tf::Worker& worker) override { hook_(worker.id()); }
         void scheduler_epilogue(tf::Worker& /*worker*/, std::exception_ptr /*error*/) override {}
 
     private:
-        Taskflow& tree_;
+        std::function<void(std::size_t)> hook_;
     };
 
     std::shared_ptr<tf::WorkerInterface> tying() {
-        return pins_.wanted() ? std::make_shared<Tying>(*this) : nullptr;
+        return pins_.wanted() ? std::make_shared<Tying>(tying_.hook()) : nullptr;
     }
 
     std::uint64_t tasks_;
     toll::skynet::Pins pins_;
-    std::atomic<unsigned> tied_{0};
+    toll::skynet::TyingEach tying_{pins_};
     toll::TaskflowThreads threads_;
 };
 
