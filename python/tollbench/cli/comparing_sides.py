@@ -158,8 +158,8 @@ def subject_of_written(
     written: Sequence[WrittenSide], kind: str, options: MeasuringOptions
 ) -> tuple[Subject, LookAtCode]:
     """Sides that are ready to run, and what looks at their code. Raises TollError where they do not fit."""
-    made_later = bool(options.around.setup or options.around.prepare)
-    kind, sides = resolve(written, READ if options.read else kind, made_later=made_later)
+    made_before_launches = bool(options.around.setup or options.around.prepare)
+    kind, sides = resolve(written, READ if options.read else kind, as_typed=not made_before_launches)
     subject = subject_of(kind, sides, options)
     alone = subject.alone if isinstance(subject, OneAfterAnother) else lambda _side, _name: None
 

@@ -45,17 +45,18 @@ class WrittenSide:
 
 
 def resolve(
-    written: Sequence[WrittenSide], kind: str = AUTO, *, made_later: bool = False
+    written: Sequence[WrittenSide], kind: str = AUTO, *, as_typed: bool = False
 ) -> tuple[str, tuple[Side, ...]]:
     """What all sides are, and each ready to be launched. Raises TollError where they do not fit together.
 
-    `made_later`: commands of the user's run before, which may make the programs of command lines.
+    `as_typed`: a path to nothing is a mistake, also where a shell might be asked for it. What was built and
+    is gone is no mistake of whoever typed it: a launch tells that.
     """
     check_kind(kind)
     if len(written) < 2:
         raise TollError("a comparison needs two sides", "for example: toll compare ./bench_old ./bench_new")
     usable = [item for item in written if not item.unusable]
-    if not made_later:
+    if as_typed:
         for item in usable:
             _refuse_path_to_nothing(item)
     kinds = [kind_of(item) for item in usable] if kind == AUTO else [kind]

@@ -271,11 +271,20 @@ def test_which_exit_code_comes_first(
     assert comparing.exit_code(found) == code
 
 
+def test_setup_may_make_the_programs(toll: Toll, capsys: pytest.CaptureFixture[str]) -> None:
+    made = "printf '#!/bin/sh\\nexit $1\\n' > made && chmod +x made"
+    toll("./made 0", "./made 0", "--setup", made, "--budget", "1s", "--measure-all")
+    told = capsys.readouterr().out
+    assert "no regression beyond" in told
+    assert "failed" not in told
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [
         (["one"], "a comparison needs two sides"),
         (["./gone", "./gone", "--kind", "google-benchmark"], "there is no executable ./gone"),
+        (["./gone 1", "true"], "there is no executable ./gone"),
         (["a", "b", "--budget", "soon"], "'soon' is not a length of time"),
         (["a", "b", "--threshold", "0"], "the threshold has a value"),
         (["a", "b", "--level", "0.9999999999999999"], "it can be 0.5 to 0.999999"),

@@ -366,26 +366,28 @@ def test_a_path_to_nothing_is_no_command_line(kind: str, tmp_path: Path) -> None
     (tmp_path / "text").write_text("no program\n")
     there = WrittenSide("true")
     with pytest.raises(TollError, match=r"there is no executable \./gone"):
-        resolve([WrittenSide("./gone --all"), there], kind)
+        resolve([WrittenSide("./gone --all"), there], kind, as_typed=True)
     # What is there and cannot be run is a row that says so: of a revision it ends no other one's measuring.
-    assert resolve([there, WrittenSide("./text", base=tmp_path)], kind)[0] == "command"
+    text = WrittenSide("./text", base=tmp_path)
+    assert resolve([there, text], kind, as_typed=True)[0] == "command"
 
 
-def test_a_program_may_be_made_by_what_runs_before() -> None:
-    sides = [WrittenSide("./made 1"), WrittenSide("./made 2")]
-    assert resolve(sides, made_later=True)[0] == "command"
+def test_what_was_built_and_is_gone_is_told_by_its_launch() -> None:
+    assert resolve([WrittenSide("./made 1"), WrittenSide("./made 2")])[0] == "command"
 
 
 @pytest.mark.parametrize("text", ["./gon? --all", "A=/b ./gone", "~/gone", "cd /tmp && ./gone", "ulimit -s"])
 def test_what_a_shell_may_find_is_left_to_it(text: str) -> None:
-    assert resolve([WrittenSide(text), WrittenSide("true")])[0] == "command"
+    assert resolve([WrittenSide(text), WrittenSide("true")], as_typed=True)[0] == "command"
 
 
 def test_a_command_may_lie_in_the_folder_where_it_runs(
     script: Callable[[str, str], str], tmp_path: Path
 ) -> None:
     script("here", "exit 0")
-    assert resolve([WrittenSide("./here", folder=tmp_path), WrittenSide("true")])[0] == "command"
+    assert (
+        resolve([WrittenSide("./here", folder=tmp_path), WrittenSide("true")], as_typed=True)[0] == "command"
+    )
 
 
 def test_the_same_side_twice_gets_a_number() -> None:
