@@ -71,11 +71,12 @@ endfunction()
 # Sets `result` to whether the CMake package file of `package` comes to its end here, and `why` to the first sentence of
 # what it says where it does not. Some files end the whole configuration where a library of their own is missing or of
 # another version, even if they are asked to be quiet: Folly's where a component of Boost is gone. So it is asked by a
-# CMake of its own, which takes a second or two; each time, as what it wants may be gone since.
+# CMake of its own, which takes a second or two; each time, as what it wants may be gone since. What
+# follows are options of its own (-DNAME=ON).
 function(toll_package_is_whole result why package)
   set(folder "${CMAKE_BINARY_DIR}/packages/${package}")
   file(WRITE "${folder}/CMakeLists.txt" "cmake_minimum_required(VERSION 3.20)\nproject(whole CXX)\n"
-    "set(CMAKE_CXX_STANDARD ${CMAKE_CXX_STANDARD})\nset(HPX_IGNORE_BOOST_COMPATIBILITY ON)\n"
+    "set(CMAKE_CXX_STANDARD ${CMAKE_CXX_STANDARD})\n"
     "find_package(${package} CONFIG QUIET)\n")
   string(REPLACE ";" "\\;" prefixes "${CMAKE_PREFIX_PATH}")
   set(place "")
@@ -85,7 +86,7 @@ function(toll_package_is_whole result why package)
   execute_process(
     COMMAND "${CMAKE_COMMAND}" -S "${folder}" -B "${folder}/build" -G "${CMAKE_GENERATOR}"
       "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}"
-      "-DCMAKE_PREFIX_PATH=${prefixes}" ${place}
+      "-DCMAKE_PREFIX_PATH=${prefixes}" ${place} ${ARGN}
     RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE told)
   set(whole TRUE)
   if(failed)

@@ -19,7 +19,7 @@ struct FollyCoroutines {
     }
 
 private:
-    static constexpr std::uint64_t bytes = 1'000;  // a call that forks: 600 to 920 (n of 27 and 25)
+    static constexpr std::uint64_t bytes = 1'000;  // a call that forks: 470 to 990 (n of 27 and 25)
 
     static unsigned with_room(const toll::fib::Inputs& inputs) {
         toll::require_memory(toll::fib::forks(inputs.n), bytes, "coroutines that may wait at once");

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 /// A parent that waits keeps its stack and gives its thread to others. As coroutines that co_await, fib(22)
-/// to fib(27) took 2.2 to 2.8 times the time with two threads, and 1.7 to 2.1 times the memory; the author of
+/// to fib(27) took 1.7 to 2.8 times the time with two threads, and 1.7 to 2.1 times the memory; the author of
 /// runtime-benchmarks saw it the other way round, in memory, with fib(39) on 64 threads.
 struct Hpx {
     explicit Hpx(const toll::fib::Inputs& inputs) : threads_(with_room(inputs)) {}

@@ -23,7 +23,7 @@ struct Stdexec {
         }
     }
 
-    /// Of the default's 8 a queue seldom has as many: 256 rows took 1.2 to 1.3 times as long in two threads.
+    /// Of the default's 8 a queue seldom has as many: 256 rows took 1.1 to 1.3 times as long in two threads.
     static constexpr std::size_t block = 2;
 
     toll::StdexecPool threads_;

@@ -35,7 +35,7 @@ struct FollyCoroutines {
     }
 
 private:
-    static constexpr std::uint64_t bytes = 1'100;  // a queen: 930 to 1,110 (n of 11)
+    static constexpr std::uint64_t bytes = 1'100;  // a queen: 780 to 970 (n of 11)
 
     static unsigned with_room(const toll::nqueens::Inputs& inputs) {
         toll::require_memory(inputs.placed, bytes, "coroutines that may wait at once");

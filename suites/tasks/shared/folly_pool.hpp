@@ -23,7 +23,7 @@ namespace toll {
 /// by one thread, and nothing is queued (fib(24) in a sixth of the time, with two threads as with one). Each
 /// task that others may make awaits co_reschedule_on_current_executor first, which puts it into the queue.
 /// Handed to the pool by co_withExecutor, its end would be queued as well (1.8 times the time). collectAll
-/// makes a source of cancellation for each call besides (1.4 to 1.9 times).
+/// makes a source of cancellation for each call besides (1.3 to 2.0 times).
 class FollyPool {
 public:
     /// Each thread calls `begins` with its number (0, 1 ...) first.
