@@ -56,7 +56,10 @@ _REHEARSING = 3.0  # times what pilots took
 _WORTH_TELLING = 0.25  # of the budget: what less of it buys is seen soon
 _THINNED_ROUNDS = 3  # of those that are left where a round of all does not fit
 _MOST_PILOTS = 3
+_MOST_PILOTS_OF_THREADS = 6
+_PILOTING_SHARE = 0.1  # of the time, for the third to the sixth
 _DEAREST_SECOND_PILOT_NS = 2e8  # of a program with threads: 40 of the headline's take 3 s together
+_SHORT_ITERATION_NS = 1e7  # of what takes no longer a dear pilot was one beside a neighbour
 _MOST_IN_VAIN = 3  # launches in a row that were longer and still had no core of their own
 _MOST_FAILED_BEATS = 2  # a canary that does not work is left alone
 
@@ -192,20 +195,24 @@ class _Run:
         self._pilot_again(cases, until_s)
 
     def _pilot_again(self, cases: Sequence[CaseState], until_s: float) -> None:
-        """Programs that wait or have threads once more, when all have had a pilot.
+        """Programs that wait or have threads, when all have had a pilot, until two say the same of each.
 
-        A neighbour works in bursts, and the whole of a pilot may lie in one. Not those whose pilots are dear,
-        nor where time is short.
+        A neighbour works in bursts, and the whole of a pilot may lie in one. Pass by pass, so that a program's
+        pilots are apart in time.
         """
         if self._settings.max_launches < 2:
             return
-        for index in sorted(range(len(cases)), key=lambda index: self._ranks[cases[index].id]):
-            state = cases[index]
-            again = state.work is not None and state.work.beside_threads and state.pilots < 2
-            cheap = state.cost_ns <= _DEAREST_SECOND_PILOT_NS and self._elapsed_s() < until_s
-            begun = state.rehearsed or bool(state.values)  # resumed: its batches stay as they were
-            if again and cheap and state.active and not begun:
+        failed: set[int] = set()
+        for number in range(1, _MOST_PILOTS_OF_THREADS):
+            if number == 2:
+                until_s = min(until_s, self._elapsed_s() + _PILOTING_SHARE * self._left_s())
+            for index in sorted(range(len(cases)), key=lambda index: self._ranks[cases[index].id]):
+                state = cases[index]
+                if self._elapsed_s() >= until_s or index in failed or not _needs_a_pilot(state):
+                    continue
                 launch = self._pilot_once(state, index)
+                if launch.status is not Status.OK:
+                    failed.add(index)
                 if launch.status is Status.WRONG_ANSWER:
                     self._end_case(state, launch.status, launch.reason)
 
@@ -235,7 +242,7 @@ class _Run:
     def _pilot_once(self, state: CaseState, position: int) -> Launch:
         """What came of it; a pilot that went well counts."""
         talk = noting_unasked_work(piloting(state.case.kind, self._settings.launch_s))
-        place = self._place(state, Purpose.PILOT, state.pilots, position)
+        place = self._place(state, Purpose.PILOT, len(state.fits), position)
         outcome = self._launch(state, place, self._errands.piloting(state), talk)
         if outcome.launch.status is Status.OK:
             state.take_pilot(outcome.launch, self._settings)
@@ -608,6 +615,16 @@ class _Run:
 
     def _left_s(self) -> float:
         return self._settings.budget_s - self._elapsed_s() if self._settings.budget_s else math.inf
+
+
+def _needs_a_pilot(state: CaseState) -> bool:
+    """Whether another pilot may tell more of a program that waits or has threads, and is not dear."""
+    if not state.active or state.work is None or not state.work.beside_threads:
+        return False
+    if state.rehearsed or state.values:  # resumed: its batches stay as they were
+        return False
+    cheap = state.cost_ns <= _DEAREST_SECOND_PILOT_NS or state.work.one_ns <= _SHORT_ITERATION_NS
+    return cheap and not state.fit_agreed
 
 
 def _apart(company: Sequence[CaseState], refused: NotHalted) -> list[list[CaseState]]:

@@ -52,6 +52,8 @@ MOST_TOGETHER = 64  # alive at the same time: each takes four of toll's 1,024 op
 COUNTING_PASSES = 2  # a count is exact where launches with different layouts agree on it
 _MOST_FAILED_SHARE = 0.2
 _FEWEST_FAILURES = 2
+_AGREED = 1.5  # times as many iterations, at most
+_AGREEING_ON_ONE = 4  # pilots
 
 
 @dataclass(slots=True)
@@ -64,7 +66,7 @@ class CaseState:
     status: Status
     reason: str
     work: CaseWork | None = None
-    pilots: int = 0  # that went well
+    fits: list[int] = field(default_factory=list)  # iterations of a batch, by each pilot that went well
     counted: int = 0  # counting passes made; all of them, where one failed
     values: dict[int, LaunchValue | None] = field(default_factory=dict)
     cost_ns: int = 0  # of its last launch
@@ -81,6 +83,17 @@ class CaseState:
         """Whether it is still launched."""
         return self.has_turn and self.status in (Status.OK, Status.PLANNED)
 
+    @property
+    def fit_agreed(self) -> bool:
+        """Whether two of its pilots fit about as many iterations into a batch, and none fits more.
+
+        One that was beside a neighbour fits fewer. Where none fits more than one iteration, four of them have
+        to say so: for a start of a thread that took 3.5 ms, as the new one waited for a processor, two did.
+        """
+        most = sorted(self.fits)[-2:]
+        enough = _AGREEING_ON_ONE if most[-1:] == [1] else 2
+        return len(self.fits) >= enough and most[1] <= _AGREED * most[0]
+
     def take_pilot(self, pilot: Launch, settings: Settings) -> None:
         """What all measuring launches of the case will do, from a pilot that went well.
 
@@ -88,11 +101,11 @@ class CaseState:
         a program that waits or has threads from the one that fits most iterations into a batch: a neighbour
         makes each longer, and batches of few are another footing.
         """
-        self.pilots += 1
         self.cost_ns = pilot.wall_ns
         self.one_thread = one_thread(pilot.footing) or times_own_thread(pilot.footing)
         self.peak_bytes = max(self.peak_bytes, *(batch.peak_bytes for batch in pilot.batches))
         found = work_after(pilot, self.case.kind, settings.launch_s)
+        self.fits.append(found.iterations)
         if self.work is None or (
             found.iterations > self.work.iterations
             if found.beside_threads and self.work.beside_threads

@@ -5,6 +5,7 @@ import math
 import random
 import sqlite3
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -680,6 +681,62 @@ def test_launches_on_a_shared_core_are_longer_where_there_is_time_until_that_was
             if 1 < one.round < 2 + len(blocks)
         ]
     assert launched == [*blocks, *blocks]  # of two cases
+
+
+def beside_a_neighbour(*launches: int) -> Callable[[str, int], float]:
+    """An iteration of what waits takes 40 us, and 3.5 ms in these launches of "met"."""
+    return lambda name, launch: 3.5e6 if name == "met" and launch in launches else 4e4
+
+
+def waiting(tmp_path: Path, cost_ns: Callable[[str, int], float]) -> Bench:
+    made = bench(tmp_path, "met", "alone", cost_ns=cost_ns)
+    made.launcher.waits = 3
+    return made
+
+
+def pilots_and_iterations(path: Path) -> dict[str, tuple[int, int]]:
+    with RunFile.open(path) as run_file:
+        return {
+            case.contender: (len(run_file.launches(case.id, Purpose.PILOT)), case.iterations)
+            for case in run_file.cases()
+        }
+
+
+@pytest.mark.parametrize(
+    ("met", "pilots"), [((), 2), ((1,), 3), ((1, 2), 4), ((2,), 3), ((1, 2, 3), 5), ((1, 3, 4), 5)]
+)
+def test_pilots_are_repeated_until_two_met_no_neighbour(
+    tmp_path: Path, met: tuple[int, ...], pilots: int
+) -> None:
+    """Both of a program that starts threads had: its batches were of one start, its twin's of 82."""
+    made = waiting(tmp_path, beside_a_neighbour(*met))
+    made.run()
+    found = pilots_and_iterations(made.path)
+    assert found["alone"] == (2, 75)  # of 40 us in 3 ms
+    assert found["met"] == (pilots, 75)
+
+
+def test_a_program_that_is_slow_has_four_pilots_and_one_iteration_a_batch(tmp_path: Path) -> None:
+    made = waiting(tmp_path, lambda *_: 3.5e6)
+    made.run()
+    assert set(pilots_and_iterations(made.path).values()) == {(4, 1)}
+
+
+def test_pilots_that_never_agree_end(tmp_path: Path) -> None:
+    made = waiting(tmp_path, lambda name, launch: 1e5 / 2**launch if name == "met" else 4e4)
+    made.run()
+    assert pilots_and_iterations(made.path)["met"][0] == 6
+
+
+def test_a_pilot_that_fails_is_not_repeated(tmp_path: Path) -> None:
+    def fails_second(name: str, launch: int) -> float:
+        if name == "met" and launch == 2:
+            raise LaunchFailed("crashed", Status.FAILED)
+        return 4e4
+
+    made = waiting(tmp_path, fails_second)
+    made.run()
+    assert pilots_and_iterations(made.path)["met"] == (2, 75)
 
 
 def test_pilots_leave_half_of_a_short_time_to_what_has_had_its_own(tmp_path: Path) -> None:

@@ -540,4 +540,25 @@ def test_of_two_pilots_of_threads_the_one_that_met_nobody_counts(met_first: bool
         )  # fmt: skip
         case.take_pilot(pilot, SETTINGS)
     assert case.work is not None
-    assert (case.pilots, case.work.iterations) == (2, 5000)
+    assert (sorted(case.fits), case.work.iterations) == ([1000, 5000], 5000)
+
+
+@pytest.mark.parametrize(
+    ("fits", "agreed"),
+    [
+        ([], False),
+        ([100], False),
+        ([100, 140], True),
+        ([140, 100], True),
+        ([100, 160], False),
+        ([100, 160, 20, 150], True),  # what a neighbour was beside does not count
+        ([1, 1], False),
+        ([1, 1, 1, 1], True),
+        ([1, 1, 30], False),
+        ([1, 1, 30, 25], True),
+    ],
+)
+def test_pilots_agree_where_two_fit_as_many_iterations_and_none_more(fits: list[int], agreed: bool) -> None:
+    (case,) = state(Measured("a", 4, 1.0)).cases
+    case.fits = fits
+    assert case.fit_agreed is agreed
