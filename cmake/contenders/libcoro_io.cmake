@@ -1,0 +1,15 @@
+# libcoro's io_scheduler: only in a libcoro that was built with LIBCORO_FEATURE_NETWORKING, of which its headers tell
+# nothing.
+toll_find_need(libcoro)
+if(TARGET toll_contender_libcoro)
+  file(STRINGS "${TOLL_LIBCORO_LIBRARY}" made REGEX "io_scheduler11make_unique" LIMIT_COUNT 1)
+  if(made)
+    add_library(toll_contender_libcoro_io INTERFACE)
+    target_link_libraries(toll_contender_libcoro_io INTERFACE toll_contender_libcoro)
+    get_property(TOLL_LIBCORO_IO_VERSION GLOBAL PROPERTY TOLL_NEED_libcoro_VERSION)
+  else()
+    set(TOLL_LIBCORO_IO_REASON "libcoro in ${TOLL_LIBCORO_LIBRARY} was built without LIBCORO_FEATURE_NETWORKING")
+  endif()
+else()
+  get_property(TOLL_LIBCORO_IO_REASON GLOBAL PROPERTY TOLL_NEED_libcoro_REASON)
+endif()
