@@ -1,7 +1,8 @@
 #include "countdown.hpp"
-#include "onetbb_timer.hpp"
+#include "timer_thread.hpp"
 
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
@@ -39,7 +40,7 @@ struct OneTbbSuspend {
     tbb::global_control allowed_;
     tbb::task_arena arena_;
     std::mutex mutex_;
-    toll::cachecalc::OneTbbTimer timer_;
+    toll::cachecalc::TimerThread<tbb::task::suspend_point> timer_{tbb::task::resume};
 };
 
 TOLL_CONTENDER(cachecalc, onetbb_suspend, OneTbbSuspend);

@@ -2,8 +2,6 @@
 
 #include "workload.hpp"
 
-#include <oneapi/tbb/task.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -11,25 +9,30 @@
 #include <queue>
 #include <stop_token>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace toll::cachecalc {
 
-/// oneTBB suspends and resumes tasks but has no timers: a thread that sleeps until the next one is due.
-class OneTbbTimer {
+/// For runtimes that have no timers: a thread that sleeps until the next wait is over, and calls `resume`
+/// with what waited.
+template <class Waiter>
+class TimerThread {
 public:
-    void resume_after(std::chrono::microseconds wait, tbb::task::suspend_point point) {
+    explicit TimerThread(std::function<void(Waiter)> resume) : resume_(std::move(resume)) {}
+
+    void resume_after(std::chrono::microseconds wait, Waiter waiter) {
         const auto due = std::chrono::steady_clock::now() + wait;
         const std::scoped_lock lock{mutex_};
         const bool earliest = waiting_.empty() || due < waiting_.top().due;
-        waiting_.push({due, point});
+        waiting_.push({due, waiter});
         if (earliest) { changed_.notify_one(); }
     }
 
 private:
     struct Waiting {
         std::chrono::steady_clock::time_point due;
-        tbb::task::suspend_point point;
+        Waiter waiter;
         bool operator>(const Waiting& other) const { return due > other.due; }
     };
 
@@ -43,11 +46,12 @@ private:
             }
             waiting_.pop();
             lock.unlock();  // a resumed task may wait again at once
-            tbb::task::resume(next.point);
+            resume_(next.waiter);
             lock.lock();
         }
     }
 
+    std::function<void(Waiter)> resume_;
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
