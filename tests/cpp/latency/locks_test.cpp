@@ -18,8 +18,11 @@
 #include <toll/threads.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <shared_mutex>
 
 namespace {
 
@@ -103,6 +106,7 @@ const Row rows[] = {
 #if defined(TOLL_HAS_CONCURRENCY_KIT)
     ROW(ConcurrencyKitFas),
     ROW(ConcurrencyKitTicket),
+    ROW(ConcurrencyKitRwlock),
 #endif
 #if defined(TOLL_HAS_ONETBB)
     ROW(TbbSpinMutex),
@@ -110,7 +114,40 @@ const Row rows[] = {
 #endif
 };
 
+/// How many of the readers saw the two numbers differ that a writer makes equal.
+template <class L>
+std::uint64_t seen_apart(unsigned rounds) {
+    alignas(64) L lock;
+    alignas(64) std::array<std::uint64_t, 2> numbers{};
+    std::atomic<std::uint64_t> apart{0};
+    toll::Crew crew(3);
+    crew.run([&](unsigned member) {
+        for (unsigned round = 0; round < rounds; ++round) {
+            if (member == 0) {
+                const std::scoped_lock held{lock};
+                ++numbers[0];
+                ++numbers[1];
+            } else {
+                const std::shared_lock held{lock};
+                if (numbers[0] != numbers[1]) { ++apart; }
+            }
+        }
+    });
+    CHECK(numbers[1] == rounds);
+    return apart;
+}
+
 }  // namespace
+
+TEST_CASE("who shares a lock sees nothing half-written") {
+    CHECK(seen_apart<std::shared_mutex>(2000) == 0);
+#if defined(TOLL_HAS_ABSL_SYNCHRONIZATION)
+    CHECK(seen_apart<AbslSharedMutex>(2000) == 0);
+#endif
+#if defined(TOLL_HAS_CONCURRENCY_KIT)
+    CHECK(seen_apart<ConcurrencyKitRwlock>(2000) == 0);
+#endif
+}
 
 TEST_CASE("no lock lets two owners in: each increment is counted") {
     const unsigned threads = usable_threads();

@@ -1,0 +1,13 @@
+#include "liburcu.hpp"
+
+#include <urcu/urcu-bp.h>
+
+/// As memb, for programs that cannot tell which threads read: each is registered by its first read.
+struct Bp {
+    TOLL_LIBURCU_FLAVOUR(bp)
+    static constexpr bool fenced_by_kernel = true;
+};
+
+using LiburcuBp = toll::read_mostly::Liburcu<Bp>;
+
+TOLL_CONTENDER(read_mostly, liburcu_bp, LiburcuBp);
