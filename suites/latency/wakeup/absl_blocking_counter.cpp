@@ -1,3 +1,4 @@
+#include "../shared/absl_locks.hpp"
 #include "workload.hpp"
 
 #include <absl/synchronization/blocking_counter.h>
@@ -5,6 +6,7 @@
 #include <optional>
 
 struct AbslBlockingCounter {
+    [[no_unique_address]] toll::locks::NoDeadlockSearch off;
     std::optional<absl::BlockingCounter> counter;  // serves one wait: a new one for each sample
     void arm() { counter.emplace(1); }
     // NOLINTBEGIN(bugprone-unchecked-optional-access): who raises has armed it

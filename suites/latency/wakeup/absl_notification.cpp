@@ -1,3 +1,4 @@
+#include "../shared/absl_locks.hpp"
 #include "workload.hpp"
 
 #include <absl/synchronization/notification.h>
@@ -5,6 +6,7 @@
 #include <optional>
 
 struct AbslNotification {
+    [[no_unique_address]] toll::locks::NoDeadlockSearch off;
     std::optional<absl::Notification> notification;  // serves one wait: a new one for each sample
     void arm() { notification.emplace(); }
     // NOLINTBEGIN(bugprone-unchecked-optional-access): who raises has armed it
