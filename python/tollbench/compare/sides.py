@@ -8,6 +8,7 @@ import shlex
 import shutil
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,7 +16,9 @@ from tollbench.compare.adapters import AUTO, COMMAND, adapters, check_kind
 from tollbench.compare.subject import Adapter, Side
 from tollbench.errors import TollError
 from tollbench.launching.answers import open_plain
+from tollbench.launching.command import run_command
 from tollbench.launching.environment import own_environment, with_malloc_of
+from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import breakable
 from tollbench.text import as_text
 from tollbench.words import serving_malloc
@@ -27,6 +30,7 @@ _QUOTED = re.compile(r"""'[^']*'|\\[^\n]|"(?:[^"$`\\]|\\["\\])*\"""")
 # `--filter=BM_(sort|map)/[0-9]+`: parentheses within a word are a mistake to every shell, and so a pattern.
 _GROUP = re.compile(r"(?<=[\w.=^/:*+?|()\[\]\\-])\([\w.|/:^$*+?\\\[\]{},=-]*\)")
 _PIECE_BYTES, _LONGEST_MARK = 2**22, 64
+_LOOK_S = 10.0  # of a shell that is asked for a name
 _SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\*?\[\]#~!\n]|^\s*\w+=")
 
 
@@ -194,10 +198,21 @@ def _refuse_path_to_nothing(written: WrittenSide) -> None:
         return
     first = _words(written)[0]
     folders = [written.base, *([written.folder] if written.folder else [])]
-    if "/" in first and not (
-        "{" in first or _SHELL_SYNTAX.search(first) or any((folder / first).exists() for folder in folders)
-    ):
+    if "{" in first or _SHELL_SYNTAX.search(first) or any((folder / first).exists() for folder in folders):
+        return
+    if "/" in first or not _is_command(first, written):
         raise _no_executable(first, written.base)
+
+
+def _is_command(name: str, written: WrittenSide) -> bool:
+    """Whether a shell knows a bare name: a program, one of its own commands, or a word of its language."""
+    asked = ("/bin/sh", "-c", 'command -v -- "$1"', "sh", name)
+    try:
+        return (
+            run_command(asked, _environment(written), written.folder or written.base, _LOOK_S).exit_code == 0
+        )
+    except LaunchFailed:  # no shell, or no folder: its launch will say so
+        return True
 
 
 def _can_run(file: Path) -> bool:
@@ -209,7 +224,10 @@ def _no_executable(name: str, base: Path) -> TollError:
         return TollError(
             f"{name} is there, but cannot be run", f"chmod +x {name}, or name what runs it before it"
         )
-    return TollError(f"there is no executable {name}", "build it, or name another one")
+    folder = (base / name).parent
+    near = get_close_matches(Path(name).name, [one.name for one in folder.glob("*") if _can_run(one)], 1)
+    meant = f"build it, or name another one: is {Path(name).with_name(near[0])} meant?" if near else ""
+    return TollError(f"there is no executable {name}", meant or "build it, or name another one")
 
 
 def _environment(written: WrittenSide) -> dict[str, str]:

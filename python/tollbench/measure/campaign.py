@@ -197,8 +197,8 @@ class _Run:
     def _pilot_again(self, cases: Sequence[CaseState], until_s: float) -> None:
         """Programs that wait or have threads, when all have had a pilot, until two say the same of each.
 
-        A neighbour works in bursts, and the whole of a pilot may lie in one. Pass by pass, so that a program's
-        pilots are apart in time.
+        A neighbour works in bursts, and the whole of a pilot may lie in one. Pass by pass, so that pilots of
+        one program are apart in time.
         """
         if self._settings.max_launches < 2:
             return

@@ -372,11 +372,28 @@ def test_a_path_to_nothing_is_no_command_line(kind: str, tmp_path: Path) -> None
     assert resolve([there, text], kind, as_typed=True)[0] == "command"
 
 
+@pytest.mark.parametrize("kind", ["auto", "command"])
+def test_a_bare_name_that_no_shell_knows_is_a_mistake(
+    kind: str, script: Callable[[str, str], str], tmp_path: Path
+) -> None:
+    """It was timed as a shell that finds nothing, or called another kind than the other side."""
+    script("bench_new", "exit 0")
+    there = WrittenSide("true")
+    with pytest.raises(TollError, match=r"there is no executable bench_nwe$") as told:
+        resolve([there, WrittenSide("bench_nwe --all", base=tmp_path)], kind, as_typed=True)
+    assert told.value.next_step == "build it, or name another one: is bench_new meant?"
+    with pytest.raises(TollError, match=r"there is no executable no-such-thing$") as told:
+        resolve([there, WrittenSide("no-such-thing", base=tmp_path)], kind, as_typed=True)
+    assert told.value.next_step == "build it, or name another one"
+
+
 def test_what_was_built_and_is_gone_is_told_by_its_launch() -> None:
     assert resolve([WrittenSide("./made 1"), WrittenSide("./made 2")])[0] == "command"
 
 
-@pytest.mark.parametrize("text", ["./gon? --all", "A=/b ./gone", "~/gone", "cd /tmp && ./gone", "ulimit -s"])
+@pytest.mark.parametrize(
+    "text", ["./gon? --all", "A=/b ./gone", "~/gone", "cd /tmp && ./gone", "ulimit -s", "true 1", ": 1"]
+)
 def test_what_a_shell_may_find_is_left_to_it(text: str) -> None:
     assert resolve([WrittenSide(text), WrittenSide("true")], as_typed=True)[0] == "command"
 
