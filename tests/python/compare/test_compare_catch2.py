@@ -189,6 +189,52 @@ def test_a_signal_is_told_with_the_test_case_that_it_came_in(executable) -> None
         assert told in item.reason
 
 
+def crashing(path: str, *cases: str) -> str:
+    """An executable of `executable`, killed in the first of these test cases that it is to run."""
+    report = Path(f"{path}.xml").read_text().replace("</Catch2TestRun>", "")
+    lines = []
+    for case in cases:
+        died = (
+            f'<TestCase name="{case}" tags="[x]"><OverallResult success="false"/></TestCase></Catch2TestRun>'
+        )
+        Path(f"{path}.{case}").write_text(report + died)
+        lines.append(
+            f"case \"$*\" in *'~\"{case}\"'*|other*|sums*) ;; *) cat '{path}.{case}'; kill -SEGV $$;; esac"
+        )
+    script = Path(path)
+    script.write_text(script.read_text().replace("cat ", "\n".join([*lines, "cat "]), 1))
+    return path
+
+
+def test_a_test_case_that_crashes_costs_its_own_rows_alone(executable, tmp_path: Path) -> None:
+    found = compared(executable("a"), crashing(executable("b"), "third", "fourth"))
+    assert [item.verdict for item in found.comparisons] == [Verdict.NO_DIFFERENCE] * 2
+    assert "b fails test cases that have no row here: 2, 'third' first" in found.comparisons[0].reason
+    asked = (tmp_path / "b.asked").read_text().splitlines()
+    assert asked[:3] == ["--reporter", '~"third"', '~"third" ~"fourth"']
+    assert set(asked[3:]) == {"sums\\, of \\[ints\\]"}
+
+
+def test_the_benchmarks_of_a_test_case_that_crashes_are_rows_that_say_so(executable) -> None:
+    more = OTHER.format(own="ours", success="true")
+    found = compared(executable("a", more=more), crashing(executable("b"), "other"))
+    rows = {item.benchmark: item for item in found.comparisons}
+    assert rows.pop("other / ours").reason.endswith("b in its test case 'other' crashed with SIGSEGV")
+    assert {item.verdict for item in rows.values()} == {Verdict.NO_DIFFERENCE}
+    assert len(rows) == 2
+
+
+def test_what_crashes_all_along_ends(executable, tmp_path: Path) -> None:
+    """Nor is a test case taken out of those that the side's own words choose."""
+    many = crashing(executable("b"), *(f"c{number}" for number in range(12)))
+    (item,) = compared(executable("a"), many).comparisons
+    assert "in its test case 'c10' crashed with SIGSEGV" in item.reason
+    (tmp_path / "b.asked").unlink()
+    (item,) = compared(executable("a"), f"{many} [x]").comparisons
+    assert "in its test case 'c0' crashed with SIGSEGV" in item.reason
+    assert (tmp_path / "b.asked").read_text().splitlines() == ["[x]"]
+
+
 def test_a_test_case_that_fails_in_company_alone_is_not_accused(executable, tmp_path: Path) -> None:
     """As one that needs a state that another one changes: launched by itself it is measured."""
     more = OTHER.format(own="ours", success="true")

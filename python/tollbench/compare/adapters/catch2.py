@@ -40,6 +40,7 @@ _BEGINS = re.compile(rb'<BenchmarkResults name="([^"]*)"(?: \w+="[^"]*")* estima
 _COMMENT = re.compile(rb"\s*(?:<!--[^<>]*-->\s*)?")
 _ENDED = re.compile(rb"\s*(?:<!--[^<>]*-->\s*)?<(?:mean|failed)\s")
 _COUNT = re.compile(r"[0-9]{1,18}")
+_MOST_CRASHES = 10  # test cases of a side that are left out, each after a launch that ended in it
 _DEEPEST = 200  # nested elements: a name holds those of all sections around it
 _PIECE_BYTES = 2**20
 WARMUP_MS = 5
@@ -83,7 +84,7 @@ class Catch2(OneAfterAnother):
 
     def offered(self, side: Side) -> Sequence[str]:
         """Runs every test case once: nothing else tells which of them hold benchmarks."""
-        report, ended = self._measured(side, [], None, samples=1)
+        report, ended = self._survived(side)
         found = report.benchmarks
         held = list(dict.fromkeys((benchmark.name, benchmark.case) for benchmark in found))
         self._cases[side.label] = dict(held)
@@ -94,6 +95,23 @@ class Catch2(OneAfterAnother):
         for benchmark in found:
             of_cases[benchmark.case] += benchmark.mean_ns * max(1, benchmark.iterations)
         return self._matching([name for name, _ in held])
+
+    def _survived(self, side: Side) -> tuple[Report, Ended]:
+        """Of a launch without the test cases that ended one before it by a signal, failed ones of the report.
+
+        Where the side's own words choose test cases, nothing can be taken out of them. Raises LaunchFailed.
+        """
+        crashed: list[FailedCase] = []
+        while True:
+            without = [" ".join(f'~"{literal(case.name)}"' for case in crashed)] if crashed else []
+            ended = self.run(side, _reporting(without, 1), None)
+            last = case_of_signal(ended)
+            may_be_left_out = len(side.command) == 1 and len(crashed) < _MOST_CRASHES
+            if last and may_be_left_out and last.name not in [case.name for case in crashed]:
+                crashed.append(last)
+                continue
+            report = report_of(ended)
+            return report._replace(failed=(*report.failed, *crashed)), ended
 
     def _matching(self, names: Sequence[str]) -> list[str]:
         """Also by the beginning of the names of what a test case holds, where it did not come to that."""
@@ -325,6 +343,18 @@ def _values(report: Report, names: Sequence[str]) -> Values:
     return values
 
 
+def case_of_signal(ended: Ended) -> FailedCase | None:
+    """The test case in which a launch was ended by a signal, where Catch2 could still tell it."""
+    if ended.exit_code >= 0:
+        return None
+    try:
+        found = Report.of(ended.whole_stdout())
+    except LaunchFailed:
+        return None
+    # Its report is what it printed last: what the signal was about stands in the other stream, if anywhere.
+    return found.failed[-1]._replace(how=replace(ended, stdout=b"").how()) if found.ended_failing else None
+
+
 def report_of(ended: Ended) -> Report:
     """Of a launch that came to its end, whatever its test cases say. Raises LaunchFailed."""
     try:
@@ -333,9 +363,10 @@ def report_of(ended: Ended) -> Report:
         if ended.exit_code != 0:
             raise LaunchFailed(ended.how()) from None
         raise
+    if last := case_of_signal(ended):
+        raise LaunchFailed(last.told())
     if ended.exit_code < 0:
-        within = f"in its test case {shown(found.failed[-1].name, 200)!r} " if found.ended_failing else ""
-        raise LaunchFailed(within + ended.how())
+        raise LaunchFailed(ended.how())
     return found
 
 
@@ -398,9 +429,12 @@ class FailedCase(NamedTuple):
 
     name: str
     tags: str  # "[a][!benchmark]"
+    how: str = ""  # the launch ended in it, where it was no answer that was wrong
 
     def told(self) -> str:
         """What it did, and what that costs."""
+        if self.how:
+            return f"in its test case {shown(self.name, 200)!r} {self.how}"
         return f"fails its test case {shown(self.name, 200)!r}: a wrong answer has no time"
 
     def lacks_benchmarks(self, measured: Collection[str]) -> bool:
