@@ -19,6 +19,7 @@ if(TOLL_LIBURCU_INCLUDE AND NOT libraries MATCHES "NOTFOUND")
     set(TOLL_LIBURCU_VERSION "${TOLL_LIBURCU_PKG_VERSION}")
   endif()
 else()
-  set(TOLL_LIBURCU_REASON "liburcu 0.11 or later (urcu/urcu-memb.h) was not found")
+  set(TOLL_LIBURCU_REASON "liburcu 0.11 or later was not found with urcu/urcu-memb.h and its libraries liburcu-memb, \
+-mb, -qsbr and -bp")
   set(TOLL_LIBURCU_PACKAGE liburcu-dev)
 endif()

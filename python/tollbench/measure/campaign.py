@@ -621,10 +621,10 @@ def _needs_a_pilot(state: CaseState) -> bool:
     """Whether another pilot may tell more of a program that waits or has threads, and is not dear."""
     if not state.active or state.work is None or not state.work.beside_threads:
         return False
-    if state.rehearsed or state.values:  # resumed: its batches stay as they were
-        return False
-    cheap = state.cost_ns <= _DEAREST_SECOND_PILOT_NS or state.work.one_ns <= _SHORT_ITERATION_NS
-    return cheap and not state.fit_agreed
+    if state.rehearsed or state.values or len(state.fits) >= _MOST_PILOTS_OF_THREADS:
+        return False  # resumed: its batches stay as they were
+    short = state.work.one_ns <= _SHORT_ITERATION_NS and state.work.begin_ns <= _DEAREST_SECOND_PILOT_NS
+    return (state.cost_ns <= _DEAREST_SECOND_PILOT_NS or short) and not state.fit_agreed
 
 
 def _apart(company: Sequence[CaseState], refused: NotHalted) -> list[list[CaseState]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from tollbench.analysis.comparison import table_of
 from tollbench.analysis.grouping import by_setting, swept_parameters
@@ -66,7 +67,7 @@ class CaseState:
     status: Status
     reason: str
     work: CaseWork | None = None
-    fits: list[int] = field(default_factory=list)  # iterations of a batch, by each pilot that went well
+    fits: list[CaseWork] = field(default_factory=list)  # of each pilot that went well
     counted: int = 0  # counting passes made; all of them, where one failed
     values: dict[int, LaunchValue | None] = field(default_factory=dict)
     cost_ns: int = 0  # of its last launch
@@ -85,33 +86,48 @@ class CaseState:
 
     @property
     def fit_agreed(self) -> bool:
-        """Whether two of its pilots fit about as many iterations into a batch, and none fits more.
+        """Whether two of its pilots fit about as many iterations into a batch, and at most one fits more.
 
-        One that was beside a neighbour fits fewer. Where none fits more than one iteration, four of them have
-        to say so: for a start of a thread that took 3.5 ms, as the new one waited for a processor, two did.
+        One that was beside a neighbour fits fewer, and a lucky one more: threads that contend are quicker
+        where a neighbour has them run one after the other. Where none fits more than one iteration, four of
+        them have to say so: for a start of a thread that took 3.5 ms, as the new one waited for a processor,
+        two did.
         """
-        most = sorted(self.fits)[-2:]
-        enough = _AGREEING_ON_ONE if most[-1:] == [1] else 2
-        return len(self.fits) >= enough and most[1] <= _AGREED * most[0]
+        fits = [work.iterations for work in self._by_fit()]
+        if fits[:1] == [1]:
+            return len(fits) >= _AGREEING_ON_ONE
+        return any(more <= _AGREED * fewer for more, fewer in pairwise(fits[:3]) if more > 1)
+
+    def _by_fit(self) -> list[CaseWork]:
+        """Pilots, most iterations first."""
+        return sorted(self.fits, key=lambda work: work.iterations, reverse=True)
+
+    def _confirmed(self) -> CaseWork:
+        """Of all pilots the one with the most iterations that another one confirms.
+
+        Where none is confirmed, the second of three or more, unless that says one.
+        """
+        works = self._by_fit()
+        for more, fewer in pairwise(works):
+            if 1 < more.iterations <= _AGREED * fewer.iterations:
+                return more
+        return works[1] if len(works) > 2 and works[1].iterations > 1 else works[0]
 
     def take_pilot(self, pilot: Launch, settings: Settings) -> None:
         """What all measuring launches of the case will do, from a pilot that went well.
 
         Of several, from the one that asks for the shortest batches: what one saw alone was the machine's. Of
-        a program that waits or has threads from the one that fits most iterations into a batch: a neighbour
-        makes each longer, and batches of few are another footing.
+        a program that waits or has threads from one that fits many iterations into a batch (`_confirmed`): a
+        neighbour makes each longer, and batches of few are another footing.
         """
-        self.cost_ns = pilot.wall_ns
+        self.cost_ns = min(pilot.wall_ns, self.cost_ns) if self.fits else pilot.wall_ns
         self.one_thread = one_thread(pilot.footing) or times_own_thread(pilot.footing)
         self.peak_bytes = max(self.peak_bytes, *(batch.peak_bytes for batch in pilot.batches))
-        found = work_after(pilot, self.case.kind, settings.launch_s)
-        self.fits.append(found.iterations)
-        if self.work is None or (
-            found.iterations > self.work.iterations
-            if found.beside_threads and self.work.beside_threads
-            else found.iterations < self.work.iterations
-        ):
-            self.work = found
+        self.fits.append(work_after(pilot, self.case.kind, settings.launch_s))
+        if all(work.beside_threads for work in self.fits):
+            self.work = self._confirmed()
+        else:
+            self.work = min(self.fits, key=lambda work: work.iterations)
 
     def take_rehearsal(self, launch: Launch) -> None:
         """What being together asks for, from a launch among others that went well."""

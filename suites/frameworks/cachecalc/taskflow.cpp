@@ -7,8 +7,9 @@
 #include <functional>
 #include <mutex>
 
-/// Two asynchronous tasks for each task, one before its wait and one after it: Taskflow's tasks run to their
-/// end, and one that waited would keep its thread. A mutex serializes computations.
+/// Two asynchronous tasks for each task, one before its wait and one after it. A task that waits may have its
+/// thread run others meanwhile (corun_until), on top of its own stack: too many here. A mutex serializes
+/// computations.
 struct Taskflow {
     explicit Taskflow(const toll::cachecalc::Inputs& inputs) : executor_(inputs.threads) {}
 

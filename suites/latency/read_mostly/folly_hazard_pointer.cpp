@@ -51,7 +51,7 @@ private:
     }
 
     std::atomic<Node*> node_{new Node(toll::read_mostly::Record{})};
-    std::mutex writers_;
+    alignas(128) std::mutex writers_;  // away from what readers read
 };
 
 TOLL_CONTENDER(read_mostly, folly_hazard_pointer, FollyHazardPointer);

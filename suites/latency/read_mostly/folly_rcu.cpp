@@ -4,10 +4,16 @@
 
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 /// Readers count themselves in a place of their own thread; what was replaced is freed by whoever replaces,
 /// once all who may read it have been through.
 class FollyRcu {
+    struct Node : folly::rcu_obj_base<Node> {
+        explicit Node(const toll::read_mostly::Record& made) : record(made) {}
+        toll::read_mostly::Record record;
+    };
+
 public:
     using Reader = toll::read_mostly::PlainReader<FollyRcu>;
 
@@ -17,26 +23,26 @@ public:
     /// Nobody reads any more.
     ~FollyRcu() {
         folly::rcu_barrier();  // what was replaced is freed
-        delete record_.load(std::memory_order_relaxed);
+        delete node_.load(std::memory_order_relaxed);
     }
 
     template <class Look>
     auto read(Look look) const {
         const std::scoped_lock<folly::rcu_domain> reading{folly::rcu_default_domain()};
-        return look(*record_.load(std::memory_order_acquire));
+        return look(std::as_const(node_.load(std::memory_order_acquire)->record));
     }
-    void update() { folly::rcu_retire(replaced()); }  // which may free others': not under a lock, says Folly
+    void update() { replaced()->retire(); }  // which may free others': not under a lock, says Folly
 
 private:
-    const toll::read_mostly::Record* replaced() {
+    Node* replaced() {
         const std::scoped_lock one_writer{writers_};
-        const auto* const old = record_.load(std::memory_order_relaxed);
-        record_.store(new toll::read_mostly::Record(old->next()), std::memory_order_release);
+        Node* const old = node_.load(std::memory_order_relaxed);
+        node_.store(new Node(old->record.next()), std::memory_order_release);
         return old;
     }
 
-    std::atomic<const toll::read_mostly::Record*> record_{new toll::read_mostly::Record};
-    std::mutex writers_;
+    std::atomic<Node*> node_{new Node(toll::read_mostly::Record{})};
+    alignas(128) std::mutex writers_;  // away from what readers read
 };
 
 TOLL_CONTENDER(read_mostly, folly_rcu, FollyRcu);

@@ -5,12 +5,16 @@
 #include "../shared/seen_by_sanitizer.hpp"
 #include "workload.hpp"
 
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <urcu/tls-compat.h>
+
 #include <atomic>
 #include <mutex>
 #include <utility>
+
+// Up to 0.13 its headers declare the reader's place `thread_local` in C++: each access asks then whether it
+// has to be made, four times a read, which no program in C does and none with 0.14.
+#undef URCU_TLS_STORAGE_CLASS
+#define URCU_TLS_STORAGE_CLASS __thread
 
 namespace toll::read_mostly {
 
@@ -55,7 +59,9 @@ public:
         unsigned until_quiescent_ = reads_until_quiescent;
     };
 
+    /// What frees is made here: a thread that a reader made would be tied as the reader is.
     Liburcu() {
+        Flavour::make_freeing_thread();
 #if defined(TOLL_THREAD_SANITIZER)
         throw Unsupported("ThreadSanitizer does not see by what liburcu orders a read before a free");
 #endif
@@ -68,14 +74,12 @@ public:
         delete node_.load(std::memory_order_relaxed);
     }
 
-    /// Of a flavour that has the kernel fence for its readers: whether this kernel can.
+    /// Of a flavour that has the kernel fence for its readers: whether liburcu found that it can.
     [[nodiscard]] static Footing footing() {
-        if constexpr (requires { Flavour::fenced_by_kernel; }) {
-            const long known = ::syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
-            const bool can = known > 0 && (known & MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0;
-            return {
-                {"reader_fences", can ? "none: membarrier(2) where a reader is waited for"
-                                      : "two each read: this kernel has no private expedited membarrier(2)"}};
+        if constexpr (requires { Flavour::fenced_by_kernel(); }) {
+            return {{"reader_fences", Flavour::fenced_by_kernel()
+                                          ? "none: membarrier(2) where a reader is waited for"
+                                          : "in each read: liburcu found no membarrier(2) in this kernel"}};
         } else {
             return {};
         }
@@ -90,32 +94,35 @@ private:
     }
 
     std::atomic<Node*> node_{new Node(Record{})};
-    std::mutex writers_;
+    alignas(128) std::mutex writers_;  // away from what readers read
 };
 
 }  // namespace toll::read_mostly
 
 /// The functions of liburcu's flavour `name`, whose header was included before.
-#define TOLL_LIBURCU_FLAVOUR(name)                      \
-    using Head = ::rcu_head;                            \
-    static void register_thread() noexcept {            \
-        urcu_##name##_register_thread();                \
-    }                                                   \
-    static void unregister_thread() noexcept {          \
-        urcu_##name##_unregister_thread();              \
-    }                                                   \
-    static void read_lock() noexcept {                  \
-        urcu_##name##_read_lock();                      \
-    }                                                   \
-    static void read_unlock() noexcept {                \
-        urcu_##name##_read_unlock();                    \
-    }                                                   \
-    static void quiescent_state() noexcept {            \
-        urcu_##name##_quiescent_state();                \
-    }                                                   \
-    static void barrier() noexcept {                    \
-        urcu_##name##_barrier();                        \
-    }                                                   \
-    static void call(Head* head, void (*then)(Head*)) { \
-        urcu_##name##_call_rcu(head, then);             \
+#define TOLL_LIBURCU_FLAVOUR(name)                       \
+    using Head = ::rcu_head;                             \
+    static void register_thread() noexcept {             \
+        urcu_##name##_register_thread();                 \
+    }                                                    \
+    static void unregister_thread() noexcept {           \
+        urcu_##name##_unregister_thread();               \
+    }                                                    \
+    static void read_lock() noexcept {                   \
+        urcu_##name##_read_lock();                       \
+    }                                                    \
+    static void read_unlock() noexcept {                 \
+        urcu_##name##_read_unlock();                     \
+    }                                                    \
+    static void quiescent_state() noexcept {             \
+        urcu_##name##_quiescent_state();                 \
+    }                                                    \
+    static void barrier() noexcept {                     \
+        urcu_##name##_barrier();                         \
+    }                                                    \
+    static void make_freeing_thread() {                  \
+        (void)urcu_##name##_get_default_call_rcu_data(); \
+    }                                                    \
+    static void call(Head* head, void (*then)(Head*)) {  \
+        urcu_##name##_call_rcu(head, then);              \
     }

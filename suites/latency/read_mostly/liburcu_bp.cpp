@@ -5,7 +5,7 @@
 /// As memb, for programs that cannot tell which threads read: each is registered by its first read.
 struct Bp {
     TOLL_LIBURCU_FLAVOUR(bp)
-    static constexpr bool fenced_by_kernel = true;
+    static bool fenced_by_kernel() noexcept { return urcu_bp_has_sys_membarrier != 0; }
 };
 
 using LiburcuBp = toll::read_mostly::Liburcu<Bp>;

@@ -2,7 +2,7 @@
 
 #include <urcu/urcu-mb.h>
 
-/// Readers write a flag of their own, with a fence before and after what they read.
+/// Readers write a flag of their own, with fences before and after what they read.
 struct Mb {
     TOLL_LIBURCU_FLAVOUR(mb)
 };

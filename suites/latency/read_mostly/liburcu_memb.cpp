@@ -6,7 +6,7 @@
 /// (membarrier(2)). Where the kernel has none, both sides have fences.
 struct Memb {
     TOLL_LIBURCU_FLAVOUR(memb)
-    static constexpr bool fenced_by_kernel = true;
+    static bool fenced_by_kernel() noexcept { return urcu_memb_has_sys_membarrier != 0; }
 };
 
 using LiburcuMemb = toll::read_mostly::Liburcu<Memb>;

@@ -43,7 +43,7 @@ public:
 private:
     std::atomic<std::uint64_t> sequence_{0};
     std::array<std::atomic<std::uint64_t>, toll::read_mostly::Record::size> words_{};
-    std::mutex writers_;
+    alignas(128) std::mutex writers_;  // away from what readers read
 };
 
 TOLL_CONTENDER(read_mostly, sequence_lock, SequenceLock);

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
-#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -106,8 +105,10 @@ public:
     }
 
 private:
+    // What readers of a lock write lies at its beginning, so that it shares the record's line whatever its
+    // size.
+    alignas(64) Record record_;
     L lock_;
-    Record record_;
 };
 
 /// All threads read equally often, and each replaces the record after so many reads of its own, in turn. A
@@ -127,30 +128,31 @@ public:
         : threads_(static_cast<unsigned>(arguments.number("threads", 1, most_threads))),
           reads_per_update_(arguments.number("reads_per_update", 1, most_reads)),
           seen_(threads_),
-          crew_(threads_) {}
+          until_update_(threads_),
+          crew_(threads_) {
+        for (unsigned number = 0; number < threads_; ++number) {
+            until_update_[number] = first_update_of(number);
+        }
+    }
 
     Workload(const Workload&) = delete;
     Workload& operator=(const Workload&) = delete;
     ~Workload() = default;
 
-    /// Not timed: a contender that frees later may have to wait for that.
-    void before_batch() { shared_.emplace(); }
-    void after_batch() noexcept {}
-
     Checksum run(std::uint64_t iterations) {
-        C& shared = shared_->shared;
+        C& shared = lines_.shared;
         crew_.run([&](unsigned number) {
             const std::uint64_t reads = iterations / threads_ + (number < iterations % threads_ ? 1 : 0);
-            seen_[number] = read_all(shared, reads, first_update_of(number));
+            seen_[number] = read_all(shared, reads, until_update_[number]);
         });
         Seen all;
         for (const Seen& seen : seen_) {
             all.right += seen.right;
-            all.updates += seen.updates;
+            updates_ += seen.updates;
         }
         // An update that was lost makes the answer wrong as a torn record does.
         const std::uint64_t version = typename C::Reader{shared}.read(version_of);
-        return version == all.updates ? all.right : 0;
+        return version == updates_ ? all.right : 0;
     }
 
     [[nodiscard]] Checksum expected(std::uint64_t iterations) const noexcept { return iterations; }
@@ -193,11 +195,13 @@ private:
 
     /// Evenly apart, so that threads do not all replace it at once.
     [[nodiscard]] std::uint64_t first_update_of(unsigned number) const noexcept {
-        return std::max<std::uint64_t>(1, reads_per_update_ / threads_ * (number + 1));
+        return std::max<std::uint64_t>(1, reads_per_update_ * (number + 1) / threads_);
     }
 
-    Seen read_all(C& shared, std::uint64_t reads, std::uint64_t until_update) const {
+    /// `still` is how many reads the thread has until its next update: they go on from batch to batch.
+    Seen read_all(C& shared, std::uint64_t reads, std::uint64_t& still) const {
         typename C::Reader reader{shared};
+        std::uint64_t until_update = still;
         Seen seen;
         std::uint64_t former = 0;
         for (; reads != 0; --reads) {
@@ -210,13 +214,17 @@ private:
                 until_update = reads_per_update_;
             }
         }
+        still = until_update;
         return seen;
     }
 
     unsigned threads_;
     std::uint64_t reads_per_update_;
-    std::optional<OwnLines> shared_;  ///< a new one for each batch
+    /// One for the launch: what libraries free later, from 10 ms on, falls into later batches.
+    OwnLines lines_;
+    std::uint64_t updates_ = 0;
     std::vector<Seen> seen_;
+    std::vector<std::uint64_t> until_update_;
     latency::TiedCrew crew_;  ///< last: its threads are gone before what they use
 };
 

@@ -28,7 +28,6 @@ std::pair<toll::Checksum, toll::Checksum> batch(unsigned threads, unsigned reads
     const std::string how_often = "reads_per_update=" + std::to_string(reads_per_update);
     const std::array<std::string_view, 2> words{how_many, how_often};
     Workload workload(toll::Arguments(parameters, words));
-    workload.before_batch();
     const toll::Checksum answer = workload.run(reads);
     return {answer, workload.expected(reads)};
 }

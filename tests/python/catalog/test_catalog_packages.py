@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[3]
 ABSENT = Need(
     "unheard", "library", "what nobody has", ("libunheard-dev",), ("no-such-command",), ("no/such.h",)
 )
-# A property of the compiler and the processor: CMake alone finds out.
-NO_PACKAGE = {"atomic_16_bytes"}
+# A property of the compiler and the processor, and what a library was built with: CMake alone finds out.
+NO_PACKAGE = {"atomic_16_bytes", "libcoro_io"}
 
 
 def test_every_need_of_a_contender_is_in_the_table_and_has_a_find_file():

@@ -66,6 +66,7 @@ class FakeLauncher:
         self.clock = clock
         self.cost_ns = cost_ns
         self.answer = answer
+        self.setup_ns = SETUP_NS
         self.boast_ns = 0.0  # what programs add to the time that passed
         self.malloc: str | None = None  # what programs say of themselves; None: nothing
         self.started: list[Started] = []
@@ -97,12 +98,14 @@ class FakeChild:
 
     def __init__(self, launcher: FakeLauncher, started: Started, cost_ns: float | list[float]) -> None:
         self.launcher, self.started, self.cost_ns = launcher, started, cost_ns
-        self.lines = [{"type": "ready", "protocol": 1, "setup_ns": SETUP_NS, "clock": {"frequency_hz": 2e9}}]
+        self.lines = [
+            {"type": "ready", "protocol": 1, "setup_ns": launcher.setup_ns, "clock": {"frequency_hz": 2e9}}
+        ]
         if launcher.malloc is not None:
             self.lines[0]["footing"] = {"malloc": launcher.malloc}
         self.raw = b""
         self.alive = True
-        launcher.clock.ns += SETUP_NS
+        launcher.clock.ns += launcher.setup_ns
 
     def write_line(self, line: bytes) -> None:
         for request in map(json.loads, line.split(b"\n")):

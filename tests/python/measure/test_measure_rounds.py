@@ -722,10 +722,32 @@ def test_a_program_that_is_slow_has_four_pilots_and_one_iteration_a_batch(tmp_pa
     assert set(pilots_and_iterations(made.path).values()) == {(4, 1)}
 
 
-def test_pilots_that_never_agree_end(tmp_path: Path) -> None:
-    made = waiting(tmp_path, lambda name, launch: 1e5 / 2**launch if name == "met" else 4e4)
+@pytest.mark.parametrize("interrupt_after", [0, 8, 12])
+def test_pilots_that_never_agree_end_and_the_luckiest_does_not_count(
+    tmp_path: Path, interrupt_after: int
+) -> None:
+    """Also where a run is gone on with."""
+    made = waiting(tmp_path, lambda name, launch: 4e5 / 2**launch if name == "met" else 4e4)
+    made.interrupt_after = interrupt_after
+    if interrupt_after:
+        assert made.run() == "interrupt"
+        made.interrupt_after = 0
     made.run()
-    assert pilots_and_iterations(made.path)["met"][0] == 6
+    assert pilots_and_iterations(made.path)["met"] == (6, 240)  # the fifth fits so many, the sixth 480
+
+
+def test_a_lucky_pilot_does_not_count(tmp_path: Path) -> None:
+    """Threads that contend are quicker where a neighbour has them run one after the other."""
+    made = waiting(tmp_path, lambda name, launch: 4e3 if (name, launch) == ("met", 2) else 4e4)
+    made.run()
+    assert pilots_and_iterations(made.path)["met"] == (3, 75)
+
+
+def test_what_is_dear_for_its_start_is_asked_once(tmp_path: Path) -> None:
+    made = waiting(tmp_path, lambda *_: 4e6)
+    made.launcher.setup_ns = 10**9
+    made.run()
+    assert set(pilots_and_iterations(made.path).values()) == {(1, 1)}
 
 
 def test_a_pilot_that_fails_is_not_repeated(tmp_path: Path) -> None:

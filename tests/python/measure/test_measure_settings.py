@@ -540,7 +540,8 @@ def test_of_two_pilots_of_threads_the_one_that_met_nobody_counts(met_first: bool
         )  # fmt: skip
         case.take_pilot(pilot, SETTINGS)
     assert case.work is not None
-    assert (sorted(case.fits), case.work.iterations) == ([1000, 5000], 5000)
+    assert [work.iterations for work in case.fits] == ([1000, 5000] if met_first else [5000, 1000])
+    assert case.work.iterations == 5000
 
 
 @pytest.mark.parametrize(
@@ -552,6 +553,8 @@ def test_of_two_pilots_of_threads_the_one_that_met_nobody_counts(met_first: bool
         ([140, 100], True),
         ([100, 160], False),
         ([100, 160, 20, 150], True),  # what a neighbour was beside does not count
+        ([100, 20, 900, 110], True),  # nor does a lucky one
+        ([100, 900, 5000, 110], False),
         ([1, 1], False),
         ([1, 1, 1, 1], True),
         ([1, 1, 30], False),
@@ -560,5 +563,5 @@ def test_of_two_pilots_of_threads_the_one_that_met_nobody_counts(met_first: bool
 )
 def test_pilots_agree_where_two_fit_as_many_iterations_and_none_more(fits: list[int], agreed: bool) -> None:
     (case,) = state(Measured("a", 4, 1.0)).cases
-    case.fits = fits
+    case.fits = [CaseWork(fit, 3e6, 1, 4e6) for fit in fits]
     assert case.fit_agreed is agreed
