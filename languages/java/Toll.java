@@ -82,11 +82,16 @@ final class Toll {
 
     /** Runs one command line and does not return. */
     static void main(List<Contender> contenders, String[] words) {
+        main("Java", contenders, words);
+    }
+
+    /** The same, for a program in another language that calls this one. */
+    static void main(String language, List<Contender> contenders, String[] words) {
         String verb = words.length > 0 ? words[0] : "";
         int code = 0;
         try {
             switch (verb) {
-                case "describe" -> write(description(contenders));
+                case "describe" -> write(description(language, contenders));
                 case "serve" -> serve(contenders, Arrays.asList(words).subList(1, words.length));
                 default -> show(contenders, Arrays.asList(words));
             }
@@ -104,14 +109,14 @@ final class Toll {
         System.exit(code);
     }
 
-    private static Map<String, Object> description(List<Contender> contenders) {
+    private static Map<String, Object> description(String language, List<Contender> contenders) {
         String runtime = System.getProperty("java.vm.name") + " " + Runtime.version();
         List<Object> offered = contenders.stream().<Object>map(c -> object(
             "workload", c.workload, "contender", c.name, "library", c.library,
             "library_version", Runtime.version().toString(), "kind", "batch", "unit", c.unit, "per", c.per,
             "parameters", c.parameters.stream().<Object>map(p -> object(
                 "name", p.name, "default", p.standard, "unit", p.unit, "meaning", p.meaning)).toList())).toList();
-        return object("type", "description", "protocol", 1, "language", "Java", "compiler", runtime,
+        return object("type", "description", "protocol", 1, "language", language, "compiler", runtime,
             "contenders", offered);
     }
 

@@ -99,16 +99,16 @@ def _program(contender: Contender, environment: Environment, built: Built, layou
 
 def _missing(recipe: Recipe) -> str:
     """What is missing and the command that brings it; "" where the toolchain is there."""
-    need = table()[recipe.need]
-    if need.found() is not None:
+    missing = [need for name in (*recipe.besides, recipe.need) if (need := table()[name]).found() is None]
+    if not missing:
         return ""
-    return f"{need.name} not found ({need.purpose}); next: {command_for([need])}"
+    return f"{missing[0].name} not found ({missing[0].purpose}); next: {command_for(missing)}"
 
 
 def _build(recipe: Recipe, source: Path, folder: Path, root: Path, *, tuned: bool) -> Built:
     program = folder / "programs" / source.parent.parent.name / source.parent.name / source.name
     place = table()[recipe.need].found()
-    if place is None:
+    if place is None or _missing(recipe):
         return Built(Status.SKIPPED, _missing(recipe), program)
     tool = recipe.tool(Path(place))
     if tool.too_old:

@@ -17,6 +17,7 @@ LANGUAGES = {
     ".erl": "Erlang",
     ".hs": "Haskell",
     ".java": "Java",
+    ".kt": "Kotlin",
     ".py": "Python",
 }
 NAME = re.compile(r"[a-z][a-z0-9_]*")  # of a contender, a detail or a need

@@ -22,6 +22,7 @@ SOURCES = {
     "Go": ("go.go", 'package main\n\nimport _ "toll"\n\nfunc main() {}\n'),
     "Rust": ("plain.rs", "fn main() {}\n"),
     "Java": ("plain.java", "class Plain { public static void main(String[] words) {} }\n"),
+    "Kotlin": ("plain.kt", "fun main() {}\n"),
     "Erlang": ("plain.erl", "-module(plain).\n-export([main/0]).\nmain() -> ok.\n"),
     "Haskell": ("plain.hs", "main :: IO ()\nmain = pure ()\n"),
 }
@@ -47,6 +48,9 @@ def tell_tools(hostile: HostileFolder, folder: Path) -> None:
     (folder / "Cargo.toml").write_text("[workspace]\nmembers = []\n")
     (folder / "go.mod").write_text("module stranger\n\ngo 1.99\n\ntoolchain go1.99.0\n")
     (folder / "go.work").write_text("go 1.99\n")
+    (folder / ".mvn").mkdir()
+    (folder / ".mvn/maven.config").write_text("--no-such-option\n")
+    (folder / ".mvn/jvm.config").write_text("-XX:NoSuchOption\n")
     if shutil.which("ghc"):
         version = run_tool(["ghc", "--numeric-version"]).stdout.strip()
         for cpu in ("x86_64", "aarch64"):

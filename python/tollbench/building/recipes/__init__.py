@@ -6,6 +6,7 @@ from tollbench.building.recipes.erlang import Erlang
 from tollbench.building.recipes.go import Go
 from tollbench.building.recipes.haskell import Haskell
 from tollbench.building.recipes.java import Java
+from tollbench.building.recipes.kotlin import Kotlin
 from tollbench.building.recipes.parts import BuildStep, Job, Recipe, Tool
 from tollbench.building.recipes.rust import Rust
 
@@ -13,6 +14,7 @@ RECIPES: Mapping[str, Recipe] = {
     "Go": Go(),
     "Rust": Rust(),
     "Java": Java(),
+    "Kotlin": Kotlin(),
     "Erlang": Erlang(),
     "Haskell": Haskell(),
 }

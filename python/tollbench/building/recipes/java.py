@@ -31,21 +31,24 @@ class Java(WithWrapper):
     def steps(self, job: Job) -> list[BuildStep]:
         # On the class path, by default the current folder, javac also looks for processors, which it runs.
         classes = str(job.out / "classes")
-        options = ["-d", classes, "-nowarn", "-proc:none", "-cp", classes, *self._preview(job)]
-        if self._preview(job):
-            options += ["--release", str(self._feature(job))]
+        options = ["-d", classes, "-nowarn", "-proc:none", "-cp", classes, *self.preview_of_compiler(job)]
         command = (str(job.tool.path), *options, *map(str, sorted(self.sources(job))))
         return [BuildStep(command, job.out)]
 
     def flags(self, job: Job) -> str:
-        return " ".join(["javac; java", *self._preview(job)])
+        return " ".join(["javac; java", *self.preview(job)])
 
     def wrapper(self, job: Job) -> str:
         java = str(job.tool.path.with_name("java"))
-        options = ["--enable-native-access=ALL-UNNAMED", *self._preview(job)]
+        options = ["--enable-native-access=ALL-UNNAMED", *self.preview(job)]
         return starter(java, *options, "-cp", str(job.out / "classes"), job.source.stem.capitalize())
 
-    def _preview(self, job: Job) -> list[str]:
+    def preview_of_compiler(self, job: Job) -> list[str]:
+        """Words of javac's, which wants to be told a release with them."""
+        return [*found, "--release", str(self._feature(job))] if (found := self.preview(job)) else []
+
+    def preview(self, job: Job) -> list[str]:
+        """Words of both, where what programs call is not final yet."""
         return ["--enable-preview"] if self._feature(job) < FOREIGN_FUNCTIONS_FINAL else []
 
     def _feature(self, job: Job) -> int:

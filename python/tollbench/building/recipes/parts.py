@@ -56,6 +56,7 @@ class Recipe(Protocol):
     """How one language's programs are made."""
 
     need: str  # in packages.toml
+    besides: tuple[str, ...]  # likewise, whatever else has to be there
     heeded: tuple[str, ...]  # variables of a user's that change what the tool makes, or how it runs
     plain: re.Pattern[str] | None  # words of theirs that are told as they are, where others may be secrets
 
@@ -81,6 +82,8 @@ class Recipe(Protocol):
 class WithWrapper:
     """For languages whose programs need a starter."""
 
+    besides: tuple[str, ...] = ()
+
     def wrapper(self, job: Job) -> str:
         raise NotImplementedError
 
@@ -92,6 +95,7 @@ class WithWrapper:
 class WithExecutable:
     """For languages whose compiler writes the executable itself."""
 
+    besides: tuple[str, ...] = ()
     plain: re.Pattern[str] | None = None  # compilers' flags are no secrets
 
     def wrapper(self, job: Job) -> str:  # noqa: ARG002
