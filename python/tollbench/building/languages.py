@@ -120,7 +120,7 @@ def _build(recipe: Recipe, source: Path, folder: Path, root: Path, *, tuned: boo
     flags = " ".join(filter(None, (shown(recipe, variables), recipe.flags(job))))
     mark, stamp = _fingerprint(job, recipe, steps, (variables, flags)), job.out / "fingerprint"
     if os.access(program, os.X_OK) and stamp.is_file() and stamp.read_text(encoding="utf-8") == mark:
-        return Built(Status.OK, "", program, tool.version, flags)
+        return Built(Status.OK, "", program, recipe.version(job), flags)
     job.out.mkdir(parents=True, exist_ok=True)
     program.parent.mkdir(parents=True, exist_ok=True)
     # An old program must not pass for the new source, whatever becomes of the build.
@@ -134,7 +134,7 @@ def _build(recipe: Recipe, source: Path, folder: Path, root: Path, *, tuned: boo
         reason = f"the build left no program: {error.strerror}: {error.filename}"
         return Built(Status.BUILD_FAILED, reason, program, tool.version)
     stamp.write_text(mark, encoding="utf-8")
-    return Built(Status.OK, "", program, tool.version, flags)
+    return Built(Status.OK, "", program, recipe.version(job), flags)
 
 
 def _run(steps: Sequence[BuildStep], log: Path) -> str:

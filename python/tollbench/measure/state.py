@@ -55,6 +55,7 @@ _MOST_FAILED_SHARE = 0.2
 _FEWEST_FAILURES = 2
 _AGREED = 1.5  # times as many iterations, at most
 _AGREEING_ON_ONE = 4  # pilots
+_AGREEING_BELOW_ONE = 3  # more than so many pilots, of which one fits more: two unlucky ones agree soon
 
 
 @dataclass(slots=True)
@@ -86,7 +87,7 @@ class CaseState:
 
     @property
     def fit_agreed(self) -> bool:
-        """Whether two of its pilots fit about as many iterations into a batch, and at most one fits more.
+        """Whether two of its pilots fit about as many iterations into a batch, and none (of four one) fits more.
 
         One that was beside a neighbour fits fewer, and a lucky one more: threads that contend are quicker
         where a neighbour has them run one after the other. Where none fits more than one iteration, four of
@@ -96,7 +97,8 @@ class CaseState:
         fits = [work.iterations for work in self._by_fit()]
         if fits[:1] == [1]:
             return len(fits) >= _AGREEING_ON_ONE
-        return any(more <= _AGREED * fewer for more, fewer in pairwise(fits[:3]) if more > 1)
+        highest = fits[:3] if len(fits) > _AGREEING_BELOW_ONE else fits[:2]
+        return any(more <= _AGREED * fewer for more, fewer in pairwise(highest) if more > 1)
 
     def _by_fit(self) -> list[CaseWork]:
         """Pilots, most iterations first."""
@@ -108,7 +110,7 @@ class CaseState:
         Where none is confirmed, the second of three or more, unless that says one.
         """
         works = self._by_fit()
-        for more, fewer in pairwise(works):
+        for more, fewer in pairwise(works[:3]):  # below these, few agree by chance
             if 1 < more.iterations <= _AGREED * fewer.iterations:
                 return more
         return works[1] if len(works) > 2 and works[1].iterations > 1 else works[0]

@@ -203,13 +203,15 @@ private:
         typename C::Reader reader{shared};
         std::uint64_t until_update = still;
         Seen seen;
-        std::uint64_t former = 0;
+        std::uint64_t least = updates_;  // those of earlier batches, all of which happened before this one
         for (; reads != 0; --reads) {
             const std::uint64_t version = reader.read(version_of);
-            seen.right += version != Record::torn && version >= former ? 1 : 0;
-            former = version;
+            const bool right = version != Record::torn && version >= least;
+            seen.right += right ? 1 : 0;
+            least = right ? version : least;
             if (--until_update == 0) {
                 reader.update();
+                ++least;  // what it has just replaced it never sees again
                 ++seen.updates;
                 until_update = reads_per_update_;
             }

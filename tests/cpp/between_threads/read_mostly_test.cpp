@@ -110,7 +110,81 @@ private:
     std::mutex lock_;
 };
 
+/// Reads once in a batch, and shows that ever after.
+class Keeping {
+public:
+    class Reader {
+    public:
+        explicit Reader(Keeping& shared) : shared_(shared) {}
+        template <class Look>
+        auto read(Look look) {
+            if (!has_read_) {
+                kept_ = shared_.guarded_.read([](const Record& record) { return record; });
+                has_read_ = true;
+            }
+            return look(std::as_const(kept_));
+        }
+        void update() { shared_.guarded_.update(); }
+
+    private:
+        Keeping& shared_;
+        bool has_read_ = false;
+        Record kept_;
+    };
+
+private:
+    OneLock guarded_;
+};
+
+/// The answers of batches of 20 reads on one workload with an update each 30 reads.
+template <class C>
+std::vector<toll::Checksum> batches(unsigned count) {
+    using Workload = read_mostly::Workload<C>;
+    static const auto parameters = Workload::parameters();
+    const std::array<std::string_view, 2> words{"threads=1", "reads_per_update=30"};
+    Workload workload(toll::Arguments(parameters, words));
+    std::vector<toll::Checksum> answers;
+    for (unsigned i = 0; i < count; ++i) { answers.push_back(workload.run(20)); }
+    return answers;
+}
+
+/// The first record that any reader of the process saw, in all batches.
+class Frozen {
+public:
+    class Reader {
+    public:
+        explicit Reader(Frozen& shared) : shared_(shared) {}
+        template <class Look>
+        auto read(Look look) {
+            // Who looks after a batch is told the truth, so that no update seems lost.
+            return ++reads % 21 == 0 ? shared_.guarded_.read(look) : look(std::as_const(shared_.first_));
+        }
+        void update() { shared_.guarded_.update(); }
+
+    private:
+        Frozen& shared_;
+    };
+    static inline std::uint64_t reads = 0;
+
+private:
+    OneLock guarded_;
+    Record first_;
+};
+
 }  // namespace
+
+TEST_CASE("reads until the next update go on from batch to batch") {
+    Noting::after.clear();
+    CHECK(batches<Noting>(3) == std::vector<toll::Checksum>{20, 20, 20});
+    CHECK(Noting::after == std::vector<std::uint64_t>{10, 20});
+}
+
+TEST_CASE("who never sees a later record has another answer") {
+    CHECK(batch<Keeping>(1, 30, 100).first == 30);
+    // All of the first batch, half of the second, before it replaces the record itself, and none of the
+    // third.
+    CHECK(batches<Frozen>(3) == std::vector<toll::Checksum>{20, 10, 0});
+}
 
 TEST_CASE_TEMPLATE("each read of a whole record counts", C, OneLock, SharedLock) {
     for (const unsigned threads : {1U, 2U, 4U}) {

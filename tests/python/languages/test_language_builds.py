@@ -195,6 +195,7 @@ def test_the_newest_kit_is_taken_and_an_old_one_is_none(
         ("x.erl:3:5: Warning: unused\nx.erl:4:2: bad '.'\n", "x.erl:4:2: bad '.'"),
         ("x.hs:3:5: error:\n    Variable not in scope: foo\n", "x.hs:3:5: error: Variable not in scope: foo"),
         ("x.hs:1:1: warning: [-Wtabs]\nx.hs:3:5: error: [GHC-1]\n    No\n", "x.hs:3:5: error: [GHC-1] No"),
+        ("[ERROR] no route\n[ERROR] \n[ERROR] [Help 1] http://where\n", "[ERROR] no route"),
         ("Killed\n", "Killed"),
         ("", "the build said nothing"),
     ],

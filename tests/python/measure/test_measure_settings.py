@@ -555,6 +555,7 @@ def test_of_two_pilots_of_threads_the_one_that_met_nobody_counts(met_first: bool
         ([100, 160, 20, 150], True),  # what a neighbour was beside does not count
         ([100, 20, 900, 110], True),  # nor does a lucky one
         ([100, 900, 5000, 110], False),
+        ([82, 5, 4], False),  # two may be unlucky
         ([1, 1], False),
         ([1, 1, 1, 1], True),
         ([1, 1, 30], False),

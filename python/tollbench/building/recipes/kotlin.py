@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -26,11 +27,14 @@ class Kotlin(Java):
         found = newest_jdk()
         return Tool(place, f"JDK {found[1]}" if found else "")
 
+    def version(self, job: Job) -> str:
+        return f"{_libraries(job)['kotlinx-coroutines-core-jvm']} on {job.tool.version}"
+
     def sources(self, job: Job) -> list[Path]:
         return [*super().sources(job), _pom(job)]
 
     def steps(self, job: Job) -> list[BuildStep]:
-        jars, compiler, classes = job.out / "jars", job.out / "compiler", job.out / "classes"
+        jars, compiler, classes = _jars(job), _jars(job, "compiler"), job.out / "classes"
         java = str(_bin() / "java")
         harness = sorted(path for path in super().sources(job) if path != job.source)
         libraries = os.pathsep.join(map(str, (classes, *(jars / f"{name}.jar" for name in _libraries(job)))))
@@ -55,19 +59,27 @@ class Kotlin(Java):
 
     def wrapper(self, job: Job) -> str:
         options = ["--enable-native-access=ALL-UNNAMED", *self.preview(job)]
-        places = f"{job.out / 'classes'}{os.pathsep}{job.out / 'jars'}/*"
+        places = f"{job.out / 'classes'}{os.pathsep}{_jars(job)}/*"
         return starter(str(_bin() / "java"), *options, "-cp", places, f"{job.source.stem.capitalize()}Kt")
 
     @staticmethod
     def _fetched(job: Job, folder: Path, scope: str) -> BuildStep:
-        """Maven looks for its own settings beside the file that it is given, and finds those of toll."""
+        """Maven looks for its own settings beside the file that it is given, and finds those of toll.
+
+        It is told the kit that toll found, which `java` need not be.
+        """
         words = (f"-DoutputDirectory={folder}", f"-DincludeScope={scope}", "-Dmdep.stripVersion=true")
         copies = ("--quiet", "--file", str(_pom(job)), "dependency:copy-dependencies", *words)
-        return BuildStep((str(job.tool.path), *copies), ANYWHERE)
+        return BuildStep((str(job.tool.path), *copies), ANYWHERE, {"JAVA_HOME": str(_bin().parent)})
 
 
 def _pom(job: Job) -> Path:
     return job.root / "languages/kotlin/pom.xml"
+
+
+def _jars(job: Job, what: str = "jars") -> Path:
+    """A folder for each text of the file: names have no version in them, and what is there is kept."""
+    return job.out / f"{what}-{hashlib.sha256(_pom(job).read_bytes()).hexdigest()[:8]}"
 
 
 def _bin() -> Path:

@@ -13,8 +13,9 @@ from typing import Protocol
 
 from tollbench.catalog.tools import run_tool
 
-# "file:line: ...", "file:line:column: ..." of most; "error: ..." and "error[E...]: ..." of cargo.
-_ERROR = re.compile(r"^(error(\[\w+\])?:|\S+:\d+(:\d+)?: )")
+# "file:line: ...", "file:line:column: ..." of most; "error: ..." and "error[E...]: ..." of cargo; Maven's
+# "[ERROR] ...".
+_ERROR = re.compile(r"^(\[ERROR\] \S|error(\[\w+\])?:|\S+:\d+(:\d+)?: )")
 _WARNING = re.compile(r"^\S+ ([Ww]arning\b|\[-W)")
 _ENDS_EARLY = re.compile(r"error:(\s*\[.*\])?$")
 _LONGEST = 300
@@ -63,6 +64,9 @@ class Recipe(Protocol):
     def tool(self, place: Path) -> Tool:
         """The toolchain whose command, or home, was found at `place`."""
 
+    def version(self, job: Job) -> str:
+        """As rows show it beside the library."""
+
     def sources(self, job: Job) -> list[Path]:
         """Every file that the program depends on."""
 
@@ -84,6 +88,9 @@ class WithWrapper:
 
     besides: tuple[str, ...] = ()
 
+    def version(self, job: Job) -> str:
+        return job.tool.version
+
     def wrapper(self, job: Job) -> str:
         raise NotImplementedError
 
@@ -97,6 +104,9 @@ class WithExecutable:
 
     besides: tuple[str, ...] = ()
     plain: re.Pattern[str] | None = None  # compilers' flags are no secrets
+
+    def version(self, job: Job) -> str:
+        return job.tool.version
 
     def wrapper(self, job: Job) -> str:  # noqa: ARG002
         return ""

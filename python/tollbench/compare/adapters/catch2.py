@@ -103,7 +103,10 @@ class Catch2(OneAfterAnother):
         """
         crashed: list[FailedCase] = []
         while True:
-            without = [" ".join(f'~"{literal(case.name)}"' for case in crashed)] if crashed else []
+            # Version 2 runs what is hidden wherever anything is asked for, were it only to be left out.
+            without = (
+                [" ".join([*(f'~"{literal(case.name)}"' for case in crashed), "~[.]"])] if crashed else []
+            )
             ended = self.run(side, _reporting(without, 1), None)
             last = case_of_signal(ended)
             may_be_left_out = len(side.command) == 1 and len(crashed) < _MOST_CRASHES
