@@ -87,7 +87,7 @@ class CaseState:
 
     @property
     def fit_agreed(self) -> bool:
-        """Whether two of its pilots fit about as many iterations into a batch, and none (of four one) fits more.
+        """Whether two of its pilots fit about as many iterations into a batch, and none more, or one of four.
 
         One that was beside a neighbour fits fewer, and a lucky one more: threads that contend are quicker
         where a neighbour has them run one after the other. Where none fits more than one iteration, four of
