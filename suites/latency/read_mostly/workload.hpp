@@ -220,10 +220,10 @@ private:
         return seen;
     }
 
-    unsigned threads_;
-    std::uint64_t reads_per_update_;
     /// One for the launch: what libraries free later, from 10 ms on, falls into later batches.
     OwnLines lines_;
+    unsigned threads_;
+    std::uint64_t reads_per_update_;
     std::uint64_t updates_ = 0;
     std::vector<Seen> seen_;
     std::vector<std::uint64_t> until_update_;

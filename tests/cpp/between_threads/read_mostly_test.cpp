@@ -144,6 +144,7 @@ std::vector<toll::Checksum> batches(unsigned count) {
     const std::array<std::string_view, 2> words{"threads=1", "reads_per_update=30"};
     Workload workload(toll::Arguments(parameters, words));
     std::vector<toll::Checksum> answers;
+    answers.reserve(count);
     for (unsigned i = 0; i < count; ++i) { answers.push_back(workload.run(20)); }
     return answers;
 }
