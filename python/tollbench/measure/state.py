@@ -55,7 +55,7 @@ _MOST_FAILED_SHARE = 0.2
 _FEWEST_FAILURES = 2
 _AGREED = 1.5  # times as many iterations, at most
 _AGREEING_ON_ONE = 4  # pilots
-_AGREEING_BELOW_ONE = 3  # more than so many pilots, of which one fits more: two unlucky ones agree soon
+_WITH_ONE_ABOVE = 4  # pilots, of which one may fit more than two that agree: two unlucky ones agree soon
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ class CaseState:
         fits = [work.iterations for work in self._by_fit()]
         if fits[:1] == [1]:
             return len(fits) >= _AGREEING_ON_ONE
-        highest = fits[:3] if len(fits) > _AGREEING_BELOW_ONE else fits[:2]
+        highest = fits[:3] if len(fits) >= _WITH_ONE_ABOVE else fits[:2]
         return any(more <= _AGREED * fewer for more, fewer in pairwise(highest) if more > 1)
 
     def _by_fit(self) -> list[CaseWork]:

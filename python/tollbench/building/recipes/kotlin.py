@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from tollbench.building.recipes.java import Java
-from tollbench.building.recipes.parts import BuildStep, Job, Tool, starter
+from tollbench.building.recipes.parts import BuildStep, Job, starter
 from tollbench.catalog.toolchains import newest_jdk
 from tollbench.catalog.tools import ROOT as ANYWHERE
 
@@ -22,10 +22,6 @@ class Kotlin(Java):
 
     need = "kotlin"
     besides: tuple[str, ...] = ("jdk",)
-
-    def tool(self, place: Path) -> Tool:
-        found = newest_jdk()
-        return Tool(place, f"JDK {found[1]}" if found else "")
 
     def version(self, job: Job) -> str:
         return f"{_libraries(job)['kotlinx-coroutines-core-jvm']} on {job.tool.version}"
