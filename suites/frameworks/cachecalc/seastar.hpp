@@ -1,96 +1,22 @@
 #pragma once
 
-// What the Seastar contenders share: one Seastar in this process, asked from the main thread once a batch.
+// What the Seastar contenders share: one Seastar, asked from the main thread once a batch.
 // The iterations run in a thread of shard 0's own: polling shards leave no CPU to a third one that begins
 // each.
 
+#include "../../tasks/shared/seastar_runtime.hpp"
 #include "workload.hpp"
 
-#include <toll/errors.hpp>
-
-#include <seastar/core/alien.hh>
-#include <seastar/core/app-template.hh>
 #include <seastar/core/future.hh>
 #include <seastar/core/loop.hh>
 #include <seastar/core/sleep.hh>
 #include <seastar/core/smp.hh>
-#include <seastar/core/thread.hh>
 
 #include <boost/range/irange.hpp>
 
-#include <exception>
-#include <future>
-#include <string>
-#include <thread>
-#include <utility>
+#include <cstdint>
 
 namespace toll::cachecalc {
-
-/// Whether a shard that has nothing to do burns its CPU.
-enum class Idle { polls, sleeps };
-
-/// One shard a thread. Seastar cannot be started twice in a process.
-class SeastarRuntime {
-public:
-    /// Throws Unsupported where Seastar does not start.
-    SeastarRuntime(unsigned shards, Idle idle) : thread_([this, shards, idle] { serve(shards, idle); }) {
-        try {
-            alien_ = started_.get_future().get();
-        } catch (...) {
-            thread_.join();
-            throw;
-        }
-    }
-    SeastarRuntime(const SeastarRuntime&) = delete;
-    SeastarRuntime& operator=(const SeastarRuntime&) = delete;
-    ~SeastarRuntime() {
-        seastar::alien::run_on(*alien_, 0, [this]() noexcept { ended_.set_value(); });
-        thread_.join();
-    }
-
-    /// Calls `work`, which may wait for futures, in a Seastar thread on shard 0; throws what it throws.
-    template <class Work>
-    void inside(Work& work) {
-        seastar::alien::submit_to(*alien_, 0, [&work] { return seastar::async([&work] { work(); }); }).get();
-    }
-
-private:
-    static seastar::app_template::seastar_options options(unsigned shards, Idle idle) {
-        seastar::app_template::seastar_options options;
-        options.auto_handle_sigint_sigterm = false;
-        options.smp_opts.smp.set_value(shards);
-        options.smp_opts.memory.set_value("512M");
-        options.log_opts.logger_ostream_type.set_value(
-            seastar::logger_ostream_type::cerr);  // answers: stdout
-        if (idle == Idle::sleeps) {
-            options.reactor_opts.overprovisioned.set_value();
-        } else {
-            options.reactor_opts.poll_mode.set_value();
-        }
-        return options;
-    }
-
-    void serve(unsigned shards, Idle idle) {
-        seastar::app_template app{options(shards, idle)};
-        std::string name = "toll";
-        char* words[] = {name.data(), nullptr};
-        bool serving = false;
-        app.run(1, words, [&] {
-            serving = true;
-            started_.set_value(&app.alien());
-            return ended_.get_future();
-        });
-        if (!serving) {
-            started_.set_exception(
-                std::make_exception_ptr(Unsupported("Seastar did not start; it said why on stderr")));
-        }
-    }
-
-    std::promise<seastar::alien::instance*> started_;
-    seastar::promise<> ended_;
-    std::thread thread_;
-    seastar::alien::instance* alien_ = nullptr;
-};
 
 template <Idle idle>
 Footing seastar_footing(const char* serialized_by) {

@@ -110,3 +110,24 @@ def test_a_wrong_answer_inside_the_root_has_no_time(rows: Rows) -> None:
 def test_polling_shards_burn_what_overprovisioned_ones_leave(rows: Rows) -> None:
     polling, sleeping = (rows[f"seastar_sharded_{idle}", 1000] for idle in ("polling", "overprovisioned"))
     assert polling["cpu_time"] > 2 * sleeping["cpu_time"]
+
+
+def test_a_tree_of_coroutines_is_added_up_by_all_shards(tmp_path: Path) -> None:
+    checkout = copy_checkout(tmp_path / "toll")
+    done = toll_in(
+        checkout,
+        "run", "tasks/skynet/seastar_sharded",
+        "--set", "tasks=10000,1000000", "--profile", "check",
+        "--output", "tree", "--no-html", "--no-install", "--wait",
+    )  # fmt: skip
+    shown = toll_in(checkout, "report", "tree", "--format", "json")
+    assert shown.returncode == 0, (done.stdout, done.stderr, shown.stderr)
+    (workload,) = json.loads(shown.stdout)["workloads"]
+    units = {}
+    for row in workload["rows"]:
+        assert (row["status"], row["environment"]) == ("ok", "debian13"), row["reason"]
+        assert row["parameters"]["threads"] == len(os.sched_getaffinity(0))
+        footing = row["footing"]
+        assert footing["units_alive_peak"] < 100  # a shard goes down one branch after the other
+        units[row["parameters"]["tasks"]] = footing["units_created"]
+    assert units == {10_000: 11_110, 1_000_000: 1_111_110}
