@@ -12,12 +12,13 @@
 namespace toll::ipc {
 
 /// One request at a time, as a channel with send() and receive() has it: each is one system call, which
-/// submits it and waits for it. Who polls submits it, and looks for its end in the ring.
+/// submits it and waits for it. Who polls submits it, looks for its end in the ring, and enters the kernel
+/// where a flag there says that it has work to do for that. Else the kernel would interrupt the CPU of who
+/// polls for each message, which costs a multiple of the rest in a virtual machine.
 class UringSocket {
 public:
     UringSocket(int socket, const Plan& plan) : socket_(socket), plan_(plan) {
-        // The thread that makes the ring alone uses it, and work is done where it waits: Linux 6.1.
-        int error = ::io_uring_queue_init(8, &ring_, plan.polling ? 0 : single_issuer | defer_taskrun);
+        int error = ::io_uring_queue_init(8, &ring_, plan.polling ? polls : waits);
         if (error == -EINVAL) { error = ::io_uring_queue_init(8, &ring_, 0); }
         if (error < 0) {
             throw Unsupported(std::string("io_uring_queue_init: ") + std::generic_category().message(-error) +
@@ -40,9 +41,16 @@ public:
     }
 
 private:
-    // In the kernel's header since 6.0 and 6.1; liburing 2.3 has them, older ones do not.
+    // The thread that makes the ring alone uses it, and work is done where it waits: Linux 6.1. In the
+    // kernel's header since 6.0 and 6.1; liburing 2.3 has them, older ones do not.
     static constexpr unsigned single_issuer = 1U << 12U;
     static constexpr unsigned defer_taskrun = 1U << 13U;
+    static constexpr unsigned waits = single_issuer | defer_taskrun;
+#ifdef IORING_SETUP_TASKRUN_FLAG  // liburing 2.2, from which on io_uring_peek_cqe() sees it
+    static constexpr unsigned polls = waits | IORING_SETUP_TASKRUN_FLAG;
+#else
+    static constexpr unsigned polls = 0;
+#endif
 
     /// As read(2) returns.
     ssize_t finished() {
