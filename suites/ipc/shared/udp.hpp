@@ -12,10 +12,46 @@
 
 namespace toll::ipc {
 
+/// Repeats `call()` until it moved a datagram, and returns its length. `again()` as of transfer_all().
+template <class Call, class Again>
+std::size_t transfer_datagram(const char* name, Call call, Again again) {
+    for (;;) {
+        const ssize_t moved = call();
+        if (moved >= 0) [[likely]] { return static_cast<std::size_t>(moved); }
+        if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            again();
+        } else if (errno != EINTR) {
+            check_call(moved, name);
+        }
+    }
+}
+
+/// A datagram a system call, and a way to wait for it.
+template <class Waiting>
+class CalledDatagrams {
+public:
+    CalledDatagrams(int socket, const Plan& plan) : socket_(socket), waiting_(socket, plan) {}
+
+    void send(const msghdr& datagram) {
+        const auto send = [&] { return ::sendmsg(socket_, &datagram, MSG_NOSIGNAL | waiting_.flags); };
+        transfer_datagram("sendmsg", send, [this] { waiting_.await(true); });
+    }
+    std::size_t receive(msghdr& datagram) {
+        if constexpr (Waiting::asks_first) { waiting_.await(false); }
+        const auto receive = [&] { return ::recvmsg(socket_, &datagram, waiting_.flags); };
+        return transfer_datagram("recvmsg", receive, [this] { waiting_.await(false); });
+    }
+
+private:
+    int socket_;
+    Waiting waiting_;
+};
+
 /// Datagrams of up to 32 KiB with a head of two numbers: of this datagram, and of how many the sender has
 /// received itself. So an answer acknowledges its question; who only receives sends a bare head each half of
 /// the window. A number that is missing is an error: within the window nothing is dropped on loopback.
-template <class Waiting>
+/// `Datagrams` has send() and receive() of one each, as above; a side makes its own.
+template <class Datagrams>
 class UdpChannel {
 public:
     static constexpr double copies = 2;  // into the kernel and out of it
@@ -34,8 +70,7 @@ public:
     class End {
     public:
         End(const UdpChannel& channel, Side side)
-            : socket_(channel.sockets_[index_of(side)].get()),
-              waiting_(socket_, channel.plan_),
+            : datagrams_(channel.sockets_[index_of(side)].get(), channel.plan_),
               window_(window(channel.plan_)) {}
 
         void send(std::span<const std::byte> message) {
@@ -66,13 +101,7 @@ public:
             msghdr whole{};
             whole.msg_iov = pieces.data();
             whole.msg_iovlen = part.empty() ? 1 : 2;
-            while (::sendmsg(socket_, &whole, MSG_NOSIGNAL | waiting_.flags) < 0) {
-                if (errno == EAGAIN || errno == EWOULDBLOCK) {
-                    waiting_.await(true);
-                } else if (errno != EINTR) {
-                    check_call(-1, "sendmsg");
-                }
-            }
+            datagrams_.send(whole);
         }
 
         /// One datagram; whether it had bytes, which are then all of `part`.
@@ -82,25 +111,16 @@ public:
             msghdr whole{};
             whole.msg_iov = pieces.data();
             whole.msg_iovlen = pieces.size();
-            if constexpr (Waiting::asks_first) { waiting_.await(false); }
-            ssize_t came = 0;
-            while ((came = ::recvmsg(socket_, &whole, waiting_.flags)) < 0) {
-                if (errno == EAGAIN || errno == EWOULDBLOCK) {
-                    waiting_.await(false);
-                } else if (errno != EINTR) {
-                    check_call(-1, "recvmsg");
-                }
-            }
+            const std::size_t came = datagrams_.receive(whole);
             acknowledged_ = head.received;
             if (came == sizeof head) { return false; }
-            if (head.number != ++received_ || static_cast<std::size_t>(came) != sizeof head + part.size()) {
+            if (head.number != ++received_ || came != sizeof head + part.size()) {
                 throw std::runtime_error("a datagram was lost, or came out of turn");
             }
             return true;
         }
 
-        int socket_;
-        Waiting waiting_;
+        Datagrams datagrams_;
         std::uint32_t window_;
         std::uint32_t sent_ = 0;
         std::uint32_t acknowledged_ = 0;

@@ -1,6 +1,6 @@
 #include "both.hpp"
 #include "udp.hpp"
 
-using UdpSelect = toll::ipc::UdpChannel<toll::ipc::Selects>;
+using UdpSelect = toll::ipc::UdpChannel<toll::ipc::CalledDatagrams<toll::ipc::Selects>>;
 
 TOLL_IPC_CONTENDER(udp_select, UdpSelect);
