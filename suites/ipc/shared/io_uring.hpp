@@ -40,6 +40,16 @@ public:
         return finished();
     }
 
+    /// One message with its parts, of which a datagram is one.
+    ssize_t send(const msghdr& message) {
+        ::io_uring_prep_sendmsg(::io_uring_get_sqe(&ring_), socket_, &message, MSG_NOSIGNAL);
+        return finished();
+    }
+    ssize_t receive(msghdr& message) {
+        ::io_uring_prep_recvmsg(::io_uring_get_sqe(&ring_), socket_, &message, 0);
+        return finished();
+    }
+
 private:
     // The thread that makes the ring alone uses it, and work is done where it waits: Linux 6.1. In the
     // kernel's header since 6.0 and 6.1; liburing 2.3 has them, older ones do not.
