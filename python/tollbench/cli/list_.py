@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from tollbench.cli.console import tell, tell_as_json
+from tollbench.text import several
 
 EXAMPLE = "toll list tasks --json"
 
@@ -68,18 +70,44 @@ def _own(contender: Any) -> dict[str, list[Any]]:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    workload = ""
-    width = max((len(row["contender"]) for row in rows), default=0)
-    for row in rows:
-        if row["workload"] != workload:
-            workload = row["workload"]
-            tell(f"{workload}  {row['question']}")
-        mark = " " if row["available"] else "-"
-        what = f"{row['library']} ({row['language']}){_where(row)}" if row["available"] else row["reason"]
-        tell(f"  {mark} {row['contender']:{width}}  {what}")
+    """A heading a topic, a workload below it, and its contenders by library.
+
+    Every line of a contender names its library, so that grep finds all contenders of one.
+    """
+    for number, (topic, of_topic) in enumerate(_together(rows, _topic).items()):
+        workloads = _together(of_topic, lambda row: row["workload"])
+        apart = "\n" if number else ""
+        tell(f"{apart}{topic}: {several(len(workloads), 'workload')}")
+        for workload, contenders in workloads.items():
+            tell(f"  {workload}  {contenders[0]['question']}")
+            _print_contenders(contenders)
     absent = sum(not row["available"] for row in rows)
     if absent:
         tell(f"{absent} of {len(rows)} cannot be measured yet (-); toll doctor shows what is missing")
+
+
+def _print_contenders(rows: list[dict[str, Any]]) -> None:
+    library_width = max(len(row["library"]) for row in rows)
+    width = max(len(row["contender"]) for row in rows)
+    for library, contenders in _together(rows, lambda row: row["library"]).items():
+        for row in contenders:
+            mark = " " if row["available"] else "-"
+            what = f"{row['language']}{_where(row)}" if row["available"] else row["reason"]
+            tell(f"    {mark} {library:{library_width}}  {row['contender']:{width}}  {what}")
+
+
+def _topic(row: dict[str, Any]) -> str:
+    return str(row["workload"]).partition("/")[0]
+
+
+def _together(
+    rows: list[dict[str, Any]], of: Callable[[dict[str, Any]], str]
+) -> dict[str, list[dict[str, Any]]]:
+    """The rows by what `of` says of each, in the order in which that is first said."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(of(row), []).append(row)
+    return found
 
 
 def _where(row: dict[str, Any]) -> str:
