@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from tollbench.analysis.results import NamedCase, Results, WorkloadResult
+from tollbench.text import clean
 
 _Key = tuple[str, ...]
 
@@ -21,6 +22,7 @@ class Anchors:
 
     workloads: dict[str, str]
     rows: dict[_Key, str]
+    topics: dict[str, str]
 
     @staticmethod
     def of(results: Results) -> Anchors:
@@ -35,7 +37,12 @@ class Anchors:
                 key = _key(workload, case)
                 if key not in rows:
                     rows[key] = _unique(f"{own}--{slug(case.contender)}", used)
-        return Anchors(workloads, rows)
+        # Last, so that no case of an older report has another anchor here.
+        topics: dict[str, str] = {}
+        for workload in results.workloads:
+            topic = topic_of(workload)
+            topics[topic] = topics.get(topic) or _unique(f"topic-{slug(topic)}", used)
+        return Anchors(workloads, rows, topics)
 
     def workload(self, workload: WorkloadResult) -> str:
         return self.workloads[workload.workload]
@@ -46,6 +53,11 @@ class Anchors:
     def case(self, workload: WorkloadResult, case: NamedCase) -> str | None:
         """The same; None for a case that the page does not show."""
         return self.rows.get(_key(workload, case))
+
+
+def topic_of(workload: WorkloadResult) -> str:
+    """ "tasks" of "tasks/skynet"; "" of a stranger's workload whose name has no topic."""
+    return clean(workload.workload).rpartition("/")[0]
 
 
 def slug(name: str) -> str:

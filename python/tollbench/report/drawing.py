@@ -10,7 +10,7 @@ from tollbench import numbers
 from tollbench.analysis.results import Grid, Latency, PublishedValue, Results, Row, WorkloadResult
 from tollbench.report import grids, percentiles
 from tollbench.report.anchors import Anchors
-from tollbench.report.cases import Naming, by_setting, groups
+from tollbench.report.cases import Group, Naming, by_setting, groups
 from tollbench.report.sentences import alike_launches
 from tollbench.report.showing import ALIKE, Column
 from tollbench.report.slopes import Slope, metrics, slopes
@@ -22,7 +22,7 @@ MOST_NUMBERS, NUMBERS_A_ROW, LEAST_NUMBERS = 120_000, 80, 32_000
 
 
 def drawing(results: Results) -> dict[str, Any]:
-    """The data block: {canary, workloads: [{id, unit, rows, slopes, latencies}]}."""
+    """The data block: {canary, workloads: [{id, unit, rows, libraries, slopes, latencies}]}."""
     anchors = Anchors.of(results)
     total = sum(
         sum(len(row.launch_values) for row in workload.rows)
@@ -53,11 +53,11 @@ def _canary(results: Results) -> dict[str, Any]:
 def _workload(workload: WorkloadResult, anchors: Anchors, step: int, level: float) -> dict[str, Any]:
     naming = Naming.of(workload)
     scale = numbers.time_scale((row.value for row in workload.rows), workload.unit)
-    within = naming.within(workload)
+    within, together = naming.within(workload), groups(workload)
     rows = [
         _row(row, workload, scale, step)
         | {"id": anchors.row(workload, row), "name": within.label(row), "tied": tied, "group": number}
-        for number, group in enumerate(groups(workload))
+        for number, group in enumerate(together)
         for row, tied in group.with_ties
         if row.status == "ok" and row.value is not None and math.isfinite(row.value)
     ]
@@ -68,6 +68,7 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int, level: floa
         "id": anchors.workload(workload),
         "unit": f"{scale.unit} per {clean(workload.per)}",
         "rows": rows,
+        "libraries": _libraries(together),
         "slopes": [
             _slope(slope, workload, anchors, metrics(workload, level, slope))
             for slope in slopes(workload, naming)
@@ -84,6 +85,17 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int, level: floa
             for entry, name, line in zip(entries, names, lines, strict=True)
         ],
     }
+
+
+def _libraries(together: Sequence[Group]) -> list[int]:
+    """The library of each row of the table, in the table's order, as a number that rows of one library share.
+
+    The page shows each name with its version. Names alone, once more for each row, would take a page of 1,100
+    rows beyond 5 MB.
+    """
+    names = [row.library for group in together for row in group.rows]
+    numbered = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return [numbered[name] for name in names]
 
 
 def _row(row: Row, workload: WorkloadResult, scale: numbers.Scale, step: int) -> dict[str, Any]:

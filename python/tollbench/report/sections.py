@@ -9,7 +9,7 @@ from typing import Any
 from tollbench import numbers
 from tollbench.analysis.results import Latency, Results, Row, WorkloadResult
 from tollbench.report import environment_lines, grids, matrix, percentiles
-from tollbench.report.anchors import Anchors
+from tollbench.report.anchors import Anchors, topic_of
 from tollbench.report.answer_lines import answer, without_answer
 from tollbench.report.cases import Group, Naming, by_setting, groups
 from tollbench.report.claim_section import claim_section
@@ -77,19 +77,27 @@ def page(results: Results) -> dict[str, Any]:
         "problems": _problems(results, anchors),
         "problem_count": len(results.problems),
         "workloads": workloads,
-        "topics": _topics(workloads),
+        "topics": _topics(workloads, anchors),
         "case_count": total,
         "level": numbers.percent(results.run.level),
         "run": _run(results),
     }
 
 
-def _topics(workloads: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Workloads by topic for the table of contents, in the page's order."""
+def _topics(workloads: list[dict[str, Any]], anchors: Anchors) -> list[dict[str, Any]]:
+    """Workloads by topic, for the page and its table of contents, in the run's order."""
     topics: dict[str, list[dict[str, Any]]] = {}
     for workload in workloads:
         topics.setdefault(workload["topic"], []).append(workload)
-    return list(topics.items())
+    return [
+        {
+            "name": name,
+            "id": anchors.topics[name],
+            "count": several(len(those), "workload"),
+            "workloads": those,
+        }
+        for name, those in topics.items()
+    ]
 
 
 def _dateline(results: Results) -> list[str]:
@@ -253,13 +261,12 @@ def _workload(
     naming = Naming.of(workload)
     within = naming.within(workload)
     scale = numbers.time_scale((row.value for row in workload.rows), workload.unit)
-    topic, _, short = clean(workload.workload).rpartition("/")
     told = answer(workload)
     return {
         "id": anchors.workload(workload),
         "name": clean(workload.workload),
-        "topic": topic,
-        "short": short,
+        "topic": topic_of(workload),
+        "short": clean(workload.workload).rpartition("/")[2],
         "question": clean(workload.question),
         "shared": within.common(" = "),
         "per": clean(workload.per),

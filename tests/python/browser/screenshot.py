@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> int:
         )  # fmt: skip
         if chosen.at:
             # The toolbar would lie over the element, and its neighbours would look into the picture's margin.
-            page.add_style_tag(content=".toolbar, .workload { visibility: hidden }")
+            page.add_style_tag(content=".toolbar, .workload, [data-topic] > h2 { visibility: hidden }")
             unfold(page, chosen.at)
             box = page.locator(chosen.at).first.bounding_box()
             if box is None:

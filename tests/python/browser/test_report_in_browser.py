@@ -255,6 +255,143 @@ def test_sorting_orders_table_and_chart_and_keeps_the_unmeasured_last(page):
     assert names(page, "tasks-skynet")[-4:] == ["folly_fibers", "hand_rolled", "libtask", "seastar_async"]
 
 
+RANKED = [
+    "std_async_deferred", "tbb_task_group", "rayon_join", "goroutines", "cppcoro_static_pool",
+    "boost_fiber_work_stealing", "boost_fiber_round_robin", "erlang_processes", "boost_fiber_shared_work",
+    "std_thread",
+]  # fmt: skip
+BOOST = ["boost_fiber_work_stealing", "boost_fiber_round_robin", "boost_fiber_shared_work"]
+
+
+def begins_a_library(page: Page, name: str) -> bool:
+    row = page.locator(f"#tasks-skynet--{name}")
+    return bool(row.evaluate("e => parseFloat(getComputedStyle(e.rows[0].cells[0]).borderTopWidth) > 1"))
+
+
+def test_rows_stand_by_library_the_fastest_rows_first_and_ranked_again_after_another_click(page):
+    button = page.get_by_role("button", name="By library")
+    before = names(page, "tasks-skynet")
+    percentiles = names(page, "latency-wakeup", ".percentiles")
+    assert before[: len(RANKED)] == RANKED
+    button.click()
+    settled(page)
+    assert button.get_attribute("aria-pressed") == "true"
+    together = ["std_async_deferred", "std_thread", *RANKED[1:5], *BOOST, "erlang_processes"]
+    assert names(page, "tasks-skynet")[: len(together)] == together
+    assert drawn_names(page, "tasks-skynet") == together
+    assert set(names(page, "tasks-skynet")) == set(before)
+    assert begins_a_library(page, "tbb_task_group")
+    assert begins_a_library(page, "boost_fiber_work_stealing")
+    assert not begins_a_library(page, "std_async_deferred")
+    assert not begins_a_library(page, "std_thread")
+    assert not begins_a_library(page, "boost_fiber_round_robin")
+    button.click()
+    settled(page)
+    assert button.get_attribute("aria-pressed") == "false"
+    assert names(page, "tasks-skynet") == before
+    assert names(page, "latency-wakeup", ".percentiles") == percentiles
+    assert drawn_names(page, "tasks-skynet") == RANKED
+    assert page.locator(".next-library").count() == 0
+
+
+def test_a_table_by_library_is_sorted_by_any_column_and_keeps_that_order_without(page):
+    button = page.get_by_role("button", name="By library")
+    heading = "#tasks-skynet .values th[data-key=value]"
+    button.click()
+    page.locator(f"{heading} button").click()
+    assert page.locator(heading).get_attribute("aria-sort") == "descending"
+    slowest_first = ["std_thread", "std_async_deferred", *reversed(BOOST), "erlang_processes"]
+    order = names(page, "tasks-skynet")
+    assert order[: len(slowest_first)] == slowest_first
+    assert set(order[-4:]) == {"folly_fibers", "seastar_async", "libtask", "hand_rolled"}
+    button.click()
+    settled(page)
+    assert names(page, "tasks-skynet")[: len(RANKED)] == RANKED[::-1]
+    assert page.locator(heading).get_attribute("aria-sort") == "descending"
+
+
+def test_the_line_between_libraries_follows_the_filter(page):
+    page.get_by_role("button", name="By library").click()
+    page.fill("#filter", "fiber")
+    settled(page)
+    assert names(page, "tasks-skynet")[:3] == BOOST
+    assert not begins_a_library(page, BOOST[0])  # nothing is above it now
+    page.fill("#filter", "_r")  # the first of Boost's three is not among them
+    settled(page)
+    assert not begins_a_library(page, "boost_fiber_round_robin")
+    assert begins_a_library(page, "hand_rolled")
+    page.fill("#filter", "")
+    settled(page)
+    assert begins_a_library(page, BOOST[0])
+
+
+def test_percentiles_stand_by_library_each_table_in_its_own_order(chromium, tmp_path):
+    workload = samples.wakeup(random.Random(1))
+    rows = [
+        row.model_copy(update={"library": ("std", "toll")[number % 2]})
+        for number, row in enumerate(workload.rows)
+    ]
+    workload = workload.model_copy(update={"rows": rows})
+    file = tmp_path / "libraries.html"
+    file.write_text(html.render(samples.make_results([workload])), encoding="utf-8")
+    page = open_report(chromium, file)
+    page.get_by_role("button", name="By library").click()
+    assert names(page, "latency-wakeup") == [
+        "spinlock", "counting_semaphore", "condition_variable", "atomic_flag", "mutex",
+    ]  # fmt: skip
+    assert names(page, "latency-wakeup", ".percentiles") == [
+        "atomic_flag", "mutex", "counting_semaphore", "condition_variable", "spinlock",
+    ]  # fmt: skip
+    page.context.close()
+
+
+def test_a_topic_of_which_the_filter_left_nothing_is_hidden_with_its_heading(page):
+    page.fill("#filter", "boost fiber")
+    settled(page)
+    assert page.locator("[data-topic] > h2:visible").evaluate_all("all => all.map(h => h.id)") == [
+        "topic-tasks"
+    ]
+    page.fill("#filter", "")
+    settled(page)
+    assert page.locator("[data-topic] > h2:visible").count() == 6
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_link_to_a_topic_leads_to_its_heading(chromium, report, width):
+    page = open_report(chromium, report, width)
+    page.evaluate("location.hash = 'topic-containers'")
+    settled(page)
+    heading = box_of(page.locator("#topic-containers"))
+    toolbar = box_of(page.locator(".toolbar"))
+    assert toolbar["y"] + toolbar["height"] <= heading["y"] < 300
+    page.context.close()
+
+
+def test_by_library_works_on_a_phone_and_stays_so_on_paper(chromium, report, tmp_path):
+    page = open_report(chromium, report, 390, 844)
+    said: list[str] = []
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.get_by_role("button", name="By library").click()
+    open_all(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert box_of(page.locator(".toolbar"))["height"] < 70
+    tops = [box_of(page.locator(f"#tasks-skynet--{name} tr")) for name in (*BOOST[:2], "erlang_processes")]
+    within = tops[1]["y"] - tops[0]["y"] - tops[0]["height"]
+    last = box_of(page.locator(f"#tasks-skynet--{BOOST[2]} tr"))
+    assert tops[2]["y"] - last["y"] - last["height"] > within
+    order = names(page, "tasks-skynet")
+    page.evaluate(
+        "addEventListener('beforeprint', () => {"
+        " window.lines = document.querySelectorAll('.next-library').length; })"
+    )
+    page.pdf(path=tmp_path / "libraries.pdf", format="A4", print_background=True)
+    assert page.evaluate("window.lines") > 10
+    settled(page)
+    assert names(page, "tasks-skynet") == order
+    assert said == []
+    page.context.close()
+
+
 @pytest.fixture
 def swept(chromium, tmp_path) -> Iterator[Page]:
     file = tmp_path / "swept.html"
@@ -282,6 +419,29 @@ def test_rows_are_sorted_and_filtered_below_the_heading_of_their_setting(swept):
     assert shown() == ["wait_us=8", "boost_asio", "wait_us=1,000", "boost_asio"]
     assert swept.locator("[data-chart=values]:visible").count() == 2
     assert swept.locator(".percentiles > tbody.setting:visible").count() == 2
+
+
+def test_rows_stand_by_library_within_their_setting(chromium, tmp_path):
+    workload = samples.waits(random.Random(5))
+    rows = [
+        row.model_copy(update={"library": "own" if row.contender in ("sleep", "boost_asio") else "std"})
+        for row in workload.rows
+    ]
+    workload = workload.model_copy(update={"rows": rows})
+    file = tmp_path / "settings.html"
+    file.write_text(html.render(samples.make_results([workload])), encoding="utf-8")
+    page = open_report(chromium, file)
+    page.get_by_role("button", name="By library").click()
+    told = page.locator(".values > tbody").evaluate_all(
+        "all => all.map(b => (b.matches('.next-library') ? '| ' : '')"
+        " + (b.dataset.name ?? b.querySelector('span').firstChild.textContent).split(' ')[0])"
+    )
+    assert told == [
+        "wait_us=0", "computation_only",
+        "wait_us=8", "sleep", "boost_asio", "| std_mutex", "folly_fibers",
+        "wait_us=1,000", "sleep", "boost_asio", "| std_mutex",
+    ]  # fmt: skip
+    page.context.close()
 
 
 def test_each_setting_is_drawn_on_an_axis_of_its_own(swept):
@@ -338,7 +498,7 @@ def test_time_over_a_parameter_is_compared_within_one_setting_of_another(chromiu
     assert figure.locator(".legend button").all_text_contents() == ["mutex", "ticket"]
     figure.locator("select[data-for=setting]").select_option(label="mode=parked")
     assert figure.locator(".chart").evaluate(option)["min"] > hot["max"]
-    assert figure.locator("h3").text_content() == "Time over threads"
+    assert figure.locator("h4").text_content() == "Time over threads"
     page.context.close()
 
 
@@ -581,13 +741,13 @@ def test_256_cpus_are_drawn_without_values_in_cells(chromium, tmp_path):
 
 def test_one_chart_over_threads_shows_any_metric(page):
     figure = page.locator("#latency-contention figure", has=page.locator("[data-chart=slope]"))
-    assert figure.locator("h3").text_content() == "Time over threads"
+    assert figure.locator("h4").text_content() == "Time over threads"
     choice = figure.locator("select")
     offered = choice.locator("option").all_text_contents()
     assert offered[:5] == ["Time", "Smallest share", "Longest wait", "Hand-offs", "Kept"]
     choice.select_option(label="Smallest share")
     settled(page)
-    assert figure.locator("h3").text_content() == "Smallest share over threads"
+    assert figure.locator("h4").text_content() == "Smallest share over threads"
     assert figure.locator("svg text", has_text="Smallest share, %").count() == 1
     choice.select_option(label="Kept")
     settled(page)

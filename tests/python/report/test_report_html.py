@@ -9,6 +9,7 @@ import random
 import re
 import time
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -295,6 +296,65 @@ def test_anchors_are_unique_and_links_lead_somewhere(document):
     for anchor in document.all("a"):
         if (anchor["href"] or "").startswith("#"):
             assert anchor["href"][1:] in ids
+
+
+def test_each_topic_is_a_section_that_the_contents_lead_to(page):
+    results = samples.full_results()
+    topics: dict[str, list[str]] = {}
+    for workload in results.workloads[:8]:  # behind them stand those whose names are attacks
+        topics.setdefault(workload.workload.partition("/")[0], []).append(workload.workload)
+    sections = re.split(r'<section data-topic aria-labelledby="([^"]*)">', page)[1:]
+    told = dict(zip(sections[::2], sections[1::2], strict=True))
+    for topic, members in topics.items():
+        section = told[f"topic-{topic}"]
+        count = f"{len(members)} workload{'s' * (len(members) > 1)}"
+        assert f'<h2 id="topic-{topic}">{topic} <small>{count}</small></h2>' in section
+        assert f'<p class="side-title"><a href="#topic-{topic}">{topic}</a></p>' in page
+        shown = re.findall(r'data-workload="([^"]*)"', section)
+        assert shown == [name.replace("/", "-") for name in members]
+    assert len(topics["latency"]) == 3
+
+
+def test_workloads_of_a_topic_stand_together_whatever_their_order_in_the_run():
+    wakeup, skynet, contention = (
+        make(random.Random(1)) for make in (samples.wakeup, samples.skynet, samples.contention)
+    )
+    page = html.render(samples.make_results([wakeup, skynet, contention]))
+    order = re.findall(r'<h2 id="topic-([^"]*)|data-workload="([^"]*)"', page)
+    assert [topic or workload for topic, workload in order] == [
+        "latency", "latency-wakeup", "latency-contention", "tasks", "tasks-skynet",
+    ]  # fmt: skip
+
+
+def test_headings_of_a_page_leave_out_no_level(page):
+    levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", page)]
+    assert all(below - above <= 1 for above, below in pairwise(levels))
+    assert levels.count(3) >= 9
+
+
+def test_a_workload_without_a_topic_stands_below_the_heading_of_all():
+    alone = samples.skynet(random.Random(1)).model_copy(update={"workload": "skynet"})
+    page = html.render(samples.make_results([alone]))
+    assert "<section data-topic>" in page
+    assert 'id="topic-' not in page
+    assert '<p class="side-title">Workloads</p>' in page
+
+
+def test_rows_of_one_library_have_one_number_whatever_its_version_and_language():
+    rows = [
+        samples.make_row(
+            random.Random(1), "", name, 5.0, 0.01, library=library, library_version=version, language=language
+        )
+        for name, library, version, language in (
+            ("a", "std", "libstdc++ 12", "C++"),
+            ("b", "none", "", "C++"),
+            ("c", "std", "libc++ 19", "C++"),
+            ("d", "none", "", "Rust"),
+        )
+    ]
+    rows.append(samples.broken_row("e", "skipped", "no std", library="std"))
+    page = html.render(samples.make_results([samples.nothing().model_copy(update={"rows": rows})]))
+    assert data_of(page)["workloads"][0]["libraries"] == [0, 1, 0, 1, 0]
 
 
 def test_charts_get_the_same_numbers_as_the_tables(page):

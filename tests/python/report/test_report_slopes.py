@@ -100,7 +100,7 @@ def test_a_line_looks_the_same_in_every_setting():
 def test_the_page_has_a_chart_for_each_such_parameter_and_its_points_are_rows_of_the_table():
     page = html.render(samples.make_results([samples.locks(random.Random(1))]))
     assert len(re.findall('data-chart="slope"', page)) == 1
-    assert "<h3>Time over threads</h3>" in page
+    assert "<h4>Time over threads</h4>" in page
     assert 'aria-label="locks/contended: ns per increment over threads, 6 lines. The table above' in page
     told = json.loads(matched(r'id="data">(.*?)</script>', page).group(1))["workloads"][0]
     rows = {each["id"]: each for each in told["rows"]}

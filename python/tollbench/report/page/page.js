@@ -569,7 +569,7 @@
     const workload = workloads.get(section.dataset.workload), slope = workload.slopes[Number(element.dataset.number)];
     const rows = new Map(tableRows(section).map((row) => [row.id, row]));
     const chosen = Number(figure.querySelector("select[data-for=slope]")?.value ?? -1), metric = slope.metrics[chosen];
-    figure.querySelector("h3").textContent = `${metric?.title ?? "Time"} over ${slope.parameter}`;
+    figure.querySelector("h4").textContent = `${metric?.title ?? "Time"} over ${slope.parameter}`;
     const told = (found) => (found ? { value: found[0], low: found[1], high: found[2], text: found[3] } : null);
     const point = ([x, id, ...others]) => ({ x, row: rows.get(id) && (metric ? told(others[chosen]) : rows.get(id)) });
     const charted = slope.charts.map(({ setting, lines }) => ({ setting, lines: lines
@@ -781,11 +781,13 @@
       for (const body of select(".percentiles > tbody[data-row]", section)) body.hidden = words.length > 0 && !visible.has(body.dataset.row);
       for (const heading of select("tbody.setting", section)) heading.hidden = !members(heading).some((body) => !body.hidden);
       section.hidden = kept.length === 0;
+      select(".values, .percentiles", section).forEach(markLibraries);
       foldFor(section.querySelector(".fold"), words.length > 0 && kept.length > 0);
       shown += kept.length;
       all += bodies.length;
       select(`.side a[href="#${section.dataset.workload}"]`).forEach((link) => link.parentElement.classList.toggle("off", section.hidden));
     }
+    for (const topic of select("[data-topic]")) topic.hidden = !topic.querySelector(".workload:not([hidden])");
     const count = document.getElementById("filter-count");
     count.textContent = words.length ? `${shown} of ${all} cases` : `${all} ${all === 1 ? "case" : "cases"}`;
     document.getElementById("no-match").hidden = shown > 0 || !words.length;
@@ -825,6 +827,9 @@
     return Number.isNaN(number) ? raw : number;
   }
 
+  // Of each table its rows as they were sorted last, whether or not they stand by library now.
+  const sortedRows = new Map();
+
   function sortBy(table, heading, index) {
     const down = heading.getAttribute("aria-sort") === "ascending";
     for (const other of select("th[aria-sort]", table)) other.removeAttribute("aria-sort");
@@ -832,14 +837,22 @@
     const order = (a, b) => (a === b ? 0 : a < b ? -1 : 1) * (down ? -1 : 1);
     const sorted = (bodies) => bodies.map((body) => [sortKey(body, index), body])
       .sort(([a], [b]) => (a === null) - (b === null) || (a === null ? 0 : order(a, b))).map(([, body]) => body);
-    const headings = select("tbody.setting", table); // rows are compared, so they are sorted, within their setting
-    if (!headings.length) table.append(...sorted([...table.tBodies]));
-    for (const heading of headings) table.append(heading, ...sorted(members(heading)));
+    sortedRows.set(table, sorted(sortedRows.get(table)));
+    layOut(table);
     select('.chart[data-chart="values"], .chart[data-chart="busy"]', table.closest(".workload")).forEach(draw);
+  }
+
+  /** Rows are compared, so they stand, within their setting. */
+  function layOut(table) {
+    const rows = sortedRows.get(table), headings = select("tbody.setting", table);
+    if (!headings.length) table.append(...inLibraries(rows));
+    for (const heading of headings) table.append(heading, ...inLibraries(rows.filter((row) => row.dataset.group === heading.dataset.group)));
+    markLibraries(table);
   }
 
   function startSorting() {
     for (const table of select(".values, .percentiles")) {
+      sortedRows.set(table, [...table.tBodies].filter((body) => !body.matches(".setting")));
       select("thead th[data-key]", table).forEach((heading) => {
         const button = make("button", "sort");
         button.type = "button";
@@ -850,6 +863,46 @@
       table.querySelector("th[data-key='value'], th[data-key='p50']")?.setAttribute("aria-sort", table.matches(".values") ? "ascending" : "none");
       if (table.matches(".percentiles")) table.querySelector("th[aria-sort]")?.removeAttribute("aria-sort");
     }
+  }
+
+  // ---- by library ----------------------------------------------------------------------------
+
+  const libraries = new Map(); // a row's id -> its library, as a number within the table
+  let byLibrary = false;
+
+  const libraryOf = (body) => libraries.get(body.id || body.dataset.row);
+
+  /** The rows as they are, or those of one library together: the library of the first row first. */
+  function inLibraries(rows) {
+    if (!byLibrary) return rows;
+    const found = new Map(rows.map((row) => [libraryOf(row), []]));
+    for (const row of rows) found.get(libraryOf(row)).push(row);
+    return [...found.values()].flat();
+  }
+
+  /** A line above each row with which another library begins, among those that the filter left. */
+  function markLibraries(table) {
+    let above = null;
+    for (const body of table.tBodies) {
+      if (body.hidden) continue;
+      const heading = body.matches(".setting"), library = libraryOf(body);
+      body.classList.toggle("next-library", byLibrary && !heading && above !== null && library !== above);
+      above = heading ? null : library;
+    }
+  }
+
+  function startLibraries() {
+    for (const section of select(".workload")) {
+      const numbers = workloads.get(section.dataset.workload).libraries;
+      select(".values > tbody[data-name]", section).forEach((body, index) => libraries.set(body.id, numbers[index]));
+    }
+    const button = document.getElementById("by-library");
+    button?.addEventListener("click", () => {
+      byLibrary = !byLibrary;
+      button.setAttribute("aria-pressed", String(byLibrary));
+      for (const table of sortedRows.keys()) layOut(table);
+      drawSoon(select('.chart[data-chart="values"], .chart[data-chart="busy"]'));
+    });
   }
 
   // ---- choosing what a figure shows -----------------------------------------------------------
@@ -967,6 +1020,7 @@
   startFilter();
   startNaming();
   startSorting();
+  startLibraries();
   startChoosing();
   startCopying();
   startAdapting();
