@@ -159,6 +159,7 @@ def _workload(
     in_plan_order = [rows[case.record.id] for case in data]
     told = {name for row in in_plan_order for name in row.details}
     positions = {at for at, case in enumerate(data) if case.record.id in alike}
+    environments = list(dict.fromkeys(record.environment for record in records))
     warnings += cautions(workload.name, comparisons, in_plan_order, swept, header, positions)
     return WorkloadResult(
         workload=workload.name,
@@ -173,9 +174,8 @@ def _workload(
         details=[Detail(**asdict(one)) for name, one in declared.items() if name in told],
         swept=list(swept),
         settings=[dict(setting) for setting in settings(records, swept)] if swept else [],
-        environment_changes=environment_changes(
-            told_apart, list(dict.fromkeys(record.environment for record in records)), level
-        ),
+        environments=environments,
+        environment_changes=environment_changes(told_apart, environments, level),
     )
 
 

@@ -282,9 +282,11 @@ class WorkloadResult(Model):
     these answer another question and are not compared; other parameters are a contender's own choice."""
     settings: list[dict[str, int | str]] = Field(default_factory=list)
     """The values of `swept` that were planned, in the order of reports; empty where nothing is swept."""
+    environments: list[str] = Field(default_factory=list)
+    """Of the rows, in the order of the plan: those on offer (`toll env list`), then compilers as they were
+    asked for. Empty where several machines' rows stand together."""
     environment_changes: list[EnvironmentChange] = Field(default_factory=list)
-    """Of each environment but the first, in the order of the plan: those on offer (`toll env list`), then
-    compilers as they were asked for."""
+    """Of each of `environments` but the first, in their order."""
 
 
 class Floor(Model):

@@ -66,9 +66,9 @@ def _matrix(
     setting: tuple[tuple[str, int | str], ...], lines: dict[str, dict[str, Row]], workload: WorkloadResult
 ) -> Matrix:
     several = {label: rows for label, rows in lines.items() if len(rows) > 1}
-    known = dict.fromkeys(row.environment for row in workload.rows)
+    place = {name: at for at, name in enumerate(workload.environments)}
     used = {name for rows in several.values() for name in rows}
-    names = sorted((name for name in known if name in used), key=lambda name: (name != "host", name))
+    names = sorted(used, key=lambda name: (place.get(name, len(place)), name != "host", name))
     scale = numbers.time_scale(
         (row.value for rows in several.values() for row in rows.values()), workload.unit
     )

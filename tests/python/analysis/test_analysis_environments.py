@@ -149,6 +149,7 @@ def test_one_row_in_several_environments_is_told_by_its_table(tmp_path: Path) ->
     with RunFile.open(path) as run_file:
         (workload,) = analysis.results(run_file).workloads
     assert workload.environment_changes[0].of_rows == 1
+    assert workload.environments == ["a", "b"]
     assert environment_lines.sentence(workload) == ""
 
 

@@ -312,6 +312,7 @@ def compilers(
         per="word",
         rows=ranked(rows),
         swept=["group"],
+        environments=list(ENVIRONMENTS[:environments]),
         environment_changes=[_change(rows, name) for name in ENVIRONMENTS[1:environments]],
     )
 
