@@ -132,6 +132,17 @@ def ratio_interval(value: float | None, low: float | None, high: float | None) -
     return f"[{_end(low, places)}, {_end(high, places)}]"
 
 
+def size_scale(values: Iterable[float | None]) -> Scale:
+    """One binary unit for all sizes of a chart, stored in bytes, as `time_scale` has one for times: the
+    smallest is at least 1 in it, unless the largest would then have seven digits."""
+    present = [value for value in finite(values) if value > 0]
+    low, high = min(present, default=1.0), max(present, default=1.0)
+    index = 0
+    while index + 1 < len(_BYTE_UNITS) and (low >= 1024 ** (index + 1) or high / 1024**index >= 1e6):
+        index += 1
+    return Scale(_BYTE_UNITS[index], 1.0 / 1024**index)
+
+
 def count_scale(values: Iterable[float | None], per: str) -> Scale:
     """Rare events are counted per 1,000 or per million units of work: no column of leading zeros."""
     most = max((abs(value) for value in finite(values)), default=0.0)

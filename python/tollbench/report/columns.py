@@ -13,7 +13,7 @@ from tollbench.analysis.results import Row, WorkloadResult
 from tollbench.report import details
 from tollbench.report.footings import differing, of_row
 from tollbench.report.sentences import alike_launches, harness_note
-from tollbench.report.showing import IN_FULL, Column, Shown, Triple, alone, below, triple_of
+from tollbench.report.showing import IN_FULL, Column, Shown, Triple, Write, alone, below, triple_of
 from tollbench.text import clean
 
 
@@ -90,7 +90,9 @@ def _times(time: numbers.Scale, per: str, note: str) -> list[Column[Row]]:
         "unit_memory", "memory", "", "the highest resident set, shared out",
         lambda row: (row.memory_per_unit_bytes, None, None), details.KIB, details.size, aligned=False,
         csv=("memory_per_unit_bytes",), terminal=Shown("memory/unit", 4),
-        markdown=Shown("memory per unit created", 1), chart=Shown("Memory per unit", 3),
+        markdown=Shown("memory per unit created", 1),
+        chart=Shown("Memory per unit", 3, caption="The highest resident set of the process in any launch, "
+        "shared out among the units alive at the peak, or all created where nobody counted the living"),
     )  # fmt: skip
     return [
         Column(
@@ -156,15 +158,19 @@ def _switches(rows: Sequence[Row], per: str, note: str) -> list[Column[Row]]:
 
 
 def _memory(rows: Sequence[Row], per: str) -> list[Column[Row]]:
-    scale, size = numbers.count_scale((row.memory.calls for row in rows), per), alone(numbers.size)
+    scale = numbers.count_scale((row.memory.calls for row in rows), per)
+    highest = numbers.size_scale(row.memory.peak_bytes for row in rows)
+    at_once = numbers.size_scale(row.memory.heap_peak_bytes for row in rows)
     asked: Column[Row] = Column(
         "bytes", "bytes", scale.unit, "asked of malloc and its family",
-        lambda row: (row.memory.bytes, None, None), scale, size, aligned=False, csv=("memory_bytes",),
+        lambda row: (row.memory.bytes, None, None), scale, alone(numbers.size), aligned=False,
+        csv=("memory_bytes",),
     )  # fmt: skip
     resident: Column[Row] = Column(
         "rss", "resident", "", "highest resident set of any launch",
-        lambda row: (row.memory.peak_bytes, None, None), write=size, aligned=False,
-        csv=("memory_peak_bytes",),
+        lambda row: (row.memory.peak_bytes, None, None), highest, _sizes(highest), aligned=False,
+        csv=("memory_peak_bytes",), chart=Shown("Peak memory", 6, caption="The highest resident set of the "
+        "process in any launch: what it held before its first batch is in it, other processes are not"),
     )  # fmt: skip
     return [
         Column(
@@ -183,10 +189,17 @@ def _memory(rows: Sequence[Row], per: str) -> list[Column[Row]]:
         Column(
             "heap", "Heap peak", "", "most bytes allocated at once in one iteration; in small, the highest "
             "resident set of any launch",
-            lambda row: (row.memory.heap_peak_bytes, None, None), write=size, aligned=False, below=resident,
-            csv=("memory_heap_peak_bytes",),
+            lambda row: (row.memory.heap_peak_bytes, None, None), at_once, _sizes(at_once), aligned=False,
+            below=resident, csv=("memory_heap_peak_bytes",),
+            chart=Shown("Heap peak", 7, caption="The most bytes allocated at once in one iteration, beyond "
+            "what lived when it began; counted in a launch of its own"),
         ),
     ]  # fmt: skip
+
+
+def _sizes(scale: numbers.Scale) -> Write:
+    """Each in the unit that fits it, whatever the one of their chart."""
+    return alone(lambda value: numbers.size(None if value is None else value / scale.factor))
 
 
 def _exact_calls(row: Row) -> Triple:

@@ -128,7 +128,12 @@ def _slope(
     numbered = _lines([[line.name for line in chart.lines] for chart in slope.charts])
     return {
         "parameter": clean(slope.parameter),
-        "metrics": [{"title": one.chart.title, "unit": one.scale.unit} for one in others if one.chart],
+        "metrics": [
+            {"title": one.chart.title, "unit": one.scale.unit}
+            | ({"caption": one.chart.caption} if one.chart.caption else {})
+            for one in others
+            if one.chart
+        ],
         "charts": [
             {
                 "setting": chart.setting,

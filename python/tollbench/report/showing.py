@@ -48,6 +48,7 @@ class Shown(Generic[C]):
     rank: int = 0
     interval: Shown[C] | None = None  # in a column of its own, after the value's
     joined: bool = False  # the interval stands in the value's cell
+    caption: str = ""  # below a chart, of what is no median with an interval: what it is
     text: Callable[[C], str] | None = None  # where this format writes it otherwise than the page
 
 

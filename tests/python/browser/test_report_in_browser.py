@@ -752,6 +752,15 @@ def test_one_chart_over_threads_shows_any_metric(page):
     choice.select_option(label="Kept")
     settled(page)
     assert figure.locator(".legend button").count() == 2  # the third contender does not tell it
+    caption = figure.locator("figcaption")
+    assert caption.text_content().startswith("Median and interval of each row; a line")
+    choice.select_option(label="Peak memory")
+    settled(page)
+    assert figure.locator("svg text", has_text="Peak memory, MiB").count() == 1
+    assert caption.text_content().startswith("The highest resident set of the process in any launch")
+    choice.select_option(label="Time")
+    settled(page)
+    assert caption.text_content().startswith("Median and interval of each row; a line")
 
 
 def test_one_data_set_is_a_histogram_and_a_distribution_function(page):

@@ -58,6 +58,17 @@ def test_a_column_has_one_unit(values, stored, unit, first):
     assert first is None or scale.of(values[0]) == pytest.approx(first)
 
 
+@pytest.mark.parametrize(
+    ("values", "unit", "first"),
+    [([512.0, 900.0], "B", 512.0), ([2048.0, None], "KiB", 2.0), ([3 << 20, 5 << 30], "MiB", 3.0),
+     ([100.0, 4 << 20], "KiB", 0.09765625), ([None, math.nan], "B", None), ([0.0, 2048.0], "KiB", 0.0)],
+)  # fmt: skip
+def test_sizes_of_a_chart_have_one_binary_unit(values, unit, first):
+    scale = numbers.size_scale(values)
+    assert scale.unit == unit
+    assert scale.of(values[0]) == first
+
+
 @given(st.lists(st.floats(1e-3, 1e12), min_size=1))
 def test_a_scaled_column_never_needs_more_than_seven_digits_unless_it_spans_that_much(values):
     scale = numbers.time_scale(values, "ns")

@@ -10,7 +10,7 @@ from typing import Any
 import sample_results as samples
 
 from matching import matched
-from tollbench.analysis.results import Row, WorkloadResult
+from tollbench.analysis.results import Memory, Row, WorkloadResult
 from tollbench.report import html
 from tollbench.report.cases import Naming
 from tollbench.report.slopes import slopes
@@ -112,3 +112,41 @@ def test_the_page_has_a_chart_for_each_such_parameter_and_its_points_are_rows_of
         for x, anchor, *_ in points:
             where = f"{environment}, " if environment else ""
             assert rows[anchor]["name"] == f"{contender} ({where}threads={x})"
+
+
+def charted(*rows: Row) -> dict[str, Any]:
+    page = html.render(samples.make_results([swept(*rows)]))
+    slope: dict[str, Any] = json.loads(matched(r'id="data">(.*?)</script>', page).group(1))["workloads"][0][
+        "slopes"
+    ][0]
+    return slope
+
+
+def test_peak_memory_is_drawn_over_a_parameter_with_what_it_is_of():
+    """Process and heap, each in one unit for all lines; a runtime without malloc has the first alone."""
+    rows = [
+        row(name, 10.0, threads=threads).model_copy(
+            update={"memory": Memory(peak_bytes=(3 << 20) * threads, heap_peak_bytes=heap)}
+        )
+        for name, heap in (("malloc", 5_120), ("go", None))
+        for threads in (1, 2)
+    ]
+    told = charted(*rows)
+    shown = {metric["title"]: at for at, metric in enumerate(told["metrics"])}
+    peak, heap = (told["metrics"][shown[title]] for title in ("Peak memory", "Heap peak"))
+    assert (peak["unit"], heap["unit"]) == ("MiB", "KiB")
+    assert "resident set of the process in any launch" in peak["caption"]
+    assert "in one iteration" in heap["caption"]
+    points = {line["name"]: line["points"] for line in told["charts"][0]["lines"]}
+    of = {
+        name: [[point[2 + shown[title]] for point in points[name]] for title in ("Peak memory", "Heap peak")]
+        for name in points
+    }
+    resident = [[3.0, None, None, "3 MiB"], [6.0, None, None, "6 MiB"]]
+    assert of == {"malloc": [resident, [[5.0, None, None, "5 KiB"]] * 2], "go": [resident, [None, None]]}
+
+
+def test_peak_memory_that_one_row_of_a_line_alone_has_is_not_offered():
+    rows = [row("a", 10.0, threads=threads) for threads in (1, 2)]
+    rows[0] = rows[0].model_copy(update={"memory": Memory()})
+    assert not {metric["title"] for metric in charted(*rows)["metrics"]} & {"Peak memory", "Heap peak"}

@@ -570,6 +570,7 @@
     const rows = new Map(tableRows(section).map((row) => [row.id, row]));
     const chosen = Number(figure.querySelector("select[data-for=slope]")?.value ?? -1), metric = slope.metrics[chosen];
     figure.querySelector("h4").textContent = `${metric?.title ?? "Time"} over ${slope.parameter}`;
+    figure.querySelector(".of").textContent = metric?.caption ?? "Median and interval of each row";
     const told = (found) => (found ? { value: found[0], low: found[1], high: found[2], text: found[3] } : null);
     const point = ([x, id, ...others]) => ({ x, row: rows.get(id) && (metric ? told(others[chosen]) : rows.get(id)) });
     const charted = slope.charts.map(({ setting, lines }) => ({ setting, lines: lines
