@@ -17,8 +17,8 @@ from tollbench.report.slopes import Slope, metrics, slopes
 from tollbench.text import clean
 
 # Numbers of all curves, bins and replicates together: with what the rows of the tables take, they keep the
-# page under 5 MB up to some 1,100 rows.
-MOST_NUMBERS, NUMBERS_A_ROW, LEAST_NUMBERS = 120_000, 80, 32_000
+# page under 5 MB up to some 1,300 rows.
+MOST_NUMBERS, NUMBERS_A_ROW, LEAST_NUMBERS = 120_000, 80, 16_000
 
 
 def drawing(results: Results) -> dict[str, Any]:

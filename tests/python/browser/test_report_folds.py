@@ -113,6 +113,14 @@ def test_charts_are_drawn_when_their_workload_is_opened(folded):
     assert undrawn(folded) == 0
 
 
+def test_tables_tell_screen_readers_what_their_parts_are_when_they_are_opened(folded):
+    """A phone shows rows as blocks, which are no cells any more; 20,000 cells at once would take a second."""
+    unnamed = folded.locator(".values td:not([role=cell])")
+    assert unnamed.count() == folded.locator(".values td").count() > 0
+    open_all(folded)
+    assert unnamed.count() == 0
+
+
 def test_a_picture_of_the_whole_page_holds_every_chart_that_is_unfolded(folded):
     open_all(folded)
     assert undrawn(folded) == 0

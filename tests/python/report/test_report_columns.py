@@ -66,7 +66,7 @@ def test_an_entry_of_every_format_is_a_column_of_each_with_its_interval(monkeypa
     )  # fmt: skip
     page = html.render(results)
     assert re.search(r'<th [^>]*data-key="wobble"[^>]*>Wobble<small>%</small></th>', page)
-    assert re.search(r'class="num k-wobble" data-v="0.02"><span class="n">2[^–]*?\[1.0, 4.0\]', page)
+    assert re.search(r'class="num k-wobble" data-v="0.02"><b>2[^–]*?\[1.0, 4.0\]', page)
     (line,) = (one for one in printed(results).splitlines() if one.startswith("tbb_task_group "))
     assert line.split()[-3:] == ["1.2", "[0.6,", "2.4]"]
     (line,) = (one for one in markdown.render(results).splitlines() if one.startswith("| `tbb_task_group`"))

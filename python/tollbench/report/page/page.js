@@ -812,9 +812,20 @@
   }
 
   /** A phone shows rows as cards (display: block), which takes a table's meaning from it for screen readers. */
-  function startNaming() {
+  function nameParts(table) {
     const roles = { TABLE: "table", THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TD: "cell" };
-    for (const part of select(".values, .values :is(thead, tbody, tr, td, th)")) part.setAttribute("role", roles[part.tagName] ?? (part.scope === "col" ? "columnheader" : "rowheader"));
+    for (const part of [table, ...select("thead, tbody, tr, td, th", table)]) part.setAttribute("role", roles[part.tagName] ?? (part.scope === "col" ? "columnheader" : "rowheader"));
+  }
+
+  /** When it is unfolded: the catalogue's 20,000 cells at once would keep the page from opening. */
+  function startNaming() {
+    const named = new WeakSet();
+    const name = (table) => {
+      if (!named.has(table)) nameParts(table);
+      named.add(table);
+    };
+    select(".values").filter((table) => !folded(table)).forEach(name);
+    document.addEventListener("toggle", (event) => { if (event.target.matches(".fold[open]")) select(".values", event.target).forEach(name); }, true);
   }
 
   // ---- sorting -------------------------------------------------------------------------------
