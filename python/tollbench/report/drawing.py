@@ -17,7 +17,7 @@ from tollbench.report.slopes import Slope, metrics, slopes
 from tollbench.text import clean
 
 # Numbers of all curves, bins and replicates together: with what the rows of the tables take, they keep the
-# page under 5 MB up to some 1,300 rows.
+# page under 5 MB up to some 1,100 rows.
 MOST_NUMBERS, NUMBERS_A_ROW, LEAST_NUMBERS = 120_000, 80, 16_000
 
 

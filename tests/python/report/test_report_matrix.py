@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from sample_results import ENVIRONMENTS, compilers
+
 from tollbench.report import matrix
 from tollbench.report.cases import Naming
 
