@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from toll_test.outcomes import Step
+from tollbench.catalog.environments import roots
 from tollbench.catalog.packages import table
 from tollbench.catalog.suite_rules import headline_of, source_of
 from tollbench.interpreters import interpreter, toll_itself
@@ -31,7 +32,7 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
 
     Contenders number hundreds, and building them as they are measured takes a third of the whole: the step
     `contenders` builds and launches each workload's headline. Only with `everything` it takes all of them,
-    Debug and Clang build them too, clang-tidy looks at more than one a workload, the root is made that
+    Debug and Clang build them too, clang-tidy looks at more than one a workload, the roots are made that
     some of them need, and the proofs are run, which take a minute each.
 
     Tests wait, and most use one CPU at a time: what is compiled for the next ones is compiled aside.
@@ -43,8 +44,9 @@ def steps(root: Path, *, fast: bool, bench: bool, everything: bool = False) -> I
     for name, options in builds.items():
         yield from _compiled_aside(name, *options)
     yield Step("mypy", _python("-m", "mypy"))
-    if everything:  # made once, then kept; Seastar's rows and tests are skipped without it
-        yield Step("root debian13", tuple(toll_itself("env", "add", "debian13")))
+    if everything:
+        for name in roots.NAMES:
+            yield Step(f"root {name}", tuple(toll_itself("env", "add", name)))
         yield Step("audit", _python("tests/toll_test/audit.py"))
     chosen = ("-m", "not slow") if fast else ("-m", ANYTHING) if everything else ()
     workers = str(len(os.sched_getaffinity(0)))

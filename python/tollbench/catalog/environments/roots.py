@@ -54,9 +54,12 @@ _SEASTAR = (
 _NEWEST = (
     "clang", "libc++-dev", "libc++abi-dev", "libboost-dev", "libboost-context-dev", "libboost-fiber-dev",
     "libbenchmark-dev", "libboost-cobalt-dev", "libtaskflow-cpp-dev", "libtbb-dev",
+    # Containers, whose rows would else be missing from what compilers are compared by.
+    "libabsl-dev", "robin-map-dev", "libtsl-hopscotch-map-dev", "libparallel-hashmap-dev",
+    "libplf-colony-dev", "libsparsehash-dev",
 )  # fmt: skip
 # In its short form a pattern has no brackets and bars of its own (apt-patterns(7)).
-_NEWEST_COMPILERS = (r"~n^g\+\+-1[4-9]$", "~n^clang-19$", "~n^clang-[2-9][0-9]$")
+_NEWEST_COMPILERS = (r"~n^g\+\+-1[3-9]$", "~n^clang-19$", "~n^clang-[2-9][0-9]$")
 TESTING = "testing"  # Debian's suite that the next release is made of; a mirror's may be past its date
 
 ROOTS = (
