@@ -68,7 +68,13 @@ private:
         int error = 0;
         if (plan_.polling) {
             error = ::io_uring_submit(&ring_);
-            while (error >= 0 && ::io_uring_peek_cqe(&ring_, &done) != 0) { plan_.relax(); }
+            while (error >= 0 && done == nullptr) {
+                error = ::io_uring_peek_cqe(&ring_, &done);
+                if (error == -EAGAIN || error == -EINTR) {
+                    error = 0;
+                    plan_.relax();
+                }
+            }
         } else {
             do { error = ::io_uring_submit_and_wait(&ring_, 1); } while (error == -EINTR);
             if (error >= 0) {

@@ -31,7 +31,7 @@ class SeastarRuntime {
 public:
     /// Throws Unsupported where Seastar does not start.
     SeastarRuntime(unsigned shards, Idle idle)
-        : thread_([this, shards, idle] { serve(options(shards, idle)); }) {
+        : thread_([this, shards, idle] { serve(shards, options(shards, idle)); }) {
         try {
             alien_ = started_.get_future().get();
         } catch (...) {
@@ -66,6 +66,9 @@ private:
         options.smp_opts.memory.set_value("512M");
         options.log_opts.logger_ostream_type.set_value(
             seastar::logger_ostream_type::cerr);  // answers: stdout
+        // A tree that a shard grows in one task is no stall, of which it would print a trace while it is
+        // timed.
+        options.reactor_opts.blocked_reactor_notify_ms.set_value(600'000);
         if (idle == Idle::sleeps) {
             options.reactor_opts.overprovisioned.set_value();
         } else if (idle == Idle::polls) {
@@ -74,7 +77,7 @@ private:
         return options;
     }
 
-    void serve(seastar::app_template::seastar_options options) {
+    void serve(unsigned shards, seastar::app_template::seastar_options options) {
         seastar::app_template app{std::move(options)};
         std::string name = "toll";
         char* words[] = {name.data(), nullptr};
@@ -85,8 +88,10 @@ private:
             return ended_.get_future();
         });
         if (!serving) {
-            started_.set_exception(
-                std::make_exception_ptr(Unsupported("Seastar did not start; it said why on stderr")));
+            started_.set_exception(std::make_exception_ptr(
+                Unsupported("Seastar did not start with threads=" + std::to_string(shards) +
+                            "; it has at most one for each CPU that the process may use, and said why on "
+                            "stderr")));
         }
     }
 

@@ -4,6 +4,7 @@
 #include <seastar/core/coroutine.hh>
 #include <seastar/core/smp.hh>
 #include <seastar/coroutine/all.hh>
+#include <seastar/util/later.hh>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 /// Nodes of the first two levels are handed to the shards in turn, and each shard grows what is below them
 /// alone, as Seastar moves no work by itself. A coroutine for each node, begun at once as Seastar begins
-/// them. Where each waited in its shard's queue first, by yield(), Seastar warned of too long a queue.
+/// them; those of the first two levels wait in their shard's queue, as messages to the other shards leave
+/// between tasks alone. Where all waited there, by yield(), Seastar warned of too long a queue.
 struct SeastarSharded {
     static constexpr bool once_per_process = true;
 
@@ -57,6 +59,9 @@ private:
                                                 std::uint64_t own) {  // NOLINT(misc-no-recursion)
         if (node.size < own) { return sum<Unit>(node, own, Unit{}); }
         const auto shard = static_cast<unsigned>(node.ordinal / node.size % seastar::smp::count);
+        if (shard == seastar::this_shard_id()) {
+            return seastar::yield().then([node, own] { return sum<Unit>(node, own, Unit{}); });
+        }
         return seastar::smp::submit_to(shard, [node, own] { return sum<Unit>(node, own, Unit{}); });
     }
 

@@ -788,7 +788,13 @@
       all += bodies.length;
       select(`.side a[href="#${section.dataset.workload}"]`).forEach((link) => link.parentElement.classList.toggle("off", section.hidden));
     }
-    for (const topic of select("[data-topic]")) topic.hidden = !topic.querySelector(".workload:not([hidden])");
+    for (const topic of select("[data-topic]")) {
+      topic.hidden = !topic.querySelector(".workload:not([hidden])");
+      const heading = topic.querySelector("h2");
+      if (heading === null) continue;
+      heading.querySelector("small").hidden = words.length > 0;  // it counts all workloads
+      select(`.side a[href="#${heading.id}"]`).forEach((link) => link.parentElement.classList.toggle("off", topic.hidden));
+    }
     const count = document.getElementById("filter-count");
     count.textContent = words.length ? `${shown} of ${all} cases` : `${all} ${all === 1 ? "case" : "cases"}`;
     document.getElementById("no-match").hidden = shown > 0 || !words.length;
