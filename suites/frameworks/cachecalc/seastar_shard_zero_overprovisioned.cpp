@@ -1,4 +1,4 @@
 #include "seastar.hpp"
 
 TOLL_CONTENDER(cachecalc, seastar_shard_zero_overprovisioned,
-               toll::cachecalc::SeastarShardZero<toll::cachecalc::Idle::sleeps>);
+               toll::cachecalc::SeastarShardZero<toll::Idle::sleeps>);

@@ -1,4 +1,3 @@
 #include "seastar.hpp"
 
-TOLL_CONTENDER(cachecalc, seastar_sharded_polling,
-               toll::cachecalc::SeastarSharded<toll::cachecalc::Idle::polls>);
+TOLL_CONTENDER(cachecalc, seastar_sharded_polling, toll::cachecalc::SeastarSharded<toll::Idle::polls>);

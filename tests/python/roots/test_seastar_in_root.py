@@ -34,7 +34,7 @@ ROOTED = 'environments = ["debian13"], parameters = { threads = "cpus" }'
 ONE_TOO_MANY = """\
 #include "seastar.hpp"
 
-struct OneTooMany : toll::cachecalc::SeastarSharded<toll::cachecalc::Idle::sleeps> {
+struct OneTooMany : toll::cachecalc::SeastarSharded<toll::Idle::sleeps> {
     using SeastarSharded::SeastarSharded;
     void run(toll::cachecalc::Load& load) {
         SeastarSharded::run(load);
