@@ -135,6 +135,13 @@ class Group:
         return shared_ties(row.tie_groups for row in self.rows)
 
     @property
+    def tie_words(self) -> list[str]:
+        """The same as words: "abc", or "b c aa" where more groups than letters would make "bcaa" of it."""
+        ties = self.ties
+        apart = " " if any(len(name) > 1 for own in ties for name in own) else ""
+        return [apart.join(own) for own in ties]
+
+    @property
     def with_ties(self) -> list[tuple[Row, bool]]:
         """Each row, and whether it could not be told from the fastest."""
         letters = self.ties

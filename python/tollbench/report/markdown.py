@@ -143,7 +143,7 @@ def _fastest(group: Group, naming: Naming) -> str:
 
 def _values(workload: WorkloadResult, group: Group, naming: Naming, level: float) -> str:
     """A table with a column a number; what a row without numbers says stands in the first two."""
-    heads, ties = [("contender", "l")], ["".join(letters) for letters in group.ties]
+    heads, ties = [("contender", "l")], group.tie_words
     told = [[code(naming.label(row)) for row in group.rows]]
     for column, shown in _chosen(columns(workload, level), workload.rows):
         heads.append((prose(shown.title), "r"))

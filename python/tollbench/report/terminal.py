@@ -124,12 +124,12 @@ def _workload(workload: WorkloadResult, level: float, warnings: Sequence[str], w
 
 def _values(workload: WorkloadResult, naming: Naming, level: float, writer: Writer) -> None:
     together = [
-        (group, row, letters)
+        (group, row, tied)
         for group in groups(workload)
-        for row, letters in zip(group.rows, group.ties, strict=True)
+        for row, tied in zip(group.rows, group.tie_words, strict=True)
         if row.status == "ok"
     ]
-    rows, ties = [row for _, row, _ in together], ["".join(letters) for _, _, letters in together]
+    rows, ties = [row for _, row, _ in together], [tied for _, _, tied in together]
     scale = numbers.time_scale((row.value for row in rows), workload.unit)
     told = _who(f"{scale.unit} per {clean(workload.per)}", rows, naming, writer.console.width)
     for column in each(columns(workload, level)):

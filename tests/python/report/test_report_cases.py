@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tollbench.analysis.results import Row, WorkloadResult
 from tollbench.report import markdown
-from tollbench.report.cases import Naming
+from tollbench.report.cases import Group, Naming
 
 
 def workload_of(*rows: Row) -> WorkloadResult:
@@ -80,3 +80,16 @@ def test_no_two_rows_of_a_workload_are_called_alike(cases):
     workload = workload_of(*(row(name, where, **parameters) for name, where, parameters in cases))
     told = labels(workload)
     assert len(set(told)) == len(told)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ([["a"], ["a", "b"], ["b"]], ["a", "ab", "b"]),
+        # Beyond z: without the space, who is in a and c reads like who is in ac.
+        ([["a", "c"], ["a", "c", "ac"], ["ac"]], ["a c", "a c ac", "ac"]),
+    ],
+)
+def test_groups_of_ties_are_told_apart(names, words):
+    rows = [row(str(at)).model_copy(update={"tie_groups": own}) for at, own in enumerate(names)]
+    assert Group("", tuple(rows)).tie_words == words
