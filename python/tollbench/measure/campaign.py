@@ -198,7 +198,8 @@ class _Run:
         """Programs that wait or have threads, when all have had a pilot, until two say the same of each.
 
         A neighbour works in bursts, and the whole of a pilot may lie in one. Pass by pass, so that pilots of
-        one program are apart in time.
+        one program are apart in time; in the passes that may have a share of the time alone, those come first
+        whose pilots are farthest apart.
         """
         if self._settings.max_launches < 2:
             return
@@ -206,7 +207,8 @@ class _Run:
         for number in range(1, _MOST_PILOTS_OF_THREADS):
             if number == 2:
                 until_s = min(until_s, self._elapsed_s() + _PILOTING_SHARE * self._left_s())
-            for index in sorted(range(len(cases)), key=lambda index: self._ranks[cases[index].id]):
+            by_rank = sorted(range(len(cases)), key=lambda index: self._ranks[cases[index].id])
+            for index in sorted(by_rank, key=lambda index: -cases[index].pilots_apart):
                 state = cases[index]
                 if self._elapsed_s() >= until_s or index in failed or not _needs_a_pilot(state):
                     continue

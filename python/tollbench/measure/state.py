@@ -100,6 +100,12 @@ class CaseState:
         highest = fits[:3] if len(fits) >= _WITH_ONE_ABOVE else fits[:2]
         return any(more <= _AGREED * fewer for more, fewer in pairwise(highest) if more > 1)
 
+    @property
+    def pilots_apart(self) -> float:
+        """Iterations of the pilot that fits most, over those of the next one; 1 of fewer than two pilots."""
+        most, next_most = ([work.iterations for work in self._by_fit()] + [1, 1])[:2]
+        return most / next_most if len(self.fits) > 1 else 1.0
+
     def _by_fit(self) -> list[CaseWork]:
         """Pilots, most iterations first."""
         return sorted(self.fits, key=lambda work: work.iterations, reverse=True)

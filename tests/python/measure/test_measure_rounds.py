@@ -743,6 +743,30 @@ def test_a_lucky_pilot_does_not_count(tmp_path: Path) -> None:
     assert pilots_and_iterations(made.path)["met"] == (4, 75)
 
 
+def test_more_pilots_have_a_tenth_of_the_time_which_goes_to_those_that_are_farthest_apart(
+    tmp_path: Path,
+) -> None:
+    """In the order of ranks all of it went to pilots that were twofold apart, and tenfold ones were left."""
+
+    def cost_ns(name: str, launch: int) -> float:
+        return 4e4 / ((10 if name.startswith("far") else 2) if launch == 2 else 1)
+
+    names = [f"{how}{number}" for number in range(10) for how in ("near", "far")]
+    made = bench(tmp_path, *names, cost_ns=cost_ns, budget_s=10.0)
+    made.launcher.waits = 3
+    made.launcher.setup_ns = 50_000_000
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        pilots = {case.contender: run_file.launches(case.id, Purpose.PILOT) for case in run_file.cases()}
+    spent_s = [sum(one.wall_ns for one in of_one[:2]) / 1e9 for of_one in pilots.values()]
+    more_s = [sum(one.wall_ns for one in of_one[2:]) / 1e9 for of_one in pilots.values()]
+    dearest_s = max(one.wall_ns for of_one in pilots.values() for one in of_one) / 1e9
+    assert 0.0 < sum(more_s) <= 0.1 * (10.0 - sum(spent_s)) + dearest_s
+    third = {name for name, of_one in pilots.items() if len(of_one) > 2}
+    assert third >= {name for name in names if name.startswith("far")}
+    assert third != set(names)
+
+
 def test_what_is_dear_for_its_start_is_asked_once(tmp_path: Path) -> None:
     made = waiting(tmp_path, lambda *_: 4e6)
     made.launcher.setup_ns = 10**9
